@@ -1,0 +1,69 @@
+/**
+ * The event log: append-only topics with one partition each. Two implementations, `embedded.ts` (a folder) and
+ * `kafka.ts` (a broker); one conformance suite holds both to this text. Nothing else may talk to a broker.
+ */
+
+export interface LogRecord {
+  key: string;
+  /** ASCII names and values. */
+  headers: Record<string, string>;
+  value: Buffer;
+}
+
+export interface StoredRecord extends LogRecord {
+  offset: number;
+  /** Unix milliseconds of the append. */
+  time: number;
+}
+
+export interface ReadOptions {
+  /** Upper bound of the sum of values in one batch; a single larger record still comes alone. */
+  maxBytes?: number;
+  signal: AbortSignal;
+  /** End the iteration at the log's present end instead of waiting there. */
+  stopAtEnd?: boolean;
+}
+
+export interface EventLog {
+  /** Makes the topic if it is not there. */
+  ensureTopic(topic: string): Promise<void>;
+  /**
+   * Appends in order; durable when the promise resolves. One writer a topic: the embedded log refuses a second
+   * process with a LogError `writer_busy` naming the holder; calls of one process are queued.
+   */
+  append(topic: string, records: readonly LogRecord[]): Promise<{ first: number; last: number }>;
+  /**
+   * Contiguous batches from an offset on. The consumer pulls, so its pace is the back-pressure. Waits at the end
+   * of the log (new records are seen within 250 ms), ends without an error when the signal aborts.
+   */
+  read(topic: string, from: number, options: ReadOptions): AsyncIterable<StoredRecord[]>;
+  /** One record, or null when the offset is not in the log. */
+  get(topic: string, offset: number): Promise<StoredRecord | null>;
+  /** The newest n records, oldest first. */
+  last(topic: string, n: number): Promise<StoredRecord[]>;
+  /** The offset the next record will have: 0 for an empty or missing topic. */
+  end(topic: string): Promise<number>;
+  /** The oldest offset still kept. */
+  low(topic: string): Promise<number>;
+  /** First offset with `time >= unixMs`, or the end. */
+  offsetAt(topic: string, unixMs: number): Promise<number>;
+  /** Drops every record below the offset. */
+  trim(topic: string, before: number): Promise<void>;
+  /** For lag tools only; never read back. */
+  noteProgress(group: string, topic: string, nextOffset: number): Promise<void>;
+  /** Flushes, then releases. */
+  close(): Promise<void>;
+}
+
+export type LogErrorCode = 'writer_busy' | 'corrupt' | 'unavailable' | 'too_large' | 'trimmed' | 'closed';
+
+export class LogError extends Error {
+  constructor(
+    readonly code: LogErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'LogError';
+  }
+}
