@@ -1,0 +1,191 @@
+/**
+ * Decoded things with their place in the chain, and the questions one can ask about them. Whoever answers
+ * (ClickHouse, later the window of newest steps) answers in these terms, so routes do not know who answered.
+ */
+import type {
+  AccountStatus,
+  Address,
+  BlockHeader,
+  BlockId,
+  Decimal,
+  ExtraCurrencies,
+  Hash,
+  Message,
+  Shard,
+  Transaction,
+} from './model.ts';
+
+export interface BlockRecord {
+  header: BlockHeader;
+  /** Masterchain block that committed this one (its own seqno for a masterchain block). */
+  mcSeqno: number;
+  createdBy: Hash;
+  randSeed: Hash;
+  txCount: number;
+}
+
+/** What is known of an account state besides its hash. */
+export interface KnownState {
+  status: AccountStatus;
+  balance: Decimal;
+  extraCurrencies: ExtraCurrencies;
+  frozenHash: Hash | null;
+  codeHash: Hash | null;
+  dataHash: Hash | null;
+}
+
+export interface TransactionRecord {
+  transaction: Transaction;
+  block: BlockId;
+  mcSeqno: number;
+  traceId: Hash | null;
+  /** Global version of the block's software: decides `ihr_fee` against `extra_flags` (from 12 on). */
+  globalVersion: number;
+  /** Null when only the hash is known. */
+  before: KnownState | null;
+  after: KnownState | null;
+}
+
+export interface MessageRecord {
+  message: Message;
+  globalVersion: number;
+  /** The transaction that received the message, and the one that sent it; null when not seen. */
+  inTxHash: Hash | null;
+  outTxHash: Hash | null;
+}
+
+export interface AccountRecord extends KnownState {
+  account: Address;
+  hash: Hash;
+  lastTransactionHash: Hash;
+  lastTransactionLt: Decimal;
+  /** Serialised code and data; null when not asked for or never seen in full. */
+  codeBoc: Buffer | null;
+  dataBoc: Buffer | null;
+  /** Get-method ids of the code, ascending; null when the code was never seen. */
+  methods: number[] | null;
+}
+
+/** What the address book needs of an account. */
+export interface BookRecord {
+  account: Address;
+  codeHash: Hash | null;
+  methods: number[] | null;
+}
+
+export interface BalanceRecord {
+  account: Address;
+  balance: Decimal;
+}
+
+export type Sort = 'asc' | 'desc';
+
+export interface Page {
+  limit: number;
+  offset: number;
+}
+
+/** Inclusive on both ends. */
+export interface Window<T> {
+  start?: T | undefined;
+  end?: T | undefined;
+}
+
+export interface BlockFilter {
+  workchain?: number | undefined;
+  shard?: Shard | undefined;
+  seqno?: number | undefined;
+  rootHash?: Hash | undefined;
+  fileHash?: Hash | undefined;
+  mcSeqno?: number | undefined;
+  utime: Window<number>;
+  lt: Window<Decimal>;
+  sort: Sort;
+  page: Page;
+  cursor?: string | undefined;
+}
+
+export interface TransactionFilter {
+  workchain?: number | undefined;
+  shard?: Shard | undefined;
+  seqno?: number | undefined;
+  mcSeqno?: number | undefined;
+  accounts: Address[];
+  excludeAccounts: Address[];
+  hashes: Hash[];
+  lt?: Decimal | undefined;
+  utime: Window<number>;
+  ltWindow: Window<Decimal>;
+  sort: Sort;
+  page: Page;
+  cursor?: string | undefined;
+}
+
+export interface TransactionsByMessageFilter {
+  messageHashes: Hash[];
+  bodyHash?: Hash | undefined;
+  opcode?: number | undefined;
+  direction?: 'in' | 'out' | undefined;
+  source?: Address | undefined;
+  destination?: Address | undefined;
+  sort: Sort;
+  page: Page;
+}
+
+export interface MessageFilter {
+  messageHashes: Hash[];
+  bodyHash?: Hash | undefined;
+  /** `null` asks for messages without an internal address on that side. */
+  source?: Address | null | undefined;
+  destination?: Address | null | undefined;
+  opcode?: number | undefined;
+  direction?: 'in' | 'out' | undefined;
+  utime: Window<number>;
+  ltWindow: Window<Decimal>;
+  excludeExternals: boolean;
+  onlyExternals: boolean;
+  sort: Sort;
+  page: Page;
+  cursor?: string | undefined;
+}
+
+/** A page of rows; `nextCursor` is null on the last page and where keyset paging does not apply. */
+export interface Rows<T> {
+  rows: T[];
+  nextCursor: string | null;
+}
+
+/** Carried by every question: ends it early. */
+export interface QueryContext {
+  signal: AbortSignal;
+  /** Milliseconds for each query of the request. */
+  timeoutMs: number;
+}
+
+export interface ChainSource {
+  /** First and last masterchain blocks that are visible; null before there is one. */
+  masterchainInfo(context: QueryContext): Promise<{ first: BlockRecord; last: BlockRecord } | null>;
+  /** Whether the masterchain block itself is indexed. */
+  hasMasterchainBlock(seqno: number, context: QueryContext): Promise<boolean>;
+  blocks(filter: BlockFilter, context: QueryContext): Promise<Rows<BlockRecord>>;
+  /** The masterchain block and the top block of every shard as of it, by workchain, signed shard, seqno. */
+  shardState(mcSeqno: number, context: QueryContext): Promise<BlockRecord[]>;
+  transactions(filter: TransactionFilter, context: QueryContext): Promise<Rows<TransactionRecord>>;
+  transactionsByMessage(filter: TransactionsByMessageFilter, context: QueryContext): Promise<TransactionRecord[]>;
+  adjacentTransactions(
+    hash: Hash,
+    direction: 'in' | 'out' | undefined,
+    context: QueryContext,
+  ): Promise<TransactionRecord[]>;
+  messages(filter: MessageFilter, context: QueryContext): Promise<Rows<MessageRecord>>;
+  /** Known accounts only, in the order of the request. */
+  accountStates(
+    accounts: Address[],
+    codeHashes: Hash[],
+    includeBoc: boolean,
+    context: QueryContext,
+  ): Promise<AccountRecord[]>;
+  /** One record for each account asked for, unknown ones with null code. */
+  book(accounts: Address[], context: QueryContext): Promise<BookRecord[]>;
+  topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]>;
+}
