@@ -1,0 +1,301 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+
+/**
+ * Every setting of the service: its flag, its environment variable, its default and its limits, in one place.
+ * A flag wins over the environment, the environment over the default. The table in the README is made from this.
+ */
+export interface Setting<T = unknown> {
+  flag: string;
+  env: string;
+  about: string;
+  group: 'Service' | 'Event log' | 'ClickHouse' | 'Limits';
+  schema: z.ZodType<T>;
+  /** Never printed. */
+  secret?: boolean;
+}
+
+const text = z.string().min(1);
+const optionalText = z.string().min(1).optional();
+const integer = (low: number, high: number) => z.coerce.number().int().min(low).max(high);
+const bool = z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1')]);
+const MB = 1024 * 1024;
+
+/** A number of bytes: `512`, `64k`, `256M`, `8G`. */
+const bytes = (low: number, high: number) =>
+  z
+    .union([z.number(), z.string().regex(/^\d+[kMG]?$/, 'a number of bytes such as 512, 64k, 256M or 8G')])
+    .transform((value) => {
+      if (typeof value === 'number') return value;
+      const unit = { k: 1024, M: MB, G: 1024 * MB }[value.slice(-1)];
+      return unit ? Number(value.slice(0, -1)) * unit : Number(value);
+    })
+    .pipe(z.number().int().min(low).max(high));
+
+export const settings = {
+  dataDir: {
+    flag: 'data-dir',
+    env: 'TONSTREAM_DATA_DIR',
+    about: 'Folder of the embedded log and ClickHouse',
+    group: 'Service',
+    schema: text.default('./data'),
+  },
+  network: {
+    flag: 'network',
+    env: 'TONSTREAM_NETWORK',
+    about: 'Chain to follow; `none` serves what the log holds',
+    group: 'Service',
+    schema: z.enum(['none']).default('none'),
+  },
+  host: {
+    flag: 'host',
+    env: 'TONSTREAM_HOST',
+    about: 'Address the HTTP server listens on',
+    group: 'Service',
+    schema: text.default('127.0.0.1'),
+  },
+  port: {
+    flag: 'port',
+    env: 'TONSTREAM_PORT',
+    about: 'Port of the HTTP server; 0 takes a free one',
+    group: 'Service',
+    schema: integer(0, 65_535).default(8081),
+  },
+  logLevel: {
+    flag: 'log-level',
+    env: 'TONSTREAM_LOG_LEVEL',
+    about: 'fatal, error, warn, info, debug or trace',
+    group: 'Service',
+    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  },
+  kafkaBrokers: {
+    flag: 'kafka-brokers',
+    env: 'KAFKA_BROKERS',
+    about: 'Comma-separated `host:port` list; without it the log is embedded',
+    group: 'Event log',
+    schema: z
+      .string()
+      .transform((list) =>
+        list
+          .split(',')
+          .map((broker) => broker.trim())
+          .filter(Boolean),
+      )
+      .optional(),
+  },
+  kafkaTls: {
+    flag: 'kafka-tls',
+    env: 'KAFKA_TLS',
+    about: 'Speak TLS with the brokers',
+    group: 'Event log',
+    schema: bool.default(false),
+  },
+  kafkaUsername: {
+    flag: 'kafka-username',
+    env: 'KAFKA_USERNAME',
+    about: 'SASL SCRAM-SHA-512 user name',
+    group: 'Event log',
+    schema: optionalText,
+  },
+  kafkaPassword: {
+    flag: 'kafka-password',
+    env: 'KAFKA_PASSWORD',
+    about: 'SASL password',
+    group: 'Event log',
+    schema: optionalText,
+    secret: true,
+  },
+  kafkaReplication: {
+    flag: 'kafka-replication',
+    env: 'KAFKA_REPLICATION',
+    about: 'Replication factor of topics that are made',
+    group: 'Event log',
+    schema: integer(1, 9).default(1),
+  },
+  topicPrefix: {
+    flag: 'topic-prefix',
+    env: 'TOPIC_PREFIX',
+    about: 'First part of every topic name; one log holds one network',
+    group: 'Event log',
+    schema: z
+      .string()
+      .regex(/^[a-zA-Z0-9._-]{1,100}$/)
+      .default('ton'),
+  },
+  clickhouseUrl: {
+    flag: 'clickhouse-url',
+    env: 'CLICKHOUSE_URL',
+    about: 'ClickHouse server (25.8 or newer); without it one is started in the data folder',
+    group: 'ClickHouse',
+    schema: z.url({ protocol: /^https?$/ }).optional(),
+  },
+  clickhouseUser: {
+    flag: 'clickhouse-user',
+    env: 'CLICKHOUSE_USER',
+    about: 'User name',
+    group: 'ClickHouse',
+    schema: text.default('default'),
+  },
+  clickhousePassword: {
+    flag: 'clickhouse-password',
+    env: 'CLICKHOUSE_PASSWORD',
+    about: 'Password',
+    group: 'ClickHouse',
+    schema: z.string().default(''),
+    secret: true,
+  },
+  clickhouseDatabase: {
+    flag: 'clickhouse-database',
+    env: 'CLICKHOUSE_DATABASE',
+    about: 'Database of the tables',
+    group: 'ClickHouse',
+    schema: z
+      .string()
+      .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,60}$/)
+      .default('tonstream'),
+  },
+  clickhouseMemory: {
+    flag: 'clickhouse-memory',
+    env: 'CLICKHOUSE_MEMORY',
+    about: 'Memory limit of the embedded server',
+    group: 'ClickHouse',
+    schema: bytes(512 * MB, 1024 * 1024 * MB).default(1200 * MB),
+  },
+  batchBytes: {
+    flag: 'batch-bytes',
+    env: 'TONSTREAM_BATCH_BYTES',
+    about: 'Blocks projected in one batch when behind',
+    group: 'Limits',
+    schema: bytes(64 * 1024, 256 * MB).default(8 * MB),
+  },
+  batchSteps: {
+    flag: 'batch-steps',
+    env: 'TONSTREAM_BATCH_STEPS',
+    about: 'Masterchain steps projected in one batch when behind',
+    group: 'Limits',
+    schema: integer(1, 100_000).default(2_000),
+  },
+  batchMs: {
+    flag: 'batch-ms',
+    env: 'TONSTREAM_BATCH_MS',
+    about: 'Longest wait for more steps before a batch is written, in milliseconds',
+    group: 'Limits',
+    schema: integer(0, 60_000).default(200),
+  },
+  cachedAccounts: {
+    flag: 'cached-accounts',
+    env: 'TONSTREAM_CACHED_ACCOUNTS',
+    about: 'Account states the projector keeps in memory',
+    group: 'Limits',
+    schema: integer(1_000, 100_000_000).default(200_000),
+  },
+  openMessages: {
+    flag: 'open-messages',
+    env: 'TONSTREAM_OPEN_MESSAGES',
+    about: 'Messages sent and not yet received that the projector keeps in memory; older ones are looked up',
+    group: 'Limits',
+    schema: integer(1_000, 100_000_000).default(200_000),
+  },
+  maxDataBytes: {
+    flag: 'max-data-bytes',
+    env: 'TONSTREAM_MAX_DATA_BYTES',
+    about: 'Largest contract data or code that is stored',
+    group: 'Limits',
+    schema: bytes(1024, 64 * MB).default(2 * MB),
+  },
+  queryTimeoutMs: {
+    flag: 'query-timeout-ms',
+    env: 'TONSTREAM_QUERY_TIMEOUT_MS',
+    about: 'Longest time of one ClickHouse query of a request, in milliseconds',
+    group: 'Limits',
+    schema: integer(10, 600_000).default(3_000),
+  },
+  concurrentQueries: {
+    flag: 'concurrent-queries',
+    env: 'TONSTREAM_CONCURRENT_QUERIES',
+    about: 'ClickHouse queries of the API at the same time',
+    group: 'Limits',
+    schema: integer(1, 1_000).default(8),
+  },
+  queuedQueries: {
+    flag: 'queued-queries',
+    env: 'TONSTREAM_QUEUED_QUERIES',
+    about: 'Queries that wait for their turn; above it a request is answered 429',
+    group: 'Limits',
+    schema: integer(0, 100_000).default(256),
+  },
+  maxLimit: {
+    flag: 'max-limit',
+    env: 'TONSTREAM_MAX_LIMIT',
+    about: 'Greatest `limit` of a page',
+    group: 'Limits',
+    schema: integer(1, 10_000).default(1_000),
+  },
+  maxBodyBytes: {
+    flag: 'max-body-bytes',
+    env: 'TONSTREAM_MAX_BODY_BYTES',
+    about: 'Largest request body',
+    group: 'Limits',
+    schema: bytes(1024, 64 * MB).default(4 * MB),
+  },
+} satisfies Record<string, Setting>;
+
+export type Config = { [K in keyof typeof settings]: z.output<(typeof settings)[K]['schema']> };
+
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads flags and environment into a Config and the words that are no flags. Errors name the setting. */
+export function readConfig(
+  args: string[],
+  env: Record<string, string | undefined>,
+  extraFlags: Record<string, { type: 'boolean' }> = {},
+): { config: Config; words: string[]; flags: Record<string, unknown> } {
+  const entries = Object.entries(settings) as [keyof Config, Setting][];
+  const options: Record<string, { type: 'string' | 'boolean' }> = { ...extraFlags };
+  for (const [, setting] of entries) options[setting.flag] = { type: 'string' };
+  let parsed: ReturnType<typeof parseArgs>;
+  try {
+    parsed = parseArgs({ args, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : String(error));
+  }
+  const config: Record<string, unknown> = {};
+  for (const [name, setting] of entries) {
+    const flag = parsed.values[setting.flag];
+    const given = flag ?? (env[setting.env] === '' ? undefined : env[setting.env]);
+    const result = setting.schema.safeParse(given);
+    if (!result.success) {
+      const origin = flag === undefined ? setting.env : `--${setting.flag}`;
+      const shown = setting.secret ? '(hidden)' : JSON.stringify(given);
+      throw new ConfigError(`${origin}: ${shown} is not allowed: ${z.prettifyError(result.error).replace(/\n/g, ' ')}`);
+    }
+    config[name] = result.data;
+  }
+  return { config: config as Config, words: parsed.positionals, flags: parsed.values };
+}
+
+/** The settings as a Markdown table, one for each group. */
+export function settingsTable(): string {
+  const rows = Object.values(settings) as Setting[];
+  const groups = [...new Set(rows.map((row) => row.group))];
+  const shownDefault = (row: Setting) => {
+    const value = row.schema.safeParse(undefined).data;
+    return value === undefined || value === '' ? '' : `\`${String(value)}\``;
+  };
+  return groups
+    .map((group) => {
+      const lines = rows
+        .filter((row) => row.group === group)
+        .map((row) => `| \`--${row.flag}\` | \`${row.env}\` | ${shownDefault(row)} | ${row.about} |`);
+      return `**${group}**\n\n| Flag | Environment | Default | Meaning |\n|---|---|---|---|\n${lines.join('\n')}`;
+    })
+    .join('\n\n');
+}
+
+/** Name and version as in package.json. */
+export const version: string = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))).version;
