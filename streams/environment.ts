@@ -1,0 +1,187 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { LogError } from './log.ts';
+import { releaseWriterLock, takeWriterLock } from './writer-lock.ts';
+
+/** Where a topic stands. Offsets from `low` up to, not including, `next` are in the log. */
+export interface TopicState {
+  next: number;
+  low: number;
+  /** Unix ms of the newest record; times never go back even when the clock does. */
+  time: number;
+}
+
+const EMPTY: TopicState = { next: 0, low: 0, time: 0 };
+/** Topics and the meta database. */
+const MAX_DATABASES = 64;
+
+/**
+ * The lmdb environment of one folder as this thread sees it, shared by all logs opened on the folder: the values are
+ * frames by uint32 offset in one sub-database a topic, and `meta` has the state of each topic.
+ */
+export interface Environment {
+  state(topic: string): TopicState;
+  frame(topic: string, offset: number): Buffer | undefined;
+  /** Makes the topic if it is not there. */
+  create(topic: string): Promise<void>;
+  /**
+   * Runs a change of one topic in a write transaction and resolves when it is on the disk. A change that throws
+   * leaves nothing behind. Waiting readers of this thread are woken.
+   */
+  change<T>(topic: string, apply: (state: TopicState, frames: Database<Buffer, number>) => [TopicState, T]): Promise<T>;
+  /** Takes the topic's writer lock unless this environment has it. @throws {LogError} `writer_busy` */
+  lock(topic: string): void;
+  note(group: string, topic: string, nextOffset: number): Promise<void>;
+  /** Resolves on the next change of the topic by this thread, after `waitMs`, or on abort. */
+  changed(topic: string, waitMs: number, signal: AbortSignal): Promise<void>;
+  /** Forgets the snapshot that earlier reads of this turn of the event loop see. */
+  refresh(): void;
+  release(): Promise<void>;
+}
+
+interface Shared {
+  environment: Environment;
+  users: number;
+}
+
+const shared = new Map<string, Shared>();
+
+/** Opens the folder or joins the environment this thread already has on it. */
+export function openEnvironment(folder: string, mapSize?: number): Environment {
+  mkdirSync(folder, { recursive: true });
+  const path = realpathSync(folder);
+  const present = shared.get(path);
+  if (present !== undefined) {
+    present.users++;
+    return present.environment;
+  }
+  const environment = createEnvironment(path, mapSize, () => {
+    const entry = shared.get(path);
+    if (entry === undefined || --entry.users > 0) return false;
+    return shared.delete(path);
+  });
+  shared.set(path, { environment, users: 1 });
+  return environment;
+}
+
+function openRoot(path: string, mapSize: number | undefined): RootDatabase<Buffer, string> {
+  try {
+    return open<Buffer, string>({
+      path,
+      noSubdir: false,
+      maxDbs: MAX_DATABASES,
+      encoding: 'binary',
+      ...(mapSize === undefined ? {} : { mapSize }),
+    });
+  } catch (error) {
+    throw new LogError('unavailable', `cannot open the log in ${path}`, { cause: error });
+  }
+}
+
+function createEnvironment(path: string, mapSize: number | undefined, lastUser: () => boolean): Environment {
+  const root = openRoot(path, mapSize);
+  const meta: Database<Buffer, string> = root.openDB('meta', { encoding: 'binary' });
+  const topics = new Map<string, Database<Buffer, number>>();
+  const locked = new Set<string>();
+  const wakers = createWakers();
+
+  const frames = (topic: string): Database<Buffer, number> => {
+    let database = topics.get(topic);
+    if (database === undefined) {
+      database = root.openDB<Buffer, number>(`topic:${topic}`, { encoding: 'binary', keyEncoding: 'uint32' });
+      topics.set(topic, database);
+    }
+    return database;
+  };
+  const state = (topic: string): TopicState => decodeState(meta.getBinary(`topic:${topic}`));
+  const lockFile = (topic: string): string => join(path, `${topic}.writer`);
+
+  const environment: Environment = {
+    state,
+    frame: (topic, offset) => frames(topic).getBinary(offset),
+    async create(topic) {
+      if (meta.getBinary(`topic:${topic}`) === undefined) await environment.change(topic, (now) => [now, undefined]);
+    },
+    async change(topic, apply) {
+      const database = frames(topic);
+      // A child transaction is undone when its callback throws; a plain one would commit what it had done so far.
+      const result = await root.childTransaction(() => {
+        const [after, value] = apply(state(topic), database);
+        meta.putSync(`topic:${topic}`, encodeState(after));
+        return value;
+      });
+      // lmdb commits first and flushes after: only now does the change survive a power cut.
+      await root.flushed;
+      wakers.wake(topic);
+      return result;
+    },
+    lock(topic) {
+      if (locked.has(topic)) return;
+      // The write transaction is the mutex between processes that want the lock at the same time.
+      const outcome = root.transactionSync(() => takeWriterLock(lockFile(topic)));
+      if (!outcome.taken) {
+        throw new LogError(
+          'writer_busy',
+          `topic ${topic} of ${path} is being written by process ${outcome.holder.pid}; stop it first`,
+        );
+      }
+      locked.add(topic);
+    },
+    async note(group, topic, nextOffset) {
+      await meta.put(`progress:${group}:${topic}`, Buffer.from(String(nextOffset)));
+    },
+    changed: wakers.wait,
+    refresh: () => root.resetReadTxn(),
+    async release() {
+      if (!lastUser()) return;
+      await root.flushed;
+      if (locked.size > 0) {
+        root.transactionSync(() => {
+          for (const topic of locked) releaseWriterLock(lockFile(topic));
+        });
+      }
+      await root.close();
+    },
+  };
+  return environment;
+}
+
+function createWakers() {
+  const waiting = new Map<string, Set<() => void>>();
+  return {
+    wake(topic: string): void {
+      for (const wake of waiting.get(topic) ?? []) wake();
+    },
+    wait(topic: string, waitMs: number, signal: AbortSignal): Promise<void> {
+      if (signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const group = waiting.get(topic) ?? new Set();
+        waiting.set(topic, group);
+        const done = (): void => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', done);
+          group.delete(done);
+          resolve();
+        };
+        const timer = setTimeout(done, waitMs);
+        signal.addEventListener('abort', done);
+        group.add(done);
+      });
+    },
+  };
+}
+
+function encodeState(state: TopicState): Buffer {
+  const bytes = Buffer.alloc(24);
+  bytes.writeDoubleLE(state.next, 0);
+  bytes.writeDoubleLE(state.low, 8);
+  bytes.writeDoubleLE(state.time, 16);
+  return bytes;
+}
+
+function decodeState(bytes: Buffer | undefined): TopicState {
+  if (bytes === undefined) return EMPTY;
+  if (bytes.length !== 24) throw new LogError('corrupt', `state of a topic has ${bytes.length} bytes instead of 24`);
+  return { next: bytes.readDoubleLE(0), low: bytes.readDoubleLE(8), time: bytes.readDoubleLE(16) };
+}

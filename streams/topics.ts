@@ -1,0 +1,44 @@
+/**
+ * Every topic of the log: its key, its records, its version and how long it is kept. A topic has one partition; a
+ * change that an old reader would misread goes into a new topic with the next version.
+ */
+
+export const DEFAULT_TOPIC_PREFIX = 'ton';
+
+const HOUR_MS = 3_600_000;
+const FOREVER = -1;
+
+/** `blocks` and `dead` are the log of record; `steps` and `pending` are feeds that can be made again or lost. */
+const TOPICS = {
+  /** Key `workchain:shard:seqno`, value the block's bag of cells as received (envelope.ts). Never compacted. */
+  blocks: { suffix: 'blocks.v1', retentionMs: FOREVER },
+  /** Key `topic:offset` of what could not be projected, value JSON (dead-letters.ts). */
+  dead: { suffix: 'dead.v1', retentionMs: FOREVER },
+  /** Key masterchain seqno, value the projected step for windows and feeds. */
+  steps: { suffix: 'steps.v1', retentionMs: 24 * HOUR_MS },
+  /** Key message hash, value the external message's bag of cells. */
+  pending: { suffix: 'pending.v1', retentionMs: HOUR_MS },
+} as const;
+
+export type TopicNames = Record<keyof typeof TOPICS, string>;
+
+/** Full topic names. The prefix lets several networks share a broker, e.g. `ton.testnet`. */
+export function topicNames(prefix: string = DEFAULT_TOPIC_PREFIX): TopicNames {
+  return {
+    blocks: `${prefix}.${TOPICS.blocks.suffix}`,
+    dead: `${prefix}.${TOPICS.dead.suffix}`,
+    steps: `${prefix}.${TOPICS.steps.suffix}`,
+    pending: `${prefix}.${TOPICS.pending.suffix}`,
+  };
+}
+
+/** Milliseconds a topic's records are kept, -1 for ever (also for topics not listed here). */
+export function topicRetentionMs(topic: string): number {
+  const known = Object.values(TOPICS).find((entry) => topic.endsWith(`.${entry.suffix}`));
+  return known === undefined ? FOREVER : known.retentionMs;
+}
+
+/** The characters and length Kafka allows; the embedded log holds to the same so that topics can move. */
+export function isTopicName(topic: string): boolean {
+  return /^[a-zA-Z0-9._-]{1,249}$/.test(topic) && topic !== '.' && topic !== '..';
+}
