@@ -1,0 +1,218 @@
+import { connect as connectPlain, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import Cluster from 'kafkajs/src/cluster/index.js';
+import { LogError, type StoredRecord } from './log.ts';
+
+/** What a pino logger offers and this file uses. */
+export interface KafkaLogger {
+  error(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+}
+
+export type KafkaSasl =
+  | { mechanism: 'plain'; username: string; password: string }
+  | { mechanism: 'scram-sha-256'; username: string; password: string }
+  | { mechanism: 'scram-sha-512'; username: string; password: string };
+
+export interface KafkaConnectionOptions {
+  /** `host:port` of some brokers of the cluster. */
+  brokers: string[];
+  clientId: string;
+  ssl?: boolean | { ca?: string; cert?: string; key?: string; rejectUnauthorized?: boolean; servername?: string };
+  sasl?: KafkaSasl;
+  logger?: KafkaLogger;
+  connectionTimeoutMs?: number;
+  requestTimeoutMs?: number;
+}
+
+/** Long enough for a broker to restart; see the retry row of the measured settings in docs/architecture.md. */
+export const PATIENT_RETRY = { retries: 60, initialRetryTime: 100, maxRetryTime: 2_000 };
+const CONNECTION_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const METADATA_MAX_AGE_MS = 60_000;
+const READ_COMMITTED = 1;
+const CONSUMER = -1;
+
+/** The first broker error code in a chain of causes, e.g. `OFFSET_OUT_OF_RANGE`. */
+export function brokerErrorType(error: unknown): string | null {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if ('type' in at && typeof at.type === 'string') return at.type;
+  }
+  return null;
+}
+
+export function createKafka(options: KafkaConnectionOptions): Kafka {
+  return new Kafka({
+    brokers: options.brokers,
+    clientId: options.clientId,
+    ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
+    ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
+    connectionTimeout: options.connectionTimeoutMs ?? CONNECTION_TIMEOUT_MS,
+    requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    socketFactory,
+    retry: PATIENT_RETRY,
+    logLevel: logLevel.INFO,
+    logCreator:
+      () =>
+      ({ namespace, level, log }) => {
+        const { message, timestamp: _, logger: __, ...rest } = log;
+        const fields = { ...rest, part: `kafkajs ${namespace}`.trim() };
+        // kafkajs calls every retry an error. What it cannot mend reaches the caller as an exception.
+        if (level <= logLevel.WARN) options.logger?.warn(fields, message);
+        else if (level === logLevel.INFO) options.logger?.debug(fields, message);
+      },
+  });
+}
+
+const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const socket = ssl ? connectTls({ host, port, ...name, ...ssl }, onConnect) : connectPlain({ host, port }, onConnect);
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 60_000);
+  return socket;
+};
+
+export interface Fetched {
+  records: StoredRecord[];
+  /** Where to go on. */
+  next: number;
+}
+
+/**
+ * Reads partition 0 of topics by offset, straight from its leader. A kafkajs consumer would have to join a group
+ * first (3 s with a broker's default `group.initial.rebalance.delay.ms`), fetch ahead of its caller and be seeked
+ * back; here each fetch is one question with one answer, so the caller's pace is the back-pressure.
+ */
+export interface KafkaConnection {
+  /** Records from an offset on, in one fetch that waits up to `waitMs` for the first one; null without the topic. */
+  fetch(topic: string, from: number, maxBytes: number, waitMs: number): Promise<Fetched | null>;
+  /** Null when the topic does not exist. */
+  bounds(topic: string): Promise<{ low: number; end: number } | null>;
+  /** First offset with that time or a later one, null when there is none. */
+  offsetAt(topic: string, unixMs: number): Promise<number | null>;
+  partitions(topic: string): Promise<number>;
+  commit(group: string, topic: string, nextOffset: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens connections as needed. Errors are kafkajs' own: the caller decides what to try again. */
+export function createKafkaConnection(kafka: Kafka, options: KafkaConnectionOptions): KafkaConnection {
+  const cluster = new Cluster({
+    brokers: options.brokers,
+    clientId: options.clientId,
+    ...(options.ssl === undefined ? {} : { ssl: options.ssl === true ? {} : options.ssl }),
+    ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
+    logger: kafka.logger(),
+    socketFactory,
+    retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
+    connectionTimeout: options.connectionTimeoutMs ?? CONNECTION_TIMEOUT_MS,
+    // An answer that does not come is an error here, so a fetch cannot stall (kafkajs issue 659).
+    requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    enforceRequestTimeout: true,
+    metadataMaxAge: METADATA_MAX_AGE_MS,
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: null,
+    isolationLevel: READ_COMMITTED,
+  });
+  let connected: Promise<void> | null = null;
+
+  const locate = async (topic: string): Promise<boolean> => {
+    connected ??= cluster.connect();
+    await connected;
+    try {
+      await cluster.addTargetTopic(topic);
+      await cluster.refreshMetadataIfNecessary();
+    } catch (error) {
+      if (brokerErrorType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+      throw error;
+    }
+    return true;
+  };
+  const leader = async (topic: string) => {
+    const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
+    if (nodeId === undefined) throw new LogError('unavailable', `topic ${topic} has no leader`);
+    return cluster.findBroker({ nodeId });
+  };
+  const listOffset = async (topic: string, at: { fromBeginning?: boolean; fromTimestamp?: number }) => {
+    const answers = await cluster.fetchTopicsOffset([{ topic, partitions: [{ partition: 0 }], ...at }]);
+    return Number(answers[0].partitions[0].offset);
+  };
+
+  return {
+    async fetch(topic, from, maxBytes, waitMs) {
+      if (!(await locate(topic))) return null;
+      const broker = await leader(topic);
+      const { responses } = await broker.fetch({
+        replicaId: CONSUMER,
+        isolationLevel: READ_COMMITTED,
+        maxWaitTime: waitMs,
+        minBytes: 1,
+        maxBytes,
+        topics: [{ topic, partitions: [{ partition: 0, fetchOffset: String(from), maxBytes }] }],
+      });
+      const messages = responses.at(0)?.partitions.at(0)?.messages ?? [];
+      const records: StoredRecord[] = [];
+      for (const message of messages) {
+        // A batch is sent whole, so it can begin before the offset asked for.
+        if (Number(message.offset) < from || message.isControlRecord === true) continue;
+        records.push(toRecord(message));
+      }
+      const last = messages.at(-1);
+      return { records, next: Math.max(from, last === undefined ? from : Number(last.offset) + 1) };
+    },
+    async bounds(topic) {
+      if (!(await locate(topic))) return null;
+      const low = await listOffset(topic, { fromBeginning: true });
+      return { low, end: await listOffset(topic, { fromBeginning: false }) };
+    },
+    async offsetAt(topic, unixMs) {
+      if (!(await locate(topic))) return null;
+      const offset = await listOffset(topic, { fromTimestamp: unixMs });
+      return offset < 0 ? null : offset;
+    },
+    async partitions(topic) {
+      return (await locate(topic)) ? cluster.findTopicPartitionMetadata(topic).length : 0;
+    },
+    async commit(group, topic, nextOffset) {
+      await locate(topic);
+      const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+      // Generation -1 without a member: the commit of a group that nobody has joined.
+      await coordinator.offsetCommit({
+        groupId: group,
+        groupGenerationId: -1,
+        memberId: '',
+        topics: [{ topic, partitions: [{ partition: 0, offset: String(nextOffset) }] }],
+      });
+    },
+    async close() {
+      await cluster.disconnect();
+    },
+  };
+}
+
+type KafkaMessage = Pick<StoredMessage, 'key' | 'value' | 'timestamp' | 'offset' | 'headers'>;
+interface StoredMessage {
+  key: Buffer | null;
+  value: Buffer | null;
+  timestamp: string;
+  offset: string;
+  headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+}
+
+function toRecord(message: KafkaMessage): StoredRecord {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(message.headers ?? {})) {
+    const one = Array.isArray(value) ? value.at(-1) : value;
+    if (one !== undefined) headers[name] = one.toString('latin1');
+  }
+  return {
+    offset: Number(message.offset),
+    time: Number(message.timestamp),
+    key: message.key?.toString('utf8') ?? '',
+    headers,
+    value: message.value ?? Buffer.alloc(0),
+  };
+}

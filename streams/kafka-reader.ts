@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kafka } from 'kafkajs';
+import {
+  brokerErrorType,
+  createKafkaConnection,
+  type Fetched,
+  type KafkaConnection,
+  type KafkaConnectionOptions,
+  PATIENT_RETRY,
+} from './kafka-connection.ts';
+import { LogError, type ReadOptions, type StoredRecord } from './log.ts';
+
+const BATCH_BYTES = 8 * 1024 * 1024;
+/** After a change of leader its high watermark may lag behind what a reader has seen. */
+const WATERMARK_GRACE_MS = 5_000;
+
+export interface KafkaSession {
+  kafka: Kafka;
+  connection: KafkaConnectionOptions;
+  maxWaitMs: number;
+  patienceMs: number;
+  onRecreated: ((part: 'reader' | 'producer', topic: string) => void) | undefined;
+}
+
+export type Queries = ReturnType<typeof createQueries>;
+
+/** Runs short questions over one shared connection, replaced when it fails, until one is answered or patience ends. */
+export function createQueries(session: KafkaSession) {
+  let link: KafkaConnection | null = null;
+  const run = async <T>(question: (link: KafkaConnection) => Promise<T>): Promise<T> => {
+    const giveUpAt = Date.now() + session.patienceMs;
+    for (let waitMs = PATIENT_RETRY.initialRetryTime; ; waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime)) {
+      link ??= createKafkaConnection(session.kafka, session.connection);
+      const mine = link;
+      try {
+        return await question(mine);
+      } catch (error) {
+        if (brokerErrorType(error) === 'OFFSET_OUT_OF_RANGE' || error instanceof LogError) throw error;
+        if (link === mine) link = null;
+        await closeQuietly(mine, session);
+        if (Date.now() > giveUpAt) throw new LogError('unavailable', 'no answer from the brokers', { cause: error });
+      }
+      await sleep(waitMs);
+    }
+  };
+  return {
+    run,
+    close: async (): Promise<void> => {
+      if (link !== null) await closeQuietly(link, session);
+    },
+  };
+}
+
+async function closeQuietly(link: KafkaConnection, session: KafkaSession): Promise<void> {
+  await link.close().catch((error: unknown) => {
+    session.connection.logger?.debug({ err: error }, 'closing a connection to Kafka');
+  });
+}
+
+export async function* readBatches(
+  session: KafkaSession,
+  topic: string,
+  from: number,
+  options: ReadOptions,
+): AsyncGenerator<StoredRecord[]> {
+  const maxBytes = options.maxBytes ?? BATCH_BYTES;
+  const reader = createReader(session, topic, options.signal);
+  try {
+    const stopAt = options.stopAtEnd === true ? await reader.checkedEnd(from) : Number.POSITIVE_INFINITY;
+    let offset = from;
+    while (offset < stopAt && !options.signal.aborted) {
+      const { records, next } = await reader.fetch(offset, maxBytes);
+      for (const batch of cut(records, maxBytes, stopAt)) {
+        if (options.signal.aborted) return;
+        yield batch;
+      }
+      offset = next;
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+/** One fetch can bring more than was asked for: batches are sent whole and unpack to more. */
+function* cut(records: StoredRecord[], maxBytes: number, stopAt: number): Generator<StoredRecord[]> {
+  let batch: StoredRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    if (record.offset >= stopAt) break;
+    if (batch.length > 0 && bytes + record.value.length > maxBytes) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(record);
+    bytes += record.value.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Fetches over a connection of its own, so that one that waits at the end holds nobody up. */
+function createReader(session: KafkaSession, topic: string, signal: AbortSignal) {
+  let link: KafkaConnection | null = null;
+  let lastAnswer = Date.now();
+  let waitMs = PATIENT_RETRY.initialRetryTime;
+
+  const failed = async (error: unknown): Promise<void> => {
+    if (error instanceof LogError && error.code !== 'unavailable') throw error;
+    if (Date.now() - lastAnswer > session.patienceMs) {
+      throw new LogError('unavailable', `reading topic ${topic} failed`, { cause: error });
+    }
+    if (link !== null) {
+      session.onRecreated?.('reader', topic);
+      await closeQuietly(link, session);
+      link = null;
+    }
+    await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+    waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime);
+  };
+  const ask = async <T>(question: (link: KafkaConnection) => Promise<T>, aborted: T): Promise<T> => {
+    while (!signal.aborted) {
+      try {
+        link ??= createKafkaConnection(session.kafka, session.connection);
+        const answer = await question(link);
+        lastAnswer = Date.now();
+        waitMs = PATIENT_RETRY.initialRetryTime;
+        return answer;
+      } catch (error) {
+        if (!signal.aborted) await failed(error);
+      }
+    }
+    return aborted;
+  };
+  // An abort must not wait for a broker that is gone.
+  const hangUp = (): void => {
+    if (link !== null) closeQuietly(link, session).catch(() => undefined);
+  };
+  signal.addEventListener('abort', hangUp);
+
+  const bounds = () => ask((link) => link.bounds(topic), null);
+  const outOfRange = async (offset: number): Promise<void> => {
+    const { low, end } = (await bounds()) ?? { low: 0, end: 0 };
+    if (offset < low) throw new LogError('trimmed', `topic ${topic} starts at offset ${low}, ${offset} is gone`);
+    if (offset > end) throw new LogError('corrupt', `topic ${topic} ends at offset ${end}, before ${offset}`);
+  };
+
+  return {
+    /** The log's end; refuses an offset that is not in the log. */
+    async checkedEnd(offset: number): Promise<number> {
+      const found = await bounds();
+      await outOfRange(offset);
+      return found?.end ?? 0;
+    },
+    async fetch(offset: number, maxBytes: number): Promise<Fetched> {
+      const since = Date.now();
+      const nothing: Fetched = { records: [], next: offset };
+      return ask(async (link) => {
+        try {
+          const fetched = await link.fetch(topic, offset, maxBytes, session.maxWaitMs);
+          if (fetched !== null) return fetched;
+          // No such topic yet, so no broker to hold the question back.
+          await sleep(session.maxWaitMs, undefined, { signal });
+          return nothing;
+        } catch (error) {
+          if (brokerErrorType(error) !== 'OFFSET_OUT_OF_RANGE') throw error;
+          const found = (await link.bounds(topic)) ?? { low: 0, end: 0 };
+          if (offset < found.low || Date.now() - since > WATERMARK_GRACE_MS) await outOfRange(offset);
+          throw error;
+        }
+      }, nothing);
+    },
+    async close(): Promise<void> {
+      signal.removeEventListener('abort', hangUp);
+      if (link !== null) await closeQuietly(link, session);
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { recordBytes } from './framing.ts';
+import { brokerErrorType, type KafkaLogger } from './kafka-connection.ts';
+import { LogError, type LogRecord, type StoredRecord } from './log.ts';
+
+/** Sends one batch and returns the offset of its first record. */
+export interface BatchProducer {
+  send(topic: string, records: readonly LogRecord[], timeMs: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface TopicWriterOptions {
+  topic: string;
+  /** A producer with a new producer id. */
+  openProducer(): Promise<BatchProducer>;
+  /** The log's end, and its records from an offset on; to see whether a batch whose answer is lost got in. */
+  end(): Promise<number>;
+  readFrom(offset: number): AsyncIterable<StoredRecord[]>;
+  /** Time of the newest record. */
+  lastTime(): Promise<number>;
+  maxSendBytes: number;
+  logger: KafkaLogger | undefined;
+  onProducerReplaced?: () => void;
+}
+
+/** The broker no longer knows where this producer's sequence stands (kafkajs issue 598). */
+const SEQUENCE_LOST = new Set(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH']);
+const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
+const ATTEMPTS = 3;
+/** What a record takes in a batch besides its payload, at most. */
+const RECORD_OVERHEAD = 64;
+
+/** Cuts records into batches of at most `maxBytes`, in order; a larger record is a batch of its own. */
+export function splitBatches(records: readonly LogRecord[], maxBytes: number): LogRecord[][] {
+  const batches: LogRecord[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const record of records) {
+    const size = recordBytes(record) + RECORD_OVERHEAD;
+    if (bytes + size > maxBytes) {
+      batches.push([]);
+      bytes = 0;
+    }
+    batches[batches.length - 1].push(record);
+    bytes += size;
+  }
+  return batches;
+}
+
+/**
+ * Appends to one topic, one send at a time. The caller queues: a call starts when the one before it has ended.
+ *
+ * After any failed send the producer is given up, because kafkajs would send the next batch under the sequence
+ * number of the failed one, and a broker that did store that one would take the next for a repetition.
+ */
+export function createTopicWriter(options: TopicWriterOptions) {
+  const { topic } = options;
+  let producer: BatchProducer | null = null;
+  let expected = 0;
+  let time: number | null = null;
+
+  const giveUp = async (): Promise<void> => {
+    const old = producer;
+    producer = null;
+    options.onProducerReplaced?.();
+    await old?.close().catch((error: unknown) => {
+      options.logger?.warn({ err: error, topic }, 'closing a failed producer');
+    });
+  };
+
+  const sendOnce = async (batch: readonly LogRecord[], timeMs: number): Promise<number> => {
+    if (producer === null) {
+      producer = await options.openProducer();
+      expected = await options.end();
+    }
+    const first = await producer.send(topic, batch, timeMs);
+    expected = first + batch.length;
+    return first;
+  };
+
+  const send = async (batch: readonly LogRecord[], timeMs: number): Promise<number> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await sendOnce(batch, timeMs);
+      } catch (error) {
+        const type = brokerErrorType(error) ?? '';
+        const hadProducer = producer !== null;
+        await giveUp();
+        if (TOO_LARGE.has(type)) throw new LogError('too_large', `topic ${topic} refused a batch`, { cause: error });
+        if (!SEQUENCE_LOST.has(type) || attempt === ATTEMPTS) {
+          throw new LogError('unavailable', `appending to topic ${topic} failed`, { cause: error });
+        }
+        options.logger?.warn({ topic, type }, 'producer replaced');
+        const found = hadProducer ? await findBatch(options.readFrom(expected), batch) : null;
+        if (found !== null) return found;
+      }
+    }
+  };
+
+  return {
+    async append(records: readonly LogRecord[]): Promise<{ first: number; last: number }> {
+      if (records.length === 0) {
+        const end = await options.end();
+        return { first: end, last: end - 1 };
+      }
+      time = Math.max(time ?? (await options.lastTime()), Date.now());
+      let first: number | null = null;
+      let last = -1;
+      for (const batch of splitBatches(records, options.maxSendBytes)) {
+        const base = await send(batch, time);
+        first ??= base;
+        last = base + batch.length - 1;
+      }
+      return { first: first ?? last + 1, last };
+    },
+    async close(): Promise<void> {
+      await producer?.close();
+      producer = null;
+    },
+  };
+}
+
+/** Offset at which the batch stands, whole and in order, or null. A batch is stored whole or not at all. */
+async function findBatch(batches: AsyncIterable<StoredRecord[]>, batch: readonly LogRecord[]): Promise<number | null> {
+  let matched = 0;
+  for await (const records of batches) {
+    for (const record of records) {
+      if (!sameRecord(record, batch[matched])) matched = 0;
+      if (sameRecord(record, batch[matched])) matched++;
+      if (matched === batch.length) return record.offset - matched + 1;
+    }
+  }
+  return null;
+}
+
+function sameRecord(a: LogRecord, b: LogRecord): boolean {
+  return a.key === b.key && a.value.equals(b.value);
+}

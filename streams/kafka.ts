@@ -1,0 +1,224 @@
+import { CompressionTypes } from 'kafkajs';
+import { checkRecords, MAX_META_BYTES, MAX_VALUE_BYTES } from './framing.ts';
+import { brokerErrorType, createKafka, type KafkaConnectionOptions, PATIENT_RETRY } from './kafka-connection.ts';
+import { createQueries, type KafkaSession, type Queries, readBatches } from './kafka-reader.ts';
+import { type BatchProducer, createTopicWriter } from './kafka-writer.ts';
+import { type EventLog, LogError, type StoredRecord } from './log.ts';
+import { isTopicName, topicRetentionMs } from './topics.ts';
+
+export interface KafkaLogOptions extends KafkaConnectionOptions {
+  /** Of whole batches, by the producer. Blocks shrink by a quarter to a third. Default `gzip`. */
+  compression?: 'gzip' | 'none';
+  /** Largest value of a record. */
+  maxRecordBytes?: number;
+  /** Payload of one produce request. */
+  maxSendBytes?: number;
+  /** For topics that `ensureTopic` makes. Default 1. */
+  replicationFactor?: number;
+  /** How long a broker may hold a fetch at the end of the log. */
+  maxWaitMs?: number;
+  /** How long a call keeps trying while no broker answers. */
+  patienceMs?: number;
+  /** Told when a reader replaced its connection, or a writer its producer, after a failure. */
+  onRecreated?: (part: 'reader' | 'producer', topic: string) => void;
+}
+
+const SEND_BYTES = 8 * 1024 * 1024;
+const POINT_BYTES = 64 * 1024;
+const MAX_WAIT_MS = 200;
+const PATIENCE_MS = 120_000;
+/** A batch of one record is a little larger than its payload, more so when gzip finds nothing to save. */
+const BATCH_OVERHEAD = 64 * 1024;
+
+/**
+ * The event log on a Kafka cluster: one partition a topic, idempotent producer, one send at a time. Several writers
+ * are not kept apart (readSteps drops what they write twice); use one ingester a topic.
+ */
+export function openKafkaLog(options: KafkaLogOptions): EventLog {
+  const closing = new AbortController();
+  const session: KafkaSession = {
+    kafka: createKafka(options),
+    connection: options,
+    maxWaitMs: options.maxWaitMs ?? MAX_WAIT_MS,
+    patienceMs: options.patienceMs ?? PATIENCE_MS,
+    onRecreated: options.onRecreated,
+  };
+  const queries = createQueries(session);
+  const writers = createWriters(options, session, queries);
+
+  const checked = (topic: string): string => {
+    if (closing.signal.aborted) throw new LogError('closed', 'the log is closed');
+    if (!isTopicName(topic)) throw new LogError('unavailable', `${JSON.stringify(topic)} is not a topic name`);
+    return topic;
+  };
+
+  return {
+    ensureTopic: async (topic) => ensureTopic(options, session, queries, checked(topic)),
+    async append(topic, records) {
+      checked(topic);
+      checkRecords(topic, records, options.maxRecordBytes ?? MAX_VALUE_BYTES);
+      return writers.append(topic, records);
+    },
+    read: (topic, from, readOptions) =>
+      readBatches(session, checked(topic), from, {
+        ...readOptions,
+        signal: AbortSignal.any([readOptions.signal, closing.signal]),
+      }),
+    get: async (topic, offset) => getRecord(queries, checked(topic), offset),
+    last: async (topic, n) => lastRecords(session, queries, checked(topic), n),
+    end: async (topic) => (await queries.run((link) => link.bounds(checked(topic))))?.end ?? 0,
+    low: async (topic) => (await queries.run((link) => link.bounds(checked(topic))))?.low ?? 0,
+    async offsetAt(topic, unixMs) {
+      checked(topic);
+      const found = await queries.run((link) => link.offsetAt(topic, unixMs));
+      return found ?? (await queries.run((link) => link.bounds(topic)))?.end ?? 0;
+    },
+    trim: async (topic, before) => trimTopic(session, queries, checked(topic), before),
+    async noteProgress(group, topic, nextOffset) {
+      checked(topic);
+      await queries.run((link) => link.commit(group, topic, nextOffset));
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      await writers.close();
+      await queries.close();
+    },
+  };
+}
+
+function createWriters(options: KafkaLogOptions, session: KafkaSession, queries: Queries) {
+  const writers = new Map<string, ReturnType<typeof createTopicWriter>>();
+  const queues = new Map<string, Promise<unknown>>();
+  const writerOf = (topic: string) => {
+    let writer = writers.get(topic);
+    if (writer === undefined) {
+      writer = createTopicWriter({
+        topic,
+        openProducer: () => openProducer(options, session),
+        end: async () => (await queries.run((link) => link.bounds(topic)))?.end ?? 0,
+        readFrom: (offset) =>
+          readBatches(session, topic, offset, { signal: new AbortController().signal, stopAtEnd: true }),
+        lastTime: async () => (await lastRecords(session, queries, topic, 1)).at(0)?.time ?? 0,
+        maxSendBytes: options.maxSendBytes ?? SEND_BYTES,
+        logger: options.logger,
+        onProducerReplaced: () => options.onRecreated?.('producer', topic),
+      });
+      writers.set(topic, writer);
+    }
+    return writer;
+  };
+  return {
+    append(topic: string, records: Parameters<EventLog['append']>[1]) {
+      const result = (queues.get(topic) ?? Promise.resolve()).then(() => writerOf(topic).append(records));
+      queues.set(
+        topic,
+        result.catch(() => undefined),
+      );
+      return result;
+    },
+    async close(): Promise<void> {
+      await Promise.all(queues.values());
+      await Promise.all([...writers.values()].map((writer) => writer.close()));
+    },
+  };
+}
+
+async function openProducer(options: KafkaLogOptions, session: KafkaSession): Promise<BatchProducer> {
+  const producer = session.kafka.producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    allowAutoTopicCreation: false,
+    createPartitioner: () => () => 0,
+    retry: PATIENT_RETRY,
+  });
+  await producer.connect();
+  const compression = options.compression === 'none' ? CompressionTypes.None : CompressionTypes.GZIP;
+  return {
+    async send(topic, records, timeMs) {
+      const timestamp = String(timeMs);
+      const messages = records.map(({ key, headers, value }) => ({ key, headers, value, timestamp, partition: 0 }));
+      const [answer] = await producer.send({ topic, messages, acks: -1, compression });
+      if (answer?.baseOffset === undefined) throw new LogError('unavailable', `no offset for a batch of ${topic}`);
+      return Number(answer.baseOffset);
+    },
+    close: () => producer.disconnect(),
+  };
+}
+
+async function ensureTopic(
+  options: KafkaLogOptions,
+  session: KafkaSession,
+  queries: Queries,
+  topic: string,
+): Promise<void> {
+  let count = await queries.run((link) => link.partitions(topic));
+  if (count === 0) {
+    const limit = (options.maxRecordBytes ?? MAX_VALUE_BYTES) + MAX_META_BYTES + BATCH_OVERHEAD;
+    const admin = session.kafka.admin();
+    try {
+      await admin.connect();
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: [
+          {
+            topic,
+            numPartitions: 1,
+            replicationFactor: options.replicationFactor ?? 1,
+            configEntries: [
+              { name: 'max.message.bytes', value: String(limit) },
+              { name: 'retention.ms', value: String(topicRetentionMs(topic)) },
+              { name: 'retention.bytes', value: '-1' },
+              { name: 'cleanup.policy', value: 'delete' },
+            ],
+          },
+        ],
+      });
+    } catch (error) {
+      throw new LogError('unavailable', `topic ${topic} could not be made`, { cause: error });
+    } finally {
+      await admin.disconnect();
+    }
+    count = await queries.run((link) => link.partitions(topic));
+  }
+  if (count > 1) throw new LogError('unavailable', `topic ${topic} has ${count} partitions, the log needs exactly one`);
+}
+
+async function trimTopic(session: KafkaSession, queries: Queries, topic: string, before: number): Promise<void> {
+  const bounds = await queries.run((link) => link.bounds(topic));
+  if (bounds === null || before <= bounds.low) return;
+  const admin = session.kafka.admin();
+  try {
+    await admin.connect();
+    await admin.deleteTopicRecords({
+      topic,
+      partitions: [{ partition: 0, offset: String(Math.min(before, bounds.end)) }],
+    });
+  } catch (error) {
+    throw new LogError('unavailable', `topic ${topic} could not be trimmed`, { cause: error });
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function getRecord(queries: Queries, topic: string, offset: number): Promise<StoredRecord | null> {
+  if (!Number.isSafeInteger(offset) || offset < 0) return null;
+  try {
+    const answer = await queries.run((link) => link.fetch(topic, offset, POINT_BYTES, 0));
+    return answer?.records.at(0)?.offset === offset ? answer.records[0] : null;
+  } catch (error) {
+    if (brokerErrorType(error) === 'OFFSET_OUT_OF_RANGE') return null;
+    throw error;
+  }
+}
+
+async function lastRecords(session: KafkaSession, queries: Queries, topic: string, n: number): Promise<StoredRecord[]> {
+  const bounds = await queries.run((link) => link.bounds(topic));
+  if (bounds === null || n <= 0) return [];
+  const records: StoredRecord[] = [];
+  const options = { signal: new AbortController().signal, stopAtEnd: true };
+  for await (const batch of readBatches(session, topic, Math.max(bounds.low, bounds.end - n), options)) {
+    records.push(...batch);
+  }
+  return records.slice(-n);
+}

@@ -1,0 +1,52 @@
+/**
+ * The part of kafkajs below its consumer. Its types exist in the package, the export does not; the version is pinned
+ * exactly, and the conformance suite runs through this door.
+ */
+declare module 'kafkajs/src/cluster/index.js' {
+  import type { Broker, ISocketFactory, KafkaConfig, Logger, MessageSetEntry, RecordBatchEntry } from 'kafkajs';
+
+  export interface ClusterOptions extends Pick<KafkaConfig, 'ssl' | 'sasl' | 'clientId' | 'retry'> {
+    brokers: string[];
+    logger: Logger;
+    socketFactory: ISocketFactory;
+    connectionTimeout: number;
+    requestTimeout: number;
+    enforceRequestTimeout: boolean;
+    metadataMaxAge: number;
+    allowAutoTopicCreation: boolean;
+    maxInFlightRequests: number | null;
+    isolationLevel: number;
+  }
+
+  export interface FetchResponse {
+    responses: {
+      topicName: string;
+      partitions: {
+        partition: number;
+        highWatermark: string;
+        messages: ((RecordBatchEntry | MessageSetEntry) & { isControlRecord?: boolean })[];
+      }[];
+    }[];
+  }
+
+  interface FetchingBroker extends Omit<Broker, 'fetch'> {
+    fetch(
+      request: Parameters<Broker['fetch']>[0] & { replicaId: number; isolationLevel: number },
+    ): Promise<FetchResponse>;
+  }
+
+  export default class Cluster {
+    constructor(options: ClusterOptions);
+    connect(): Promise<void>;
+    disconnect(): Promise<void>;
+    addTargetTopic(topic: string): Promise<void>;
+    refreshMetadataIfNecessary(): Promise<void>;
+    findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
+    findTopicPartitionMetadata(topic: string): { partitionId: number }[];
+    findBroker(node: { nodeId: string }): Promise<FetchingBroker>;
+    findGroupCoordinator(group: { groupId: string }): Promise<FetchingBroker>;
+    fetchTopicsOffset(
+      topics: { topic: string; partitions: { partition: number }[]; fromBeginning?: boolean; fromTimestamp?: number }[],
+    ): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>;
+  }
+}
