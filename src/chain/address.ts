@@ -2,20 +2,8 @@
  * Text forms of addresses, hashes and shards. Everything accepted and printed here follows TEP-2 (user-friendly
  * addresses) and the reading rules of the TON Center v3 API. Readers give null for text that is not of the kind.
  */
+import { crc16 } from './crc.ts';
 import type { Address, Hash, Shard } from './model.ts';
-
-const CRC16_TABLE = Uint16Array.from({ length: 256 }, (_, index) => {
-  let crc = index << 8;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ 0x1021) & 0xffff : (crc << 1) & 0xffff;
-  return crc;
-});
-
-/** CRC-16/XMODEM (polynomial 1021, start 0), as in user-friendly addresses and get-method ids. */
-export function crc16(bytes: Uint8Array, length: number = bytes.length): number {
-  let crc = 0;
-  for (let i = 0; i < length; i++) crc = ((crc << 8) & 0xffff) ^ CRC16_TABLE[(crc >> 8) ^ bytes[i]];
-  return crc;
-}
 
 /** An address from its parts. `accountId`: 32 bytes. */
 export function addressOf(workchain: number, accountId: Uint8Array): Address {
@@ -50,7 +38,7 @@ function parseFriendly(text: string): Address | null {
   const bytes = Buffer.from(text, 'base64url');
   const tag = bytes[0] & ~TEST_FLAG;
   if (tag !== BOUNCEABLE_TAG && tag !== NON_BOUNCEABLE_TAG) return null;
-  if (crc16(bytes, 34) !== bytes.readUInt16BE(34)) return null;
+  if (crc16(bytes.subarray(0, 34)) !== bytes.readUInt16BE(34)) return null;
   return addressOf(bytes.readInt8(1), bytes.subarray(2, 34));
 }
 
@@ -65,7 +53,7 @@ export function friendlyAddress(address: Address, form: { bounceable: boolean; t
   bytes[0] = (form.bounceable ? BOUNCEABLE_TAG : NON_BOUNCEABLE_TAG) | (form.testOnly ? TEST_FLAG : 0);
   bytes[1] = workchainOf(address) & 0xff;
   address.copy(bytes, 2, 4, 36);
-  bytes.writeUInt16BE(crc16(bytes, 34), 34);
+  bytes.writeUInt16BE(crc16(bytes.subarray(0, 34)), 34);
   return bytes.toString('base64url');
 }
 

@@ -1,5 +1,9 @@
 /** What a contract looks like from its code hash and its get-methods: marks of TON Center's `interfaces`. */
-import { crc16 } from './address.ts';
+import { openBoc } from './boc.ts';
+import { crc16 } from './crc.ts';
+import { Cursor } from './cursor.ts';
+import { DecodeError } from './errors.ts';
+import { walkHashmap } from './hashmap.ts';
 import { INTERFACE_MARKS, WALLET_CODES } from './interface-marks.ts';
 import type { Hash } from './model.ts';
 
@@ -45,4 +49,39 @@ export function interfacesOf(codeHash: Hash | null, methods: readonly number[] |
 /** Accounts without code and the eleven listed wallets are written non-bounceable in the address book. */
 export function isBounceable(codeHash: Hash | null): boolean {
   return codeHash !== null && !WALLETS.has(codeHash.toString('base64'));
+}
+
+const SETCP_0 = 0xff00;
+/** `DICTPUSHCONST`: 14 bits F4A4_, then the key length in 10 bits; the dictionary is the next reference. */
+const DICTPUSHCONST = 0xf4a4 >> 2;
+const LONGEST_KEY = 32;
+
+/**
+ * The get-method ids of a contract, ascending: the keys of the dictionary that its code starts with (`SETCP 0`,
+ * `DICTPUSHCONST`), as unsigned numbers. Null for code of another shape, library references and unreadable bytes.
+ */
+export function methodIds(codeBoc: Buffer): number[] | null {
+  try {
+    const boc = openBoc(codeBoc);
+    const code = new Cursor(boc, boc.roots[0]);
+    if (code.bitsLeft < 40 || code.refsLeft < 1) return null;
+    if (code.u(16) !== SETCP_0 || code.u(14) !== DICTPUSHCONST) return null;
+    const keyBits = code.u(10);
+    if (keyBits < 1 || keyBits > LONGEST_KEY) return null;
+    return dictionaryKeys(code, keyBits);
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
+function dictionaryKeys(code: Cursor, keyBits: number): number[] {
+  const ids: number[] = [];
+  const bytes = (keyBits + 7) >> 3;
+  const spare = bytes * 8 - keyBits;
+  walkHashmap(code.boc, code.nextRef(), {
+    keyBits,
+    leaf: (_value, key) => ids.push(Math.floor(key.readUIntBE(0, bytes) / 2 ** spare)),
+  });
+  return ids;
 }

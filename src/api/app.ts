@@ -1,0 +1,108 @@
+/** The HTTP front: every path the service answers. Listening is the caller's, with SERVER_OPTIONS of limits.ts. */
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { Histogram, type Registry } from 'prom-client';
+import type { ChainSource } from '../chain/records.ts';
+import { documentation } from './documentation.ts';
+import { answerErrors, notFound, sendError, sendJson } from './errors.ts';
+import { type ApiLimits, limitBody } from './limits.ts';
+import { openApiDocument } from './openapi.ts';
+import { allowOrigins, queryContext, readQuery, readSwitches, stampAnswers } from './request.ts';
+import { createBook } from './v3/render/book.ts';
+import type { Route } from './v3/route.ts';
+import { v3Routes } from './v3/routes.ts';
+
+export type Health = { ok: true } | { ok: false; reason: string };
+
+export interface AppOptions {
+  source: ChainSource;
+  /** Whether requests can be served, and why not. */
+  health: () => Health | Promise<Health>;
+  /** What `/status` prints as JSON. */
+  status: () => object | Promise<object>;
+  /** What `/metrics` prints; gets the durations of requests. */
+  metrics: Registry;
+  limits: ApiLimits;
+  /** Puts the test flag into user-friendly addresses. */
+  testnet: boolean;
+  /** Sees errors the service is to blame for. */
+  report: (error: unknown, request: Request) => void;
+  /** `X-API-Version`, the version of the TON Center data schema answered in. */
+  apiVersion?: string;
+}
+
+const BASE = '/api/v3';
+/** The service whose contract this is says 1.2.0 when it does not know better. */
+const DEFAULT_API_VERSION = '1.2.0';
+
+export function createApp(options: AppOptions): Express {
+  const apiVersion = options.apiVersion ?? DEFAULT_API_VERSION;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.use(stampAnswers(apiVersion), allowOrigins, limitBody(options.limits.maxBodyBytes));
+  const routes = v3Routes(options.limits);
+  const durations = requestDurations(options.metrics);
+  for (const route of routes) serve(app, `${BASE}${route.path}`, answerRoute(route, options, durations));
+  serve(app, BASE, redirect);
+  app.use(BASE, documentation(openApiDocument(routes, BASE, apiVersion)));
+  serve(app, '/', redirect);
+  serviceRoutes(app, options);
+  app.use(notFound);
+  app.use(answerErrors(options.report));
+  return app;
+}
+
+/** GET and HEAD go to the handler, any other method to 405. */
+function serve(app: Express, path: string, handler: RequestHandler): void {
+  app.get(path, handler);
+  app.all(path, (_request, response) => {
+    response.setHeader('Allow', 'GET, HEAD, OPTIONS');
+    sendError(response, 405, 'Method Not Allowed');
+  });
+}
+
+function redirect(_request: Request, response: Response): void {
+  response.redirect(301, `${BASE}/index.html`);
+}
+
+function answerRoute(route: Route, options: AppOptions, durations: Histogram<'path' | 'status'>): RequestHandler {
+  const { source, limits, testnet } = options;
+  return async (request, response) => {
+    const stop = durations.startTimer({ path: route.path });
+    response.once('close', () => stop({ status: String(response.statusCode) }));
+    const query = readQuery(request.url);
+    const switches = readSwitches(request.headers, query);
+    const context = queryContext(response, switches.timeoutMs, limits.queryTimeoutMs);
+    const book = createBook(testnet);
+    const addressBook = async () => {
+      const accounts = switches.noAddressBook ? [] : book.addresses();
+      return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
+    };
+    const text = await route.answer(query, { source, context, testOnly: testnet, book, addressBook });
+    if (!response.destroyed) sendJson(response, 200, text);
+  };
+}
+
+function requestDurations(metrics: Registry): Histogram<'path' | 'status'> {
+  return new Histogram({
+    name: 'tonstream_api_request_seconds',
+    help: 'Time from request to end of answer',
+    labelNames: ['path', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [metrics],
+  });
+}
+
+function serviceRoutes(app: Express, { health, status, metrics }: AppOptions): void {
+  serve(app, '/healthcheck', async (_request, response) => {
+    const state = await health();
+    response.type('text/plain').status(state.ok ? 200 : 503);
+    response.send(state.ok ? 'OK' : state.reason);
+  });
+  serve(app, '/status', async (_request, response) => sendJson(response, 200, JSON.stringify(await status())));
+  serve(app, '/metrics', async (_request, response) => {
+    response.setHeader('Content-Type', metrics.contentType);
+    response.end(await metrics.metrics());
+  });
+}

@@ -1,0 +1,44 @@
+/** The interactive page over the OpenAPI document: Swagger UI from its package, nothing from the network. */
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import express, { type Router } from 'express';
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>tonstream API</title>
+<link rel="stylesheet" href="swagger-ui.css">
+<link rel="icon" type="image/png" href="favicon-32x32.png">
+</head>
+<body>
+<div id="ui"></div>
+<script src="swagger-ui-bundle.js"></script>
+<script src="start.js"></script>
+</body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#ui', deepLinking: true, tryItOutEnabled: true });\n`;
+const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+
+/** Serves `index.html` and what it needs; `document` goes out as `openapi.json` and `doc.json`. */
+export function documentation(document: object): Router {
+  const router = express.Router();
+  const text = JSON.stringify(document);
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  router.get(['/openapi.json', '/doc.json'], (_request, response) => {
+    response.type('application/json').send(text);
+  });
+  router.get('/index.html', (_request, response) => {
+    response.type('html').send(PAGE);
+  });
+  router.get('/start.js', (_request, response) => {
+    response.type('text/javascript').send(START);
+  });
+  for (const name of ASSETS) {
+    router.get(`/${name}`, (_request, response) => response.sendFile(name, { root: folder, maxAge: '1d' }));
+  }
+  return router;
+}

@@ -1,0 +1,81 @@
+/** Answers other than 200: every one of them has the body `{"error": "<text>"}`. */
+import type { ErrorRequestHandler, Request, Response } from 'express';
+
+export class ApiError extends Error {
+  constructor(
+    /** HTTP status, 400 to 599. */
+    readonly status: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'ApiError';
+  }
+}
+
+export interface Failure {
+  status: number;
+  text: string;
+  /** Seconds for `Retry-After`. */
+  retryAfter?: number;
+  /** True when the service, not the caller, is to blame. */
+  internal: boolean;
+}
+
+const LONGEST_TEXT = 300;
+
+/**
+ * What a thrown value means to the caller. Errors of the data source are known by name: `Overloaded` (queue of
+ * queries full, may carry `retryAfterSeconds`) and `BadCursor`. HTTP errors of express carry their own status.
+ */
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { status: 500, text: 'internal server error', internal: true };
+  if (error instanceof ApiError) return { status: error.status, text: error.message, internal: error.status >= 500 };
+  if (error.name === 'Overloaded') {
+    return { status: 429, text: 'too many requests', retryAfter: retryAfterOf(error), internal: false };
+  }
+  if (error.name === 'BadCursor') return { status: 422, text: error.message || 'wrong cursor', internal: false };
+  const status = clientStatusOf(error);
+  if (status !== null) return { status, text: error.message, internal: false };
+  const reason = error.message.split('\n', 1)[0].slice(0, LONGEST_TEXT);
+  return { status: 500, text: `internal server error: ${reason}`, internal: true };
+}
+
+function retryAfterOf(error: Error): number {
+  const seconds = 'retryAfterSeconds' in error ? Number(error.retryAfterSeconds) : 1;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : 1;
+}
+
+function clientStatusOf(error: Error): number | null {
+  const status = 'status' in error ? error.status : null;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
+}
+
+/** Writes JSON text as it is; `HEAD` gets the same headers without the body. */
+export function sendJson(response: Response, status: number, text: string): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
+}
+
+export function sendError(response: Response, status: number, text: string): void {
+  sendJson(response, status, JSON.stringify({ error: text }));
+}
+
+/** For paths nobody answers: 404. */
+export function notFound(request: Request, response: Response): void {
+  sendError(response, 404, `Cannot ${request.method} ${request.path}`);
+}
+
+/** The last handler: turns what routes throw into answers. `report` sees the errors the service is to blame for. */
+export function answerErrors(report: (error: unknown, request: Request) => void): ErrorRequestHandler {
+  return (error, request, response, next) => {
+    if (request.socket.destroyed || response.writableEnded) return;
+    const failure = failureOf(error);
+    if (failure.internal) report(error, request);
+    if (response.headersSent) return next(error);
+    if (failure.retryAfter !== undefined) response.setHeader('Retry-After', failure.retryAfter);
+    sendError(response, failure.status, failure.text);
+  };
+}

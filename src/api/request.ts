@@ -1,0 +1,94 @@
+/** What a request says about itself besides its parameters: switches, timeout, and whether the caller still waits. */
+import type { Request, RequestHandler, Response } from 'express';
+import type { QueryContext } from '../chain/records.ts';
+
+/** Query parameters by name, each with all its values in order; `name[]` counts as `name`. */
+export type Query = Map<string, string[]>;
+
+export interface Switches {
+  timeoutMs: number | null;
+  noAddressBook: boolean;
+  noMetadata: boolean;
+}
+
+/** Reads the query of a request target. Plus signs are spaces, as in HTML forms. */
+export function readQuery(url: string): Query {
+  const query: Query = new Map();
+  const start = url.indexOf('?');
+  if (start < 0) return query;
+  for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+    const name = key.endsWith('[]') ? key.slice(0, -2) : key;
+    const values = query.get(name);
+    if (values === undefined) query.set(name, [value]);
+    else values.push(value);
+  }
+  return query;
+}
+
+const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
+
+/** Go's `strconv.ParseBool`: null for anything else. */
+export function parseBool(text: string): boolean | null {
+  if (TRUE.has(text)) return true;
+  return FALSE.has(text) ? false : null;
+}
+
+function parseTimeout(text: string): number | null {
+  return /^\d{1,9}$/.test(text) && Number(text) > 0 ? Number(text) : null;
+}
+
+/** Each switch is a header or a query parameter; the header wins, and what does not parse is as if absent. */
+export function readSwitches(headers: Request['headers'], query: Query): Switches {
+  const read = <T>(header: string, name: string, parse: (text: string) => T | null): T | null => {
+    const sent = headers[header];
+    const fromHeader = typeof sent === 'string' ? parse(sent) : null;
+    if (fromHeader !== null) return fromHeader;
+    const value = query.get(name)?.at(-1);
+    return value === undefined ? null : parse(value);
+  };
+  return {
+    timeoutMs: read('x-timeout', 'x_timeout', parseTimeout),
+    noAddressBook: read('x-no-address-book', 'x_no_address_book', parseBool) ?? false,
+    noMetadata: read('x-no-metadata', 'x_no_metadata', parseBool) ?? false,
+  };
+}
+
+/** A context that ends when the caller hangs up. */
+export function queryContext(response: Response, asked: number | null, maxTimeoutMs: number): QueryContext {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return { signal: gone.signal, timeoutMs: Math.min(asked ?? maxTimeoutMs, maxTimeoutMs) };
+}
+
+/** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on every answer. */
+export function stampAnswers(apiVersion: string): RequestHandler {
+  return (_request, response, next) => {
+    const started = process.hrtime.bigint();
+    const writeHead = response.writeHead;
+    response.writeHead = function stamped(this: Response, ...parts: Parameters<Response['writeHead']>) {
+      const ms = Number(process.hrtime.bigint() - started) / 1e6;
+      response.setHeader('Server-timing', `app;dur=${ms.toFixed(3)}ms`);
+      response.setHeader('X-API-Version', apiVersion);
+      return writeHead.apply(this, parts);
+    } as Response['writeHead'];
+    next();
+  };
+}
+
+const ALLOWED_HEADERS =
+  'Content-Type, X-Api-Key, X-Timeout, X-No-Address-Book, X-No-Metadata, X-Debug-Request, X-Actions-Version';
+
+/** Any web page may read the API; preflight requests end here. */
+export const allowOrigins: RequestHandler = (request, response, next) => {
+  response.setHeader('Access-Control-Allow-Origin', '*');
+  response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After');
+  if (request.method !== 'OPTIONS') return next();
+  response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, OPTIONS');
+  response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
+  response.setHeader('Access-Control-Max-Age', '86400');
+  response.statusCode = 204;
+  response.end();
+};

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { parseAddress, rawAddress } from '../../chain/address.ts';
+import type { Address } from '../../chain/model.ts';
+import { ApiError } from '../errors.ts';
+import type { ApiLimits } from '../limits.ts';
+import { texts } from '../parameters.ts';
+import { bookRow, UNREADABLE_ROW } from './render/book.ts';
+import { type Route, route } from './route.ts';
+import { addressBook } from './schemas.ts';
+
+export function addressBookRoute(limits: ApiLimits): Route {
+  return route({
+    path: '/addressBook',
+    tag: 'accounts',
+    summary: 'User-friendly form, domain and interfaces of addresses, by the spelling asked for',
+    parameters: z.object({ address: texts('Addresses in any spelling.', limits.maxAddresses) }),
+    response: addressBook,
+    async answer(p, { source, context, testOnly }) {
+      if (p.address.length === 0) throw new ApiError(422, 'at least 1 address required');
+      const spellings = new Map(p.address.map((spelling) => [spelling, parseAddress(spelling)]));
+      const accounts = new Map<string, Address>();
+      for (const address of spellings.values()) if (address !== null) accounts.set(rawAddress(address), address);
+      const records = accounts.size === 0 ? [] : await source.book([...accounts.values()], context);
+      const rows = new Map(records.map((record) => [rawAddress(record.account), bookRow(record, testOnly)]));
+      const rowOf = (address: Address | null) =>
+        address === null
+          ? UNREADABLE_ROW
+          : (rows.get(rawAddress(address)) ?? bookRow({ account: address, codeHash: null, methods: null }, testOnly));
+      const lines = [...spellings.keys()]
+        .sort()
+        .map((spelling) => `${JSON.stringify(spelling)}:${rowOf(spellings.get(spelling) ?? null)}`);
+      return `{${lines.join(',')}}`;
+    },
+  });
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { ApiError } from '../errors.ts';
+import { blockJson } from './render/block.ts';
+import { type Route, route } from './route.ts';
+import { masterchainInfo } from './schemas.ts';
+
+export function masterchainInfoRoute(): Route {
+  return route({
+    path: '/masterchainInfo',
+    tag: 'blockchain',
+    summary: 'First and last indexed masterchain block',
+    parameters: z.object({}),
+    response: masterchainInfo,
+    async answer(_parameters, { source, context }) {
+      const info = await source.masterchainInfo(context);
+      if (info === null) throw new ApiError(500, 'internal server error: no masterchain block is indexed');
+      return `{"last":${blockJson(info.last)},"first":${blockJson(info.first)}}`;
+    },
+  });
+}

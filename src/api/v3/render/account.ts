@@ -1,0 +1,43 @@
+import { rawAddress } from '../../../chain/address.ts';
+import type { Hash } from '../../../chain/model.ts';
+import type { AccountRecord, BalanceRecord, KnownState } from '../../../chain/records.ts';
+import { type Book, interfacesJson } from './book.ts';
+import { extraJson, hashJson, hashOrNull } from './values.ts';
+
+/** JSON text of the state beside a transaction (schema `AccountState`): only the hash when nothing else is known. */
+export function stateJson(hash: Hash, state: KnownState | null): string {
+  if (state === null) {
+    return (
+      `{"hash":${hashJson(hash)},"balance":null,"extra_currencies":null,"account_status":null` +
+      ',"frozen_hash":null,"data_hash":null,"code_hash":null}'
+    );
+  }
+  return (
+    `{"hash":${hashJson(hash)},"balance":"${state.balance}","extra_currencies":${extraJson(state.extraCurrencies)}` +
+    `,"account_status":"${state.status}","frozen_hash":${hashOrNull(state.frozenHash)}` +
+    `,"data_hash":${hashOrNull(state.dataHash)},"code_hash":${hashOrNull(state.codeHash)}}`
+  );
+}
+
+/** JSON text of an account's latest state (schema `AccountStateFull`). Unknown hashes and bodies are left out. */
+export function accountJson(record: AccountRecord, book: Book): string {
+  return (
+    `{"address":"${book.text(record.account)}","account_state_hash":${hashJson(record.hash)}` +
+    `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
+    `,"status":"${record.status}"${optional('frozen_hash', record.frozenHash)}` +
+    `,"last_transaction_hash":${hashJson(record.lastTransactionHash)}` +
+    `,"last_transaction_lt":"${record.lastTransactionLt}"` +
+    `${optional('data_hash', record.dataHash)}${optional('code_hash', record.codeHash)}` +
+    `${optional('data_boc', record.dataBoc)}${optional('code_boc', record.codeBoc)}` +
+    `,"contract_methods":${record.methods === null ? 'null' : `[${record.methods.join(',')}]`}` +
+    `,"interfaces":${interfacesJson(record)}}`
+  );
+}
+
+function optional(name: string, bytes: Buffer | null): string {
+  return bytes === null ? '' : `,"${name}":"${bytes.toString('base64')}"`;
+}
+
+export function balanceJson({ account, balance }: BalanceRecord): string {
+  return `{"account":"${rawAddress(account)}","balance":"${balance}"}`;
+}

@@ -1,0 +1,76 @@
+import type { Hash, Message } from '../../../chain/model.ts';
+import type { MessageRecord } from '../../../chain/records.ts';
+import type { Book } from './book.ts';
+import { commentOf } from './comment.ts';
+import { extraJson, hashJson, textOrNull } from './values.ts';
+
+/** From this global version on the slot of `ihr_fee` holds `extra_flags`. */
+const EXTRA_FLAGS_VERSION = 12;
+const LONGEST_IMPORT_FEE = '9223372036854775807';
+const NOTHING_INTERNAL = ',"value":null,"value_extra_currencies":null,"fwd_fee":null,"ihr_fee":null,"extra_flags":null';
+
+/** JSON text of a message (schema `Message`) inside a transaction. */
+export function messageJson(message: Message, globalVersion: number, book: Book): string {
+  return render(message, globalVersion, book, '');
+}
+
+/** JSON text of a row of `/messages`, which also names the transactions at both ends. */
+export function messageRowJson(record: MessageRecord, book: Book): string {
+  const ends = transactionEnd('in', record.inTxHash) + transactionEnd('out', record.outTxHash);
+  return render(record.message, record.globalVersion, book, ends);
+}
+
+function transactionEnd(side: 'in' | 'out', hash: Hash | null): string {
+  return hash === null ? '' : `,"${side}_msg_tx_hash":${hashJson(hash)}`;
+}
+
+function render(message: Message, globalVersion: number, book: Book, ends: string): string {
+  const { source, destination, opcode, createdAt } = message;
+  const comment = opcode === 0 ? commentOf(message.bodyBoc()) : null;
+  return (
+    `{"hash":${hashJson(message.hash)},"source":${source === null ? 'null' : `"${book.text(source)}"`}` +
+    `,"destination":${destination === null ? 'null' : `"${book.text(destination)}"`}` +
+    values(message, globalVersion) +
+    `,"created_lt":${textOrNull(message.createdLt)},"created_at":${createdAt === null ? 'null' : `"${createdAt}"`}` +
+    `,"opcode":${opcode === null ? 'null' : `"0x${opcode.toString(16).padStart(8, '0')}"`}` +
+    `,"decoded_opcode":${opcode === 0 ? '"text_comment"' : 'null'}` +
+    `,"ihr_disabled":${message.ihrDisabled},"bounce":${message.bounce},"bounced":${message.bounced}` +
+    `,"import_fee":${importFee(message)}${ends}` +
+    `,"message_content":{"hash":${hashJson(message.bodyHash)},"body":"${message.bodyBoc().toString('base64')}"` +
+    `,"decoded":${comment === null ? 'null' : commentJson(comment)}}` +
+    `,"init_state":${initState(message)}${normalizedHash(message)}}`
+  );
+}
+
+function values(message: Message, globalVersion: number): string {
+  if (message.kind !== 'internal') return NOTHING_INTERNAL;
+  const flags = globalVersion >= EXTRA_FLAGS_VERSION;
+  const slot = textOrNull(message.ihrFeeOrFlags);
+  return (
+    `,"value":${textOrNull(message.value)},"value_extra_currencies":${extraJson(message.extraCurrencies ?? {})}` +
+    `,"fwd_fee":${textOrNull(message.fwdFee)},"ihr_fee":${flags ? '"0"' : slot},"extra_flags":${flags ? slot : 'null'}`
+  );
+}
+
+/** Null when larger than a signed 64-bit number, as the service stores it in one. */
+function importFee({ importFee: fee }: Message): string {
+  if (fee === null || fee.length > LONGEST_IMPORT_FEE.length) return 'null';
+  return fee.length === LONGEST_IMPORT_FEE.length && fee > LONGEST_IMPORT_FEE ? 'null' : `"${fee}"`;
+}
+
+function initState({ init }: Message): string {
+  return init === null
+    ? 'null'
+    : `{"hash":${hashJson(init.hash)},"body":"${init.boc().toString('base64')}","decoded":null}`;
+}
+
+/** Printed only where it differs from the hash. */
+function normalizedHash(message: Message): string {
+  if (message.kind !== 'external_in') return '';
+  const norm = message.hashNorm();
+  return norm === null || norm.equals(message.hash) ? '' : `,"hash_norm":${hashJson(norm)}`;
+}
+
+function commentJson(comment: string): string {
+  return `{"@type":"text_comment","comment":${JSON.stringify(comment)},"type":"text_comment"}`;
+}

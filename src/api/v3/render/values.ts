@@ -1,0 +1,32 @@
+/** JSON text of the small values that every record is made of. */
+import { shardText } from '../../../chain/address.ts';
+import type { BlockId, CurrencyCollection, ExtraCurrencies, Hash } from '../../../chain/model.ts';
+
+/** A hash in quotes: padded standard base64. */
+export function hashJson(hash: Hash): string {
+  return `"${hash.toString('base64')}"`;
+}
+
+export function hashOrNull(hash: Hash | null): string {
+  return hash === null ? 'null' : hashJson(hash);
+}
+
+/** A decimal or other text that needs no escaping, in quotes. */
+export function textOrNull(text: string | null): string {
+  return text === null ? 'null' : `"${text}"`;
+}
+
+export function extraJson(extra: ExtraCurrencies): string {
+  let text = '';
+  for (const id in extra) text += `${text === '' ? '' : ','}"${id}":"${extra[id]}"`;
+  return `{${text}}`;
+}
+
+export function hasExtra(value: CurrencyCollection): boolean {
+  for (const _ in value.extra) return true;
+  return false;
+}
+
+export function blockIdJson(block: BlockId): string {
+  return `{"workchain":${block.workchain},"shard":"${shardText(block.shard)}","seqno":${block.seqno}}`;
+}

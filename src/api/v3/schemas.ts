@@ -1,0 +1,255 @@
+/** Shapes of the answers, for the OpenAPI document. Required fields may be null where they say so; others may miss. */
+import { z } from 'zod';
+
+const hash = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{43}=$/)
+  .meta({ description: '32 bytes in padded standard base64.' });
+const address = z.string().meta({ description: 'Raw form, upper-case hex: `0:5F05…`.' });
+const decimal = z.string().regex(/^-?[0-9]+$/);
+const shard = z.string().regex(/^[0-9A-F]{1,16}$/);
+const opcode = z.string().regex(/^0x[0-9a-f]{8}$/);
+const extraCurrencies = z.record(z.string(), decimal);
+const integer = z.int();
+const status = z.enum(['uninit', 'frozen', 'active', 'nonexist']);
+const statusChange = z.enum(['unchanged', 'frozen', 'deleted']);
+
+export const blockId = z.strictObject({ workchain: integer, shard, seqno: integer }).meta({ id: 'BlockId' });
+
+export const block = z
+  .strictObject({
+    ...blockId.shape,
+    root_hash: hash,
+    file_hash: hash,
+    global_id: integer,
+    version: integer,
+    after_merge: z.boolean(),
+    before_split: z.boolean(),
+    after_split: z.boolean(),
+    want_merge: z.boolean(),
+    want_split: z.boolean(),
+    key_block: z.boolean(),
+    vert_seqno_incr: z.boolean(),
+    flags: integer,
+    gen_utime: decimal,
+    start_lt: decimal,
+    end_lt: decimal,
+    validator_list_hash_short: integer,
+    gen_catchain_seqno: integer,
+    min_ref_mc_seqno: integer,
+    prev_key_block_seqno: integer,
+    vert_seqno: integer,
+    master_ref_seqno: integer,
+    rand_seed: hash,
+    created_by: hash,
+    tx_count: integer,
+    masterchain_block_ref: blockId,
+    prev_blocks: z.array(blockId),
+  })
+  .meta({ id: 'Block' });
+
+const nextCursor = z
+  .string()
+  .nullable()
+  .optional()
+  .meta({ description: 'Only with `cursor`: what to send for the next page, null on the last.' });
+
+export const masterchainInfo = z.strictObject({ last: block, first: block }).meta({ id: 'MasterchainInfo' });
+export const blocks = z.strictObject({ blocks: z.array(block), next_cursor: nextCursor }).meta({ id: 'Blocks' });
+
+const messageContent = z
+  .strictObject({
+    hash: hash.nullable(),
+    body: z.string().nullable().meta({ description: 'Bag of cells, base64.' }),
+    decoded: z.looseObject({ '@type': z.string() }).nullable(),
+  })
+  .meta({ id: 'MessageContent' });
+
+export const message = z
+  .strictObject({
+    hash,
+    source: address.nullable(),
+    destination: address.nullable(),
+    value: decimal.nullable(),
+    value_extra_currencies: extraCurrencies.nullable(),
+    fwd_fee: decimal.nullable(),
+    ihr_fee: decimal.nullable(),
+    extra_flags: decimal.nullable(),
+    created_lt: decimal.nullable(),
+    created_at: decimal.nullable(),
+    opcode: opcode.nullable(),
+    decoded_opcode: z.string().nullable(),
+    ihr_disabled: z.boolean().nullable(),
+    bounce: z.boolean().nullable(),
+    bounced: z.boolean().nullable(),
+    import_fee: decimal.nullable(),
+    in_msg_tx_hash: hash.optional(),
+    out_msg_tx_hash: hash.optional(),
+    message_content: messageContent.nullable(),
+    init_state: messageContent.nullable(),
+    hash_norm: hash.optional(),
+  })
+  .meta({ id: 'Message' });
+
+const size = z.strictObject({ cells: decimal, bits: decimal }).meta({ id: 'MessageSize' });
+
+const computePhase = z.strictObject({
+  skipped: z.boolean(),
+  reason: z.enum(['no_state', 'bad_state', 'no_gas', 'suspended']).optional(),
+  success: z.boolean().optional(),
+  msg_state_used: z.boolean().optional(),
+  account_activated: z.boolean().optional(),
+  gas_fees: decimal.optional(),
+  gas_used: decimal.optional(),
+  gas_limit: decimal.optional(),
+  gas_credit: decimal.optional(),
+  mode: integer.optional(),
+  exit_code: integer.optional(),
+  exit_arg: integer.optional(),
+  vm_steps: integer.optional(),
+  vm_init_state_hash: hash.optional(),
+  vm_final_state_hash: hash.optional(),
+});
+
+const actionPhase = z.strictObject({
+  success: z.boolean(),
+  valid: z.boolean(),
+  no_funds: z.boolean(),
+  status_change: statusChange,
+  total_fwd_fees: decimal.optional(),
+  total_action_fees: decimal.optional(),
+  result_code: integer,
+  result_arg: integer.optional(),
+  tot_actions: integer,
+  spec_actions: integer,
+  skipped_actions: integer,
+  msgs_created: integer,
+  action_list_hash: hash,
+  tot_msg_size: size,
+});
+
+const description = z
+  .strictObject({
+    type: z.enum(['ord', 'storage', 'tick_tock', 'split_prepare', 'split_install', 'merge_prepare', 'merge_install']),
+    aborted: z.boolean().optional(),
+    destroyed: z.boolean().optional(),
+    credit_first: z.boolean().optional(),
+    is_tock: z.boolean().optional(),
+    installed: z.boolean().optional(),
+    storage_ph: z
+      .strictObject({
+        storage_fees_collected: decimal,
+        storage_fees_due: decimal.optional(),
+        status_change: statusChange,
+      })
+      .optional(),
+    credit_ph: z
+      .strictObject({
+        due_fees_collected: decimal.optional(),
+        credit: decimal,
+        credit_extra_currencies: extraCurrencies.optional(),
+      })
+      .optional(),
+    compute_ph: computePhase.optional(),
+    action: actionPhase.optional(),
+    bounce: z
+      .strictObject({
+        type: z.enum(['negfunds', 'nofunds', 'ok']),
+        msg_size: size.optional(),
+        req_fwd_fees: decimal.optional(),
+        msg_fees: decimal.optional(),
+        fwd_fees: decimal.optional(),
+      })
+      .optional(),
+    split_info: z
+      .strictObject({
+        cur_shard_pfx_len: integer,
+        acc_split_depth: integer,
+        this_addr: address,
+        sibling_addr: address,
+      })
+      .optional(),
+  })
+  .meta({ id: 'TransactionDescription' });
+
+const accountState = z
+  .strictObject({
+    hash,
+    balance: decimal.nullable(),
+    extra_currencies: extraCurrencies.nullable(),
+    account_status: status.nullable(),
+    frozen_hash: hash.nullable(),
+    data_hash: hash.nullable(),
+    code_hash: hash.nullable(),
+  })
+  .meta({ id: 'AccountState' });
+
+export const transaction = z
+  .strictObject({
+    account: address,
+    hash,
+    lt: decimal,
+    now: integer,
+    mc_block_seqno: integer,
+    trace_id: hash.optional(),
+    prev_trans_hash: hash,
+    prev_trans_lt: decimal,
+    orig_status: status,
+    end_status: status,
+    total_fees: decimal,
+    total_fees_extra_currencies: extraCurrencies,
+    description,
+    block_ref: blockId,
+    in_msg: message.nullable(),
+    out_msgs: z.array(message),
+    account_state_before: accountState,
+    account_state_after: accountState,
+    emulated: z.boolean(),
+    finality: z.enum(['pending', 'confirmed', 'finalized']),
+  })
+  .meta({ id: 'Transaction' });
+
+export const addressBook = z
+  .record(
+    z.string(),
+    z.strictObject({
+      user_friendly: z.string().nullable(),
+      domain: z.string().nullable(),
+      interfaces: z.array(z.string()),
+    }),
+  )
+  .meta({ id: 'AddressBook' });
+
+const metadata = z.record(z.string(), z.unknown()).meta({ id: 'Metadata' });
+
+export const transactions = z
+  .strictObject({ transactions: z.array(transaction), address_book: addressBook, next_cursor: nextCursor })
+  .meta({ id: 'Transactions' });
+export const messages = z
+  .strictObject({ messages: z.array(message), address_book: addressBook, metadata, next_cursor: nextCursor })
+  .meta({ id: 'Messages' });
+
+const account = z
+  .strictObject({
+    address,
+    account_state_hash: hash,
+    balance: decimal,
+    extra_currencies: extraCurrencies,
+    status,
+    frozen_hash: hash.optional(),
+    last_transaction_hash: hash,
+    last_transaction_lt: decimal,
+    data_hash: hash.optional(),
+    code_hash: hash.optional(),
+    data_boc: z.string().optional(),
+    code_boc: z.string().optional(),
+    contract_methods: z.array(integer).nullable(),
+    interfaces: z.array(z.string()),
+  })
+  .meta({ id: 'Account' });
+
+export const accountStates = z
+  .strictObject({ accounts: z.array(account), address_book: addressBook, metadata })
+  .meta({ id: 'AccountStates' });
+export const balances = z.array(z.strictObject({ account: address, balance: decimal })).meta({ id: 'Balances' });
+export const failure = z.strictObject({ error: z.string() }).meta({ id: 'Error' });
