@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+
+export interface ServerLimits {
+  /** Bound of everything the engine allocates, bytes. */
+  maxMemoryBytes: number;
+  /** Bound of the mark cache, bytes. The engine's own default is 5 GiB. */
+  markCacheBytes: number;
+}
+
+/** Merges at a time. The engine's default of 32 is made for big servers and would take the cores from the API. */
+const BACKGROUND_THREADS = 2;
+const MERGES_PER_THREAD = 2;
+
+/**
+ * The engine's configuration file. With so few background slots the merge settings that count free slots must come
+ * down too: their defaults (8, 20, 25) exceed the 4 slots there are, which would keep every merge small and hold
+ * back all mutations.
+ */
+export function serverConfigXml(limits: ServerLimits): string {
+  return `<clickhouse>
+  <logger><level>none</level></logger>
+  <max_server_memory_usage>${limits.maxMemoryBytes}</max_server_memory_usage>
+  <mark_cache_size>${limits.markCacheBytes}</mark_cache_size>
+  <index_mark_cache_size>${limits.markCacheBytes}</index_mark_cache_size>
+  <primary_index_cache_size>${limits.markCacheBytes}</primary_index_cache_size>
+  <uncompressed_cache_size>0</uncompressed_cache_size>
+  <background_pool_size>${BACKGROUND_THREADS}</background_pool_size>
+  <background_merges_mutations_concurrency_ratio>${MERGES_PER_THREAD}</background_merges_mutations_concurrency_ratio>
+  <background_schedule_pool_size>4</background_schedule_pool_size>
+  <background_common_pool_size>2</background_common_pool_size>
+  <background_move_pool_size>1</background_move_pool_size>
+  <background_fetches_pool_size>1</background_fetches_pool_size>
+  <max_thread_pool_size>1000</max_thread_pool_size>
+  <merge_tree>
+    <number_of_free_entries_in_pool_to_lower_max_size_of_merge>1</number_of_free_entries_in_pool_to_lower_max_size_of_merge>
+    <number_of_free_entries_in_pool_to_execute_mutation>1</number_of_free_entries_in_pool_to_execute_mutation>
+    <number_of_free_entries_in_pool_to_execute_optimize_entire_partition>1</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>
+  </merge_tree>
+</clickhouse>
+`;
+}
+
+/**
+ * Arguments of `clickhouse local` that make it an HTTP server. The second statement reads standard input and so
+ * holds the engine until the supervisor closes it.
+ */
+export function serverArguments(paths: ServerPaths, port: number): string[] {
+  return [
+    'clickhouse',
+    `--path=${paths.data}`,
+    `--config-file=${paths.config}`,
+    `--http_port=${port}`,
+    '--listen_host=127.0.0.1',
+    "--query=SYSTEM START LISTEN HTTP; SELECT count() FROM file('-', 'LineAsString', 'l String') FORMAT Null",
+  ];
+}
+
+export interface ServerPaths {
+  /** The engine's own directory. */
+  data: string;
+  config: string;
+  /** Decimal port number of the last start. */
+  port: string;
+  /** Who supervises the server of this folder. */
+  owner: string;
+}
+
+export function serverPaths(folder: string): ServerPaths {
+  return {
+    data: join(folder, 'data'),
+    config: join(folder, 'server.xml'),
+    port: join(folder, 'port'),
+    owner: join(folder, 'owner.json'),
+  };
+}

@@ -1,0 +1,37 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { BaseLogger } from 'pino';
+
+export type ClickHouseLogger = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
+
+/** Of every request. */
+export const COMMON_SETTINGS: ClickHouseSettings = {
+  // Integers of 64 bits and more, and Decimals, would lose digits as JSON numbers.
+  output_format_json_quote_64bit_integers: 1,
+  output_format_json_quote_decimals: 1,
+  // A thousand keys written as literals pass the default of 256 KiB.
+  max_query_size: String(16 * 1024 * 1024),
+};
+
+/** Of every read. */
+export const QUERY_SETTINGS: ClickHouseSettings = {
+  // Point reads gain nothing from more threads and lose by starting them (clickhouse.md 4).
+  max_threads: 1,
+  // The status line is sent when the result is whole, so an error can never hide inside a result.
+  wait_end_of_query: 1,
+  result_overflow_mode: 'throw',
+};
+
+/**
+ * Of every insert. One block a request, so that an insert of up to a million rows of one partition is atomic, and
+ * synchronous, so that an answered insert is in the table.
+ */
+export const INSERT_SETTINGS: ClickHouseSettings = {
+  async_insert: 0,
+  wait_end_of_query: 1,
+  insert_deduplicate: 1,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+  max_insert_block_size: '1048449',
+  min_insert_block_size_rows: '1048449',
+  min_insert_block_size_bytes: String(1024 * 1024 * 1024),
+  max_insert_threads: '1',
+};
