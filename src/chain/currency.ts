@@ -1,0 +1,32 @@
+import type { Cursor } from './cursor.ts';
+import { walkHashmap } from './hashmap.ts';
+import type { CurrencyCollection, ExtraCurrencies } from './model.ts';
+
+const none: ExtraCurrencies = Object.freeze({});
+
+/** `currencies$_ grams:Grams other:ExtraCurrencyCollection`. */
+export function readCurrencies(cursor: Cursor): CurrencyCollection {
+  return { grams: cursor.grams(), extra: readExtra(cursor) };
+}
+
+/** `ExtraCurrencyCollection`: a HashmapE from currency id to VarUInteger 32. Empty ones share a frozen object. */
+export function readExtra(cursor: Cursor): ExtraCurrencies {
+  const root = cursor.maybeRef();
+  if (root < 0) return none;
+  const { boc } = cursor;
+  const known = boc.currencies.get(root);
+  if (known !== undefined) return known;
+  const extra: ExtraCurrencies = {};
+  const leaf = (value: Cursor, key: Buffer): void => {
+    extra[key.readUInt32BE(0).toString()] = value.varUint(5);
+  };
+  walkHashmap(boc, root, { keyBits: 32, leaf }, boc);
+  boc.currencies.set(root, extra);
+  return extra;
+}
+
+/** Passes over an ExtraCurrencyCollection without reading its dictionary. */
+export function skipCurrencies(cursor: Cursor): void {
+  cursor.skip(cursor.u(4) * 8);
+  cursor.maybeRef();
+}

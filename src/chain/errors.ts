@@ -1,0 +1,40 @@
+/** What was read is not what TON's formats allow. `path` names the place, outermost first: `block/info/prev_ref`. */
+export class DecodeError extends Error {
+  readonly reason: string;
+  #path: string;
+
+  constructor(reason: string, path = '') {
+    super(path === '' ? reason : `${path}: ${reason}`);
+    this.name = 'DecodeError';
+    this.reason = reason;
+    this.#path = path;
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  /** Puts an outer place before the path. */
+  nest(place: string): this {
+    this.#path = this.#path === '' ? place : `${place}/${this.#path}`;
+    this.message = `${this.#path}: ${this.reason}`;
+    return this;
+  }
+}
+
+/**
+ * For `catch` clauses at the border of a section: names the section in a DecodeError and returns it; anything
+ * else comes back untouched. The path costs nothing while decoding succeeds.
+ */
+export function inside(place: string, error: unknown): unknown {
+  return error instanceof DecodeError ? error.nest(place) : error;
+}
+
+/** Runs a section under its name. For places off the hot path; those use {@link inside} directly. */
+export function section<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw inside(place, error);
+  }
+}

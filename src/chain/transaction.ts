@@ -1,0 +1,97 @@
+import { type Boc, levelMask } from './boc.ts';
+import { readCurrencies } from './currency.ts';
+import { Cursor } from './cursor.ts';
+import { DecodeError, inside } from './errors.ts';
+import { cellHash } from './hash.ts';
+import { walkHashmap } from './hashmap.ts';
+import { decodeMessage } from './message.ts';
+import type { AccountStatus, Message, Transaction } from './model.ts';
+import { readDescription } from './phases.ts';
+
+const statuses: readonly AccountStatus[] = ['uninit', 'frozen', 'active', 'nonexist'];
+
+/**
+ * Decodes a transaction cell. The cell does not say in which workchain its account lives; give the block's.
+ * The same cell gives the same object for the life of the bag. Throws DecodeError.
+ */
+export function decodeTransaction(boc: Boc, cell: number, workchain: number): Transaction {
+  const known = boc.transactions.get(cell);
+  if (known !== undefined) return known;
+  try {
+    const transaction = readTransaction(boc, cell, workchain);
+    boc.transactions.set(cell, transaction);
+    return transaction;
+  } catch (error) {
+    throw inside('transaction', error);
+  }
+}
+
+function readTransaction(boc: Boc, cell: number, workchain: number): Transaction {
+  if (levelMask(boc, cell) !== 0) throw new DecodeError('pruned branches in a transaction');
+  const cursor = new Cursor(boc, cell);
+  cursor.tag(4, 0b0111, 'transaction');
+  const account = cursor.address(workchain);
+  const lt = cursor.dec(64);
+  const prevHash = cursor.hash();
+  const prevLt = cursor.dec(64);
+  const now = cursor.u(32);
+  const outCount = cursor.u(15);
+  const origStatus = statuses[cursor.u(2)];
+  const endStatus = statuses[cursor.u(2)];
+  const messages = cursor.open();
+  const fees = readCurrencies(cursor);
+  const update = cursor.open();
+  update.tag(8, 0x72, 'HASH_UPDATE');
+  const description = describe(cursor);
+  return {
+    cell,
+    account,
+    hash: cellHash(boc, cell),
+    lt,
+    now,
+    prevHash,
+    prevLt,
+    origStatus,
+    endStatus,
+    totalFees: fees.grams,
+    totalFeesExtra: fees.extra,
+    stateBefore: update.hash(),
+    stateAfter: update.hash(),
+    description,
+    inMsg: messages.bit() ? readInMessage(messages) : null,
+    outMsgs: readOutMessages(messages, outCount),
+  };
+}
+
+function describe(cursor: Cursor): Transaction['description'] {
+  try {
+    return readDescription(cursor.open());
+  } catch (error) {
+    throw inside('description', error);
+  }
+}
+
+function readInMessage(cursor: Cursor): Message {
+  try {
+    return decodeMessage(cursor.boc, cursor.nextRef());
+  } catch (error) {
+    throw inside('in_msg', error);
+  }
+}
+
+function readOutMessages(cursor: Cursor, count: number): Message[] {
+  const root = cursor.maybeRef();
+  const messages: Message[] = [];
+  try {
+    if (root >= 0) {
+      const leaf = (value: Cursor): void => {
+        messages.push(decodeMessage(value.boc, value.nextRef()));
+      };
+      walkHashmap(cursor.boc, root, { keyBits: 15, leaf }, cursor.boc);
+    }
+    if (messages.length !== count) throw new DecodeError(`${messages.length} messages where ${count} are announced`);
+  } catch (error) {
+    throw inside('out_msgs', error);
+  }
+  return messages;
+}
