@@ -1,0 +1,74 @@
+/**
+ * SQL literals. Queries are built from these and constants only: no text from outside reaches a query in any other
+ * way. Literals rather than bound parameters, because a thousand keys do not fit a URL.
+ */
+
+export class LiteralError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'LiteralError';
+  }
+}
+
+/** How each byte is written inside quotes: printable ASCII as it is, all others as `\xHH`. */
+const ESCAPED: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
+  const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c;
+  return isPlain ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0').toUpperCase()}`;
+});
+
+/**
+ * Raw bytes as a string literal, for String and FixedString columns. A plain constant, so the primary key is used.
+ * Compared with FixedString(n) it must have exactly n bytes.
+ */
+export function bytes(value: Uint8Array): string {
+  let text = "'";
+  for (let i = 0; i < value.length; i++) text += ESCAPED[value[i]];
+  return `${text}'`;
+}
+
+/** Text as a string literal. */
+export function text(value: string): string {
+  return bytes(Buffer.from(value, 'utf8'));
+}
+
+const U64_MAX = 2n ** 64n - 1n;
+
+/** An unsigned decimal of up to 64 bits. */
+export function u64(decimal: string): string {
+  if (!/^[0-9]{1,20}$/.test(decimal) || (decimal.length > 19 && BigInt(decimal) > U64_MAX)) {
+    throw new LiteralError(`not an unsigned 64-bit decimal: ${decimal.slice(0, 40)}`);
+  }
+  return decimal;
+}
+
+const U256_MAX = 2n ** 256n - 1n;
+
+/** An unsigned decimal of up to 256 bits. A bare number of that size would be read as a Float64. */
+export function u256(decimal: string): string {
+  if (!/^[0-9]{1,78}$/.test(decimal) || BigInt(decimal) > U256_MAX) {
+    throw new LiteralError(`not an unsigned 256-bit decimal: ${decimal.slice(0, 90)}`);
+  }
+  return `toUInt256('${decimal}')`;
+}
+
+export function i32(value: number): string {
+  if ((value | 0) !== value) throw new LiteralError(`not a signed 32-bit integer: ${value}`);
+  return String(value);
+}
+
+export function u32(value: number): string {
+  if (value >>> 0 !== value) throw new LiteralError(`not an unsigned 32-bit integer: ${value}`);
+  return String(value);
+}
+
+/** `(a, b, c)` of finished literals, for `IN` and for tuples. Empty lists have no SQL form: answer without asking. */
+export function list(literals: readonly string[]): string {
+  if (literals.length === 0) throw new LiteralError('an empty list');
+  return `(${literals.join(', ')})`;
+}
+
+/** A table, column or database name in backquotes. */
+export function identifier(name: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name)) throw new LiteralError(`not an identifier: ${name.slice(0, 40)}`);
+  return `\`${name}\``;
+}
