@@ -57,11 +57,16 @@ describe('one writer', () => {
     const place = join(root, 'threads');
     const log = openEmbeddedLog({ folder: place });
     await log.append('t.v1', [numberedRecord(0)]);
-    const worker = new Worker(new URL('./conformance-writer.ts', import.meta.url), {
-      argv: ['embedded', place, 't.v1', '99'],
-      execArgv: ['--import', 'tsx'],
-      stdout: true,
-    });
+    // On Node 20 tsx does not reach a worker through execArgv, so the worker calls it.
+    const program = `import('tsx/esm/api').then(async ({ tsImport }) => {
+      const load = (name) => tsImport(name, ${JSON.stringify(import.meta.url)});
+      const { openEmbeddedLog } = await load('./embedded.ts');
+      const { writeNumbered } = await load('./conformance-writer.ts');
+      const log = openEmbeddedLog({ folder: ${JSON.stringify(place)} });
+      await writeNumbered(log, 't.v1', 99, () => {});
+      await log.close();
+    })`;
+    const worker = new Worker(program, { eval: true });
     const code = await new Promise((resolve, reject) => {
       worker.on('exit', resolve);
       worker.on('error', reject);

@@ -94,6 +94,7 @@ export interface KafkaConnection {
   /** First offset with that time or a later one, null when there is none. */
   offsetAt(topic: string, unixMs: number): Promise<number | null>;
   partitions(topic: string): Promise<number>;
+  deleteBefore(topic: string, offset: number): Promise<void>;
   commit(group: string, topic: string, nextOffset: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -175,6 +176,11 @@ export function createKafkaConnection(kafka: Kafka, options: KafkaConnectionOpti
     },
     async partitions(topic) {
       return (await locate(topic)) ? cluster.findTopicPartitionMetadata(topic).length : 0;
+    },
+    async deleteBefore(topic, offset) {
+      if (!(await locate(topic))) return;
+      const broker = await leader(topic);
+      await broker.deleteRecords({ topics: [{ topic, partitions: [{ partition: 0, offset: String(offset) }] }] });
     },
     async commit(group, topic, nextOffset) {
       await locate(topic);

@@ -73,7 +73,7 @@ export function openKafkaLog(options: KafkaLogOptions): EventLog {
       const found = await queries.run((link) => link.offsetAt(topic, unixMs));
       return found ?? (await queries.run((link) => link.bounds(topic)))?.end ?? 0;
     },
-    trim: async (topic, before) => trimTopic(session, queries, checked(topic), before),
+    trim: async (topic, before) => trimTopic(queries, checked(topic), before),
     async noteProgress(group, topic, nextOffset) {
       checked(topic);
       await queries.run((link) => link.commit(group, topic, nextOffset));
@@ -184,21 +184,10 @@ async function ensureTopic(
   if (count > 1) throw new LogError('unavailable', `topic ${topic} has ${count} partitions, the log needs exactly one`);
 }
 
-async function trimTopic(session: KafkaSession, queries: Queries, topic: string, before: number): Promise<void> {
+async function trimTopic(queries: Queries, topic: string, before: number): Promise<void> {
   const bounds = await queries.run((link) => link.bounds(topic));
   if (bounds === null || before <= bounds.low) return;
-  const admin = session.kafka.admin();
-  try {
-    await admin.connect();
-    await admin.deleteTopicRecords({
-      topic,
-      partitions: [{ partition: 0, offset: String(Math.min(before, bounds.end)) }],
-    });
-  } catch (error) {
-    throw new LogError('unavailable', `topic ${topic} could not be trimmed`, { cause: error });
-  } finally {
-    await admin.disconnect();
-  }
+  await queries.run((link) => link.deleteBefore(topic, Math.min(before, bounds.end)));
 }
 
 async function getRecord(queries: Queries, topic: string, offset: number): Promise<StoredRecord | null> {

@@ -33,6 +33,9 @@ declare module 'kafkajs/src/cluster/index.js' {
     fetch(
       request: Parameters<Broker['fetch']>[0] & { replicaId: number; isolationLevel: number },
     ): Promise<FetchResponse>;
+    deleteRecords(request: {
+      topics: { topic: string; partitions: { partition: number; offset: string }[] }[];
+    }): Promise<unknown>;
   }
 
   export default class Cluster {

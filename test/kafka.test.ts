@@ -1,3 +1,4 @@
+import { Kafka, logLevel } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import {
   collect,
@@ -66,7 +67,17 @@ describe.skipIf(broker === null)('on a real broker', () => {
       await log.close();
     });
 
-    it('refuses a topic with several partitions and gives up on brokers that do not answer', async () => {
+    it('refuses a topic with several partitions', async () => {
+      const admin = new Kafka({ brokers: [address], clientId: 'test', logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      await admin.createTopics({ waitForLeaders: true, topics: [{ topic: 'three.v1', numPartitions: 3 }] });
+      await admin.disconnect();
+      const log = open();
+      await expect(log.ensureTopic('three.v1')).rejects.toThrow('topic three.v1 has 3 partitions');
+      await log.close();
+    });
+
+    it('gives up on brokers that do not answer', async () => {
       const nobody = openKafkaLog({ brokers: ['127.0.0.1:1'], clientId: 'test', patienceMs: 500 });
       await expect(nobody.end('any.v1')).rejects.toMatchObject({ code: 'unavailable' });
       await nobody.close();

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { text } from './conformance.ts';
+import { type BatchProducer, createTopicWriter, splitBatches } from './kafka-writer.ts';
+import type { LogRecord, StoredRecord } from './log.ts';
+
+class BrokerError extends Error {
+  constructor(readonly type: string) {
+    super(type);
+  }
+}
+
+/** A broker that fails as told: `before` storing a batch, or `after` it, so that only the answer is lost. */
+function scriptedBroker(script: { when: 'before' | 'after'; type: string }[]) {
+  const stored: StoredRecord[] = [];
+  let producers = 0;
+  const openProducer = async (): Promise<BatchProducer> => {
+    producers++;
+    return {
+      async send(_topic: string, records: readonly LogRecord[], time: number): Promise<number> {
+        const fault = script.shift();
+        if (fault?.when === 'before') throw new Error('send', { cause: new BrokerError(fault.type) });
+        const first = stored.length;
+        stored.push(...records.map((record, index) => ({ ...record, offset: first + index, time })));
+        if (fault?.when === 'after') throw new Error('send', { cause: new BrokerError(fault.type) });
+        return first;
+      },
+      close: async () => undefined,
+    };
+  };
+  const writer = createTopicWriter({
+    topic: 't',
+    openProducer,
+    end: async () => stored.length,
+    async *readFrom(offset) {
+      yield stored.slice(offset);
+    },
+    lastTime: async () => 0,
+    maxSendBytes: 1_000,
+    logger: undefined,
+  });
+  return { writer, keys: () => stored.map(({ key }) => key), stored, producers: () => producers };
+}
+
+describe('topic writer', () => {
+  it.each(['before', 'after'] as const)(
+    'goes on from the log end when the sequence is lost %s storing',
+    async (when) => {
+      const script: { when: 'before' | 'after'; type: string }[] = [];
+      const broker = scriptedBroker(script);
+      await broker.writer.append([text('a')]);
+      script.push({ when, type: 'OUT_OF_ORDER_SEQUENCE_NUMBER' });
+      expect(await broker.writer.append([text('b'), text('c')])).toEqual({ first: 1, last: 2 });
+      expect(await broker.writer.append([text('d')])).toEqual({ first: 3, last: 3 });
+      expect(broker.keys()).toEqual(['a', 'b', 'c', 'd']);
+      expect(broker.producers()).toBe(2);
+    },
+  );
+
+  it('does not use a producer again whose send failed', async () => {
+    const broker = scriptedBroker([{ when: 'before', type: 'REQUEST_TIMED_OUT' }]);
+    await expect(broker.writer.append([text('a')])).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await broker.writer.append([text('a')])).toEqual({ first: 0, last: 0 });
+    expect(broker.producers()).toBe(2);
+  });
+
+  it('says so when a batch is too large for the broker, and gives up after three lost sequences', async () => {
+    const large = scriptedBroker([{ when: 'before', type: 'MESSAGE_TOO_LARGE' }]);
+    await expect(large.writer.append([text('a')])).rejects.toMatchObject({ code: 'too_large' });
+    const lost = scriptedBroker(Array(3).fill({ when: 'before', type: 'UNKNOWN_PRODUCER_ID' }));
+    await expect(lost.writer.append([text('a')])).rejects.toMatchObject({ code: 'unavailable' });
+    expect(lost.producers()).toBe(3);
+  });
+
+  it('splits by size, keeps the order, leaves a larger record alone', () => {
+    const records = [300, 300, 300, 5_000, 10, 10].map((size, n) => ({
+      ...text(String(n)),
+      value: Buffer.alloc(size),
+    }));
+    expect(splitBatches(records, 1_000).map((batch) => batch.map(({ key }) => key))).toEqual([
+      ['0', '1'],
+      ['2'],
+      ['3'],
+      ['4', '5'],
+    ]);
+    expect(splitBatches([], 1_000)).toEqual([]);
+  });
+});
