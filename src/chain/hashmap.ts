@@ -32,24 +32,33 @@ export function walkHashmap(boc: Boc, root: number, walk: HashmapWalk, limit: Al
   walkNode(boc, root, walk, Buffer.alloc((walk.keyBits + 7) >> 3), 0, limit);
 }
 
+/**
+ * Walks a `Hashmap` whose root stands in the middle of a cell. The cursor is left behind the root: at the extra of
+ * an augmented dictionary after a fork (true), where the leaf callback left it after a leaf (false).
+ */
+export function walkInline(cursor: Cursor, walk: HashmapWalk, limit: Allowance): boolean {
+  return walkFrom(cursor, walk, Buffer.alloc((walk.keyBits + 7) >> 3), 0, limit);
+}
+
 function walkNode(boc: Boc, cell: number, walk: HashmapWalk, key: Buffer, at: number, limit: Allowance): void {
+  if (walk.pruned !== undefined && cellType(boc, cell) === PRUNED) walk.pruned(cell);
+  else walkFrom(new Cursor(boc, cell), walk, key, at, limit);
+}
+
+function walkFrom(cursor: Cursor, walk: HashmapWalk, key: Buffer, at: number, limit: Allowance): boolean {
   if (--limit.allowance < 0) throw new DecodeError('dictionary larger than its bag');
-  if (walk.pruned !== undefined && cellType(boc, cell) === PRUNED) {
-    walk.pruned(cell);
-    return;
-  }
-  const cursor = new Cursor(boc, cell);
   const end = at + readLabel(cursor, walk.keyBits - at, key, at);
   if (end === walk.keyBits) {
     walk.leaf(cursor, key);
-    return;
+    return false;
   }
   const left = cursor.nextRef();
   const right = cursor.nextRef();
   setBit(key, end, 0);
-  walkNode(boc, left, walk, key, end + 1, limit);
+  walkNode(cursor.boc, left, walk, key, end + 1, limit);
   setBit(key, end, 1);
-  walkNode(boc, right, walk, key, end + 1, limit);
+  walkNode(cursor.boc, right, walk, key, end + 1, limit);
+  return true;
 }
 
 /** Reads a label of at most `room` bits into the key and returns its length. */

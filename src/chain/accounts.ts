@@ -1,0 +1,233 @@
+import type { Block } from './block.ts';
+import { type Boc, cellType, levelMask, PRUNED } from './boc.ts';
+import { readExtra, skipCurrencies } from './currency.ts';
+import { Cursor } from './cursor.ts';
+import { DecodeError, inside, section } from './errors.ts';
+import { hashAt } from './hash.ts';
+import { type Allowance, lookupHashmap, walkAllowance, walkHashmap, walkInline } from './hashmap.ts';
+import { readInternalAddress } from './message.ts';
+import type { AccountState, Address, CurrencyCollection, Hash, Transaction } from './model.ts';
+import { readShardIdent, shardContains } from './shard-ident.ts';
+import { decodeTransaction } from './transaction.ts';
+
+/** What a block did to one account (`acc_trans#5`). */
+export interface AccountBlock {
+  account: Address;
+  /** `HASH_UPDATE` over the whole block. */
+  stateBefore: Hash;
+  stateAfter: Hash;
+  /** Cells of the transactions by ascending lt. Never empty. */
+  transactionCells: number[];
+  /** Decodes them. Throws DecodeError. */
+  transactions(): Transaction[];
+}
+
+/** The accounts with transactions in a block, by ascending account id. Throws DecodeError. */
+export function accountBlocks(block: Block): AccountBlock[] {
+  const { boc, accountBlocks: root } = block;
+  if (root === null) return [];
+  const found: AccountBlock[] = [];
+  const limit = walkAllowance(boc);
+  const leaf = (value: Cursor, key: Buffer): void => {
+    skipCurrencies(value);
+    found.push(readAccountBlock(value, key, block.header.workchain, limit));
+  };
+  section('block/extra/account_blocks', () => walkHashmap(boc, root, { keyBits: 256, leaf }, limit));
+  return found;
+}
+
+/** All transactions of a block, by account id, then lt. Throws DecodeError. */
+export function* blockTransactions(block: Block): Generator<Transaction, void, undefined> {
+  for (const account of accountBlocks(block)) yield* account.transactions();
+}
+
+function readAccountBlock(cursor: Cursor, key: Buffer, workchain: number, limit: Allowance): AccountBlock {
+  const { boc } = cursor;
+  cursor.tag(4, 5, 'AccountBlock');
+  const account = cursor.address(workchain);
+  if (account.compare(key, 0, 32, 4, 36) !== 0) throw new DecodeError('account block under the key of another account');
+  const transactionCells: number[] = [];
+  const leaf = (value: Cursor): void => {
+    skipCurrencies(value);
+    transactionCells.push(value.nextRef());
+  };
+  if (walkInline(cursor, { keyBits: 64, leaf }, limit)) skipCurrencies(cursor);
+  const update = cursor.open();
+  update.tag(8, 0x72, 'HASH_UPDATE');
+  return {
+    account,
+    stateBefore: update.hash(),
+    stateAfter: update.hash(),
+    transactionCells,
+    transactions: () => readTransactions(boc, transactionCells, account, workchain),
+  };
+}
+
+function readTransactions(boc: Boc, cells: number[], account: Address, workchain: number): Transaction[] {
+  try {
+    return cells.map((cell) => {
+      const transaction = decodeTransaction(boc, cell, workchain);
+      if (!transaction.account.equals(account)) throw new DecodeError('transaction of another account');
+      return transaction;
+    });
+  } catch (error) {
+    throw inside(`block/extra/account_blocks/${account.toString('hex', 4)}`, error);
+  }
+}
+
+/**
+ * The state of every account that has transactions in the block, as the new side of its state update shows it, by
+ * ascending account id. An account that is not there any more is `nonexist`. The state hash is taken from
+ * `HASH_UPDATE`, not computed. Throws DecodeError, also when the update does not show an account.
+ */
+export function accountStatesAfter(block: Block): AccountState[] {
+  const touched = accountBlocks(block);
+  if (touched.length === 0) return [];
+  return section('block/state_update', () => {
+    const find = openAccounts(block);
+    return touched.map((account) => {
+      try {
+        return readState(block, account, find(account.account));
+      } catch (error) {
+        throw inside(`accounts/${account.account.toString('hex', 4)}`, error);
+      }
+    });
+  });
+}
+
+type FindAccount = (account: Address) => Cursor | null;
+
+/** Dictionaries of accounts on the new side: one, or two in a state that was split. */
+function openAccounts(block: Block): FindAccount {
+  const { boc, stateUpdate } = block;
+  const state = new Cursor(boc, boc.refs[boc.refStart[stateUpdate] + 1]);
+  // split_state#5f327da5 left:^ShardStateUnsplit right:^ShardStateUnsplit
+  if (state.u(32) === 0x5f327da5) {
+    const halves = [openHalf(state.open()), openHalf(state.open())];
+    return (account) => halves.find((half) => shardContains(half.shard, account.subarray(4)))?.find(account) ?? null;
+  }
+  state.at -= 32;
+  return openHalf(state).find;
+}
+
+/** `shard_state#9023afe2`: the accounts are behind the second reference. */
+function openHalf(state: Cursor): { shard: string; find: FindAccount } {
+  const { boc } = state;
+  state.tag(32, 0x9023afe2, 'ShardStateUnsplit');
+  state.skip(32);
+  const { shard } = readShardIdent(state);
+  state.nextRef();
+  const root = state.open().maybeRef();
+  return { shard, find: (account) => (root < 0 ? null : lookupHashmap(boc, root, 256, account.subarray(4))) };
+}
+
+function readState(block: Block, touched: AccountBlock, found: Cursor | null): AccountState {
+  if (found === null) return absentState(block, touched);
+  // The extra of the dictionary: `depth_balance$_ split_depth:(#<= 30) balance:CurrencyCollection`.
+  found.skip(5);
+  skipCurrencies(found);
+  const cell = found.nextRef();
+  const lastTransactionHash = found.hash();
+  const lastTransactionLt = found.dec(64);
+  const account = readAccount(block.boc, cell);
+  if (account === null) return absentState(block, touched);
+  const { code, data } = account;
+  const { boc } = block;
+  return {
+    account: touched.account,
+    hash: touched.stateAfter,
+    status: account.status,
+    balance: account.balance.grams,
+    extraCurrencies: account.balance.extra,
+    frozenHash: account.frozenHash,
+    codeHash: code === null ? null : hashAt(boc, code, 0),
+    dataHash: data === null ? null : hashAt(boc, data, 0),
+    codeCell: code,
+    dataCell: data,
+    codeComplete: code !== null && levelMask(boc, code) === 0,
+    dataComplete: data !== null && levelMask(boc, data) === 0,
+    lastTransactionHash,
+    lastTransactionLt,
+  };
+}
+
+function absentState(block: Block, touched: AccountBlock): AccountState {
+  const cell = touched.transactionCells[touched.transactionCells.length - 1];
+  const last = decodeTransaction(block.boc, cell, block.header.workchain);
+  return {
+    account: touched.account,
+    hash: touched.stateAfter,
+    status: 'nonexist',
+    balance: '0',
+    extraCurrencies: {},
+    frozenHash: null,
+    codeHash: null,
+    dataHash: null,
+    codeCell: null,
+    dataCell: null,
+    codeComplete: false,
+    dataComplete: false,
+    lastTransactionHash: last.hash,
+    lastTransactionLt: last.lt,
+  };
+}
+
+/** The parts of an account cell that are kept. */
+export interface AccountCell {
+  status: 'uninit' | 'active' | 'frozen';
+  lastTransLt: string;
+  balance: CurrencyCollection;
+  frozenHash: Hash | null;
+  code: number | null;
+  data: number | null;
+}
+
+/** Reads an `Account` cell; null for `account_none$0`. Throws DecodeError. */
+export function readAccount(boc: Boc, cell: number): AccountCell | null {
+  if (cellType(boc, cell) === PRUNED) throw new DecodeError('account is pruned');
+  const cursor = new Cursor(boc, cell);
+  if (!cursor.bit()) return null;
+  readInternalAddress(cursor);
+  // StorageInfo: used cells and bits, then the newer three-bit extra or the older count of public cells.
+  cursor.varUint(3);
+  cursor.varUint(3);
+  const mark = cursor.at;
+  const extra = cursor.u(3);
+  if (extra !== 1) {
+    cursor.skip(extra * 8);
+    return readStorage(cursor);
+  }
+  // 1 is both `storage_extra_info$001` with 256 bits and an older count of public cells in one byte, which no
+  // account was ever seen to have: the newer form, unless the rest contradicts it.
+  try {
+    cursor.skip(256);
+    const account = readStorage(cursor);
+    if (cursor.bitsLeft === 0) return account;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+  }
+  const older = new Cursor(boc, cell);
+  older.at = mark + 3 + 8;
+  return readStorage(older);
+}
+
+/** The rest of StorageInfo (last_paid, due_payment), then `account_storage$_`. */
+function readStorage(cursor: Cursor): AccountCell {
+  cursor.skip(32);
+  if (cursor.bit()) cursor.grams();
+  const lastTransLt = cursor.dec(64);
+  const balance: CurrencyCollection = { grams: cursor.grams(), extra: readExtra(cursor) };
+  const common = { lastTransLt, balance, frozenHash: null, code: null, data: null };
+  if (cursor.bit()) return { ...common, status: 'active', ...readCode(cursor) };
+  return cursor.bit() ? { ...common, status: 'frozen', frozenHash: cursor.hash() } : { ...common, status: 'uninit' };
+}
+
+/** `StateInit` of an active account. */
+function readCode(cursor: Cursor): { code: number | null; data: number | null } {
+  if (cursor.bit()) cursor.skip(5);
+  if (cursor.bit()) cursor.skip(2);
+  const code = cursor.maybeRef();
+  const data = cursor.maybeRef();
+  cursor.maybeRef();
+  return { code: code < 0 ? null : code, data: data < 0 ? null : data };
+}
