@@ -167,8 +167,8 @@ export class RowWriter {
     this.#integer(decimal, 'Int256', 32);
   }
 
-  /** FixedString: the bytes as they are. `length` is what the column has. */
-  fixed(bytes: Uint8Array, length: number): void {
+  /** FixedString: the bytes as they are. Give `length` where the bytes come from outside and could be others. */
+  fixed(bytes: Uint8Array, length: number = bytes.length): void {
     if (bytes.length !== length) throw new RowBinaryError(`${bytes.length} bytes for a FixedString(${length})`);
     const at = this.#claim(length);
     this.#chunk.set(bytes, at);

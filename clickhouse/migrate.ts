@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { ClickHouse } from './client.ts';
+import { identifier } from './literal.ts';
+import { RowWriter } from './rowbinary.ts';
+import type { ClickHouseLogger } from './settings.ts';
+
+export class MigrationError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'MigrationError';
+  }
+}
+
+export interface Migration {
+  number: number;
+  /** File name. */
+  name: string;
+  /** SHA-256 of the file, hex. */
+  checksum: string;
+  statements: string[];
+}
+
+export interface MigrateOptions {
+  /** Speaks to the database that the tables belong into; it is made when missing. */
+  clickhouse: ClickHouse;
+  logger: ClickHouseLogger;
+  /** Default: the migrations of this package. */
+  folder?: string;
+  signal?: AbortSignal;
+}
+
+const PACKAGE_MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
+const FILE_NAME = /^(\d{3})_[a-z0-9_]+\.sql$/;
+
+/** One row for each statement that is done, so that a crash between two statements leaves no doubt. */
+const MIGRATIONS_TABLE = `CREATE TABLE IF NOT EXISTS migrations (
+  number UInt32,
+  statement UInt32,
+  statements UInt32,
+  name String,
+  checksum String,
+  applied_at DateTime
+) ENGINE = ReplacingMergeTree ORDER BY (number, statement)`;
+
+const Applied = z.object({
+  number: z.number(),
+  statement: z.number(),
+  statements: z.number(),
+  name: z.string(),
+  checksum: z.string(),
+});
+type Applied = z.infer<typeof Applied>;
+
+/** Statements end with a semicolon at the end of a line. Lines that begin with `--` are comments. */
+export function splitStatements(sql: string): string[] {
+  const code = sql
+    .split(/\r?\n/)
+    .filter((line) => !/^\s*--/.test(line))
+    .join('\n');
+  return code
+    .split(/;[ \t]*(?:\n|$)/)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+}
+
+/**
+ * The `NNN_name.sql` files of a folder by number.
+ *
+ * @throws MigrationError on a file of another name, a number taken twice, and an empty file
+ */
+export async function readMigrations(folder: string = PACKAGE_MIGRATIONS): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const name of (await readdir(folder)).sort()) {
+    const number = FILE_NAME.exec(name)?.[1];
+    if (number === undefined) throw new MigrationError(`${join(folder, name)} is not named NNN_name.sql`);
+    const content = await readFile(join(folder, name), 'utf8');
+    const statements = splitStatements(content);
+    if (statements.length === 0) throw new MigrationError(`${join(folder, name)} holds no statement`);
+    if (migrations.at(-1)?.number === Number(number)) {
+      throw new MigrationError(`${migrations.at(-1)?.name} and ${name} have the same number`);
+    }
+    const checksum = createHash('sha256').update(content).digest('hex');
+    migrations.push({ number: Number(number), name, checksum, statements });
+  }
+  return migrations;
+}
+
+/**
+ * Brings the database to the newest schema: every statement of every file once, in order.
+ *
+ * A statement is recorded after it ran. Dying between the two, or two processes starting at once, runs it again:
+ * statements are to be idempotent (`IF NOT EXISTS`).
+ *
+ * @returns the names of the files that were applied or finished
+ * @throws MigrationError when an applied file has changed or is missing, and when a statement fails
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { clickhouse, logger, signal } = options;
+  const migrations = await readMigrations(options.folder);
+  await createDatabase(clickhouse, signal);
+  await clickhouse.command(MIGRATIONS_TABLE, { label: 'creating the table of migrations', signal });
+  refuseDrift(migrations, await readApplied(clickhouse, signal), clickhouse.database);
+  const done: string[] = [];
+  for (const migration of migrations) {
+    // Read anew for each file: another process may be at the same work.
+    const applied = await readApplied(clickhouse, signal);
+    const finished = new Set(applied.filter((row) => row.number === migration.number).map((row) => row.statement));
+    const missing = migration.statements.map((_, index) => index).filter((index) => !finished.has(index));
+    for (const index of missing) await apply(clickhouse, migration, index, signal);
+    if (missing.length === 0) continue;
+    logger.info({ database: clickhouse.database, name: migration.name }, 'schema migration applied');
+    done.push(migration.name);
+  }
+  return done;
+}
+
+/** The database named in a connection must exist, so it is made over a connection to one that always does. */
+async function createDatabase(clickhouse: ClickHouse, signal: AbortSignal | undefined): Promise<void> {
+  const system = clickhouse.withDatabase('system');
+  try {
+    const name = identifier(clickhouse.database);
+    await system.command(`CREATE DATABASE IF NOT EXISTS ${name}`, { label: `creating the database ${name}`, signal });
+  } finally {
+    await system.close();
+  }
+}
+
+function readApplied(clickhouse: ClickHouse, signal: AbortSignal | undefined): Promise<Applied[]> {
+  const sql = 'SELECT number, statement, statements, name, checksum FROM migrations FINAL ORDER BY number, statement';
+  return clickhouse.json(sql, Applied, { label: 'reading the applied migrations', signal });
+}
+
+function refuseDrift(migrations: readonly Migration[], applied: readonly Applied[], database: string): void {
+  const files = new Map(migrations.map((migration) => [migration.number, migration]));
+  const advice = 'Applied migrations are never changed: restore the file and add a new one, or rebuild the database';
+  for (const row of applied) {
+    const file = files.get(row.number);
+    if (file === undefined) {
+      throw new MigrationError(
+        `the database ${database} has migration ${row.name}, which this version does not know. ${advice}`,
+      );
+    }
+    if (file.checksum !== row.checksum || file.name !== row.name) {
+      throw new MigrationError(`migration ${file.name} is not what was applied to ${database}. ${advice}`);
+    }
+  }
+  const newest = applied.at(-1)?.number ?? -1;
+  const known = new Set(applied.map((row) => row.number));
+  const late = migrations.find((migration) => migration.number < newest && !known.has(migration.number));
+  if (late) throw new MigrationError(`migration ${late.name} comes before one that ${database} already has. ${advice}`);
+}
+
+async function apply(clickhouse: ClickHouse, migration: Migration, index: number, signal: AbortSignal | undefined) {
+  const label = `migration ${migration.name}, statement ${index + 1}`;
+  try {
+    await clickhouse.command(migration.statements[index], { label, signal });
+  } catch (cause) {
+    throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
+  }
+  const row = new RowWriter(1024);
+  row.u32(migration.number);
+  row.u32(index);
+  row.u32(migration.statements.length);
+  row.string(migration.name);
+  row.string(migration.checksum);
+  row.dateTime(Math.floor(Date.now() / 1000));
+  const columns = ['number', 'statement', 'statements', 'name', 'checksum', 'applied_at'];
+  await clickhouse.insert('migrations', columns, row.take(), { label: `recording ${label}`, signal });
+}

@@ -1,0 +1,121 @@
+import { ClickHouseError } from '@clickhouse/client';
+
+export type ClickHouseErrorCode =
+  /** The time given ran out, here or in the server. */
+  | 'timeout'
+  /** The caller's signal ended it. */
+  | 'aborted'
+  /** The server could not be reached, or went away in the middle. An insert may or may not be done. */
+  | 'connection'
+  /** The result passes the bound of bytes or rows. */
+  | 'too_large'
+  /** The server refuses for now: memory, too many parts or queries, shutting down. */
+  | 'busy'
+  /** Everything else the server says; `serverCode` and `serverType` tell what. */
+  | 'server'
+  /** An answer that is not what was asked for. */
+  | 'malformed';
+
+export interface QueryFailure {
+  code: ClickHouseErrorCode;
+  /** What was being done, in words. */
+  label: string;
+  queryId: string;
+  detail: string;
+  serverCode?: number;
+  serverType?: string;
+  cause?: unknown;
+}
+
+/** Longest part of a server message that is kept: messages quote whole queries. */
+const MAX_DETAIL = 500;
+
+export class ClickHouseQueryError extends Error {
+  readonly code: ClickHouseErrorCode;
+  readonly label: string;
+  readonly queryId: string;
+  /** https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp; null when not from the server. */
+  readonly serverCode: number | null;
+  readonly serverType: string | null;
+
+  constructor(failure: QueryFailure) {
+    const detail = failure.detail.length > MAX_DETAIL ? `${failure.detail.slice(0, MAX_DETAIL)}…` : failure.detail;
+    super(`${failure.label}: ${detail}`, { cause: failure.cause });
+    this.name = 'ClickHouseQueryError';
+    this.code = failure.code;
+    this.label = failure.label;
+    this.queryId = failure.queryId;
+    this.serverCode = failure.serverCode ?? null;
+    this.serverType = failure.serverType ?? null;
+  }
+}
+
+const CODES_BY_TYPE: Readonly<Record<string, ClickHouseErrorCode>> = {
+  TIMEOUT_EXCEEDED: 'timeout',
+  QUERY_WAS_CANCELLED: 'aborted',
+  QUERY_WAS_CANCELLED_BY_CLIENT: 'aborted',
+  TOO_MANY_ROWS: 'too_large',
+  TOO_MANY_BYTES: 'too_large',
+  TOO_MANY_ROWS_OR_BYTES: 'too_large',
+  MEMORY_LIMIT_EXCEEDED: 'busy',
+  TOO_MANY_PARTS: 'busy',
+  TOO_MANY_SIMULTANEOUS_QUERIES: 'busy',
+  CANNOT_SCHEDULE_TASK: 'busy',
+  ABORTED: 'busy',
+  TABLE_IS_READ_ONLY: 'busy',
+  KEEPER_EXCEPTION: 'busy',
+  NETWORK_ERROR: 'connection',
+  SOCKET_TIMEOUT: 'connection',
+  UNKNOWN_STATUS_OF_INSERT: 'connection',
+};
+
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ERR_STREAM_PREMATURE_CLOSE',
+]);
+
+function isSocketError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string' && CONNECTION_CODES.has(error.code)) return true;
+  // @clickhouse/client's own word for a socket that stayed silent, and Node's for one closed before the answer.
+  return /^Timeout error\.|socket hang up|^aborted$/.test(error.message);
+}
+
+/** The failure that an error of the HTTP client stands for. */
+export function describeFailure(error: unknown, label: string, queryId: string): QueryFailure {
+  if (error instanceof ClickHouseError) {
+    return {
+      code: CODES_BY_TYPE[error.type ?? ''] ?? 'server',
+      label,
+      queryId,
+      detail: `${error.message.trim()} (code ${error.code}${error.type ? `, ${error.type}` : ''})`,
+      serverCode: Number(error.code),
+      ...(error.type ? { serverType: error.type } : {}),
+      cause: error,
+    };
+  }
+  const detail = error instanceof Error ? error.message || error.name : String(error);
+  return { code: isSocketError(error) ? 'connection' : 'server', label, queryId, detail, cause: error };
+}
+
+/** The server was not reached or went away. An insert with a token can be sent again as it is. */
+export function isConnectionError(error: unknown): boolean {
+  return error instanceof ClickHouseQueryError && error.code === 'connection';
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof ClickHouseQueryError && error.code === 'timeout';
+}
+
+/** Worth trying again later without a change: no connection, or a server that is busy for now. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof ClickHouseQueryError && (error.code === 'connection' || error.code === 'busy');
+}
