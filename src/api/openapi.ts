@@ -58,7 +58,12 @@ function answer(description: string, schema: unknown): JsonObject {
 }
 
 function parameters(route: Route): JsonObject[] {
-  const { properties } = z.toJSONSchema(route.parameters, { io: 'input', unrepresentable: 'any' });
+  const { properties } = z.toJSONSchema(route.parameters, {
+    io: 'input',
+    unrepresentable: 'any',
+    // zod drops the default of a type that transforms; the declaration's own is right.
+    override: ({ zodSchema, jsonSchema }) => Object.assign(jsonSchema, z.globalRegistry.get(zodSchema)),
+  });
   return Object.entries(properties ?? {}).map(([name, property]) => {
     if (typeof property === 'boolean') return { name, in: 'query' };
     const { required, description, deprecated, ...schema }: JsonObject = property;

@@ -188,7 +188,13 @@ export const limit = (limits: ApiLimits) =>
       return z.NEVER;
     })
     .default(limits.defaultRows)
-    .meta({ type: 'integer', minimum: 1, maximum: limits.maxRows, description: 'Rows to return.' });
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: limits.maxRows,
+      default: limits.defaultRows,
+      description: 'Rows to return.',
+    });
 
 /** Rows to leave out: below 0 counts as 0. */
 export const offset = () =>
@@ -200,7 +206,7 @@ export const offset = () =>
       return z.NEVER;
     })
     .default(0)
-    .meta({ type: 'integer', minimum: 0, description: 'Rows to skip.' });
+    .meta({ type: 'integer', minimum: 0, default: 0, description: 'Rows to skip.' });
 
 export const sort = (absent: Sort = 'desc') =>
   sent
@@ -211,7 +217,7 @@ export const sort = (absent: Sort = 'desc') =>
       return z.NEVER;
     })
     .default(absent)
-    .meta({ type: 'string', enum: ['asc', 'desc'], description: 'Order of the rows.' });
+    .meta({ type: 'string', enum: ['asc', 'desc'], default: absent, description: 'Order of the rows.' });
 
 /** `in` or `out`. */
 export const direction = (description: string) =>

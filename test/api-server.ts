@@ -1,0 +1,43 @@
+/** The app on a free port, for tests that speak HTTP to it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { type AppOptions, createApp } from '../src/api/app.ts';
+import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
+import type { ChainSource } from '../src/chain/records.ts';
+
+export interface ApiServer {
+  url: string;
+  port: number;
+  /** What the app reported as its own failures. */
+  reported: unknown[];
+  close(): Promise<void>;
+}
+
+export async function serveApi(source: ChainSource, options: Partial<AppOptions> = {}): Promise<ApiServer> {
+  const reported: unknown[] = [];
+  const app = createApp({
+    source,
+    health: () => ({ ok: true }),
+    status: () => ({ log: { mc_seqno: 7 } }),
+    metrics: new Registry(),
+    limits: DEFAULT_LIMITS,
+    testnet: false,
+    report: (error) => reported.push(error),
+    ...options,
+  });
+  const server = createServer(SERVER_OPTIONS, app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const { port }: Pick<AddressInfo, 'port'> = typeof address === 'object' && address !== null ? address : { port: 0 };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    reported,
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error ? reject(error) : resolve()));
+        server.closeAllConnections();
+      }),
+  };
+}

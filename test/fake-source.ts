@@ -1,0 +1,40 @@
+/** A source for tests that knows nothing but what it is given, and notes what it was asked. */
+import type { ChainSource } from '../src/chain/records.ts';
+
+export interface FakeSource {
+  source: ChainSource;
+  /** The arguments of every call by method. */
+  asked: { method: string; args: readonly unknown[] }[];
+}
+
+const EMPTY: ChainSource = {
+  masterchainInfo: async () => null,
+  hasMasterchainBlock: async () => false,
+  blocks: async () => ({ rows: [], nextCursor: null }),
+  shardState: async () => [],
+  transactions: async () => ({ rows: [], nextCursor: null }),
+  transactionsByMessage: async () => [],
+  adjacentTransactions: async () => [],
+  messages: async () => ({ rows: [], nextCursor: null }),
+  accountStates: async () => [],
+  book: async (accounts) => accounts.map((account) => ({ account, codeHash: null, methods: null })),
+  topBalances: async () => [],
+};
+
+export function createFakeSource(answers: Partial<ChainSource> = {}): FakeSource {
+  const asked: FakeSource['asked'] = [];
+  const source = new Proxy(
+    { ...EMPTY, ...answers },
+    {
+      get(target, method, receiver) {
+        const answer: unknown = Reflect.get(target, method, receiver);
+        if (typeof answer !== 'function') return answer;
+        return (...args: unknown[]) => {
+          asked.push({ method: String(method), args });
+          return Reflect.apply(answer, target, args);
+        };
+      },
+    },
+  );
+  return { source, asked };
+}

@@ -1,0 +1,79 @@
+/** The blocks and answers of the recorded reference service, decoded and found by hash. */
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { z } from 'zod';
+import { blockTransactions } from '../src/chain/accounts.ts';
+import { decodeBlock } from '../src/chain/block.ts';
+import { openBoc } from '../src/chain/boc.ts';
+import type { Message } from '../src/chain/model.ts';
+import type { BlockRecord, MessageRecord, TransactionRecord } from '../src/chain/records.ts';
+import { requireShelf } from './shelf.ts';
+
+const Line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
+const Case = z.object({
+  endpoint: z.string(),
+  method: z.string(),
+  path: z.string(),
+  status: z.number(),
+  body: z.unknown(),
+});
+export type Case = z.infer<typeof Case>;
+
+export const RECORDINGS = ['mainnet', 'private'] as const;
+export type Recording = (typeof RECORDINGS)[number];
+
+export interface RecordedChain {
+  cases: Case[];
+  /** By root hash, transaction hash and message hash, all in base64. */
+  blocks: Map<string, BlockRecord>;
+  transactions: Map<string, TransactionRecord>;
+  messages: Map<string, MessageRecord>;
+}
+
+function readLines(file: string): unknown[] {
+  const text = gunzipSync(readFileSync(`${requireShelf()}/data/answers/${file}`)).toString();
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): unknown => JSON.parse(line));
+}
+
+export function recordedChain(recording: Recording): RecordedChain {
+  const chain: RecordedChain = {
+    cases: readLines(`${recording}/cases.ndjson.gz`).map((line) => Case.parse(line)),
+    blocks: new Map(),
+    transactions: new Map(),
+    messages: new Map(),
+  };
+  for (const line of readLines(`${recording}/blocks.ndjson.gz`)) {
+    const { boc, mc_seqno } = Line.parse(line);
+    addBlock(chain, Buffer.from(boc, 'base64'), mc_seqno ?? 0);
+  }
+  return chain;
+}
+
+/** Adds one block with everything in it. States and traces are not known from a block alone and stay null. */
+export function addBlock(chain: RecordedChain, bytes: Buffer, mcSeqno: number): void {
+  const block = decodeBlock(openBoc(bytes));
+  const { header, createdBy, randSeed } = block;
+  const globalVersion = header.genSoftware?.version ?? 0;
+  const place = { workchain: header.workchain, shard: header.shard, seqno: header.seqno };
+  let txCount = 0;
+  for (const transaction of blockTransactions(block)) {
+    txCount++;
+    const record = { transaction, block: place, mcSeqno, traceId: null, globalVersion, before: null, after: null };
+    chain.transactions.set(transaction.hash.toString('base64'), record);
+    if (transaction.inMsg !== null) note(chain, transaction.inMsg, globalVersion).inTxHash = transaction.hash;
+    for (const message of transaction.outMsgs) note(chain, message, globalVersion).outTxHash = transaction.hash;
+  }
+  chain.blocks.set(header.rootHash.toString('base64'), { header, mcSeqno, createdBy, randSeed, txCount });
+}
+
+function note(chain: RecordedChain, message: Message, globalVersion: number): MessageRecord {
+  const key = message.hash.toString('base64');
+  const known = chain.messages.get(key);
+  if (known !== undefined) return known;
+  const record: MessageRecord = { message, globalVersion, inTxHash: null, outTxHash: null };
+  chain.messages.set(key, record);
+  return record;
+}
