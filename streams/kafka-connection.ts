@@ -28,7 +28,7 @@ export interface KafkaConnectionOptions {
   requestTimeoutMs?: number;
 }
 
-/** Long enough for a broker to restart; see the retry row of the measured settings in docs/architecture.md. */
+/** Outlasts the restart of a broker; kafkajs' default of 5 tries ends after some seconds. */
 export const PATIENT_RETRY = { retries: 60, initialRetryTime: 100, maxRetryTime: 2_000 };
 const CONNECTION_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -110,7 +110,7 @@ export function createKafkaConnection(kafka: Kafka, options: KafkaConnectionOpti
     socketFactory,
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
     connectionTimeout: options.connectionTimeoutMs ?? CONNECTION_TIMEOUT_MS,
-    // An answer that does not come is an error here, so a fetch cannot stall (kafkajs issue 659).
+    // An answer that does not come is an error here, so a fetch cannot stall, as kafkajs consumers can.
     requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     enforceRequestTimeout: true,
     metadataMaxAge: METADATA_MAX_AGE_MS,

@@ -27,9 +27,11 @@ export type Queries = ReturnType<typeof createQueries>;
 /** Runs short questions over one shared connection, replaced when it fails, until one is answered or patience ends. */
 export function createQueries(session: KafkaSession) {
   let link: KafkaConnection | null = null;
+  let closed = false;
   const run = async <T>(question: (link: KafkaConnection) => Promise<T>): Promise<T> => {
     const giveUpAt = Date.now() + session.patienceMs;
     for (let waitMs = PATIENT_RETRY.initialRetryTime; ; waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime)) {
+      if (closed) throw new LogError('closed', 'the log is closed');
       link ??= createKafkaConnection(session.kafka, session.connection);
       const mine = link;
       try {
@@ -46,6 +48,7 @@ export function createQueries(session: KafkaSession) {
   return {
     run,
     close: async (): Promise<void> => {
+      closed = true;
       if (link !== null) await closeQuietly(link, session);
     },
   };

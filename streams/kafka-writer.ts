@@ -22,7 +22,7 @@ export interface TopicWriterOptions {
   onProducerReplaced?: () => void;
 }
 
-/** The broker no longer knows where this producer's sequence stands (kafkajs issue 598). */
+/** The broker no longer knows where this producer's sequence stands; trying again cannot mend it. */
 const SEQUENCE_LOST = new Set(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH']);
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 const ATTEMPTS = 3;

@@ -67,6 +67,20 @@ describe.skipIf(broker === null)('on a real broker', () => {
       await log.close();
     });
 
+    it('leaves progress where lag tools look for it', async () => {
+      const topic = 'lag.v1';
+      const log = open();
+      await log.ensureTopic(topic);
+      await log.append(topic, [text('a'), text('b'), text('c')]);
+      await log.noteProgress('projector-lag', topic, 2);
+      await log.close();
+      const admin = new Kafka({ brokers: [address], clientId: 'test', logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      const [offsets] = await admin.fetchOffsets({ groupId: 'projector-lag', topics: [topic] });
+      await admin.disconnect();
+      expect(offsets.partitions).toMatchObject([{ partition: 0, offset: '2' }]);
+    });
+
     it('refuses a topic with several partitions', async () => {
       const admin = new Kafka({ brokers: [address], clientId: 'test', logLevel: logLevel.NOTHING }).admin();
       await admin.connect();
