@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from './client.ts';
+import { RowWriter } from './rowbinary.ts';
+import { type EmbeddedClickHouse, ServerError, startEmbeddedClickHouse } from './server.ts';
+import { silent, testServerOptions } from './test-server.ts';
+
+const TEST_PARENT = fileURLToPath(new URL('./test-parent.ts', import.meta.url));
+const Count = z.object({ n: z.coerce.number() });
+
+let folder: string;
+let server: EmbeddedClickHouse | null;
+let parent: ChildProcess | null;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tonstream-clickhouse-'));
+  server = null;
+  parent = null;
+});
+
+afterEach(async () => {
+  parent?.kill('SIGKILL');
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function untilGone(pid: number, withinMs: number): Promise<boolean> {
+  for (const end = Date.now() + withinMs; Date.now() < end; ) {
+    if (!isAlive(pid)) return true;
+    await delay(50);
+  }
+  return false;
+}
+
+function connect(url: string): ClickHouse {
+  return createClickHouse({ url, database: 'system', logger: silent });
+}
+
+async function insertNumber(clickhouse: ClickHouse, value: number): Promise<void> {
+  const row = new RowWriter(64);
+  row.u32(value);
+  await clickhouse.insert('numbered', ['n'], row.take());
+}
+
+async function createNumbered(url: string): Promise<ClickHouse> {
+  const system = connect(url);
+  await system.command('CREATE DATABASE kept');
+  await system.close();
+  const clickhouse = createClickHouse({ url, database: 'kept', logger: silent });
+  await clickhouse.command('CREATE TABLE numbered (n UInt32) ENGINE = MergeTree ORDER BY n');
+  return clickhouse;
+}
+
+async function count(clickhouse: ClickHouse): Promise<number> {
+  const [row] = await clickhouse.json('SELECT count() AS n FROM numbered', Count);
+  return row.n;
+}
+
+async function startParent(): Promise<{ pid: number; url: string }> {
+  parent = spawn(process.execPath, ['--import', 'tsx', TEST_PARENT, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(parent.stdout!, 'data');
+  return z.object({ pid: z.number(), url: z.string() }).parse(JSON.parse(String(line)));
+}
+
+describe('the embedded server', () => {
+  it('is a ClickHouse of version 25.8 or newer, within its limits, on loopback only', async () => {
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    const clickhouse = connect(server.url);
+    expect(await clickhouse.ping()).toBe(true);
+    const Version = z.object({ v: z.string() });
+    const [{ v }] = await clickhouse.json('SELECT version() AS v', Version);
+    const [major, minor] = v.split('.').map(Number);
+    expect(major * 100 + minor).toBeGreaterThanOrEqual(25 * 100 + 8);
+    const sql = (name: string) => `SELECT value AS v FROM server_settings WHERE name = '${name}'`;
+    expect(await clickhouse.json(sql('max_server_memory_usage'), Version)).toEqual([{ v: String(1024 ** 3) }]);
+    expect(await clickhouse.json(sql('mark_cache_size'), Version)).toEqual([{ v: String(32 * 1024 ** 2) }]);
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await clickhouse.close();
+  });
+
+  it('does mutations and merges with its few background threads', async () => {
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    const clickhouse = await createNumbered(server.url);
+    for (let i = 0; i < 5; i++) await insertNumber(clickhouse, i);
+    const settings = { mutations_sync: '2' } as const;
+    await clickhouse.command('ALTER TABLE numbered DELETE WHERE n < 2', { settings, timeoutMs: 20_000 });
+    await clickhouse.command('OPTIMIZE TABLE numbered FINAL', { timeoutMs: 20_000 });
+    expect(await count(clickhouse)).toBe(3);
+    await clickhouse.close();
+  });
+
+  it('keeps data and URL over an orderly restart and leaves no process behind', async () => {
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    const { url, pid } = server;
+    const before = await createNumbered(url);
+    await insertNumber(before, 7);
+    await before.close();
+    await server.stop();
+    expect(isAlive(pid!)).toBe(false);
+    expect(server.pid).toBeNull();
+
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    expect(server.url).toBe(url);
+    const after = createClickHouse({ url, database: 'kept', logger: silent });
+    expect(await after.json('SELECT n FROM numbered', Count)).toEqual([{ n: 7 }]);
+    await after.close();
+  });
+
+  it('is restarted after kill -9 with every acknowledged insert', async () => {
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    const clickhouse = await createNumbered(server.url);
+    let acknowledged = 0;
+    let stopped = false;
+    const inserting = (async () => {
+      while (!stopped) {
+        await insertNumber(clickhouse, acknowledged);
+        acknowledged++;
+      }
+    })();
+    await delay(300);
+    const restarted = new Promise<number>((resolve) => server!.onRestart(resolve));
+    process.kill(server.pid!, 'SIGKILL');
+    await expect(inserting).rejects.toMatchObject({ code: 'connection' });
+    stopped = true;
+    expect(await restarted).toBe(1);
+    expect(server.metrics()).toEqual({ up: true, restarts: 1 });
+    expect(acknowledged).toBeGreaterThan(0);
+    // The insert that was cut off may be there too.
+    const kept = await clickhouse.json('SELECT n FROM numbered ORDER BY n LIMIT 1000000', Count);
+    expect(kept.slice(0, acknowledged)).toEqual(Array.from({ length: acknowledged }, (_, n) => ({ n })));
+    expect(kept.length - acknowledged).toBeLessThanOrEqual(1);
+    await clickhouse.close();
+  });
+
+  it('refuses a second instance in the same process and in another', async () => {
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    const again = startEmbeddedClickHouse(testServerOptions(folder));
+    await expect(again).rejects.toMatchObject({ code: 'folder_busy', message: expect.stringContaining(folder) });
+    expect(await connect(server.url).ping()).toBe(true);
+    await server.stop();
+
+    await startParent();
+    const began = Date.now();
+    const elsewhere = startEmbeddedClickHouse(testServerOptions(folder));
+    const message = expect.stringContaining(`${folder} is in use by process ${parent!.pid}`);
+    await expect(elsewhere).rejects.toMatchObject({ code: 'folder_busy', message });
+    expect(Date.now() - began).toBeLessThan(2_000);
+  });
+
+  it('ends with its parent, even when that is killed, and its folder can be used again at once', async () => {
+    const orphan = await startParent();
+    const before = await createNumbered(orphan.url);
+    await insertNumber(before, 1);
+    parent!.kill('SIGKILL');
+    // The open connection holds the engine back for some seconds: the new start has to wait for the lock.
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    expect(await untilGone(orphan.pid, 25_000)).toBe(true);
+    const after = createClickHouse({ url: server.url, database: 'kept', logger: silent });
+    expect(await count(after)).toBe(1);
+    await Promise.all([before.close(), after.close()]);
+  });
+
+  it('ends a start whose signal aborts, without a process left', async () => {
+    const signal = AbortSignal.timeout(5);
+    const start = startEmbeddedClickHouse({ ...testServerOptions(folder), signal });
+    await expect(start).rejects.toBeInstanceOf(ServerError);
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    expect(await connect(server.url).ping()).toBe(true);
+  });
+
+  it('says what is wrong when the engine cannot start', async () => {
+    const start = startEmbeddedClickHouse({ ...testServerOptions(folder), maxMemoryBytes: Number.NaN });
+    await expect(start).rejects.toMatchObject({ code: 'start_failed', message: expect.stringContaining(folder) });
+  });
+});

@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { type EmbeddedClickHouse, type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from './server.ts';
+
+export const silent = pino({ level: 'silent' });
+
+export interface TestServer {
+  server: EmbeddedClickHouse;
+  folder: string;
+  /** Stops the server and removes the folder. */
+  remove(): Promise<void>;
+}
+
+export function testServerOptions(folder: string): EmbeddedClickHouseOptions {
+  return { folder, maxMemoryBytes: 1024 ** 3, markCacheBytes: 32 * 1024 ** 2, logger: silent };
+}
+
+/** For tests: a server on a new folder. */
+export async function startTestServer(): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'tonstream-clickhouse-'));
+  const server = await startEmbeddedClickHouse(testServerOptions(folder));
+  return {
+    server,
+    folder,
+    async remove() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
