@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -103,12 +105,19 @@ describe('queries', () => {
     expect(Date.now() - began).toBeLessThan(2_500);
   });
 
-  it('bounds time by itself where the server does not, and kills the query', async () => {
-    const settings = { timeout_before_checking_execution_speed: 0, max_execution_time: 0 } as const;
-    const sql = `SELECT sleep(3) AS unwatched`;
-    const error = await failure(clickhouse.query(sql, { timeoutMs: 100, settings }));
-    expect(isTimeout(error)).toBe(true);
-    expect(await untilQueries('unwatched', 0)).toBe(true);
+  it('bounds time by itself when the server is silent', async () => {
+    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const address = mute.address();
+    const port = typeof address === 'object' ? address?.port : null;
+    const waiting = createClickHouse({ url: `http://127.0.0.1:${port}`, database: 'client', logger: silent });
+    const began = Date.now();
+    const error = await failure(waiting.query('SELECT 1', { timeoutMs: 100, label: 'asking the mute' }));
+    expect(error).toMatchObject({ code: 'timeout', serverCode: null, label: 'asking the mute' });
+    expect(Date.now() - began).toBeLessThan(4_000);
+    mute.closeAllConnections();
+    mute.close();
+    await waiting.close();
   });
 
   it('bounds the size of results', async () => {
@@ -143,10 +152,20 @@ describe('queries', () => {
     expect(await untilQueries('marker-early', 0)).toBe(true);
   });
 
-  it('runs queries side by side and reuses connections', async () => {
+  it('runs queries side by side', async () => {
     const began = Date.now();
     await Promise.all(Array.from({ length: 6 }, () => clickhouse.query('SELECT sleep(1)')));
     expect(Date.now() - began).toBeLessThan(4_000);
+  });
+
+  it('uses one connection for queries one after the other', async () => {
+    const connections = new Set<number>();
+    const sql = "SELECT toUInt32(port) AS n FROM system.processes WHERE query LIKE '%one connection%'";
+    for (let i = 0; i < 20; i++) {
+      const rows = await clickhouse.json(sql, z.object({ n: z.number() }));
+      for (const row of rows) connections.add(row.n);
+    }
+    expect(connections.size).toBe(1);
   });
 
   it('tells a missing server apart', async () => {

@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from './client.ts';
+import { MigrationError, migrate, readMigrations, splitStatements } from './migrate.ts';
+import { silent, startTestServer, type TestServer } from './test-server.ts';
+
+const FIRST = `-- a comment; with a semicolon;
+CREATE TABLE IF NOT EXISTS a (k UInt32) ENGINE = MergeTree ORDER BY k;
+
+CREATE TABLE IF NOT EXISTS b (k UInt32, s String DEFAULT 'x;y') ENGINE = MergeTree ORDER BY k;
+`;
+const SECOND = "ALTER TABLE a ADD COLUMN IF NOT EXISTS v String DEFAULT 'v'";
+
+let test: TestServer;
+let folder: string;
+let clickhouse: ClickHouse;
+let databases = 0;
+
+beforeAll(async () => {
+  test = await startTestServer();
+});
+
+afterAll(() => test?.remove());
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tonstream-migrations-'));
+  clickhouse = createClickHouse({ url: test.server.url, database: `migrated${databases++}`, logger: silent });
+  await writeFile(join(folder, '001_first.sql'), FIRST);
+});
+
+afterEach(async () => {
+  await clickhouse.close();
+  await rm(folder, { recursive: true });
+});
+
+const run = () => migrate({ clickhouse, logger: silent, folder });
+
+async function names(sql: string): Promise<string[]> {
+  const rows = await clickhouse.json(sql, z.object({ name: z.string() }));
+  return rows.map((row) => row.name);
+}
+
+describe('splitStatements', () => {
+  it('cuts at a semicolon that ends a line, outside comment lines', () => {
+    const statements = splitStatements("  -- a;\nSELECT ';a';  \r\nSELECT\n  2;\n\n;\nSELECT 3 -- tail\n");
+    expect(statements).toEqual(["SELECT ';a'", 'SELECT\n  2', 'SELECT 3 -- tail']);
+  });
+});
+
+describe('migrate', () => {
+  it('makes the database and applies every file once, in order', async () => {
+    expect(await run()).toEqual(['001_first.sql']);
+    expect(await run()).toEqual([]);
+    await writeFile(join(folder, '002_second.sql'), SECOND);
+    expect(await run()).toEqual(['002_second.sql']);
+    const tables = `SELECT name FROM system.tables WHERE database = '${clickhouse.database}' ORDER BY name`;
+    expect(await names(tables)).toEqual(['a', 'b', 'migrations']);
+    expect(await names('SELECT name FROM migrations FINAL ORDER BY number, statement')).toEqual([
+      '001_first.sql',
+      '001_first.sql',
+      '002_second.sql',
+    ]);
+  });
+
+  it('goes on after a failed or interrupted file', async () => {
+    await writeFile(join(folder, '002_second.sql'), `${SECOND};\nSELECT throwIf(count() = 0, 'no rows yet') FROM b;\n`);
+    await expect(run()).rejects.toThrow(/migration 002_second.sql, statement 2: .*no rows yet/);
+    await clickhouse.command('INSERT INTO b (k) VALUES (1)');
+    expect(await run()).toEqual(['002_second.sql']);
+    expect(await names('SELECT name FROM migrations FINAL WHERE number = 2')).toHaveLength(2);
+  });
+
+  it('refuses a changed, a renamed and a missing file, and one that comes too late', async () => {
+    await writeFile(join(folder, '003_third.sql'), SECOND);
+    await run();
+    await writeFile(join(folder, '001_first.sql'), `${FIRST}\n`);
+    await expect(run()).rejects.toThrow(/001_first.sql is not what was applied/);
+    await writeFile(join(folder, '001_first.sql'), FIRST);
+    await writeFile(join(folder, '002_late.sql'), SECOND);
+    await expect(run()).rejects.toThrow(/002_late.sql comes before one/);
+    await rm(join(folder, '002_late.sql'));
+    await rm(join(folder, '003_third.sql'));
+    await expect(run()).rejects.toThrow(/has migration 003_third.sql, which this version does not know/);
+    await writeFile(join(folder, '003_renamed.sql'), SECOND);
+    await expect(run()).rejects.toThrow(MigrationError);
+  });
+
+  it('lets two processes start at once', async () => {
+    await writeFile(join(folder, '002_second.sql'), SECOND);
+    const other = clickhouse.withDatabase(clickhouse.database);
+    await Promise.all([run(), migrate({ clickhouse: other, logger: silent, folder })]);
+    expect(await run()).toEqual([]);
+    expect(await names('SELECT name FROM migrations FINAL')).toHaveLength(3);
+    await other.close();
+  });
+
+  it('refuses files it would not know how to order', async () => {
+    await writeFile(join(folder, '001_same_number.sql'), SECOND);
+    await expect(run()).rejects.toThrow(/have the same number/);
+    await rm(join(folder, '001_same_number.sql'));
+    await writeFile(join(folder, 'notes.txt'), 'x');
+    await expect(run()).rejects.toThrow(/not named NNN_name.sql/);
+  });
+
+  it('applies the migrations of the package, twice without effect', async () => {
+    const own = await readMigrations();
+    const applied = await migrate({ clickhouse, logger: silent });
+    expect(applied).toEqual(own.map((migration) => migration.name));
+    expect(await migrate({ clickhouse, logger: silent })).toEqual([]);
+  });
+});
