@@ -40,6 +40,8 @@ export interface Boc {
   /** 32 bytes a slot, filled on demand by hash.ts; `hashed` says which cells are there. */
   readonly hashes: Buffer;
   readonly hashed: Uint8Array;
+  /** Places of cells in the bag serialize.ts wrote last; older marks lie at or below `last`. */
+  readonly marks: { places: Uint32Array; base: number; last: number };
   /** Decoded once: a message is out-message of one transaction and in-message of another in the same block. */
   readonly messages: Map<number, Message>;
   readonly transactions: Map<number, Transaction>;
@@ -201,6 +203,7 @@ function readCells(bytes: Buffer, frame: Frame): Boc {
     depths: new Uint16Array(slots),
     hashes: Buffer.allocUnsafeSlow(slots * 32),
     hashed: new Uint8Array(count),
+    marks: { places: new Uint32Array(count), base: 0, last: 0 },
     messages: new Map(),
     transactions: new Map(),
     currencies: new Map(),
