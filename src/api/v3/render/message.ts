@@ -26,7 +26,6 @@ function transactionEnd(side: 'in' | 'out', hash: Hash | null): string {
 
 function render(message: Message, globalVersion: number, book: Book, ends: string): string {
   const { source, destination, opcode, createdAt } = message;
-  const comment = opcode === 0 ? commentOf(message.bodyBoc()) : null;
   return (
     `{"hash":${hashJson(message.hash)},"source":${source === null ? 'null' : `"${book.text(source)}"`}` +
     `,"destination":${destination === null ? 'null' : `"${book.text(destination)}"`}` +
@@ -36,10 +35,21 @@ function render(message: Message, globalVersion: number, book: Book, ends: strin
     `,"decoded_opcode":${opcode === 0 ? '"text_comment"' : 'null'}` +
     `,"ihr_disabled":${message.ihrDisabled},"bounce":${message.bounce},"bounced":${message.bounced}` +
     `,"import_fee":${importFee(message)}${ends}` +
-    `,"message_content":{"hash":${hashJson(message.bodyHash)},"body":"${message.bodyBoc().toString('base64')}"` +
-    `,"decoded":${comment === null ? 'null' : commentJson(comment)}}` +
+    `,"message_content":${contentJson(message)}` +
     `,"init_state":${initState(message)}${normalizedHash(message)}}`
   );
+}
+
+/** The cell without bits and references, the body of most plain transfers, is written down rather than serialised. */
+const EMPTY_CELL_HASH = Buffer.from('lqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=', 'base64');
+const EMPTY_CONTENT = `{"hash":${hashJson(EMPTY_CELL_HASH)},"body":"te6cckEBAQEAAgAAAEysuc0=","decoded":null}`;
+
+function contentJson(message: Message): string {
+  if (message.opcode === null && message.bodyHash.equals(EMPTY_CELL_HASH)) return EMPTY_CONTENT;
+  const boc = message.bodyBoc();
+  const comment = message.opcode === 0 ? commentOf(boc) : null;
+  const decoded = comment === null ? 'null' : commentJson(comment);
+  return `{"hash":${hashJson(message.bodyHash)},"body":"${boc.toString('base64')}","decoded":${decoded}}`;
 }
 
 function values(message: Message, globalVersion: number): string {
