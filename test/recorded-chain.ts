@@ -2,11 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { blockTransactions } from '../src/chain/accounts.ts';
-import { decodeBlock } from '../src/chain/block.ts';
+import { accountStatesAfter, blockTransactions } from '../src/chain/accounts.ts';
+import { rawAddress } from '../src/chain/address.ts';
+import { type Block, decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
-import type { Message } from '../src/chain/model.ts';
-import type { BlockRecord, MessageRecord, TransactionRecord } from '../src/chain/records.ts';
+import { DecodeError } from '../src/chain/errors.ts';
+import type { AccountState, Message } from '../src/chain/model.ts';
+import type { AccountRecord, BlockRecord, MessageRecord, TransactionRecord } from '../src/chain/records.ts';
 import { requireShelf } from './shelf.ts';
 
 const Line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
@@ -28,6 +30,8 @@ export interface RecordedChain {
   blocks: Map<string, BlockRecord>;
   transactions: Map<string, TransactionRecord>;
   messages: Map<string, MessageRecord>;
+  /** The latest state that the blocks show, by raw address. Without code, data and methods. */
+  accounts: Map<string, AccountRecord>;
 }
 
 function readLines(file: string): unknown[] {
@@ -44,6 +48,7 @@ export function recordedChain(recording: Recording): RecordedChain {
     blocks: new Map(),
     transactions: new Map(),
     messages: new Map(),
+    accounts: new Map(),
   };
   for (const line of readLines(`${recording}/blocks.ndjson.gz`)) {
     const { boc, mc_seqno } = Line.parse(line);
@@ -66,7 +71,22 @@ export function addBlock(chain: RecordedChain, bytes: Buffer, mcSeqno: number): 
     if (transaction.inMsg !== null) note(chain, transaction.inMsg, globalVersion).inTxHash = transaction.hash;
     for (const message of transaction.outMsgs) note(chain, message, globalVersion).outTxHash = transaction.hash;
   }
+  for (const state of readableStates(block)) {
+    const known = chain.accounts.get(rawAddress(state.account));
+    if (known !== undefined && BigInt(known.lastTransactionLt) >= BigInt(state.lastTransactionLt)) continue;
+    chain.accounts.set(rawAddress(state.account), { ...state, codeBoc: null, dataBoc: null, methods: null });
+  }
   chain.blocks.set(header.rootHash.toString('base64'), { header, mcSeqno, createdBy, randSeed, txCount });
+}
+
+/** No states where the block's update leaves out part of an account. */
+function readableStates(block: Block): AccountState[] {
+  try {
+    return accountStatesAfter(block);
+  } catch (error) {
+    if (error instanceof DecodeError) return [];
+    throw error;
+  }
 }
 
 function note(chain: RecordedChain, message: Message, globalVersion: number): MessageRecord {
