@@ -168,6 +168,15 @@ describe('queries', () => {
     expect(connections.size).toBe(1);
   });
 
+  it('names itself to the server and keeps the password out of errors', async () => {
+    const options = { url: test.server.url, username: 'nobody', password: 'secret-word', database: 'client' };
+    const stranger = createClickHouse({ ...options, logger: silent });
+    const error = await failure(stranger.query('SELECT 1'));
+    expect(error).toMatchObject({ code: 'server', serverType: 'AUTHENTICATION_FAILED' });
+    expect(error.message).not.toContain('secret-word');
+    await stranger.close();
+  });
+
   it('tells a missing server apart', async () => {
     const nowhere = createClickHouse({ url: 'http://127.0.0.1:9', database: 'client', logger: silent });
     const error = await failure(nowhere.query('SELECT 1', { label: 'asking nobody' }));

@@ -20,7 +20,7 @@ async function readIfThere(path: string): Promise<string | null> {
 
 /**
  * What tells a process from a later one with the same id: boot and start time (proc(5), field 22 of `stat`).
- * Null where the system has no /proc.
+ * Null for a dead process, and for all where the system has no /proc.
  */
 async function processStart(pid: number): Promise<string | null> {
   const stat = await readIfThere(`/proc/${pid}/stat`).catch(() => null);
@@ -28,6 +28,8 @@ async function processStart(pid: number): Promise<string | null> {
   if (stat === null || boot === null) return null;
   // The command name in field 2 may hold spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // Killed, and its parent has not looked yet: as good as gone.
+  if (fields[0] === 'Z' || fields[0] === 'X') return null;
   return `${boot.trim()}:${fields[19]}`;
 }
 
@@ -72,7 +74,9 @@ export async function takeOwnership(ownerFile: string): Promise<void> {
 
 export async function dropOwnership(ownerFile: string): Promise<void> {
   ownFolders.delete(ownerFile);
-  await rm(ownerFile, { force: true });
+  const text = await readIfThere(ownerFile);
+  // Of two processes that start at once the winner's name stays.
+  if (text !== null && parseOwner(text)?.pid === process.pid) await rm(ownerFile, { force: true });
 }
 
 /**

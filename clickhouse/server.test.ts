@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from './client.ts';
 import { RowWriter } from './rowbinary.ts';
@@ -168,6 +169,7 @@ describe('the embedded server', () => {
     const before = await createNumbered(orphan.url);
     await insertNumber(before, 1);
     parent!.kill('SIGKILL');
+    await once(parent!, 'exit');
     // The open connection holds the engine back for some seconds: the new start has to wait for the lock.
     server = await startEmbeddedClickHouse(testServerOptions(folder));
     expect(await untilGone(orphan.pid, 25_000)).toBe(true);
@@ -182,6 +184,32 @@ describe('the embedded server', () => {
     await expect(start).rejects.toBeInstanceOf(ServerError);
     server = await startEmbeddedClickHouse(testServerOptions(folder));
     expect(await connect(server.url).ping()).toBe(true);
+  });
+
+  it('says what to do where there is no engine', async () => {
+    vi.stubEnv('CHDB_LIBCHDB_PATH', join(folder, 'missing.so'));
+    const start = startEmbeddedClickHouse(testServerOptions(folder));
+    const message = expect.stringMatching(/install a ClickHouse server \(25\.8 or newer\) and set CLICKHOUSE_URL/);
+    await expect(start).rejects.toMatchObject({ code: 'unsupported', message });
+    vi.unstubAllEnvs();
+  });
+
+  it('takes another port when its own is in use', async () => {
+    const first = await startEmbeddedClickHouse(testServerOptions(folder));
+    await first.stop();
+    const squatter = createServer().listen(Number(new URL(first.url).port), '127.0.0.1');
+    await once(squatter, 'listening');
+    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    expect(server.url).not.toBe(first.url);
+    squatter.close();
+  });
+
+  it('is killed when it does not end in time', async () => {
+    server = await startEmbeddedClickHouse({ ...testServerOptions(folder), stopTimeoutMs: 300 });
+    const pid = server.pid!;
+    process.kill(pid, 'SIGSTOP');
+    await server.stop();
+    expect(isAlive(pid)).toBe(false);
   });
 
   it('says what is wrong when the engine cannot start', async () => {

@@ -148,9 +148,7 @@ async function startFirst(setup: Setup, signal: AbortSignal): Promise<ServerProc
     } catch (error) {
       if (error instanceof ServerError) throw error;
       if (!(error instanceof FolderLocked)) {
-        throw new ServerError('start_failed', `the ClickHouse server of ${options.folder} did not start`, {
-          cause: error,
-        });
+        throw startFailed(options.folder, 'did not start', error);
       }
       if (Date.now() > deadline) throw folderBusy(options.folder, null);
       if (attempt === 0) options.logger.info({ folder: options.folder }, 'waiting for an earlier server to end');
@@ -158,6 +156,13 @@ async function startFirst(setup: Setup, signal: AbortSignal): Promise<ServerProc
       await refuseIfOwned(options.folder, paths, true);
     }
   }
+}
+
+function startFailed(folder: string, what: string, cause: unknown): ServerError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ServerError('start_failed', `the ClickHouse server of ${folder} ${what}: ${why.slice(0, 1000)}`, {
+    cause,
+  });
 }
 
 function folderBusy(folder: string, pid: number | null): ServerError {
@@ -189,6 +194,8 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
     const port = await choosePort(paths.port);
     const setup = { options: { ...options, folder }, paths, library, port, url: `http://127.0.0.1:${port}` };
     const first = await startFirst(setup, options.signal ?? new AbortController().signal);
+    // Another process that started at the same moment may have written its name over ours.
+    await takeOwnership(paths.owner);
     options.logger.info({ folder, url: setup.url, pid: first.pid }, 'clickhouse server is up');
     return supervise(setup, first);
   } catch (error) {
@@ -302,7 +309,5 @@ async function startAgain(setup: Setup, stopping: AbortSignal): Promise<ServerPr
     }
   }
   if (stopping.aborted) return null;
-  return new ServerError('start_failed', `the ClickHouse server of ${setup.options.folder} did not start again`, {
-    cause,
-  });
+  return startFailed(setup.options.folder, 'did not start again', cause);
 }
