@@ -97,7 +97,7 @@ interface Request {
  * The one way to a ClickHouse server, embedded or not.
  *
  * Nothing is retried here. All methods throw ClickHouseQueryError. A request whose signal aborts, or that outlives
- * its time, ends on the server too: ClickHouse goes on with a query whose client has gone (clickhouse.md 2), so a
+ * its time, ends on the server too: ClickHouse goes on with a query whose client has gone, so a
  * KILL QUERY follows.
  */
 export function createClickHouse(options: ClickHouseOptions): ClickHouse {

@@ -14,7 +14,7 @@ export const COMMON_SETTINGS: ClickHouseSettings = {
 
 /** Of every read. */
 export const QUERY_SETTINGS: ClickHouseSettings = {
-  // Point reads gain nothing from more threads and lose by starting them (clickhouse.md 4).
+  // Point reads gain nothing from more threads and lose by starting them.
   max_threads: 1,
   // The status line is sent when the result is whole, so an error can never hide inside a result. Held in memory up
   // to the buffer's size: 0.1 ms of server CPU for a result of 1 MB, against 1.8 ms through the default temporary file.
