@@ -183,6 +183,13 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 60_000).default(200),
   },
+  outageMs: {
+    flag: 'outage-ms',
+    env: 'TONSTREAM_OUTAGE_MS',
+    about: 'How long the projector waits for a ClickHouse server that is away, in milliseconds',
+    group: 'Limits',
+    schema: integer(0, 86_400_000).default(600_000),
+  },
   cachedAccounts: {
     flag: 'cached-accounts',
     env: 'TONSTREAM_CACHED_ACCOUNTS',

@@ -180,8 +180,12 @@ SETTINGS index_granularity = 128, non_replicated_deduplication_window = 1000;
 CREATE TABLE IF NOT EXISTS messages_by_body (
   body_hash FixedString(32),
   created_lt UInt64 CODEC(Delta, LZ4),
-  hash FixedString(32) CODEC(NONE)
-) ENGINE = ReplacingMergeTree ORDER BY (body_hash, created_lt, hash)
+  hash FixedString(32) CODEC(NONE),
+  created_at UInt32 CODEC(Delta, LZ4),
+  opcode Nullable(UInt32),
+  out_mc_seqno UInt32 CODEC(Delta, LZ4),
+  in_mc_seqno UInt32 CODEC(Delta, LZ4)
+) ENGINE = ReplacingMergeTree(in_mc_seqno) ORDER BY (body_hash, created_lt, hash)
 SETTINGS index_granularity = 128, non_replicated_deduplication_window = 1000;
 
 CREATE TABLE IF NOT EXISTS messages_by_time (
@@ -194,19 +198,18 @@ CREATE TABLE IF NOT EXISTS messages_by_time (
 ) ENGINE = ReplacingMergeTree(in_mc_seqno) ORDER BY (created_at, hash)
 SETTINGS index_granularity = 512, non_replicated_deduplication_window = 1000;
 
--- The newest state of each account.
+-- The newest state of each account. `state` is the whole of it, packed (clickhouse/states.ts); the columns beside it
+-- are for filters and analysis.
 CREATE TABLE IF NOT EXISTS accounts (
   account FixedString(36),
   lt UInt64,
   mc_seqno UInt32,
   hash FixedString(32) CODEC(NONE),
+  last_transaction_hash FixedString(32) CODEC(NONE),
   status Enum8('nonexist' = 0, 'uninit' = 1, 'active' = 2, 'frozen' = 3),
   balance UInt128,
-  extra_currencies Map(UInt32, UInt256),
-  frozen_hash FixedString(32),
   code_hash FixedString(32),
-  data_hash FixedString(32),
-  last_transaction_hash FixedString(32) CODEC(NONE)
+  state String CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree(lt) ORDER BY account
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, non_replicated_deduplication_window = 1000;
 
@@ -228,6 +231,15 @@ CREATE TABLE IF NOT EXISTS account_codes (
   code_hash FixedString(32)
 ) ENGINE = ReplacingMergeTree ORDER BY (account, lt)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, non_replicated_deduplication_window = 1000;
+
+-- The same in the order of the steps: what changed since a step.
+CREATE TABLE IF NOT EXISTS account_codes_by_step (
+  mc_seqno UInt32,
+  account FixedString(36),
+  lt UInt64,
+  code_hash FixedString(32)
+) ENGINE = ReplacingMergeTree ORDER BY (mc_seqno, account, lt)
+SETTINGS index_granularity = 256, non_replicated_deduplication_window = 1000;
 
 -- Code cells by hash, with the get-method ids found in them.
 CREATE TABLE IF NOT EXISTS codes (

@@ -32,7 +32,10 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS messages_to_destination TO messages_by_de
 SELECT destination, created_lt, hash, source, created_at, opcode, out_mc_seqno, in_mc_seqno FROM messages;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS messages_to_body TO messages_by_body AS
-SELECT body_hash, created_lt, hash FROM messages;
+SELECT body_hash, created_lt, hash, created_at, opcode, out_mc_seqno, in_mc_seqno FROM messages;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS messages_to_time TO messages_by_time AS
 SELECT created_at, hash, created_lt, opcode, out_mc_seqno, in_mc_seqno FROM messages;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS account_codes_to_step TO account_codes_by_step AS
+SELECT mc_seqno, account, lt, code_hash FROM account_codes;

@@ -6,12 +6,13 @@ import type { BlockHeader, BlockIdExt, Decimal, ExtBlockRef, Hash, Shard } from 
 import { readShardIdent, shardChildren, shardParent } from './shard-ident.ts';
 
 /**
- * The header of a block, from the bag of the block or from a Merkle proof that holds its `BlockInfo`.
+ * The header of a block, from the bag of the block or from a Merkle proof that holds its `BlockInfo`. `at` is the
+ * cell of either, the first root unless said otherwise.
  * `rootHash` and `fileHash` are computed when first asked for; the file hash is that of the bag's bytes, so from a
  * proof it means nothing. Throws DecodeError.
  */
-export function decodeHeader(boc: Boc): BlockHeader {
-  const root = blockRoot(boc);
+export function decodeHeader(boc: Boc, at: number = boc.roots[0]): BlockHeader {
+  const root = blockRoot(boc, at);
   return section('block', () => {
     const block = new Cursor(boc, root);
     block.tag(32, 0x11ef55aa, 'Block');
@@ -21,10 +22,17 @@ export function decodeHeader(boc: Boc): BlockHeader {
   });
 }
 
-/** The cell of the block itself: the first root, or what is below it when that is a Merkle proof. */
-export function blockRoot(boc: Boc): number {
-  const root = boc.roots[0];
-  return cellType(boc, root) === MERKLE_PROOF ? boc.refs[boc.refStart[root]] : root;
+/**
+ * `BlockInfo` by its cell, without the hashes of the block around it: from a bag that holds only the header.
+ * Throws DecodeError.
+ */
+export function decodeBlockInfo(boc: Boc, cell: number, globalId: number): Omit<BlockHeader, 'rootHash' | 'fileHash'> {
+  return section('block/info', () => readInfo(new Cursor(boc, cell), globalId));
+}
+
+/** The cell of the block itself: the one given, or what is below it when that is a Merkle proof. */
+export function blockRoot(boc: Boc, at: number = boc.roots[0]): number {
+  return cellType(boc, at) === MERKLE_PROOF ? boc.refs[boc.refStart[at]] : at;
 }
 
 function withHashes(boc: Boc, root: number, info: Omit<BlockHeader, 'rootHash' | 'fileHash'>): BlockHeader {

@@ -1,0 +1,141 @@
+import { openBoc } from '../../src/chain/boc.ts';
+import { decodeBlockInfo } from '../../src/chain/header.ts';
+import type { BlockFilter, BlockRecord, QueryContext, Rows } from '../../src/chain/records.ts';
+import { bytes, i32, u32 } from '../literal.ts';
+import type { RowReader } from '../rowbinary.ts';
+import { behind, DECIMAL, direction, INTEGER, limits, ltLiteral, makeCursor, readCursor, shardNumber } from './keys.ts';
+import { all, collect, type Reading, within } from './reading.ts';
+
+const COLUMNS = 'mc_seqno, tx_count, global_id, root_hash, file_hash, rand_seed, created_by, info';
+const KEY = '(mc_seqno, workchain, shard, seqno)';
+const CURSOR = 'b';
+
+export function blockQueries(reading: Reading) {
+  return {
+    async masterchainInfo(context: QueryContext): Promise<{ first: BlockRecord; last: BlockRecord } | null> {
+      const edge = (sort: string) =>
+        `SELECT ${COLUMNS} FROM blocks WHERE workchain = -1 AND mc_seqno <= ${reading.head.seqno} ORDER BY mc_seqno ${sort} LIMIT 1`;
+      const rows = await reading.rows(
+        `SELECT * FROM (${edge('ASC')}) UNION ALL SELECT * FROM (${edge('DESC')})`,
+        'masterchain info',
+        context,
+      );
+      const found = collect(rows, readBlock).sort((a, b) => a.header.seqno - b.header.seqno);
+      return found.length === 0 ? null : { first: found[0], last: found[found.length - 1] };
+    },
+
+    async hasMasterchainBlock(seqno: number, context: QueryContext): Promise<boolean> {
+      if (seqno < 1 || seqno > reading.head.seqno) return false;
+      const rows = await reading.rows(
+        `SELECT 1 FROM blocks WHERE mc_seqno = ${u32(seqno)} AND workchain = -1 LIMIT 1`,
+        'masterchain block',
+        context,
+      );
+      return !rows.done;
+    },
+
+    async blocks(filter: BlockFilter, context: QueryContext): Promise<Rows<BlockRecord>> {
+      if (filter.mcSeqno !== undefined && filter.mcSeqno < 0) return { rows: [], nextCursor: null };
+      const sql = `SELECT ${COLUMNS} FROM blocks WHERE ${KEY} IN (${keysOf(filter, reading.head.seqno)})`;
+      const rows = collect(await reading.rows(sql, 'blocks', context), readBlock);
+      rows.sort((a, b) => compareBlocks(a, b, filter.sort));
+      const last = rows.length < filter.page.limit ? undefined : rows[rows.length - 1];
+      return { rows, nextCursor: last ? cursorOf(last) : null };
+    },
+
+    async shardState(mcSeqno: number, context: QueryContext): Promise<BlockRecord[]> {
+      if (mcSeqno < 1 || mcSeqno > reading.head.seqno) return [];
+      const tops = `SELECT workchain, shard, seqno FROM shard_tops WHERE mc_seqno = ${u32(mcSeqno)}`;
+      const rows = await reading.rows(
+        `SELECT ${COLUMNS} FROM blocks WHERE ${KEY} IN (
+           SELECT mc_seqno, workchain, shard, seqno FROM blocks_by_id WHERE (workchain, shard, seqno) IN (${tops})
+           UNION ALL SELECT mc_seqno, workchain, shard, seqno FROM blocks WHERE mc_seqno = ${u32(mcSeqno)} AND workchain = -1)`,
+        'shard state',
+        context,
+      );
+      const found = collect(rows, readBlock);
+      if (!found.some(({ header }) => header.workchain === -1)) return [];
+      return found.sort((a, b) => compareIds(a, b) || a.header.seqno - b.header.seqno);
+    },
+  };
+}
+
+/** The keys of a page of blocks, from the table that has them in the order asked for. */
+function keysOf(filter: BlockFilter, head: number): string {
+  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno, sort } = filter;
+  const conditions = [
+    `mc_seqno <= ${head}`,
+    ...within('gen_utime', String(filter.utime.start ?? 0), filter.utime.end?.toString()),
+    ...within('start_lt', ltLiteral(filter.lt.start), ltLiteral(filter.lt.end)),
+  ];
+  if (workchain !== undefined) conditions.push(`workchain = ${i32(workchain)}`);
+  if (shard !== undefined) conditions.push(`shard = ${shardNumber(shard)}`);
+  if (seqno !== undefined) conditions.push(seqno < 0 ? '0' : `seqno = ${u32(seqno)}`);
+  let table = 'blocks_by_time';
+  if (rootHash ?? fileHash) {
+    table = 'blocks';
+    if (rootHash) conditions.push(`root_hash = ${bytes(rootHash)}`);
+    if (fileHash) conditions.push(`file_hash = ${bytes(fileHash)}`);
+    const hash = bytes((rootHash ?? fileHash)!);
+    conditions.push(`${KEY} IN (SELECT mc_seqno, workchain, shard, seqno FROM blocks_by_hash WHERE hash = ${hash})`);
+  } else if (mcSeqno !== undefined) {
+    table = 'blocks';
+  } else if (workchain !== undefined && shard !== undefined && seqno !== undefined && seqno >= 0) {
+    table = 'blocks';
+    const id = `workchain = ${i32(workchain)} AND shard = ${shardNumber(shard)} AND seqno = ${u32(seqno)}`;
+    conditions.push(`${KEY} IN (SELECT mc_seqno, workchain, shard, seqno FROM blocks_by_id WHERE ${id})`);
+  }
+  if (mcSeqno !== undefined) conditions.push(`mc_seqno = ${u32(mcSeqno)}`);
+  const place =
+    filter.cursor === undefined ? null : readCursor(filter.cursor, CURSOR, [DECIMAL, INTEGER, INTEGER, DECIMAL]);
+  if (place) {
+    conditions.push(
+      behind([
+        { column: 'gen_utime', sort, value: place[0] },
+        { column: 'workchain', sort: 'asc', value: place[1] },
+        { column: 'shard', sort: 'asc', value: place[2] },
+        { column: 'seqno', sort, value: place[3] },
+      ]),
+    );
+  }
+  const order = `gen_utime ${direction(sort)}, workchain, shard, seqno ${direction(sort)}`;
+  return `SELECT mc_seqno, workchain, shard, seqno FROM ${table} WHERE ${all(conditions)} ORDER BY ${order} ${limits(filter.page)}`;
+}
+
+function readBlock(rows: RowReader): BlockRecord {
+  const mcSeqno = rows.u32();
+  const txCount = rows.u32();
+  const globalId = rows.i32();
+  const rootHash = rows.fixed(32);
+  const fileHash = rows.fixed(32);
+  const randSeed = rows.fixed(32);
+  const createdBy = rows.fixed(32);
+  const info = openBoc(rows.bytes());
+  const header = { ...decodeBlockInfo(info, info.roots[0], globalId), rootHash, fileHash };
+  return { header, mcSeqno, txCount, randSeed, createdBy };
+}
+
+function cursorOf({ header }: BlockRecord): string {
+  return makeCursor(CURSOR, [
+    String(header.genUtime),
+    String(header.workchain),
+    shardNumber(header.shard),
+    String(header.seqno),
+  ]);
+}
+
+/** By time in the direction asked for, then workchain and signed shard ascending, then seqno in that direction. */
+function compareBlocks(a: BlockRecord, b: BlockRecord, sort: 'asc' | 'desc'): number {
+  const sign = sort === 'asc' ? 1 : -1;
+  return sign * (a.header.genUtime - b.header.genUtime) || compareIds(a, b) || sign * (a.header.seqno - b.header.seqno);
+}
+
+function compareIds(a: BlockRecord, b: BlockRecord): number {
+  return a.header.workchain - b.header.workchain || compareShards(a.header.shard, b.header.shard);
+}
+
+/** Shards are ordered as signed 64-bit numbers: those that begin with the digits 8 to f come first. */
+function compareShards(a: string, b: string): number {
+  const rank = (shard: string) => (shard[0] >= '8' ? 0 : 1);
+  return rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0);
+}

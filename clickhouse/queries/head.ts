@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { ClickHouse } from '../client.ts';
+
+/** The newest step is not in the tables yet although part of it can be seen: ask again shortly. */
+export class HeadBehind extends Error {
+  override name = 'HeadBehind';
+}
+
+export interface Head {
+  /** Greatest masterchain seqno that every table holds; 0 before there is one. */
+  readonly seqno: number;
+  /** Told by the projector of the same process, or found by polling. */
+  advance(seqno: number): void;
+  /** Waits until the head has reached a step. Throws HeadBehind after `timeoutMs`. */
+  reach(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
+  onAdvance(listener: (from: number, to: number) => void): void;
+  /** Reads the head once. */
+  refresh(signal: AbortSignal): Promise<void>;
+  /** Keeps reading it until the signal aborts. */
+  follow(everyMs: number, signal: AbortSignal, onError: (error: unknown) => void): Promise<void>;
+}
+
+const row = z.object({ seqno: z.number() });
+
+/** The one number that says up to where every endpoint answers. */
+export function createHead(clickhouse: ClickHouse): Head {
+  let seqno = 0;
+  const listeners: ((from: number, to: number) => void)[] = [];
+
+  function advance(to: number): void {
+    if (to <= seqno) return;
+    const from = seqno;
+    seqno = to;
+    for (const listener of listeners) listener(from, to);
+  }
+
+  async function refresh(signal: AbortSignal): Promise<void> {
+    const [found] = await clickhouse.json('SELECT max(mc_seqno) AS seqno FROM projection_state WHERE done', row, {
+      label: 'reading the head',
+      signal,
+    });
+    advance(found?.seqno ?? 0);
+  }
+
+  return {
+    get seqno() {
+      return seqno;
+    },
+    advance,
+    refresh,
+    onAdvance(listener) {
+      listeners.push(listener);
+    },
+    async reach(wanted, timeoutMs, signal) {
+      const giveUpAt = Date.now() + timeoutMs;
+      while (seqno < wanted) {
+        if (Date.now() > giveUpAt) throw new HeadBehind(`step ${wanted} is being written, the head is ${seqno}`);
+        await sleep(5, undefined, { signal });
+        if (seqno < wanted) await refresh(signal);
+      }
+    },
+    async follow(everyMs, signal, onError) {
+      while (!signal.aborted) {
+        await refresh(signal).catch((error) => {
+          if (!signal.aborted) onError(error);
+        });
+        await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+}

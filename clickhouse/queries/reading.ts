@@ -1,0 +1,42 @@
+import type { QueryContext } from '../../src/chain/records.ts';
+import type { ClickHouse } from '../client.ts';
+import type { QueryGate } from '../gate.ts';
+import { RowReader } from '../rowbinary.ts';
+import type { Head } from './head.ts';
+
+/** What every query of the API goes through: the gate before the server, the head above which nothing is shown. */
+export interface Reading {
+  head: Head;
+  /** Runs a SELECT when its turn has come. `label` names it in errors and metrics. */
+  rows(sql: string, label: string, context: QueryContext): Promise<RowReader>;
+}
+
+export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): Reading {
+  return {
+    head,
+    async rows(sql, label, { signal, timeoutMs }) {
+      const run = () => clickhouse.query(sql, { label, signal, timeoutMs });
+      return new RowReader(await gate.run(run, signal));
+    },
+  };
+}
+
+/** Reads all rows of a result. */
+export function collect<T>(rows: RowReader, read: (rows: RowReader) => T): T[] {
+  const found: T[] = [];
+  while (!rows.done) found.push(read(rows));
+  return found;
+}
+
+/** Conditions joined; `1` when there are none. */
+export function all(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '1' : conditions.join(' AND ');
+}
+
+/** Inclusive bounds of a column as conditions. */
+export function within(column: string, start: string | undefined, end: string | undefined): string[] {
+  const conditions: string[] = [];
+  if (start !== undefined) conditions.push(`${column} >= ${start}`);
+  if (end !== undefined) conditions.push(`${column} <= ${end}`);
+  return conditions;
+}

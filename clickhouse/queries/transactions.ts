@@ -1,0 +1,239 @@
+import { openBoc } from '../../src/chain/boc.ts';
+import type { Hash } from '../../src/chain/model.ts';
+import type {
+  QueryContext,
+  Rows,
+  Sort,
+  TransactionFilter,
+  TransactionRecord,
+  TransactionsByMessageFilter,
+} from '../../src/chain/records.ts';
+import { decodeTransaction } from '../../src/chain/transaction.ts';
+import { bytes, i32, list, u32, u64 } from '../literal.ts';
+import type { RowReader } from '../rowbinary.ts';
+import { decodeStates } from '../states.ts';
+import {
+  addresses,
+  BadCursor,
+  behind,
+  compareDecimal,
+  DECIMAL,
+  direction,
+  HEX36,
+  hashes,
+  inWorkchain,
+  limits,
+  ltLiteral,
+  makeCursor,
+  readCursor,
+  shardNumber,
+  workchainOf,
+} from './keys.ts';
+import { messageConditions, messageKeys } from './messages.ts';
+import { all, collect, type Reading, within } from './reading.ts';
+
+const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, global_version, states, payload';
+
+/** By lt; by time, then lt; by hash; or one lt, by account (spec v3 endpoints 2.5). */
+type Order = 'lt' | 'time' | 'hash' | 'account';
+
+export function transactionQueries(reading: Reading) {
+  /** The transactions of these keys (a subquery of account and lt). */
+  async function byKeys(keys: string, label: string, context: QueryContext): Promise<TransactionRecord[]> {
+    const sql = `SELECT ${COLUMNS} FROM transactions WHERE (account, lt) IN (${keys})`;
+    return collect(await reading.rows(sql, label, context), readTransaction);
+  }
+
+  return {
+    async transactions(filter: TransactionFilter, context: QueryContext): Promise<Rows<TransactionRecord>> {
+      const order = orderOf(filter);
+      const conditions = conditionsOf(filter, order, reading.head.seqno);
+      const orderBy = orderText(order, filter);
+      let found: TransactionRecord[];
+      if (filter.accounts.length > 0 || filter.hashes.length > 0) {
+        const sql = `SELECT ${COLUMNS} FROM transactions WHERE ${conditions} ORDER BY ${orderBy} ${limits(filter.page)}`;
+        found = collect(await reading.rows(sql, 'transactions', context), readTransaction);
+      } else {
+        const table = order === 'time' ? 'transactions_by_time' : 'transactions_by_lt';
+        const keys = `SELECT account, lt FROM ${table} WHERE ${conditions} ORDER BY ${orderBy} ${limits(filter.page)}`;
+        found = await byKeys(keys, 'transactions', context);
+      }
+      found.sort((a, b) => compare(a, b, order, filter.sort));
+      const last = found.length < filter.page.limit ? undefined : found[found.length - 1];
+      return { rows: found, nextCursor: last && order !== 'hash' ? cursorOf(last, order) : null };
+    },
+
+    async transactionsByMessage(
+      filter: TransactionsByMessageFilter,
+      context: QueryContext,
+    ): Promise<TransactionRecord[]> {
+      const order = `lt ${direction(filter.sort)}, account`;
+      const keys = `SELECT account, lt FROM (${sides(filter, reading.head.seqno)}) GROUP BY account, lt ORDER BY ${order} ${limits(filter.page)}`;
+      const found = await byKeys(keys, 'transactions by message', context);
+      return found.sort((a, b) => compare(a, b, 'lt', filter.sort));
+    },
+
+    async adjacentTransactions(
+      hash: Hash,
+      side: 'in' | 'out' | undefined,
+      context: QueryContext,
+    ): Promise<TransactionRecord[]> {
+      const head = reading.head.seqno;
+      const itself = `SELECT account, lt FROM transactions_by_hash WHERE hash = ${bytes(hash)}`;
+      const [center] = (await byKeys(itself, 'adjacent transactions', context)).filter((row) => row.mcSeqno <= head);
+      if (!center) return [];
+      const keys = neighbours(center, side, head);
+      if (keys.length === 0) return [];
+      const found = await byKeys(keys.join(' UNION ALL '), 'adjacent transactions', context);
+      return found.sort((a, b) => compare(a, b, 'lt', 'asc'));
+    },
+  };
+}
+
+function orderOf(filter: TransactionFilter): Order {
+  if (filter.lt !== undefined) return 'account';
+  if (filter.hashes.length > 0) return 'hash';
+  const usesTime = filter.utime.start !== undefined || filter.utime.end !== undefined;
+  return usesTime && filter.mcSeqno === undefined ? 'time' : 'lt';
+}
+
+function orderText(order: Order, filter: TransactionFilter): string {
+  const way = direction(filter.sort);
+  if (order === 'hash') return `hash ${way}`;
+  if (order === 'account') return `lt ASC, account ${way}`;
+  // An account's transactions have ascending lt and time alike, so its primary key order serves both.
+  if (filter.accounts.length === 1) return `lt ${way}`;
+  return order === 'time' ? `now ${way}, lt ${way}, account` : `lt ${way}, account`;
+}
+
+function compare(a: TransactionRecord, b: TransactionRecord, order: Order, sort: Sort): number {
+  const sign = sort === 'asc' ? 1 : -1;
+  const [x, y] = [a.transaction, b.transaction];
+  if (order === 'hash') return sign * x.hash.compare(y.hash);
+  const byAccount = x.account.compare(y.account);
+  if (order === 'account') return compareDecimal(x.lt, y.lt) || sign * byAccount;
+  const byLt = sign * compareDecimal(x.lt, y.lt) || byAccount;
+  return order === 'time' ? sign * (x.now - y.now) || byLt : byLt;
+}
+
+function conditionsOf(filter: TransactionFilter, order: Order, head: number): string {
+  const { accounts, excludeAccounts, hashes: wanted, workchain, shard, seqno, mcSeqno, lt } = filter;
+  const conditions = [
+    `mc_seqno <= ${head}`,
+    ...within('now', filter.utime.start?.toString(), filter.utime.end?.toString()),
+    ...within('lt', ltLiteral(filter.ltWindow.start), ltLiteral(filter.ltWindow.end)),
+  ];
+  if (accounts.length > 0) conditions.push(`account IN ${addresses(accounts)}`);
+  if (excludeAccounts.length > 0) conditions.push(`account NOT IN ${addresses(excludeAccounts)}`);
+  if (wanted.length > 0) {
+    conditions.push(`hash IN ${hashes(wanted)}`);
+    conditions.push(`(account, lt) IN (SELECT account, lt FROM transactions_by_hash WHERE hash IN ${hashes(wanted)})`);
+  }
+  if (lt !== undefined) conditions.push(`lt = ${u64(lt)}`);
+  if (mcSeqno !== undefined) {
+    conditions.push(mcSeqno < 0 ? '0' : `mc_seqno = ${u32(mcSeqno)}`);
+    if (mcSeqno >= 0) conditions.push(...inLtOf(`blocks WHERE mc_seqno = ${u32(mcSeqno)}`));
+  }
+  if (workchain !== undefined) conditions.push(inWorkchain('account', workchain));
+  if (shard !== undefined) conditions.push(`shard = ${shardNumber(shard)}`);
+  if (seqno !== undefined) conditions.push(seqno < 0 ? '0' : `seqno = ${u32(seqno)}`);
+  if (workchain !== undefined && shard !== undefined) {
+    const block = seqno === undefined || seqno < 0 ? '' : ` AND seqno = ${u32(seqno)}`;
+    conditions.push(
+      ...inLtOf(`blocks_by_id WHERE workchain = ${i32(workchain)} AND shard = ${shardNumber(shard)}${block}`),
+    );
+  }
+  if (filter.cursor !== undefined) conditions.push(...behindCursor(filter.cursor, order, filter.sort));
+  return all(conditions);
+}
+
+/** The logical times of some blocks bound those of their transactions, and lt is the key. */
+function inLtOf(blocks: string): string[] {
+  return [`lt >= (SELECT min(start_lt) FROM ${blocks})`, `lt <= (SELECT max(end_lt) FROM ${blocks})`];
+}
+
+function behindCursor(cursor: string, order: Order, sort: Sort): string[] {
+  if (order === 'hash') {
+    if (cursor === '') return [];
+    throw new BadCursor('a listing by hash has no cursor: use offset');
+  }
+  const place = readCursor(cursor, order, [DECIMAL, DECIMAL, HEX36]);
+  if (!place) return [];
+  const time = { column: 'now', sort, value: place[0] };
+  const lt = { column: 'lt', sort: order === 'account' ? ('asc' as const) : sort, value: u64(place[1]) };
+  const account = {
+    column: 'account',
+    sort: order === 'account' ? sort : ('asc' as const),
+    value: bytes(Buffer.from(place[2], 'hex')),
+  };
+  return [behind(order === 'time' ? [time, lt, account] : [lt, account])];
+}
+
+function cursorOf({ transaction }: TransactionRecord, order: Order): string {
+  return makeCursor(order, [String(transaction.now), transaction.lt, transaction.account.toString('hex')]);
+}
+
+/** Accounts and logical times of the transactions that received or sent the messages asked for. */
+function sides(filter: TransactionsByMessageFilter, head: number): string {
+  const { messageHashes, bodyHash, opcode, source, destination } = filter;
+  const side = opcode === undefined ? filter.direction : filter.direction === 'out' ? 'none' : 'in';
+  const alone =
+    messageHashes.length === 0 && bodyHash === undefined && source === undefined && destination === undefined;
+  if (opcode !== undefined && alone) {
+    const none = side === 'none' ? ' AND 0' : '';
+    return `SELECT account, lt FROM transactions_by_lt WHERE in_opcode = ${u32(opcode)} AND mc_seqno <= ${head}${none}`;
+  }
+  const conditions = messageConditions({ messageHashes, bodyHash, opcode, source, destination });
+  const keys = messageKeys({ messageHashes, bodyHash, source, destination });
+  const where = all(keys ? [...conditions, keys] : conditions);
+  const received = `SELECT destination AS account, in_lt AS lt FROM messages WHERE ${where} AND in_mc_seqno BETWEEN 1 AND ${head}`;
+  const sent = `SELECT source AS account, out_lt AS lt FROM messages WHERE ${where} AND out_mc_seqno BETWEEN 1 AND ${head}`;
+  if (side === 'none') return `${sent} AND 0`;
+  if (side === 'in') return received;
+  return side === 'out' ? sent : `${received} UNION ALL ${sent}`;
+}
+
+/** The sender of the in-message and the receivers of the out-messages (spec v3 semantics 2.5). */
+function neighbours({ transaction }: TransactionRecord, side: 'in' | 'out' | undefined, head: number): string[] {
+  const keys: string[] = [];
+  const { inMsg, outMsgs } = transaction;
+  const key = (message: { createdLt: string | null; hash: Hash }) =>
+    `(${u64(message.createdLt ?? '0')}, ${bytes(message.hash)})`;
+  if (side !== 'out' && inMsg?.kind === 'internal') {
+    keys.push(
+      `SELECT source, out_lt FROM messages WHERE (created_lt, hash) IN ${list([key(inMsg)])} AND out_mc_seqno BETWEEN 1 AND ${head}`,
+    );
+  }
+  const children = outMsgs.filter((message) => message.kind === 'internal');
+  if (side !== 'in' && children.length > 0) {
+    keys.push(
+      `SELECT destination, in_lt FROM messages WHERE (created_lt, hash) IN ${list(children.map(key))} AND in_mc_seqno BETWEEN 1 AND ${head}`,
+    );
+  }
+  return keys;
+}
+
+function readTransaction(rows: RowReader): TransactionRecord {
+  const workchain = workchainOf(rows.fixed(36));
+  const mcSeqno = rows.u32();
+  const shard = readShard(rows);
+  const seqno = rows.u32();
+  const traceId = rows.fixed(32);
+  const globalVersion = rows.u8();
+  const { before, after } = decodeStates(rows.bytes());
+  const boc = openBoc(rows.bytes());
+  return {
+    transaction: decodeTransaction(boc, boc.roots[0], workchain),
+    block: { workchain, shard, seqno },
+    mcSeqno,
+    traceId,
+    globalVersion,
+    before,
+    after,
+  };
+}
+
+/** Int64 as stored is the sixteen hex digits in reverse byte order. */
+function readShard(rows: RowReader): string {
+  return Buffer.from(rows.fixed(8)).reverse().toString('hex');
+}

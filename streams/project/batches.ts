@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Step } from '../steps.ts';
+
+export interface BatchLimits {
+  maxBytes: number;
+  maxSteps: number;
+  /** Longest wait for more once there is a step, milliseconds. */
+  maxWaitMs: number;
+}
+
+/**
+ * Groups steps into batches: by size when there are many, by time when they come one by one. The bounds that come of
+ * it depend on timing, so the projector notes them before it writes.
+ */
+export async function* cutBatches(steps: AsyncIterable<Step[]>, limits: BatchLimits): AsyncGenerator<Step[]> {
+  const source = steps[Symbol.asyncIterator]();
+  let pending: Step[] = [];
+  let bytes = 0;
+  let since = 0;
+  const take = (): Step[] => {
+    const batch = pending;
+    pending = [];
+    bytes = 0;
+    return batch;
+  };
+  try {
+    let coming = source.next();
+    for (;;) {
+      const waitMs = pending.length > 0 ? since + limits.maxWaitMs - Date.now() : null;
+      const arrived = await firstOf(coming, waitMs);
+      if (arrived === 'late') {
+        yield take();
+        continue;
+      }
+      if (arrived.done) break;
+      coming = source.next();
+      for (const step of arrived.value) {
+        if (pending.length === 0) since = Date.now();
+        pending.push(step);
+        bytes += step.blocks.reduce((sum, block) => sum + block.boc.length, 0);
+        if (bytes >= limits.maxBytes || pending.length >= limits.maxSteps) yield take();
+      }
+    }
+    if (pending.length > 0) yield take();
+  } finally {
+    await source.return?.();
+  }
+}
+
+async function firstOf<T>(coming: Promise<T>, waitMs: number | null): Promise<T | 'late'> {
+  if (waitMs === null) return coming;
+  const timer = new AbortController();
+  const late = sleep(Math.max(0, waitMs), 'late' as const, { signal: timer.signal }).catch(() => 'late' as const);
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    timer.abort();
+  }
+}
