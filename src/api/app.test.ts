@@ -222,7 +222,7 @@ describe('switches', () => {
   });
 
   it('sets the test flag on a test network', async () => {
-    await start(states, { testnet: true });
+    await start(states, { testnet: () => true });
     expect(await bookOf(path)).toMatchObject({ [ACCOUNT]: { user_friendly: expect.stringMatching(/^0Q/) } });
   });
 

@@ -11,7 +11,8 @@ import { createBook } from './v3/render/book.ts';
 import type { Route } from './v3/route.ts';
 import { v3Routes } from './v3/routes.ts';
 
-export type Health = { ok: true } | { ok: false; reason: string };
+/** `degraded`: requests are served, yet something is missing from the answers. */
+export type Health = { ok: true; degraded?: string } | { ok: false; reason: string };
 
 export interface AppOptions {
   source: ChainSource;
@@ -22,8 +23,8 @@ export interface AppOptions {
   /** What `/metrics` prints; gets the durations of requests. */
   metrics: Registry;
   limits: ApiLimits;
-  /** Puts the test flag into user-friendly addresses. */
-  testnet: boolean;
+  /** Whether user-friendly addresses carry the test flag. */
+  testnet: () => boolean;
   /** Sees errors the service is to blame for. */
   report: (error: unknown, request: Request) => void;
   /** `X-API-Version`, the version of the TON Center data schema answered in. */
@@ -74,12 +75,13 @@ function answerRoute(route: Route, options: AppOptions, durations: Histogram<'pa
     const query = readQuery(request.url);
     const switches = readSwitches(request.headers, query);
     const context = queryContext(response, switches.timeoutMs, limits.queryTimeoutMs);
-    const book = createBook(testnet);
+    const testOnly = testnet();
+    const book = createBook(testOnly);
     const addressBook = async () => {
       const accounts = switches.noAddressBook ? [] : book.addresses();
       return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
     };
-    const text = await route.answer(query, { source, context, testOnly: testnet, book, addressBook });
+    const text = await route.answer(query, { source, context, testOnly, book, addressBook });
     if (!response.destroyed) sendJson(response, 200, text);
   };
 }
@@ -98,7 +100,7 @@ function serviceRoutes(app: Express, { health, status, metrics }: AppOptions): v
   serve(app, '/healthcheck', async (_request, response) => {
     const state = await health();
     response.type('text/plain').status(state.ok ? 200 : 503);
-    response.send(state.ok ? 'OK' : state.reason);
+    response.send(state.ok ? (state.degraded ? `DEGRADED: ${state.degraded}` : 'OK') : state.reason);
   });
   serve(app, '/status', async (_request, response) => sendJson(response, 200, JSON.stringify(await status())));
   serve(app, '/metrics', async (_request, response) => {

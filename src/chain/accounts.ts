@@ -84,7 +84,8 @@ export function accountStatesAfter(block: Block): AccountState[] {
   const touched = accountBlocks(block);
   if (touched.length === 0) return [];
   return section('block/state_update', () => {
-    const find = openAccounts(block);
+    const { boc, stateUpdate } = block;
+    const find = openAccounts(boc, boc.refs[boc.refStart[stateUpdate] + 1]);
     return touched.map((account) => {
       try {
         return readState(block, account, find(account.account));
@@ -95,12 +96,15 @@ export function accountStatesAfter(block: Block): AccountState[] {
   });
 }
 
-type FindAccount = (account: Address) => Cursor | null;
+/** The leaf of an account: at the extra before its `ShardAccount`. Null when there is none; throws when pruned. */
+export type FindAccount = (account: Address) => Cursor | null;
 
-/** Dictionaries of accounts on the new side: one, or two in a state that was split. */
-function openAccounts(block: Block): FindAccount {
-  const { boc, stateUpdate } = block;
-  const state = new Cursor(boc, boc.refs[boc.refStart[stateUpdate] + 1]);
+/**
+ * The accounts of a shard state (`ShardState`), full or pruned: one dictionary, or two in a split state.
+ * Throws DecodeError.
+ */
+export function openAccounts(boc: Boc, root: number): FindAccount {
+  const state = new Cursor(boc, root);
   // split_state#5f327da5 left:^ShardStateUnsplit right:^ShardStateUnsplit
   if (state.u(32) === 0x5f327da5) {
     const halves = [openHalf(state.open()), openHalf(state.open())];

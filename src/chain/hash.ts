@@ -1,5 +1,6 @@
 import * as crypto from 'node:crypto';
 import { type Boc, cellType, depthAt, MERKLE_PROOF, PRUNED, popcount } from './boc.ts';
+import { DecodeError } from './errors.ts';
 import type { Hash } from './model.ts';
 
 /**
@@ -126,6 +127,25 @@ function representation(boc: Boc, cell: number, level: number, childLevel: numbe
     end += hashAt(boc, boc.refs[boc.refStart[cell] + i], childLevel).copy(scratch, end);
   }
   return end;
+}
+
+/**
+ * Checks that a Merkle proof or Merkle update cell names the hashes and depths of the trees below it; after that
+ * its virtual roots may be believed as far as its own hash is. Throws DecodeError.
+ */
+export function verifyMerkle(boc: Boc, cell: number): void {
+  if (cellType(boc, cell) < MERKLE_PROOF) throw new DecodeError('not a Merkle cell');
+  const children = boc.d1[cell] & 7;
+  for (let i = 0; i < children; i++) {
+    const child = boc.refs[boc.refStart[cell] + i];
+    const at = boc.pos[cell] + 1;
+    if (hashAt(boc, child, 0).compare(boc.bytes, at + 32 * i, at + 32 * i + 32) !== 0) {
+      throw new DecodeError('Merkle cell names another hash');
+    }
+    if (depthAt(boc, child, 0) !== boc.bytes.readUInt16BE(at + 32 * children + 2 * i)) {
+      throw new DecodeError('Merkle cell names another depth');
+    }
+  }
 }
 
 /** A cell that is in no bag: completed data, references into a bag. */

@@ -1,0 +1,36 @@
+import { mkdir } from 'node:fs/promises';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { connect, openServer } from '../../clickhouse/open.ts';
+import type { EventLog } from '../../streams/log.ts';
+import { openLog } from '../../streams/open.ts';
+import { createMetrics, type Metrics } from '../metrics.ts';
+import { finishSwap } from './rebuild.ts';
+import type { Running } from './running.ts';
+
+export interface Parts {
+  clickhouse: ClickHouse;
+  clickhouseUrl: string;
+  log: EventLog;
+  metrics: Metrics;
+}
+
+/** Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown. */
+export async function openParts({ config, logger, shutdown, print }: Running): Promise<Parts> {
+  await mkdir(config.dataDir, { recursive: true });
+  const metrics = createMetrics();
+  if (!config.clickhouseUrl) print(`starting ClickHouse in ${config.dataDir} …`);
+  const { url, embedded } = await openServer(config, logger.child({ part: 'clickhouse' }), shutdown.signal);
+  if (embedded) {
+    shutdown.onClose('ClickHouse', () => embedded.stop());
+    embedded.onRestart((restarts) => metrics.clickhouseRestarts(restarts));
+    void embedded.failed.then((error) => shutdown.stop('the embedded ClickHouse server cannot be kept running', error));
+  }
+  const clickhouse = connect(config, url, logger, metrics.clickhouse);
+  shutdown.onClose('ClickHouse connections', () => clickhouse.close());
+  await migrate({ clickhouse, logger, signal: shutdown.signal });
+  if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
+  const log = openLog(config, logger);
+  shutdown.onClose('event log', () => log.close());
+  return { clickhouse, clickhouseUrl: url, log, metrics };
+}

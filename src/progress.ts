@@ -1,0 +1,84 @@
+import type { Writable } from 'node:stream';
+
+/** Where a long work stands. Bytes decide the share done and the time left. */
+export interface ProgressState {
+  /** What is being done, e.g. `checking`. */
+  label: string;
+  blocks: number;
+  bytes: number;
+  totalBytes: number;
+}
+
+export interface Progress {
+  update(state: ProgressState): void;
+  /** Ends the line, or removes the bar. */
+  end(): void;
+}
+
+export interface ProgressOptions {
+  /** A terminal gets a bar in place, anything else a line at most once a second. */
+  out: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
+  now?: () => number;
+}
+
+const BAR_MS = 100;
+const LINE_MS = 1_000;
+const BAR_CELLS = 24;
+
+/** Shows progress with rates and the time left. Rates are means over the phase (the time since `label` changed). */
+export function createProgress({ out, now = () => performance.now() }: ProgressOptions): Progress {
+  const terminal = out.isTTY === true;
+  let label: string | null = null;
+  let startedAt = 0;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  let first = { blocks: 0, bytes: 0 };
+  return {
+    update(state) {
+      const time = now();
+      if (state.label !== label) {
+        label = state.label;
+        startedAt = time;
+        first = state.bytes < state.totalBytes ? { blocks: 0, bytes: 0 } : first;
+        if (!terminal) shownAt = time;
+      }
+      if (time - shownAt < (terminal ? BAR_MS : LINE_MS)) return;
+      shownAt = time;
+      const text = progressText(state, first, (time - startedAt) / 1000, terminal);
+      out.write(terminal ? `\r${text.slice(0, (out.columns ?? 80) - 1)}\x1b[K` : `${text}\n`);
+    },
+    end() {
+      if (terminal && label !== null) out.write('\r\x1b[K');
+      label = null;
+    },
+  };
+}
+
+function progressText(
+  { label, blocks, bytes, totalBytes }: ProgressState,
+  first: { blocks: number; bytes: number },
+  seconds: number,
+  terminal: boolean,
+): string {
+  const share = totalBytes === 0 ? 1 : Math.min(1, bytes / totalBytes);
+  const rate = seconds > 0 ? (bytes - first.bytes) / seconds : 0;
+  const blockRate = seconds > 0 ? (blocks - first.blocks) / seconds : 0;
+  const left = rate > 0 ? duration((totalBytes - bytes) / rate) : '-';
+  const filled = Math.round(share * BAR_CELLS);
+  const bar = terminal ? ` [${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]` : '';
+  const percent = `${String(Math.floor(share * 100)).padStart(3)} %`;
+  const rates = `${Math.round(blockRate)} blocks/s, ${megabytes(rate)} MB/s`;
+  return `${label}${bar} ${percent}  ${blocks} blocks  ${rates}  ${left} left`;
+}
+
+/** Megabytes (10^6) with one digit behind the point. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+/** `1.4 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import type { Head } from '../clickhouse/queries/head.ts';
+import type { EventLog } from '../streams/log.ts';
+import { lastSealed } from '../streams/step-search.ts';
+
+export interface Status {
+  log: { mc_seqno: number | null };
+  projected: { mc_seqno: number | null };
+  /** Steps in the log that are not in the tables yet. An upper bound where the log has holes. */
+  lag_steps: number;
+  rows: Record<string, number>;
+  /** Steps left out because a block of theirs cannot be decoded. */
+  gaps: { mc_seqno: number; block: string; error: string }[];
+}
+
+const TABLES = ['blocks', 'transactions', 'messages', 'accounts', 'account_data', 'codes', 'balances'];
+const tableRow = z.object({ table: z.string(), rows: z.coerce.number() });
+const gapRow = z.object({ mc_seqno: z.number(), block: z.string(), error: z.string() });
+const positionRow = z.object({ mc_seqno: z.number(), next_offset: z.coerce.number() });
+
+export interface StatusSources {
+  clickhouse: ClickHouse;
+  head: Head;
+  log: EventLog;
+  blocksTopic: string;
+}
+
+/** What `/status` shows. */
+export async function readStatus({ clickhouse, head, log, blocksTopic }: StatusSources): Promise<Status> {
+  const label = 'reading the status';
+  const tables = TABLES.map((table) => `'${table}'`).join(', ');
+  const [rows, gaps, [position], { sealed }, end] = await Promise.all([
+    clickhouse.json(
+      `SELECT table, toUInt64(sum(rows)) AS rows FROM system.parts
+       WHERE database = '${clickhouse.database}' AND active AND table IN (${tables}) GROUP BY table ORDER BY table`,
+      tableRow,
+      { label },
+    ),
+    readGaps(clickhouse),
+    clickhouse.json(
+      'SELECT mc_seqno, next_offset FROM projection_state WHERE done ORDER BY number DESC LIMIT 1',
+      positionRow,
+      { label },
+    ),
+    lastSealed(log, blocksTopic),
+    log.end(blocksTopic),
+  ]);
+  head.advance(position?.mc_seqno ?? 0);
+  const behind = (sealed?.mcSeqno ?? 0) - (position?.mc_seqno ?? 0);
+  return {
+    log: { mc_seqno: sealed?.mcSeqno ?? null },
+    projected: { mc_seqno: position?.mc_seqno ?? null },
+    lag_steps: Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
+    rows: Object.fromEntries(TABLES.map((table) => [table, rows.find((row) => row.table === table)?.rows ?? 0])),
+    gaps,
+  };
+}
+
+/** The newest gaps, a hundred at most. */
+export function readGaps(clickhouse: ClickHouse): Promise<Status['gaps']> {
+  return clickhouse.json('SELECT mc_seqno, block, error FROM gaps FINAL ORDER BY mc_seqno DESC LIMIT 100', gapRow, {
+    label: 'reading the gaps',
+  });
+}
