@@ -22,7 +22,7 @@ export async function serveApi(source: ChainSource, options: Partial<AppOptions>
     status: () => ({ log: { mc_seqno: 7 } }),
     metrics: new Registry(),
     limits: DEFAULT_LIMITS,
-    testnet: false,
+    testnet: () => false,
     report: (error) => reported.push(error),
     ...options,
   });

@@ -10,6 +10,8 @@ export class HeadBehind extends Error {
 export interface Head {
   /** Greatest masterchain seqno that every table holds; 0 before there is one. */
   readonly seqno: number;
+  /** `global_id` of the network; null before there is a step. */
+  readonly globalId: number | null;
   /** Told by the projector of the same process, or found by polling. */
   advance(seqno: number): void;
   /** Waits until the head has reached a step. Throws HeadBehind after `timeoutMs`. */
@@ -21,11 +23,12 @@ export interface Head {
   follow(everyMs: number, signal: AbortSignal, onError: (error: unknown) => void): Promise<void>;
 }
 
-const row = z.object({ seqno: z.number() });
+const row = z.object({ seqno: z.number(), global_id: z.number() });
 
 /** The one number that says up to where every endpoint answers. */
 export function createHead(clickhouse: ClickHouse): Head {
   let seqno = 0;
+  let globalId: number | null = null;
   const listeners: ((from: number, to: number) => void)[] = [];
 
   function advance(to: number): void {
@@ -36,16 +39,24 @@ export function createHead(clickhouse: ClickHouse): Head {
   }
 
   async function refresh(signal: AbortSignal): Promise<void> {
-    const [found] = await clickhouse.json('SELECT max(mc_seqno) AS seqno FROM projection_state WHERE done', row, {
-      label: 'reading the head',
-      signal,
-    });
+    const [found] = await clickhouse.json(
+      'SELECT max(mc_seqno) AS seqno, any(global_id) AS global_id FROM projection_state WHERE done',
+      row,
+      {
+        label: 'reading the head',
+        signal,
+      },
+    );
+    if (found && found.seqno > 0) globalId = found.global_id;
     advance(found?.seqno ?? 0);
   }
 
   return {
     get seqno() {
       return seqno;
+    },
+    get globalId() {
+      return globalId;
     },
     advance,
     refresh,

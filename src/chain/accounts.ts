@@ -1,6 +1,6 @@
 import type { Block } from './block.ts';
 import { type Boc, cellType, levelMask, PRUNED } from './boc.ts';
-import { readExtra, skipCurrencies } from './currency.ts';
+import { readShownCurrencies, skipCurrencies } from './currency.ts';
 import { Cursor } from './cursor.ts';
 import { DecodeError, inside, section } from './errors.ts';
 import { hashAt } from './hash.ts';
@@ -75,6 +75,9 @@ function readTransactions(boc: Boc, cells: number[], account: Address, workchain
   }
 }
 
+/** Representation hash of `account_none$0`: a state update need not show the place where no account is. */
+const NO_ACCOUNT = Buffer.from('90aec8965afabb16ebc3cb9b408ebae71b618d78788bc80d09843593cac98da4', 'hex');
+
 /**
  * The state of every account that has transactions in the block, as the new side of its state update shows it, by
  * ascending account id. An account that is not there any more is `nonexist`. The state hash is taken from
@@ -88,7 +91,9 @@ export function accountStatesAfter(block: Block): AccountState[] {
     const find = openAccounts(boc, boc.refs[boc.refStart[stateUpdate] + 1]);
     return touched.map((account) => {
       try {
-        return readState(block, account, find(account.account));
+        return account.stateAfter.equals(NO_ACCOUNT)
+          ? absentState(block, account)
+          : readState(block, account, find(account.account));
       } catch (error) {
         throw inside(`accounts/${account.account.toString('hex', 4)}`, error);
       }
@@ -143,6 +148,7 @@ function readState(block: Block, touched: AccountBlock, found: Cursor | null): A
     status: account.status,
     balance: account.balance.grams,
     extraCurrencies: account.balance.extra,
+    extraComplete: account.balance.complete,
     frozenHash: account.frozenHash,
     codeHash: code === null ? null : hashAt(boc, code, 0),
     dataHash: data === null ? null : hashAt(boc, data, 0),
@@ -164,6 +170,7 @@ function absentState(block: Block, touched: AccountBlock): AccountState {
     status: 'nonexist',
     balance: '0',
     extraCurrencies: {},
+    extraComplete: true,
     frozenHash: null,
     codeHash: null,
     dataHash: null,
@@ -180,7 +187,7 @@ function absentState(block: Block, touched: AccountBlock): AccountState {
 export interface AccountCell {
   status: 'uninit' | 'active' | 'frozen';
   lastTransLt: string;
-  balance: CurrencyCollection;
+  balance: CurrencyCollection & { complete: boolean };
   frozenHash: Hash | null;
   code: number | null;
   data: number | null;
@@ -220,7 +227,7 @@ function readStorage(cursor: Cursor): AccountCell {
   cursor.skip(32);
   if (cursor.bit()) cursor.grams();
   const lastTransLt = cursor.dec(64);
-  const balance: CurrencyCollection = { grams: cursor.grams(), extra: readExtra(cursor) };
+  const balance = readShownCurrencies(cursor);
   const common = { lastTransLt, balance, frozenHash: null, code: null, data: null };
   if (cursor.bit()) return { ...common, status: 'active', ...readCode(cursor) };
   return cursor.bit() ? { ...common, status: 'frozen', frozenHash: cursor.hash() } : { ...common, status: 'uninit' };

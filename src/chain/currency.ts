@@ -1,3 +1,4 @@
+import { levelMask } from './boc.ts';
 import type { Cursor } from './cursor.ts';
 import { walkHashmap } from './hashmap.ts';
 import type { CurrencyCollection, ExtraCurrencies } from './model.ts';
@@ -23,6 +24,20 @@ export function readExtra(cursor: Cursor): ExtraCurrencies {
   walkHashmap(boc, root, { keyBits: 32, leaf }, boc);
   boc.currencies.set(root, extra);
   return extra;
+}
+
+/**
+ * The currencies of an account in a state update, which prunes a dictionary that did not change: then the extra
+ * currencies are empty and `complete` is false.
+ */
+export function readShownCurrencies(cursor: Cursor): CurrencyCollection & { complete: boolean } {
+  const grams = cursor.grams();
+  const { at, ref } = cursor;
+  const root = cursor.maybeRef();
+  if (root >= 0 && levelMask(cursor.boc, root) !== 0) return { grams, extra: none, complete: false };
+  cursor.at = at;
+  cursor.ref = ref;
+  return { grams, extra: readExtra(cursor), complete: true };
 }
 
 /** Passes over an ExtraCurrencyCollection without reading its dictionary. */

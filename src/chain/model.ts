@@ -111,7 +111,10 @@ export interface AccountState {
   hash: Hash;
   status: AccountStatus;
   balance: Decimal;
+  /** Empty, too, when the block does not show them: a dictionary that did not change is pruned. */
   extraCurrencies: ExtraCurrencies;
+  /** False when the block does not show the extra currencies. */
+  extraComplete: boolean;
   /** State hash of a frozen account. */
   frozenHash: Hash | null;
   codeHash: Hash | null;

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import { type ClickHouse, type ClickHouseMetrics, createClickHouse } from './client.ts';
+import { type EmbeddedClickHouse, startEmbeddedClickHouse } from './server.ts';
+
+export interface OpenedServer {
+  url: string;
+  /** Null when the server is not ours. */
+  embedded: EmbeddedClickHouse | null;
+}
+
+const MARK_CACHE_BYTES = 64 * 1024 * 1024;
+
+/** The server of CLICKHOUSE_URL, or one started in the data folder. */
+export async function openServer(config: Config, logger: Logger, signal?: AbortSignal): Promise<OpenedServer> {
+  if (config.clickhouseUrl) return { url: config.clickhouseUrl, embedded: null };
+  const embedded = await startEmbeddedClickHouse({
+    folder: join(config.dataDir, 'clickhouse'),
+    maxMemoryBytes: config.clickhouseMemory,
+    markCacheBytes: MARK_CACHE_BYTES,
+    logger,
+    ...(signal ? { signal } : {}),
+  });
+  return { url: embedded.url, embedded };
+}
+
+export function connect(config: Config, url: string, logger: Logger, metrics?: ClickHouseMetrics): ClickHouse {
+  return createClickHouse({
+    url,
+    username: config.clickhouseUser,
+    password: config.clickhousePassword,
+    database: config.clickhouseDatabase,
+    maxOpenConnections: config.concurrentQueries + 16,
+    logger,
+    ...(metrics ? { metrics } : {}),
+  });
+}
