@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Where a long work stands. Bytes decide the share done and the time left. */
+/** Where a long work stands; blocks and bytes start at 0 with each label. Bytes decide the share done and the time left. */
 export interface ProgressState {
   /** What is being done, e.g. `checking`. */
   label: string;
@@ -31,19 +31,17 @@ export function createProgress({ out, now = () => performance.now() }: ProgressO
   let label: string | null = null;
   let startedAt = 0;
   let shownAt = Number.NEGATIVE_INFINITY;
-  let first = { blocks: 0, bytes: 0 };
   return {
     update(state) {
       const time = now();
       if (state.label !== label) {
         label = state.label;
         startedAt = time;
-        first = state.bytes < state.totalBytes ? { blocks: 0, bytes: 0 } : first;
         if (!terminal) shownAt = time;
       }
       if (time - shownAt < (terminal ? BAR_MS : LINE_MS)) return;
       shownAt = time;
-      const text = progressText(state, first, (time - startedAt) / 1000, terminal);
+      const text = progressText(state, (time - startedAt) / 1000, terminal);
       out.write(terminal ? `\r${text.slice(0, (out.columns ?? 80) - 1)}\x1b[K` : `${text}\n`);
     },
     end() {
@@ -53,15 +51,10 @@ export function createProgress({ out, now = () => performance.now() }: ProgressO
   };
 }
 
-function progressText(
-  { label, blocks, bytes, totalBytes }: ProgressState,
-  first: { blocks: number; bytes: number },
-  seconds: number,
-  terminal: boolean,
-): string {
+function progressText({ label, blocks, bytes, totalBytes }: ProgressState, seconds: number, terminal: boolean): string {
   const share = totalBytes === 0 ? 1 : Math.min(1, bytes / totalBytes);
-  const rate = seconds > 0 ? (bytes - first.bytes) / seconds : 0;
-  const blockRate = seconds > 0 ? (blocks - first.blocks) / seconds : 0;
+  const rate = seconds > 0 ? bytes / seconds : 0;
+  const blockRate = seconds > 0 ? blocks / seconds : 0;
   const left = rate > 0 ? duration((totalBytes - bytes) / rate) : '-';
   const filled = Math.round(share * BAR_CELLS);
   const bar = terminal ? ` [${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]` : '';

@@ -1,0 +1,64 @@
+import type { BlockIdExt } from '../../src/chain/model.ts';
+import { blockKey, decodeBlockRecord, decodeEnvelope } from '../envelope.ts';
+import type { EventLog } from '../log.ts';
+import { type LogHead, lastSealed, offsetOfStep } from '../step-search.ts';
+import type { ShardTop } from './assembly.ts';
+import { type BlockIndex, readTops } from './block-index.ts';
+import { IngestError, sameHashes } from './check.ts';
+
+/** Where the log ends. */
+export interface LoggedEnd extends LogHead {
+  /** `global_id` of the log's blocks, null while it is empty. */
+  globalId: number | null;
+  /** The last sealed masterchain block and its shard tops; null when the last step is loose or there is none. */
+  master: { id: BlockIdExt; tops: ShardTop[] } | null;
+}
+
+const SCAN_BYTES = 16 * 1024 * 1024;
+
+/** @throws {EnvelopeError} @throws {LogError} */
+export async function readLoggedEnd(log: EventLog, topic: string): Promise<LoggedEnd> {
+  const head = await lastSealed(log, topic);
+  const globalId = head.sealed?.globalId ?? head.tail.at(0)?.globalId ?? null;
+  if (head.sealed === null || head.sealed.id.workchain !== -1) return { ...head, globalId, master: null };
+  const { offset } = head.sealed;
+  const record = await log.get(topic, offset);
+  if (record === null) throw new IngestError('unreadable', null, `${topic}: the record at offset ${offset} went away`);
+  const { id, boc } = decodeBlockRecord(record, topic);
+  const tops = readTops(boc, { file: `${topic}, offset ${offset}`, line: null });
+  return { ...head, globalId, master: { id, tops } };
+}
+
+/**
+ * Marks the blocks of a run that sealed steps of the log hold already, comparing hashes.
+ * @param fromStep the first step to look at; null looks at the whole log
+ * @throws {IngestError} `conflict` for another block under a known id
+ */
+export async function markLogged(
+  log: EventLog,
+  topic: string,
+  end: LoggedEnd,
+  index: BlockIndex,
+  fromStep: number | null,
+  signal: AbortSignal,
+): Promise<void> {
+  if (end.sealed === null || (fromStep !== null && fromStep > end.sealed.mcSeqno)) return;
+  const known = fromStep === null ? null : await offsetOfStep(log, topic, fromStep);
+  const from = known ?? (await log.low(topic));
+  const { nextOffset } = end.sealed;
+  if (from >= nextOffset) return;
+  for await (const batch of log.read(topic, from, { maxBytes: SCAN_BYTES, signal, stopAtEnd: true })) {
+    for (const record of batch) {
+      if (record.offset >= nextOffset) return;
+      const { id, mcSeqno } = decodeEnvelope(record, topic);
+      const block = index.find(id);
+      if (block === null) continue;
+      if (!sameHashes(block.id, id)) {
+        const what = `block ${blockKey(id)} differs from the one the log holds in step ${mcSeqno}`;
+        throw new IngestError('conflict', block.place, `${what} (root hash ${id.rootHash.toString('hex')})`);
+      }
+      block.loggedIn = mcSeqno;
+    }
+  }
+  signal.throwIfAborted();
+}
