@@ -1,6 +1,7 @@
 import { openBoc } from '../../src/chain/boc.ts';
 import type { Hash } from '../../src/chain/model.ts';
 import type {
+  KnownState,
   QueryContext,
   Rows,
   Sort,
@@ -34,8 +35,11 @@ import { all, collect, type Reading, within } from './reading.ts';
 
 const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, global_version, states, payload';
 
-/** By lt; by time, then lt; by hash; or one lt, by account (spec v3 endpoints 2.5). */
-type Order = 'lt' | 'time' | 'hash' | 'account';
+/**
+ * By lt; by time, then lt; by hash; or one lt, by account (spec v3 endpoints 2.5). `text` is what the reference does
+ * with an empty `hash=`: no filter, ordered by the printed hash, which no key table serves.
+ */
+type Order = 'lt' | 'time' | 'hash' | 'text' | 'account';
 
 export function transactionQueries(reading: Reading) {
   /** The transactions of these keys (a subquery of account and lt). */
@@ -50,7 +54,7 @@ export function transactionQueries(reading: Reading) {
       const conditions = conditionsOf(filter, order, reading.head.seqno);
       const orderBy = orderText(order, filter);
       let found: TransactionRecord[];
-      if (filter.accounts.length > 0 || filter.hashes.length > 0) {
+      if (filter.accounts.length > 0 || filter.hashes.length > 0 || order === 'text') {
         const sql = `SELECT ${COLUMNS} FROM transactions WHERE ${conditions} ORDER BY ${orderBy} ${limits(filter.page)}`;
         found = collect(await reading.rows(sql, 'transactions', context), readTransaction);
       } else {
@@ -60,7 +64,7 @@ export function transactionQueries(reading: Reading) {
       }
       found.sort((a, b) => compare(a, b, order, filter.sort));
       const last = found.length < filter.page.limit ? undefined : found[found.length - 1];
-      return { rows: found, nextCursor: last && order !== 'hash' ? cursorOf(last, order) : null };
+      return { rows: found, nextCursor: last && order !== 'hash' && order !== 'text' ? cursorOf(last, order) : null };
     },
 
     async transactionsByMessage(
@@ -93,6 +97,7 @@ export function transactionQueries(reading: Reading) {
 function orderOf(filter: TransactionFilter): Order {
   if (filter.lt !== undefined) return 'account';
   if (filter.hashes.length > 0) return 'hash';
+  if (filter.emptyHash) return 'text';
   const usesTime = filter.utime.start !== undefined || filter.utime.end !== undefined;
   return usesTime && filter.mcSeqno === undefined ? 'time' : 'lt';
 }
@@ -100,6 +105,7 @@ function orderOf(filter: TransactionFilter): Order {
 function orderText(order: Order, filter: TransactionFilter): string {
   const way = direction(filter.sort);
   if (order === 'hash') return `hash ${way}`;
+  if (order === 'text') return `base64Encode(hash) ${way}`;
   if (order === 'account') return `lt ASC, account ${way}`;
   // An account's transactions have ascending lt and time alike, so its primary key order serves both.
   if (filter.accounts.length === 1) return `lt ${way}`;
@@ -110,6 +116,7 @@ function compare(a: TransactionRecord, b: TransactionRecord, order: Order, sort:
   const sign = sort === 'asc' ? 1 : -1;
   const [x, y] = [a.transaction, b.transaction];
   if (order === 'hash') return sign * x.hash.compare(y.hash);
+  if (order === 'text') return sign * (x.hash.toString('base64') < y.hash.toString('base64') ? -1 : 1);
   const byAccount = x.account.compare(y.account);
   if (order === 'account') return compareDecimal(x.lt, y.lt) || sign * byAccount;
   const byLt = sign * compareDecimal(x.lt, y.lt) || byAccount;
@@ -153,7 +160,7 @@ function inLtOf(blocks: string): string[] {
 }
 
 function behindCursor(cursor: string, order: Order, sort: Sort): string[] {
-  if (order === 'hash') {
+  if (order === 'hash' || order === 'text') {
     if (cursor === '') return [];
     throw new BadCursor('a listing by hash has no cursor: use offset');
   }
@@ -228,9 +235,14 @@ function readTransaction(rows: RowReader): TransactionRecord {
     mcSeqno,
     traceId,
     globalVersion,
-    before,
-    after,
+    before: shown(before),
+    after: shown(after),
   };
+}
+
+/** Of an account that is not there nothing is shown but the hash, as the reference does. */
+function shown(state: KnownState | null): KnownState | null {
+  return state?.status === 'nonexist' ? null : state;
 }
 
 /** Int64 as stored is the sixteen hex digits in reverse byte order. */

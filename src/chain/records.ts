@@ -113,6 +113,8 @@ export interface TransactionFilter {
   accounts: Address[];
   excludeAccounts: Address[];
   hashes: Hash[];
+  /** `hash` was given without a value. */
+  emptyHash?: boolean | undefined;
   lt?: Decimal | undefined;
   utime: Window<number>;
   ltWindow: Window<Decimal>;

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { encodeState } from '../../clickhouse/states.ts';
+import { decodeState, encodeState } from '../../clickhouse/states.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { canonicalBoc } from '../../src/chain/canonical.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
@@ -86,8 +86,7 @@ export function createAssembler(options: AssemblerOptions) {
         globalVersion,
         trace,
         before: stateWithHash(accounts.get(transaction.account), transaction.stateBefore),
-        // Of an account that is not there any more nothing is known but the hash.
-        after: after?.status === 'nonexist' ? null : after,
+        after,
         payload: serialize(boc, transaction.cell, { crc: false }),
       });
       counts.transactions++;
@@ -133,7 +132,6 @@ export function createAssembler(options: AssemblerOptions) {
       const { mcSeqno } = block.record;
       const key = hashKey(state.account);
       const previous = accounts.get(state.account);
-      if (state.status === 'nonexist' && previous === null) return;
       writeBalance(rows, previous, state, mcSeqno);
       writeCode(previous, state, block);
       const packed = encodeState(state);
@@ -154,14 +152,14 @@ export function createAssembler(options: AssemblerOptions) {
     }
 
     function writeCode(previous: StoredAccount | null, state: AccountState, block: DecodedBlock): void {
-      const before = previous ? stateWithHash(previous, previous.hash)?.codeHash : null;
-      if (!sameHash(before ?? null, state.codeHash)) rows.accountCode(state, block.record.mcSeqno);
+      const before = previous ? decodeState(previous.state).codeHash : null;
+      if (!sameHash(before, state.codeHash)) rows.accountCode(state, block.record.mcSeqno);
       if (state.codeHash === null || state.codeCell === null) return;
       const key = hashKey(state.codeHash);
       if (knownCodes.has(key)) return;
       const code = state.codeComplete ? completeCells(block.boc, state.codeCell) : null;
       if (code === null) {
-        if (!sameHash(before ?? null, state.codeHash)) metrics.missingCells('code');
+        if (!sameHash(before, state.codeHash)) metrics.missingCells('code');
         return;
       }
       knownCodes.set(key, true);
@@ -252,13 +250,10 @@ function writeBlock(rows: BatchRows, block: DecodedBlock, counts: BatchCounts): 
   counts.blocks++;
 }
 
-/** Takes back the row of the former state and writes the new one; a deleted account has none. */
+/** Takes back the row of the former state and writes the new one. */
 function writeBalance(rows: BatchRows, previous: StoredAccount | null, state: AccountState, mcSeqno: number): void {
-  const before = previous ? stateWithHash(previous, previous.hash) : null;
-  if (previous && before && before.status !== 'nonexist') {
-    rows.balance(state.account, before.balance, previous.lt, mcSeqno, -1);
-  }
-  if (state.status !== 'nonexist') rows.balance(state.account, state.balance, state.lastTransactionLt, mcSeqno, 1);
+  if (previous) rows.balance(state.account, decodeState(previous.state).balance, previous.lt, mcSeqno, -1);
+  rows.balance(state.account, state.balance, state.lastTransactionLt, mcSeqno, 1);
 }
 
 function sameHash(a: Hash | null, b: Hash | null): boolean {

@@ -20,9 +20,8 @@ export type ThreadMessage = { type: 'progress'; progress: Progress } | { type: '
 
 /** Runs the projector in a worker thread, so that decoding never holds up the HTTP event loop. */
 export function startProjectorThread(data: ThreadData, onProgress: (progress: Progress) => void): ProjectorThread {
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-    workerData: data,
-    execArgv: ['--import', 'tsx'],
+  const worker = new Worker(new URL('../../bin/thread.js', import.meta.url), {
+    workerData: { ...data, module: new URL('./worker.ts', import.meta.url).href },
   });
   let failure: Error | null = null;
   worker.on('message', (message: ThreadMessage) => {

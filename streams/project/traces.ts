@@ -62,11 +62,12 @@ export function startsTrace(inMsg: Message | null): boolean {
 }
 
 /**
- * The trace of a transaction (spec v3 semantics 3.1): a new one without in-message, with an external or a system one;
- * the sender's when the message is known to be on its way; a new (broken) one otherwise.
+ * The trace of a transaction (spec v3 semantics 3.1): the sender's when the message is known to be on its way; else a
+ * new one, as it must be without in-message, with an external or a system one, and broken otherwise. A sender that is
+ * known goes first: on some networks `-1:00..00` is a wallet as well.
  */
 export function linkTrace(transaction: Transaction, sent: OpenMessage | null): TraceLink {
   const { inMsg } = transaction;
-  if (sent !== null && !startsTrace(inMsg)) return { traceId: sent.traceId, externalHash: sent.externalHash, sent };
+  if (sent !== null) return { traceId: sent.traceId, externalHash: sent.externalHash, sent };
   return { traceId: transaction.hash, externalHash: inMsg?.hash ?? null, sent };
 }

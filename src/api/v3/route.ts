@@ -29,14 +29,14 @@ export interface Route {
 
 interface Declaration<T extends Parameters> extends Omit<Route, 'parameters' | 'answer'> {
   parameters: T;
-  answer(parameters: z.output<T>, asked: Asked): Promise<string>;
+  answer(parameters: z.output<T>, asked: Asked, query: Query): Promise<string>;
 }
 
 /** Ties the declared parameters to the types that `answer` receives. */
 export function route<T extends Parameters>(declaration: Declaration<T>): Route {
   return {
     ...declaration,
-    answer: async (query, asked) => declaration.answer(readParameters(declaration.parameters, query), asked),
+    answer: async (query, asked) => declaration.answer(readParameters(declaration.parameters, query), asked, query),
   };
 }
 

@@ -31,7 +31,7 @@ export function transactionsRoute(limits: ApiLimits): Route {
       cursor: cursor(),
     }),
     response: transactions,
-    async answer(p, asked) {
+    async answer(p, asked, query) {
       if (p.shard !== undefined && p.workchain === undefined) throw new ApiError(422, 'shard needs workchain');
       if (p.seqno !== undefined && (p.workchain === undefined || p.shard === undefined)) {
         throw new ApiError(422, 'seqno needs workchain and shard');
@@ -45,6 +45,7 @@ export function transactionsRoute(limits: ApiLimits): Route {
         accounts: p.account,
         excludeAccounts: p.exclude_account,
         hashes: p.hash,
+        emptyHash: p.hash.length === 0 && (query.has('hash') || query.has('hash[]')),
         lt: p.lt,
         utime: { start: p.start_utime, end: p.end_utime },
         ltWindow: { start: p.start_lt, end: p.end_lt },
