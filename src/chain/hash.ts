@@ -34,14 +34,17 @@ export function cellHash(boc: Boc, cell: number): Hash {
  */
 export function hashAt(boc: Boc, cell: number, level: number): Hash {
   if (boc.hashed[cell] === 0) computeHashes(boc, cell);
+  const at = hashOffset(boc, cell, level);
+  return at < 0 ? boc.bytes.subarray(-at, 32 - at) : boc.hashes.subarray(at, at + 32);
+}
+
+/** Where a hash stands: in the table, or, negative, in the bytes of a pruned branch that tells it. */
+function hashOffset(boc: Boc, cell: number, level: number): number {
   const mask = boc.d1[cell] >> 5;
+  if (mask === 0) return boc.slot[cell] * 32;
   const below = mask & ((1 << level) - 1);
-  if (below !== mask && cellType(boc, cell) === PRUNED) {
-    const at = boc.pos[cell] + 2 + 32 * popcount(below);
-    return boc.bytes.subarray(at, at + 32);
-  }
-  const at = (boc.slot[cell] + (cellType(boc, cell) === PRUNED ? 0 : popcount(below))) * 32;
-  return boc.hashes.subarray(at, at + 32);
+  if (cellType(boc, cell) !== PRUNED) return (boc.slot[cell] + popcount(below)) * 32;
+  return below === mask ? boc.slot[cell] * 32 : -(boc.pos[cell] + 2 + 32 * popcount(below));
 }
 
 /** Hashes a cell and all below it that are not hashed yet; the stack is explicit: depth costs no calls. */
@@ -67,6 +70,11 @@ function computeHashes(boc: Boc, root: number): void {
   }
 }
 
+/** Copies into the scratch buffer. For a few dozen bytes a loop is faster than a call into the runtime. */
+function put(source: Buffer, from: number, size: number, to: number): void {
+  for (let i = 0; i < size; i++) scratch[to + i] = source[from + i];
+}
+
 /** An ordinary cell of level 0: all cells of transactions and messages. */
 function hashPlain(boc: Boc, cell: number): void {
   const { bytes, depths, hashes, slot } = boc;
@@ -76,7 +84,7 @@ function hashPlain(boc: Boc, cell: number): void {
   const children = boc.d1[cell] & 7;
   scratch[0] = children;
   scratch[1] = (bits >> 3) + size;
-  for (let i = 0; i < size; i++) scratch[2 + i] = bytes[at + i];
+  put(bytes, at, size, 2);
   let end = 2 + size;
   const start = boc.refStart[cell];
   for (let i = 0; i < children; i++, end += 2) {
@@ -85,8 +93,7 @@ function hashPlain(boc: Boc, cell: number): void {
     scratch[end + 1] = depth;
   }
   for (let i = 0; i < children; i++, end += 32) {
-    const from = slot[boc.refs[start + i]] * 32;
-    hashes.copy(scratch, end, from, from + 32);
+    put(hashes, slot[boc.refs[start + i]] * 32, 32, end);
   }
   hashes.write(sha256(views[end]), slot[cell] * 32, 'latin1');
 }
@@ -117,14 +124,19 @@ function representation(boc: Boc, cell: number, level: number, childLevel: numbe
   const mask = (boc.d1[cell] >> 5) & ((1 << level) - 1);
   scratch[0] = (boc.d1[cell] & 15) + 32 * mask;
   scratch[1] = (bits >> 3) + size;
-  let end = 2;
-  if (previous < 0) end += boc.bytes.copy(scratch, end, boc.pos[cell], boc.pos[cell] + size);
-  else end += boc.hashes.copy(scratch, end, previous * 32, previous * 32 + 32);
-  for (let i = 0; i < children; i++) {
-    end = scratch.writeUInt16BE(depthAt(boc, boc.refs[boc.refStart[cell] + i], childLevel), end);
+  let end = previous < 0 ? 2 + size : 34;
+  if (previous < 0) put(boc.bytes, boc.pos[cell], size, 2);
+  else put(boc.hashes, previous * 32, 32, 2);
+  const start = boc.refStart[cell];
+  for (let i = 0; i < children; i++, end += 2) {
+    const depth = depthAt(boc, boc.refs[start + i], childLevel);
+    scratch[end] = depth >> 8;
+    scratch[end + 1] = depth;
   }
-  for (let i = 0; i < children; i++) {
-    end += hashAt(boc, boc.refs[boc.refStart[cell] + i], childLevel).copy(scratch, end);
+  for (let i = 0; i < children; i++, end += 32) {
+    const child = boc.refs[start + i];
+    const at = hashOffset(boc, child, childLevel);
+    put(at < 0 ? boc.bytes : boc.hashes, at < 0 ? -at : at, 32, end);
   }
   return end;
 }
