@@ -74,9 +74,7 @@ describe.skipIf(shelf === null)('bad input', () => {
     await refused([file], 'unreadable', /cut\.ndjson\.gz, line \d+: cannot be read: unexpected end of file/);
     whole.fill(0, 100_000, 100_100);
     writeFileSync(file, whole);
-    await refused([file], /./.source === '.' ? 'unreadable' : '', /cut\.ndjson\.gz, line \d+: /).catch(async () => {
-      await refused([file], 'bad_block', /cut\.ndjson\.gz, line \d+: /);
-    });
+    await refused([file], 'bad_block', /cut\.ndjson\.gz, line \d+: /);
   });
 
   it('files that are not there, of another kind, or a folder without blocks', async () => {
@@ -106,11 +104,7 @@ describe.skipIf(shelf === null)('bad input', () => {
     expect(changed.root_hash).not.toBe(lines[5].root_hash);
     const other = write('other.ndjson', [changed]);
     const good = write('good.ndjson', lines);
-    await refused(
-      [good, other],
-      'conflict',
-      /other\.ndjson, line 1: a second, different block .* good\.ndjson, line 6/,
-    );
+    await refused([good, other], 'conflict', /other\.ndjson, line 1: a second, different block .*good\.ndjson, line 6/);
     await importFiles(log, topics, [good]);
     await refused([other], 'conflict', 'differs from the one the log holds in step');
     await refused([other], 'conflict', 'differs from the one the log holds in step', true);

@@ -1,0 +1,54 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createProgress, duration } from './progress.ts';
+
+function screen(isTTY: boolean) {
+  const out = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY, columns: 120 });
+  return { out, shown: (): string => String(out.read() ?? '') };
+}
+
+describe('createProgress', () => {
+  it('writes at most one line a second into a pipe', () => {
+    const { out, shown } = screen(false);
+    let time = 0;
+    const progress = createProgress({ out, now: () => time });
+    for (; time <= 3_000; time += 100) {
+      progress.update({ label: 'checking', blocks: time / 10, bytes: time * 1000, totalBytes: 6_000_000 });
+    }
+    progress.end();
+    expect(shown().split('\n')).toEqual([
+      'checking  16 %  100 blocks  100 blocks/s, 1.0 MB/s  5.0 s left',
+      'checking  33 %  200 blocks  100 blocks/s, 1.0 MB/s  4.0 s left',
+      'checking  50 %  300 blocks  100 blocks/s, 1.0 MB/s  3.0 s left',
+      '',
+    ]);
+  });
+
+  it('draws a bar in place on a terminal and removes it', () => {
+    const { out, shown } = screen(true);
+    let time = 0;
+    const progress = createProgress({ out, now: () => time });
+    progress.update({ label: 'importing', blocks: 0, bytes: 0, totalBytes: 10 });
+    time = 1_000;
+    progress.update({ label: 'importing', blocks: 5, bytes: 5, totalBytes: 10 });
+    progress.end();
+    const text = shown();
+    expect(text).toContain('\r');
+    expect(text).toContain(`[${'#'.repeat(12)}${'-'.repeat(12)}]  50 %  5 blocks`);
+    expect(text).not.toContain('\n');
+    expect(text.endsWith('\r\x1b[K')).toBe(true);
+  });
+});
+
+describe('duration', () => {
+  it('carries no 60 seconds or minutes', () => {
+    expect([1.44, 59.97, 119.8, 200, 3_599.9, 7_500].map(duration)).toEqual([
+      '1.4 s',
+      '1 min 0 s',
+      '2 min 0 s',
+      '3 min 20 s',
+      '1 h 0 min',
+      '2 h 5 min',
+    ]);
+  });
+});
