@@ -24,7 +24,7 @@ export interface IndexedBlock extends CheckedBlock {
   loggedIn: number | null;
 }
 
-/** The blocks of a run by id. Takes about 1 KB of memory a block. */
+/** The blocks of a run by id. Takes about 1.3 KB of memory a block. */
 export interface BlockIndex {
   readonly blocks: ReadonlyMap<string, IndexedBlock>;
   /** Blocks that came more than once. */

@@ -1,7 +1,7 @@
 import { type Block, decodeBlock } from '../../src/chain/block.ts';
 import { openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
-import type { BlockIdExt } from '../../src/chain/model.ts';
+import type { BlockIdExt, Hash } from '../../src/chain/model.ts';
 import { blockKey } from '../envelope.ts';
 
 /** Where a block was found: a file, and the line when the file holds one block a line. */
@@ -101,9 +101,21 @@ export function openBlock<T>(bytes: Buffer, place: Place, read: (block: Block) =
   }
 }
 
+const SLAB_BYTES = 64 * 1024;
+let slab = Buffer.alloc(0);
+
+/** Node's own pool would do the same but also holds short-lived bytes, which kept hashes would keep alive. */
+function copyHash(hash: Hash): Hash {
+  if (slab.length < hash.length) slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  const copy = slab.subarray(0, hash.length);
+  copy.set(hash);
+  slab = slab.subarray(hash.length);
+  return copy;
+}
+
 /** A block id whose hashes are not views into the block. */
 export function copyId({ workchain, shard, seqno, rootHash, fileHash }: BlockIdExt): BlockIdExt {
-  return { workchain, shard, seqno, rootHash: Buffer.from(rootHash), fileHash: Buffer.from(fileHash) };
+  return { workchain, shard, seqno, rootHash: copyHash(rootHash), fileHash: copyHash(fileHash) };
 }
 
 /** Equal hashes; the ids are taken to be equal. */

@@ -53,7 +53,7 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 /**
  * Imports block files, sequences and folders of them into the log, in two passes: every block is checked and the
  * whole run put into steps before the first append, so bad input changes nothing. Memory: 64 MiB of blocks (further
- * ones go to a nameless file in `spoolFolder`) and about 1 KB a block for the index. Blocks the log has already are
+ * ones go to a nameless file in `spoolFolder`) and about 1.3 KB a block for the index. Blocks the log has already are
  * compared by their hashes and skipped, a half-written step is completed; so a run can be repeated at any time.
  *
  * @throws {IngestError} naming file and line @throws {LogError} `writer_busy` @throws {EnvelopeError}
