@@ -1,0 +1,181 @@
+/** The real command line as child processes on a folder of their own, for tests of the whole stack. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+const PROGRAM = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
+/** Long enough for a slow machine that runs other tests beside this one; a stack is ready after a few seconds. */
+export const PATIENCE_MS = 90_000;
+const KEPT_OUTPUT = 20_000;
+
+export type Environment = Record<string, string>;
+
+export interface Program {
+  /** What it printed so far, the last of it when that was much. */
+  output(): string;
+  /** Waits until it prints something that matches, and gives the match. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Exit status once it ended, null after a signal. */
+  readonly ended: Promise<number | null>;
+  /** Asks it to end and waits; throws unless it ended by itself with status 0. */
+  stop(): Promise<void>;
+}
+
+export function temporaryFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'tonstream-stack-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Starts `tonstream` with these words. Settings of the caller's environment do not reach it. */
+export function runProgram(words: readonly string[], environment: Environment = {}): Program {
+  const child = spawn(process.execPath, [PROGRAM, ...words], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TONSTREAM_LOG_LEVEL: 'warn', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-KEPT_OUTPUT);
+    });
+  }
+  // The test process may be ended in the middle; nothing may outlive it.
+  const onExit = (): void => void child.kill('SIGKILL');
+  process.once('exit', onExit);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => {
+      process.off('exit', onExit);
+      resolve(status);
+    });
+  });
+  const name = `tonstream ${words[0]}`;
+  return {
+    output: () => output,
+    ended,
+    async printed(pattern) {
+      return await until(`${name} prints ${pattern}`, async () => {
+        const match = pattern.exec(output);
+        if (match === null && hasEnded(child)) throw new Error(`${name} ended early:\n${output}`);
+        return match;
+      });
+    },
+    async stop() {
+      const early = hasEnded(child);
+      child.kill('SIGTERM');
+      const status = await Promise.race([ended, sleep(PATIENCE_MS, 'late' as const, { ref: false })]);
+      if (status === 'late') child.kill('SIGKILL');
+      if (early || status !== 0) throw new Error(`${name}: ${early ? 'ended early' : `exit ${status}`}:\n${output}`);
+    },
+  };
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Asks again and again until there is an answer; `what` is in the error when none comes. */
+export async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null) return answer;
+    if (Date.now() > end) throw new Error(`gave up waiting: ${what}`);
+    await sleep(100);
+  }
+}
+
+/** Runs a command to its end; what it printed. Throws unless it exits with `status`. */
+export async function runToEnd(words: readonly string[], environment?: Environment, status = 0): Promise<string> {
+  const program = runProgram(words, environment);
+  const exit = await program.ended;
+  if (exit !== status) throw new Error(`tonstream ${words[0]}: exit ${exit}:\n${program.output()}`);
+  return program.output();
+}
+
+const STATUS = z.object({
+  log: z.object({ mc_seqno: z.number().nullable() }),
+  projected: z.object({ mc_seqno: z.number().nullable() }),
+  lag_steps: z.number(),
+  rows: z.record(z.string(), z.number()),
+  gaps: z.array(z.unknown()),
+});
+export type Status = z.infer<typeof STATUS>;
+
+export interface Stack {
+  /** Of the HTTP server, without a path. */
+  url: string;
+  clickhouseUrl: string;
+  dataDir: string;
+  program: Program;
+  status(): Promise<Status>;
+  /** Waits until everything in the log is projected, up to this masterchain block. */
+  caughtUp(mcSeqno: number): Promise<Status>;
+  /** `import` into this stack's log. */
+  import(files: readonly string[], options?: { loose?: boolean }): Promise<string>;
+  /** Stops it and removes its folder. */
+  remove(): Promise<void>;
+}
+
+export interface StackOptions {
+  environment?: Environment;
+  /** `start` unless given. */
+  command?: 'start' | 'api';
+  /** Imported before the stack is started. */
+  files?: readonly string[];
+  loose?: boolean;
+}
+
+/** Starts a stack on a free port and a new folder. Without `files` its log is empty. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const { environment = {}, command = 'start', files = [], loose = false } = options;
+  const folder = temporaryFolder();
+  const dataDir = folder.path;
+  const importing = (paths: readonly string[], flags: readonly string[]) =>
+    runToEnd(['import', ...flags, '--data-dir', dataDir, ...paths], environment);
+  let program: Program | null = null;
+  try {
+    if (files.length > 0) await importing(files, loose ? ['--loose'] : []);
+    const words = [command, '--network', 'none', '--data-dir', dataDir, '--port', '0'];
+    program = runProgram(words, environment);
+    const [, url] = await program.printed(/^ +API +(http:\S+?)\/api\/v3\/$/m);
+    const [, clickhouseUrl] = await program.printed(/^ +ClickHouse +(http:\S+)/m);
+    return running({ url, clickhouseUrl, dataDir, program }, importing, folder.remove);
+  } catch (error) {
+    await program?.stop().catch(() => undefined);
+    folder.remove();
+    throw error;
+  }
+}
+
+function running(
+  parts: Pick<Stack, 'url' | 'clickhouseUrl' | 'dataDir' | 'program'>,
+  importing: (paths: readonly string[], flags: readonly string[]) => Promise<string>,
+  removeFolder: () => void,
+): Stack {
+  const status = async (): Promise<Status> => {
+    const response = await fetch(`${parts.url}/status`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    if (!response.ok) throw new Error(`/status: ${response.status} ${await response.text()}`);
+    return STATUS.parse(await response.json());
+  };
+  return {
+    ...parts,
+    status,
+    caughtUp: (mcSeqno) =>
+      until(`masterchain block ${mcSeqno} is projected`, async () => {
+        const state = await status();
+        return state.lag_steps === 0 && state.projected.mc_seqno === mcSeqno ? state : null;
+      }),
+    import: (files, { loose = false } = {}) => importing(files, loose ? ['--loose'] : []),
+    async remove() {
+      try {
+        await parts.program.stop();
+      } finally {
+        removeFolder();
+      }
+    },
+  };
+}
