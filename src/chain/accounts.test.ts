@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { Address, Cell, loadAccount } from '@ton/core';
+import { Address, type Builder, beginCell, Cell, loadAccount } from '@ton/core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type RecordedBlock, recordedBlocks } from '../../test/recorded-blocks.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
-import { accountBlocks, accountStatesAfter, openAccounts } from './accounts.ts';
+import { accountBlocks, accountStatesAfter, openAccounts, readAccount } from './accounts.ts';
 import { type Block, decodeBlock } from './block.ts';
 import { levelMask, openBoc } from './boc.ts';
 import { readShownCurrencies } from './currency.ts';
@@ -21,6 +21,38 @@ function newState(block: Block): number {
 function fullState(name: string): ReturnType<typeof openBoc> {
   return openBoc(gunzipSync(readFileSync(join(requireShelf(), 'data', 'blocks', 'states', name))));
 }
+
+/** An uninitialised account whose StorageInfo goes on after bits and cells with what `extra` writes. */
+function accountCell(extra: (builder: Builder) => Builder): ReturnType<typeof readAccount> {
+  const used = beginCell()
+    .storeBit(true)
+    .storeAddress(new Address(0, Buffer.alloc(32, 7)))
+    .storeVarUint(300, 3);
+  const cell = extra(used.storeVarUint(70_000, 3))
+    .storeUint(1_700_000_000, 32)
+    .storeBit(true)
+    .storeCoins(5)
+    .storeUint(77n, 64)
+    .storeCoins(123_456_789n)
+    .storeBit(false)
+    .storeUint(0, 2)
+    .endCell();
+  const boc = openBoc(cell.toBoc());
+  return readAccount(boc, boc.roots[0]);
+}
+
+test.each<[string, (builder: Builder) => Builder]>([
+  ['storage_extra_none', (builder) => builder.storeUint(0, 3)],
+  ['storage_extra_info', (builder) => builder.storeUint(1, 3).storeUint(2n ** 255n + 12345n, 256)],
+  ['public cells of one byte', (builder) => builder.storeVarUint(200, 3)],
+  ['public cells of three bytes', (builder) => builder.storeVarUint(200_000, 3)],
+])('both layouts of StorageInfo: %s', (_, extra) => {
+  expect(accountCell(extra)).toMatchObject({
+    status: 'uninit',
+    lastTransLt: '77',
+    balance: { grams: '123456789', extra: {} },
+  });
+});
 
 describe.skipIf(shelf === null)('account states of recorded blocks', () => {
   const blocks: RecordedBlock[] = [];

@@ -8,6 +8,7 @@ import { cellType, levelMask, MERKLE_PROOF, openBoc, PRUNED } from './boc.ts';
 import { cellHash, hashAt, sha256Of, verifyMerkle } from './hash.ts';
 import { decodeHeader } from './header.ts';
 import { serialize } from './serialize.ts';
+import { shardParent } from './shard-ident.ts';
 
 describe.skipIf(shelf === null)('proofs and roots', () => {
   const blocks: RecordedBlock[] = [];
@@ -37,6 +38,24 @@ describe.skipIf(shelf === null)('proofs and roots', () => {
     // 2 is the sparse mask: pruned inside the Merkle update, under the proof, but not by the proof.
     expect([...masks].sort()).toEqual([1, 2, 3]);
   }, 60_000);
+
+  test('the shard of a previous block is the shard that block is in, also before a split or a merge', () => {
+    const shards = new Map(blocks.map(({ facts }) => [facts.block.root_hash, facts.block.shard]));
+    const seen = { plain: 0, split: 0 };
+    for (const { bytes, name } of blocks) {
+      const header = decodeHeader(openBoc(bytes));
+      for (const prev of header.prev) {
+        const shard = shards.get(prev.rootHash.toString('hex'));
+        if (shard === undefined) continue;
+        expect(prev.shard, name).toBe(shard);
+        seen[header.afterSplit ? 'split' : 'plain']++;
+      }
+      if (header.afterMerge)
+        expect(header.prev.map((prev) => shardParent(prev.shard))).toEqual(Array(2).fill(header.shard));
+    }
+    expect(seen.plain).toBeGreaterThan(900);
+    expect(seen.split).toBeGreaterThan(3);
+  });
 
   test('a block written again is read the same', () => {
     for (const { bytes, facts, name } of blocks) {
