@@ -1,0 +1,84 @@
+/**
+ * Projects half a million transactions from an embedded log into an embedded ClickHouse server: rate, CPU time and
+ * peak memory of both processes, and what the tables take on disk. Run by `npm run bench:project`;
+ * BENCH_TRANSACTIONS sets another size.
+ */
+import { z } from 'zod';
+import { type Bench, openBench, print, projectLoad } from '../../test/bench-tables.ts';
+import { processUsage } from '../../test/process-usage.ts';
+import type { Progress } from './projector.ts';
+
+const MB = 1024 * 1024;
+const count = (n: number): string => Math.round(n).toLocaleString('en');
+const table = z.object({
+  table: z.string(),
+  rows: z.coerce.number(),
+  bytes: z.coerce.number(),
+  parts: z.coerce.number(),
+});
+
+const bench = await openBench(true);
+try {
+  await measure(bench);
+} finally {
+  await bench.close();
+}
+
+async function measure({ load, serverPid }: Bench): Promise<void> {
+  print(`${count(load.transactions)} transactions in ${count(load.steps)} steps, log ${count(load.bytes / MB)} MB`);
+  const before = { node: processUsage(process.pid), server: processUsage(serverPid) };
+  const began = performance.now();
+  const counters = { batches: 0, messages: 0, transactions: 0 };
+  let last: Progress | null = null;
+  await projectLoad(bench, (progress) => {
+    counters.batches++;
+    counters.messages += progress.counts.messages;
+    counters.transactions += progress.counts.transactions;
+    last = progress;
+    if (counters.batches % 20 === 0) showRate(counters.transactions, performance.now() - began);
+  });
+  const seconds = (performance.now() - began) / 1000;
+  const node = processUsage(process.pid);
+  const server = processUsage(serverPid);
+  print(
+    `rate          ${count(counters.transactions / seconds)} tx/s, ${seconds.toFixed(1)} s, ${counters.batches} batches`,
+  );
+  showProcess('service', node.cpuMs - before.node.cpuMs, counters.transactions, node.peakBytes);
+  showProcess('ClickHouse', server.cpuMs - before.server.cpuMs, counters.transactions, server.peakBytes);
+  print(
+    `messages      ${count(counters.messages)} sides; counters ${JSON.stringify((last as Progress | null)?.counters)}`,
+  );
+  await showTables(counters.transactions);
+}
+
+function showRate(transactions: number, ms: number): void {
+  const memory = `${count(processUsage(process.pid).residentBytes / MB)} / ${count(processUsage(bench.serverPid).residentBytes / MB)} MB`;
+  print(`  ${count(transactions).padStart(9)} tx  ${count((transactions / ms) * 1000).padStart(7)} tx/s  ${memory}`);
+}
+
+function showProcess(name: string, cpuMs: number, transactions: number, peakBytes: number): void {
+  const each = ((cpuMs / transactions) * 1000).toFixed(1);
+  print(
+    `${name.padEnd(13)} ${(cpuMs / 1000).toFixed(1)} s CPU, ${each} us a transaction, peak ${count(peakBytes / MB)} MB resident`,
+  );
+}
+
+async function showTables(transactions: number): Promise<void> {
+  const rows = await bench.clickhouse.json(
+    `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes, count() AS parts FROM system.parts
+     WHERE active AND database = currentDatabase() GROUP BY table ORDER BY bytes DESC`,
+    table,
+  );
+  print(`${'table'.padEnd(28)} ${'rows'.padStart(10)} ${'parts'.padStart(6)} ${'MB'.padStart(8)}  bytes/row  bytes/tx`);
+  for (const { table: name, rows: n, bytes, parts } of rows) {
+    const each = (bytes / n).toFixed(1).padStart(10);
+    const share = (bytes / transactions).toFixed(1).padStart(9);
+    print(
+      `${name.padEnd(28)} ${count(n).padStart(10)} ${String(parts).padStart(6)} ${(bytes / MB).toFixed(1).padStart(8)} ${each} ${share}`,
+    );
+  }
+  const total = rows.reduce((sum, { bytes }) => sum + bytes, 0);
+  print(
+    `${'all'.padEnd(28)} ${' '.repeat(17)} ${(total / MB).toFixed(1).padStart(8)} ${' '.repeat(10)} ${(total / transactions).toFixed(1).padStart(9)}`,
+  );
+}

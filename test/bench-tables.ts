@@ -1,0 +1,68 @@
+/** What the benchmarks of projection and API share: the load's folder, a server in it, the projection of its log. */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import { connect } from '../clickhouse/open.ts';
+import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../clickhouse/server.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import { openLog } from '../streams/open.ts';
+import { type Progress, project } from '../streams/project/projector.ts';
+import { topicNames } from '../streams/topics.ts';
+import { type Load, prepareLoad } from './load.ts';
+
+export const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+export interface Bench {
+  load: Load;
+  config: Config;
+  clickhouse: ClickHouse;
+  server: EmbeddedClickHouse;
+  serverPid: number;
+  close(): Promise<void>;
+}
+
+const TRANSACTIONS = Number(process.env.BENCH_TRANSACTIONS ?? 500_000);
+const MARK_CACHE_BYTES = 64 * 1024 * 1024;
+const logger = pino({ level: 'warn' });
+
+/** Opens the tables of the load; `fresh` drops what an earlier run has left. */
+export async function openBench(fresh: boolean): Promise<Bench> {
+  const load = await prepareLoad(TRANSACTIONS, print);
+  const { config } = readConfig(['--data-dir', load.folder], process.env);
+  const folder = join(load.folder, 'clickhouse');
+  if (fresh) {
+    rmSync(projectedFile(load), { force: true });
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const server = await startEmbeddedClickHouse({
+    folder,
+    maxMemoryBytes: config.clickhouseMemory,
+    markCacheBytes: MARK_CACHE_BYTES,
+    logger,
+  });
+  if (server.pid === null) throw new Error('the server is not up');
+  const clickhouse = connect(config, server.url, logger);
+  await migrate({ clickhouse, logger });
+  const close = async (): Promise<void> => {
+    await clickhouse.close();
+    await server.stop();
+  };
+  return { load, config, clickhouse, server, serverPid: server.pid, close };
+}
+
+const projectedFile = (load: Load): string => join(load.folder, 'projected');
+
+export const isProjected = (load: Load): boolean => existsSync(projectedFile(load));
+
+/** Runs the projector to the end of the load's log. */
+export async function projectLoad(bench: Bench, onProgress: (progress: Progress) => void): Promise<void> {
+  const { config, clickhouse, load } = bench;
+  const log = openLog(config);
+  const topics = topicNames(config.topicPrefix);
+  const signal = new AbortController().signal;
+  await project({ log, topics, clickhouse, config, logger, onProgress, stopAtEnd: true }, signal);
+  await log.close();
+  writeFileSync(projectedFile(load), '');
+}
