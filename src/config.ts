@@ -277,7 +277,8 @@ export function readConfig(
     if (!result.success) {
       const origin = flag === undefined ? setting.env : `--${setting.flag}`;
       const shown = setting.secret ? '(hidden)' : JSON.stringify(given);
-      throw new ConfigError(`${origin}: ${shown} is not allowed: ${z.prettifyError(result.error).replace(/\n/g, ' ')}`);
+      const why = result.error.issues.map((issue) => issue.message).join('; ');
+      throw new ConfigError(`${origin}: ${shown} is not allowed: ${why}`);
     }
     config[name] = result.data;
   }
@@ -290,7 +291,10 @@ export function settingsTable(): string {
   const groups = [...new Set(rows.map((row) => row.group))];
   const shownDefault = (row: Setting) => {
     const value = row.schema.safeParse(undefined).data;
-    return value === undefined || value === '' ? '' : `\`${String(value)}\``;
+    if (value === undefined || value === '') return '';
+    // Among the defaults only sizes in bytes are whole mebibytes.
+    const size = typeof value === 'number' && value > 0 && value % MB === 0;
+    return `\`${size ? `${value / MB}M` : String(value)}\``;
   };
   return groups
     .map((group) => {

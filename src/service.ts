@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
@@ -30,7 +29,10 @@ export interface ServiceParts {
 
 const TESTNET = -3;
 
-/** Listens and answers; the tables and the log are opened and closed by the caller. */
+/**
+ * Listens and answers; the tables and the log are opened and closed by the caller.
+ * @throws Error naming the setting when the address cannot be listened on
+ */
 export async function serve(parts: ServiceParts): Promise<HttpService> {
   const { config, clickhouse, head, metrics, logger } = parts;
   const gate = createQueryGate({
@@ -53,9 +55,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     report: (error, request) => logger.error({ err: error, url: request.url.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
-  server.listen(config.port, config.host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, config.host, config.port);
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     async close() {
@@ -66,6 +66,27 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       await closed;
     },
   };
+}
+
+/** The port that was taken. Errors say which setting to change. */
+export async function listen(server: Server, host: string, port: number): Promise<number> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const reasons: Record<string, string> = {
+      EADDRINUSE: `port ${port} of ${host} is in use: stop what listens there or choose another with --port`,
+      EACCES: `port ${port} of ${host} needs more rights than this user has: choose another with --port`,
+      EADDRNOTAVAIL: `${host} is no address of this machine: choose another with --host`,
+      ENOTFOUND: `${host} is no address of this machine: choose another with --host`,
+    };
+    const reason = typeof code === 'string' ? reasons[code] : undefined;
+    if (reason === undefined) throw error;
+    throw new Error(reason, { cause: error });
+  }
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
 async function health(clickhouse: ClickHouse): Promise<Health> {

@@ -3,7 +3,7 @@ import { createHead, type Head } from '../../clickhouse/queries/head.ts';
 import { project } from '../../streams/project/projector.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
 import { topicNames } from '../../streams/topics.ts';
-import type { Config } from '../config.ts';
+import { type Config, settings } from '../config.ts';
 import { serve } from '../service.ts';
 import type { Shutdown } from '../shutdown.ts';
 import { openParts } from './parts.ts';
@@ -55,6 +55,7 @@ function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {
 
 function welcome(url: string, config: Config, clickhouseUrl: string): string[] {
   const log = config.kafkaBrokers ? `Kafka at ${config.kafkaBrokers.join(', ')}` : `embedded in ${config.dataDir}/log`;
+  const folder = config.dataDir === settings.dataDir.schema.parse(undefined) ? '' : ` --data-dir ${config.dataDir}`;
   return [
     '',
     `  API         ${url}/api/v3/`,
@@ -63,7 +64,7 @@ function welcome(url: string, config: Config, clickhouseUrl: string): string[] {
     `  Event log   ${log}`,
     `  ClickHouse  ${config.clickhouseUrl ? config.clickhouseUrl : `${clickhouseUrl} (embedded)`}`,
     '',
-    '  Import blocks from another terminal:  npx tonstream import <files>',
+    `  Import blocks from another terminal:  npx tonstream import${folder} <files>`,
     `  Then ask:  curl '${url}/api/v3/transactions?limit=1'`,
     '  Stop with Ctrl-C.',
     '',

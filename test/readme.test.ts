@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readmePath, withSettings } from '../scripts/config-tables.ts';
+import { settings } from '../src/config.ts';
+
+const readme = readFileSync(readmePath, 'utf8');
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')));
+
+/** README.md and the pages it leads to. */
+const pages = ['README.md', 'docs/architecture.md', 'docs/benchmarks.md'];
+const page = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+
+describe('README.md', () => {
+  it('holds the settings as they are (npm run docs:config)', () => {
+    expect(withSettings(readme)).toBe(readme);
+    for (const { flag, env } of Object.values(settings)) expect(readme).toContain(`\`--${flag}\` | \`${env}\``);
+  });
+
+  it('is refused without the marks', () => {
+    expect(() => withSettings('no marks')).toThrow('must hold');
+  });
+});
+
+describe.each(pages)('%s', (name) => {
+  it('names only scripts that there are', () => {
+    const named = [...page(name).matchAll(/npm run ([a-z][a-z0-9:-]*)/g)].map(([, script]) => script);
+    for (const script of named) expect(Object.keys(scripts)).toContain(script);
+  });
+
+  it('links only to files that there are', () => {
+    const links = [...page(name).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => target);
+    for (const link of links)
+      expect(existsSync(new URL(link, new URL(`../${name}`, import.meta.url))), link).toBe(true);
+  });
+});
