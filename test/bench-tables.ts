@@ -1,4 +1,5 @@
 /** What the benchmarks of projection and API share: the load's folder, a server in it, the projection of its log. */
+import { setMaxListeners } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -61,7 +62,9 @@ export async function projectLoad(bench: Bench, onProgress: (progress: Progress)
   const { config, clickhouse, load } = bench;
   const log = openLog(config);
   const topics = topicNames(config.topicPrefix);
-  const signal = new AbortController().signal;
+  const { signal } = new AbortController();
+  // One for each table that is inserted into at the same time.
+  setMaxListeners(0, signal);
   await project({ log, topics, clickhouse, config, logger, onProgress, stopAtEnd: true }, signal);
   await log.close();
   writeFileSync(projectedFile(load), '');

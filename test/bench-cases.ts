@@ -1,0 +1,152 @@
+/** The requests of the API benchmark, with parameters drawn from the tables. */
+import { z } from 'zod';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import { makeCursor } from '../clickhouse/queries/keys.ts';
+
+export interface ApiCase {
+  name: string;
+  /** Asked in turn. */
+  paths: string[];
+}
+
+const DRAWN = 400;
+const API = '/api/v3';
+
+const row = z.record(z.string(), z.union([z.string(), z.number()]));
+type Row = z.output<typeof row>;
+
+/** All cases. The same seed over the same tables draws the same. */
+export async function apiCases(clickhouse: ClickHouse, seed: number): Promise<ApiCase[]> {
+  const rows = (sql: string): Promise<Row[]> => clickhouse.json(sql, row, { timeoutMs: 60_000 });
+  const address = (column: string): string =>
+    `concat(toString(toInt64(reinterpretAsUInt32(reverse(substring(${column}, 1, 4)))) - 2147483648), ':', hex(substring(${column}, 5)))`;
+  const drawn = await rows(
+    `SELECT lower(hex(t.hash)) AS hash, lower(hex(t.account)) AS key, lt, now, mc_seqno
+     FROM transactions AS t ORDER BY cityHash64(t.hash, ${seed}) LIMIT ${DRAWN}`,
+  );
+  const accounts = await rows(
+    `SELECT ${address('a.account')} AS account FROM accounts AS a FINAL ORDER BY cityHash64(a.account, ${seed}) LIMIT 20000`,
+  );
+  const hot = await rows(
+    `SELECT ${address('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= 1000 ORDER BY count() DESC LIMIT 20`,
+  );
+  const messages = await rows(
+    `SELECT lower(hex(m.hash)) AS hash, ${address('m.source')} AS source, ${address('m.destination')} AS destination, created_lt, created_at
+     FROM messages AS m WHERE m.source != toFixedString('', 36) AND m.destination != toFixedString('', 36)
+     ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`,
+  );
+  const blocks = await rows(
+    `SELECT gen_utime, workchain, shard, seqno, mc_seqno FROM blocks ORDER BY cityHash64(root_hash, ${seed}) LIMIT ${DRAWN}`,
+  );
+  const lists = (size: number): string[] => group(accounts, size).map((some) => some.map(text('account')).join(','));
+  return [
+    ...transactionCases(drawn, hot, accounts, lists(50)),
+    ...messageCases(messages),
+    ...otherCases(blocks, accounts, lists(1000), drawn),
+  ];
+}
+
+const text =
+  (name: string) =>
+  (from: Row): string =>
+    String(from[name]);
+
+function transactionCases(drawn: Row[], hot: Row[], accounts: Row[], fifties: string[]): ApiCase[] {
+  const path = `${API}/transactions`;
+  const ofHot = (limit: number): string[] => hot.map((a) => `${path}?account=${a.account}&limit=${limit}`);
+  return [
+    { name: 'transaction by hash', paths: drawn.map((t) => `${path}?hash=${t.hash}`) },
+    {
+      name: 'transactions of a rare account, 10',
+      paths: accounts.slice(0, DRAWN).map((a) => `${path}?account=${a.account}&limit=10`),
+    },
+    ...[10, 100, 1000].map((limit) => ({ name: `transactions of a busy account, ${limit}`, paths: ofHot(limit) })),
+    { name: 'transactions of 50 accounts, 100', paths: fifties.map((list) => `${path}?account=${list}&limit=100`) },
+    {
+      name: 'transactions except 50 accounts, 100',
+      paths: fifties.map((list) => `${path}?exclude_account=${list}&limit=100`),
+    },
+    { name: 'transactions of a mc_seqno, 100', paths: drawn.map((t) => `${path}?mc_seqno=${t.mc_seqno}&limit=100`) },
+    {
+      name: 'transactions in a utime window, 100',
+      paths: drawn.map((t) => `${path}?start_utime=${t.now}&end_utime=${Number(t.now) + 600}&limit=100`),
+    },
+    {
+      name: 'transactions in an lt window, 100',
+      paths: drawn.map((t) => `${path}?start_lt=${t.lt}&end_lt=${Number(t.lt) + 100_000_000}&limit=100`),
+    },
+    { name: 'latest transactions, 100', paths: [`${path}?limit=100`] },
+    { name: 'transactions at offset 10,000, 100', paths: [`${path}?limit=100&offset=10000`] },
+    {
+      name: 'transactions behind a deep cursor, 100',
+      paths: drawn.map(
+        (t) =>
+          `${path}?limit=100&cursor=${makeCursor(
+            'lt',
+            ['now', 'lt', 'key'].map((name) => text(name)(t)),
+          )}`,
+      ),
+    },
+    {
+      name: 'transactions of a masterchain block',
+      paths: drawn.map((t) => `${path}ByMasterchainBlock?seqno=${t.mc_seqno}&limit=100`),
+    },
+    {
+      name: 'adjacent transactions',
+      paths: drawn.map((t) => `${API}/adjacentTransactions?hash=${t.hash}`),
+    },
+  ];
+}
+
+function messageCases(messages: Row[]): ApiCase[] {
+  const path = `${API}/messages`;
+  return [
+    { name: 'message by hash', paths: messages.map((m) => `${path}?msg_hash=${m.hash}`) },
+    { name: 'transactions by message', paths: messages.map((m) => `${API}/transactionsByMessage?msg_hash=${m.hash}`) },
+    { name: 'messages of a source, 100', paths: messages.map((m) => `${path}?source=${m.source}&limit=100`) },
+    {
+      name: 'messages to a destination, 100',
+      paths: messages.map((m) => `${path}?destination=${m.destination}&limit=100`),
+    },
+    {
+      name: 'messages in a utime window, 100',
+      paths: messages.map(
+        (m) => `${path}?start_utime=${m.created_at}&end_utime=${Number(m.created_at) + 600}&limit=100`,
+      ),
+    },
+    { name: 'latest messages, 100', paths: [`${path}?limit=100`] },
+    {
+      name: 'messages behind a deep cursor, 100',
+      paths: messages.map(
+        (m) => `${path}?limit=100&cursor=${makeCursor('created_lt', [String(m.created_lt), String(m.hash)])}`,
+      ),
+    },
+  ];
+}
+
+function otherCases(blocks: Row[], accounts: Row[], thousands: string[], drawn: Row[]): ApiCase[] {
+  return [
+    {
+      name: 'state of 1 account',
+      paths: accounts.slice(0, DRAWN).map((a) => `${API}/accountStates?address=${a.account}`),
+    },
+    { name: 'states of 1000 accounts', paths: thousands.map((list) => `${API}/accountStates?address=${list}`) },
+    {
+      name: 'states of 1000 accounts without cells',
+      paths: thousands.map((list) => `${API}/accountStates?include_boc=false&address=${list}`),
+    },
+    { name: 'top balances, 100', paths: [`${API}/topAccountsByBalance?limit=100`] },
+    { name: 'top balances at offset 10,000, 100', paths: [`${API}/topAccountsByBalance?limit=100&offset=10000`] },
+    {
+      name: 'block by id',
+      paths: blocks.map((b) => `${API}/blocks?workchain=${b.workchain}&shard=${b.shard}&seqno=${b.seqno}`),
+    },
+    { name: 'blocks of a mc_seqno', paths: drawn.map((t) => `${API}/blocks?mc_seqno=${t.mc_seqno}`) },
+    { name: 'latest blocks, 100', paths: [`${API}/blocks?limit=100`] },
+    { name: 'masterchain info', paths: [`${API}/masterchainInfo`] },
+  ];
+}
+
+function group<T>(values: T[], size: number): T[][] {
+  return Array.from({ length: Math.floor(values.length / size) }, (_, i) => values.slice(i * size, (i + 1) * size));
+}
