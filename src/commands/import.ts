@@ -19,6 +19,9 @@ export interface ImportIo {
   signal?: AbortSignal;
 }
 
+/** A log that does not answer holds a stopped import no longer: what is not acknowledged the next import repeats. */
+const STOP_TIMEOUT_MS = 8_000;
+
 const PHASES = { check: 'checking', append: 'importing' };
 
 /**
@@ -77,6 +80,7 @@ function stopSignal(given: AbortSignal | undefined): { signal: AbortSignal; rele
   const abort = (): void => {
     release();
     controller.abort();
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
   };
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, abort);
   return { signal: controller.signal, release };

@@ -55,7 +55,8 @@ function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {
 
 function welcome(url: string, config: Config, clickhouseUrl: string): string[] {
   const log = config.kafkaBrokers ? `Kafka at ${config.kafkaBrokers.join(', ')}` : `embedded in ${config.dataDir}/log`;
-  const folder = config.dataDir === settings.dataDir.schema.parse(undefined) ? '' : ` --data-dir ${config.dataDir}`;
+  const elsewhere = !config.kafkaBrokers && config.dataDir !== settings.dataDir.schema.parse(undefined);
+  const folder = elsewhere ? ` --data-dir ${config.dataDir}` : '';
   return [
     '',
     `  API         ${url}/api/v3/`,
