@@ -39,7 +39,8 @@ describe('tonstream import', () => {
   describe.skipIf(shelf === null)('with recorded blocks', () => {
     it('sums up what it did, and that there was nothing to do', async () => {
       const first = await run([sequenceFile('mainnet-genesis_a')]);
-      expect(first).toMatchObject({ code: 0, errors: '' });
+      // A slow machine sees progress there.
+      expect(first).toMatchObject({ code: 0, errors: expect.not.stringContaining('tonstream import:') });
       expect(first.printed).toMatch(/^imported 132 steps \(masterchain 1 to 132\), 460 blocks, 1\.6 MB in [\d.]+ s$/);
       const second = await run([sequenceFile('mainnet-genesis_a')]);
       expect(second).toMatchObject({
