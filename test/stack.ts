@@ -116,7 +116,7 @@ export interface Stack {
   caughtUp(mcSeqno: number): Promise<Status>;
   /** `import` into this stack's log. */
   import(files: readonly string[], options?: { loose?: boolean }): Promise<string>;
-  /** Stops it and removes its folder. */
+  /** Stops it and removes its folder, unless the folder was given. */
   remove(): Promise<void>;
 }
 
@@ -124,15 +124,17 @@ export interface StackOptions {
   environment?: Environment;
   /** `start` unless given. */
   command?: 'start' | 'api';
+  /** A folder of the caller's; a new one unless given. */
+  dataDir?: string;
   /** Imported before the stack is started. */
   files?: readonly string[];
   loose?: boolean;
 }
 
-/** Starts a stack on a free port and a new folder. Without `files` its log is empty. */
+/** Starts a stack on a free port. Without `files` it serves what its log holds. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const { environment = {}, command = 'start', files = [], loose = false } = options;
-  const folder = temporaryFolder();
+  const folder = options.dataDir === undefined ? temporaryFolder() : { path: options.dataDir, remove: () => undefined };
   const dataDir = folder.path;
   const importing = (paths: readonly string[], flags: readonly string[]) =>
     runToEnd(['import', ...flags, '--data-dir', dataDir, ...paths], environment);

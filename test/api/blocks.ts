@@ -65,7 +65,7 @@ function describeRows(subject: () => Subject): void {
 function describeFilters(subject: () => Subject): void {
   it('finds blocks by place and by either hash in any spelling', async () => {
     const { client, network } = subject();
-    for (const { facts } of spread(network.blocks, 20)) {
+    for (const { facts } of spread(network.blocks, 12)) {
       const { workchain, shard, seqno } = facts;
       await expectWanted(subject(), { workchain, shard, seqno });
       await expectWanted(subject(), { root_hash: facts.root_hash });
@@ -98,7 +98,7 @@ function describeFilters(subject: () => Subject): void {
   });
 
   it('takes both ends of windows in, both bounds of lt on start_lt', async () => {
-    for (const { facts } of spread(subject().network.blocks, 6)) {
+    for (const { facts } of spread(subject().network.blocks, 3)) {
       const { gen_utime: time, start_lt: lt } = facts;
       await expectWanted(subject(), { start_utime: time });
       await expectWanted(subject(), { end_utime: time });
@@ -111,9 +111,9 @@ function describeFilters(subject: () => Subject): void {
 }
 
 function describeSteps(subject: () => Subject): void {
-  it('lists the blocks of every masterchain step', async () => {
+  it('lists the blocks of masterchain steps', async () => {
     const { client, network } = subject();
-    for (const { facts } of masterchain(subject())) {
+    for (const { facts } of spread(masterchain(subject()), 40)) {
       const expected = rootHashes(blocksWanted(network, { mc_seqno: facts.seqno }));
       expect(await listed(client, 'blocks', { mc_seqno: facts.seqno })).toEqual(expected);
       expect(await listed(client, 'masterchainBlockShards', { seqno: facts.seqno })).toEqual(expected);

@@ -16,9 +16,12 @@ import type { Subject } from './subject.ts';
 const hashes = (transactions: readonly KnownTransaction[]): string[] =>
   transactions.map(({ facts }) => base64(facts.hash));
 
+/** Rows that are asked for when a listing is compared; whole listings are walked by other tests. */
+const LISTED = 100;
+
 async function expectListed(client: ApiClient, endpoint: string, query: Query, expected: readonly KnownTransaction[]) {
-  const { rows } = await client.page(endpoint, 'transactions', { limit: 1000, ...query });
-  expect(hashesOf(rows), `${endpoint} ${JSON.stringify(query)}`).toEqual(hashes(expected).slice(0, 1000));
+  const { rows } = await client.page(endpoint, 'transactions', { limit: LISTED, ...query });
+  expect(hashesOf(rows), `${endpoint} ${JSON.stringify(query)}`).toEqual(hashes(expected).slice(0, LISTED));
 }
 
 /** Asks `/transactions` in both orders and compares with the contract over the facts. */
@@ -118,8 +121,8 @@ function describeFilters(subject: () => Subject): void {
   it('finds every transaction by its hash, and in any spelling of it', async () => {
     const { client, network } = subject();
     const all = network.transactions.map(({ facts }) => facts.hash);
-    for (let from = 0; from < all.length; from += 150)
-      await expectWanted(subject(), { hash: all.slice(from, from + 150) });
+    for (let from = 0; from < all.length; from += 100)
+      await expectWanted(subject(), { hash: all.slice(from, from + 100) });
     for (const { facts } of spread(network.transactions, 5)) {
       for (const spell of HASH_FORMS) {
         const { rows } = await client.page('transactions', 'transactions', { hash: spell(facts.hash) });
@@ -128,10 +131,10 @@ function describeFilters(subject: () => Subject): void {
     }
   });
 
-  it('lists every account, and finds by account and lt', async () => {
+  it('lists the transactions of accounts, and finds by account and lt', async () => {
     const { client, network } = subject();
     const accounts = [...groupBy(network.transactions, ({ account }) => account).keys()];
-    for (const account of accounts) {
+    for (const account of spread(accounts, 120)) {
       const wanted: Wanted = { account: [account] };
       await expectListed(client, 'transactions', { ...wanted }, transactionsWanted(network, wanted));
     }
@@ -166,25 +169,25 @@ function describeFilters(subject: () => Subject): void {
 
   it('lists the transactions of a block, and of a masterchain step', async () => {
     const { client, network } = subject();
-    for (const { facts } of spread(network.blocks, 25)) {
+    for (const { facts } of spread(network.blocks, 15)) {
       const { workchain, shard, seqno } = facts;
       await expectWanted(subject(), { workchain, shard, seqno });
     }
     await expectWanted(subject(), { workchain: 0 });
     await expectWanted(subject(), { workchain: -1, shard: '8000000000000000' });
-    for (const { facts } of network.blocks.filter((block) => block.facts.workchain === -1)) {
-      const { seqno } = facts;
+    const masterchain = network.blocks.filter(({ facts }) => facts.workchain === -1);
+    for (const { mcSeqno: seqno } of spread(masterchain, 40)) {
       const expected = transactionsWanted(network, { mc_seqno: seqno });
-      await expectListed(client, 'transactions', { mc_seqno: seqno }, expected);
       await expectListed(client, 'transactionsByMasterchainBlock', { seqno }, expected);
     }
+    for (const { mcSeqno } of spread(masterchain, 10)) await expectWanted(subject(), { mc_seqno: mcSeqno });
   });
 }
 
 function describeWindows(subject: () => Subject): void {
   it('takes both ends of lt and time windows in', async () => {
     const { network } = subject();
-    for (const { facts, account } of spread(network.transactions, 6)) {
+    for (const { facts, account } of spread(network.transactions, 3)) {
       const after = (BigInt(facts.lt) + 1n).toString();
       await expectWanted(subject(), { start_lt: facts.lt });
       await expectWanted(subject(), { end_lt: facts.lt });
@@ -212,7 +215,7 @@ function describeByMessage(subject: () => Subject): void {
 
   it('finds senders and receivers of messages', async () => {
     const { network, opcodes } = subject();
-    const messages = spread([...network.messages.values()], 25);
+    const messages = spread([...network.messages.values()], 5);
     for (const { facts, source, destination } of messages) {
       const opcode = opcodes.get(facts.body_hash) ?? undefined;
       for (const direction of [undefined, 'in', 'out'] as const) {
@@ -231,7 +234,7 @@ function describeByMessage(subject: () => Subject): void {
   it('finds parent and children', async () => {
     const { client, network } = subject();
     const talking = network.transactions.filter(({ facts }) => facts.in_msg || facts.out_msgs.length > 0);
-    for (const transaction of spread(talking, 60)) {
+    for (const transaction of spread(talking, 40)) {
       const hash = base64(transaction.facts.hash);
       for (const direction of [undefined, 'in', 'out'] as const) {
         const expected = adjacentWanted(network, transaction, direction);
