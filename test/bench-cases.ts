@@ -35,12 +35,17 @@ export async function apiCases(clickhouse: ClickHouse, seed: number): Promise<Ap
      FROM messages AS m WHERE m.source != toFixedString('', 36) AND m.destination != toFixedString('', 36)
      ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`,
   );
+  const joined = await rows(
+    `SELECT lower(hex(m.out_tx_hash)) AS hash FROM messages AS m WHERE in_mc_seqno > 0 AND out_mc_seqno > 0
+     ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`,
+  );
   const blocks = await rows(
     `SELECT gen_utime, workchain, shard, seqno, mc_seqno FROM blocks ORDER BY cityHash64(root_hash, ${seed}) LIMIT ${DRAWN}`,
   );
   const lists = (size: number): string[] => group(accounts, size).map((some) => some.map(text('account')).join(','));
   return [
     ...transactionCases(drawn, hot, accounts, lists(50)),
+    { name: 'adjacent transactions', paths: joined.map((t) => `${API}/adjacentTransactions?hash=${t.hash}`) },
     ...messageCases(messages),
     ...otherCases(blocks, accounts, lists(1000), drawn),
   ];
@@ -90,10 +95,6 @@ function transactionCases(drawn: Row[], hot: Row[], accounts: Row[], fifties: st
     {
       name: 'transactions of a masterchain block',
       paths: drawn.map((t) => `${path}ByMasterchainBlock?seqno=${t.mc_seqno}&limit=100`),
-    },
-    {
-      name: 'adjacent transactions',
-      paths: drawn.map((t) => `${API}/adjacentTransactions?hash=${t.hash}`),
     },
   ];
 }
