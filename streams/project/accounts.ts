@@ -5,6 +5,7 @@ import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeState, decodeStates, encodeState } from '../../clickhouse/states.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { KnownState } from '../../src/chain/records.ts';
+import { type PackedAccount, packAccount, packBytes, unpackAccount, unpackBytes } from './packed.ts';
 import { hashKey } from './traces.ts';
 
 /** The newest state of an account as the projector remembers it. */
@@ -13,8 +14,8 @@ export interface StoredAccount {
   hash: Hash;
   /** Packed KnownState. */
   state: Buffer;
-  /** Hash of the data that table `account_data` holds; null when it holds none. */
-  storedDataHash: Hash | null;
+  /** What table `account_data` holds of the account: the data's hash and its row's lt; null when it holds none. */
+  storedData: { hash: Hash; lt: Decimal } | null;
 }
 
 export interface AccountStoreOptions {
@@ -23,124 +24,98 @@ export interface AccountStoreOptions {
   cachedDataBytes: number;
 }
 
+/** The accounts of one batch, all in memory from its begin to its end, whatever the cache drops meanwhile. */
+export interface BatchAccounts {
+  get(account: Address): StoredAccount | null;
+  put(account: Address, stored: StoredAccount): void;
+  /** The newest data that is known in full, to fill what a block leaves out. */
+  dataOf(account: Address, signal: AbortSignal): Promise<Buffer | null>;
+  putData(account: Address, boc: Buffer): void;
+}
+
+/** A batch by its place in the order of batches and the first step in it. */
+export interface BatchPlace {
+  number: number;
+  firstMcSeqno: number;
+}
+
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
 /** Keys of one lookup query; more are asked in turn. */
 const KEYS_PER_QUERY = 5_000;
+/** Key, links and headers of an entry in the cache of data. */
+const ENTRY_BYTES = 256;
+/** A hot account's whole history may have to be passed over after a crash. */
+const HISTORY_TIMEOUT_MS = 120_000;
 
 /**
  * The states before a batch: a bounded cache over the tables. What batches still being written changed is held apart
  * until they are done, so an eviction never leads to a read of rows that are not there yet.
  */
 export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes }: AccountStoreOptions) {
-  const cache = new LRUCache<string, StoredAccount | 'unknown'>({ max: cachedAccounts });
-  const data = new LRUCache<string, Buffer>({ maxSize: cachedDataBytes, sizeCalculation: (boc) => boc.length + 64 });
+  const cache = new LRUCache<string, PackedAccount | 'unknown'>({ max: cachedAccounts });
+  const data = new LRUCache<string, string>({
+    maxSize: cachedDataBytes,
+    sizeCalculation: (boc) => boc.length + ENTRY_BYTES,
+  });
   const unwritten = new Map<string, { account: StoredAccount; batch: number }>();
   const unwrittenData = new Map<string, { boc: Buffer; batch: number }>();
 
-  function get(account: Address): StoredAccount | null {
+  async function dataOf(account: Address, signal: AbortSignal): Promise<Buffer | null> {
     const key = hashKey(account);
-    const found = unwritten.get(key)?.account ?? cache.get(key) ?? null;
-    return found === 'unknown' ? null : found;
-  }
-
-  function isLoaded(account: Address): boolean {
-    const key = hashKey(account);
-    return unwritten.has(key) || cache.has(key);
-  }
-
-  /** Reads what the cache lacks. Rows of the batch that begins at `firstMcSeqno` and later ones are looked past. */
-  async function load(accounts: Address[], firstMcSeqno: number, signal: AbortSignal): Promise<void> {
-    for (let i = 0; i < accounts.length; i += KEYS_PER_QUERY) {
-      await loadSome(accounts.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
-    }
-  }
-
-  async function loadSome(accounts: Address[], firstMcSeqno: number, signal: AbortSignal): Promise<void> {
-    const keys = list(accounts.map(bytes));
-    const [states, stored] = await Promise.all([
-      clickhouse.query(`SELECT account, lt, mc_seqno, hash, state FROM accounts WHERE account IN ${keys}`, {
-        label: 'reading account states',
-        signal,
-      }),
-      clickhouse.query(`SELECT account, lt, data_hash FROM account_data WHERE account IN ${keys}`, {
-        label: 'reading the hashes of stored account data',
-        signal,
-      }),
-    ]);
-    const { known, rewritten } = readNewest(states, firstMcSeqno);
-    if (rewritten.length > 0) await loadBefore(rewritten, firstMcSeqno, known, signal);
-    for (const [key, hash] of readDataHashes(stored)) {
-      const account = known.get(key);
-      if (account) account.storedDataHash = hash;
-    }
-    for (const account of accounts) {
-      const key = hashKey(account);
-      cache.set(key, known.get(key) ?? 'unknown');
-    }
-  }
-
-  /**
-   * States before a batch that was written in part before a crash: table `accounts` may have the batch's own rows
-   * already, the history in `transactions` still has the earlier ones.
-   */
-  async function loadBefore(
-    accounts: Address[],
-    firstMcSeqno: number,
-    known: Map<string, StoredAccount>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const result = await clickhouse.query(
-      `SELECT account, lt, state_after, states FROM transactions
-       WHERE account IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno} AND state_after != toFixedString('', 32)
-       ORDER BY account, lt DESC LIMIT 1 BY account`,
-      { label: 'reading account states before an unfinished batch', signal },
-    );
-    const rows = new RowReader(result);
-    while (!rows.done) {
-      const account = rows.fixed(36);
-      const lt = rows.u64();
-      const hash = Buffer.from(rows.fixed(32));
-      const { after } = decodeStates(rows.bytes());
-      if (after) known.set(hashKey(account), { lt, hash, state: encodeState(after), storedDataHash: null });
-    }
+    const held = unwrittenData.get(key)?.boc;
+    if (held) return held;
+    const cached = data.get(key);
+    if (cached !== undefined) return unpackBytes(cached);
+    const boc = await readData(clickhouse, account, signal);
+    if (boc) data.set(key, packBytes(boc));
+    return boc;
   }
 
   return {
-    get,
-    isLoaded,
-    load,
-    /** The newest data that is known in full, to fill what a block leaves out. */
-    async dataOf(account: Address, signal: AbortSignal): Promise<Buffer | null> {
-      const key = hashKey(account);
-      const held = unwrittenData.get(key)?.boc ?? data.get(key);
-      if (held) return held;
-      const result = await clickhouse.query(
-        `SELECT boc FROM account_data WHERE account = ${bytes(account)} ORDER BY lt DESC LIMIT 1`,
-        { label: 'reading account data', signal },
-      );
-      const rows = new RowReader(result);
-      if (rows.done) return null;
-      const boc = Buffer.from(rows.bytes());
-      data.set(key, boc);
-      return boc;
+    /** Brings the accounts of a batch into memory. What the tables hold of this batch and later ones is looked past. */
+    async begin(batch: BatchPlace, accounts: Address[], signal: AbortSignal): Promise<BatchAccounts> {
+      const held = new Map<string, StoredAccount | null>();
+      const missing: Address[] = [];
+      for (const account of accounts) {
+        const key = hashKey(account);
+        const fresh = unwritten.get(key)?.account;
+        const found = fresh ? undefined : cache.get(key);
+        if (fresh) held.set(key, fresh);
+        else if (found === undefined) missing.push(account);
+        else held.set(key, found === 'unknown' ? null : unpackAccount(found));
+      }
+      for (let i = 0; i < missing.length; i += KEYS_PER_QUERY) {
+        const some = missing.slice(i, i + KEYS_PER_QUERY);
+        const known = await readAccounts(clickhouse, some, batch.firstMcSeqno, signal);
+        for (const account of some) {
+          const key = hashKey(account);
+          const stored = known.get(key) ?? null;
+          held.set(key, stored);
+          cache.set(key, stored ? packAccount(stored) : 'unknown');
+        }
+      }
+      return {
+        get: (account) => held.get(hashKey(account)) ?? null,
+        put(account, stored) {
+          const key = hashKey(account);
+          held.set(key, stored);
+          unwritten.set(key, { account: stored, batch: batch.number });
+        },
+        dataOf,
+        putData: (account, boc) => unwrittenData.set(hashKey(account), { boc, batch: batch.number }),
+      };
     },
-    put(account: Address, stored: StoredAccount, batch: number): void {
-      unwritten.set(hashKey(account), { account: stored, batch });
-    },
-    putData(account: Address, boc: Buffer, batch: number): void {
-      unwrittenData.set(hashKey(account), { boc, batch });
-    },
-    /** Every table has the batch now. */
+    /** Every table has the batch now, and those before it. */
     written(batch: number): void {
       for (const [key, entry] of unwritten) {
         if (entry.batch > batch) continue;
-        cache.set(key, entry.account);
+        cache.set(key, packAccount(entry.account));
         unwritten.delete(key);
       }
       for (const [key, entry] of unwrittenData) {
         if (entry.batch > batch) continue;
-        data.set(key, entry.boc);
+        data.set(key, packBytes(entry.boc));
         unwrittenData.delete(key);
       }
     },
@@ -155,6 +130,74 @@ export function stateWithHash(stored: StoredAccount | null, hash: Hash): KnownSt
   return stored?.hash.equals(hash) ? decodeState(stored.state) : null;
 }
 
+async function readData(clickhouse: ClickHouse, account: Address, signal: AbortSignal): Promise<Buffer | null> {
+  const result = await clickhouse.query(
+    `SELECT boc FROM account_data WHERE account = ${bytes(account)} ORDER BY lt DESC LIMIT 1`,
+    { label: 'reading account data', signal },
+  );
+  const rows = new RowReader(result);
+  return rows.done ? null : Buffer.from(rows.bytes());
+}
+
+async function readAccounts(
+  clickhouse: ClickHouse,
+  accounts: Address[],
+  firstMcSeqno: number,
+  signal: AbortSignal,
+): Promise<Map<string, StoredAccount>> {
+  const keys = list(accounts.map(bytes));
+  const [states, stored] = await Promise.all([
+    clickhouse.query(`SELECT account, lt, mc_seqno, hash, state FROM accounts WHERE account IN ${keys}`, {
+      label: 'reading account states',
+      signal,
+    }),
+    clickhouse.query(`SELECT account, lt, data_hash FROM account_data WHERE account IN ${keys}`, {
+      label: 'reading the hashes of stored account data',
+      signal,
+    }),
+  ]);
+  const { known, rewritten } = readNewest(states, firstMcSeqno);
+  if (rewritten.length > 0) {
+    const before = await readStatesBefore(clickhouse, rewritten, firstMcSeqno, signal);
+    for (const [key, account] of before) known.set(key, account);
+  }
+  for (const [key, row] of readDataHashes(stored)) {
+    const account = known.get(key);
+    if (account) account.storedData = row;
+  }
+  return known;
+}
+
+/**
+ * States before a batch that was written in part before a crash: table `accounts` may have the batch's own rows
+ * already, the history in `transactions` still has the earlier ones.
+ */
+async function readStatesBefore(
+  clickhouse: ClickHouse,
+  accounts: Address[],
+  firstMcSeqno: number,
+  signal: AbortSignal,
+): Promise<Map<string, StoredAccount>> {
+  const earlier = `account IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno}`;
+  const result = await clickhouse.query(
+    `SELECT account, lt, state_after, states FROM transactions
+     WHERE (account, lt) IN (
+       SELECT account, max(lt) FROM transactions WHERE ${earlier} AND state_after != toFixedString('', 32) GROUP BY account
+     )`,
+    { label: 'reading account states before an unfinished batch', signal, timeoutMs: HISTORY_TIMEOUT_MS },
+  );
+  const known = new Map<string, StoredAccount>();
+  const rows = new RowReader(result);
+  while (!rows.done) {
+    const key = hashKey(rows.fixed(36));
+    const lt = rows.u64();
+    const hash = Buffer.from(rows.fixed(32));
+    const { after } = decodeStates(rows.bytes());
+    if (after) known.set(key, { lt, hash, state: encodeState(after), storedData: null });
+  }
+  return known;
+}
+
 function readNewest(result: Buffer, firstMcSeqno: number): { known: Map<string, StoredAccount>; rewritten: Address[] } {
   const rows = new RowReader(result);
   const known = new Map<string, StoredAccount>();
@@ -167,24 +210,27 @@ function readNewest(result: Buffer, firstMcSeqno: number): { known: Map<string, 
     const state = Buffer.from(rows.bytes());
     const key = hashKey(account);
     if (mcSeqno >= firstMcSeqno) {
+      // A merge may have removed the row before this one and left an older one still.
       rewritten.set(key, Buffer.from(account));
+      known.delete(key);
       continue;
     }
+    if (rewritten.has(key)) continue;
     const other = known.get(key);
-    if (!other || BigInt(other.lt) < BigInt(lt)) known.set(key, { lt, hash, state, storedDataHash: null });
+    if (!other || BigInt(other.lt) < BigInt(lt)) known.set(key, { lt, hash, state, storedData: null });
   }
   return { known, rewritten: [...rewritten.values()] };
 }
 
-function readDataHashes(result: Buffer): Map<string, Hash> {
+function readDataHashes(result: Buffer): Map<string, { hash: Hash; lt: Decimal }> {
   const rows = new RowReader(result);
-  const newest = new Map<string, { lt: bigint; hash: Hash }>();
+  const newest = new Map<string, { hash: Hash; lt: Decimal }>();
   while (!rows.done) {
     const key = hashKey(rows.fixed(36));
-    const lt = BigInt(rows.u64());
+    const lt = rows.u64();
     const hash = Buffer.from(rows.fixed(32));
     const other = newest.get(key);
-    if (!other || other.lt < lt) newest.set(key, { lt, hash });
+    if (!other || BigInt(other.lt) < BigInt(lt)) newest.set(key, { hash, lt });
   }
-  return new Map([...newest].map(([key, row]) => [key, row.hash]));
+  return newest;
 }

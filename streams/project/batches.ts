@@ -10,9 +10,14 @@ export interface BatchLimits {
 
 /**
  * Groups steps into batches: by size when there are many, by time when they come one by one. The bounds that come of
- * it depend on timing, so the projector notes them before it writes.
+ * it depend on timing, so the projector notes them before it writes. Once the signal aborts, steps that wait for
+ * others are not given out any more.
  */
-export async function* cutBatches(steps: AsyncIterable<Step[]>, limits: BatchLimits): AsyncGenerator<Step[]> {
+export async function* cutBatches(
+  steps: AsyncIterable<Step[]>,
+  limits: BatchLimits,
+  signal: AbortSignal,
+): AsyncGenerator<Step[]> {
   const source = steps[Symbol.asyncIterator]();
   let pending: Step[] = [];
   let bytes = 0;
@@ -24,7 +29,7 @@ export async function* cutBatches(steps: AsyncIterable<Step[]>, limits: BatchLim
     return batch;
   };
   try {
-    let coming = source.next();
+    let coming = ahead(source);
     for (;;) {
       const waitMs = pending.length > 0 ? since + limits.maxWaitMs - Date.now() : null;
       const arrived = await firstOf(coming, waitMs);
@@ -33,7 +38,7 @@ export async function* cutBatches(steps: AsyncIterable<Step[]>, limits: BatchLim
         continue;
       }
       if (arrived.done) break;
-      coming = source.next();
+      coming = ahead(source);
       for (const step of arrived.value) {
         if (pending.length === 0) since = Date.now();
         pending.push(step);
@@ -41,10 +46,17 @@ export async function* cutBatches(steps: AsyncIterable<Step[]>, limits: BatchLim
         if (bytes >= limits.maxBytes || pending.length >= limits.maxSteps) yield take();
       }
     }
-    if (pending.length > 0) yield take();
+    if (pending.length > 0 && !signal.aborted) yield take();
   } finally {
     await source.return?.();
   }
+}
+
+/** Asked for while the consumer works: a failure is met when it is waited for, not before. */
+function ahead(source: AsyncIterator<Step[]>): Promise<IteratorResult<Step[]>> {
+  const coming = source.next();
+  coming.catch(() => undefined);
+  return coming;
 }
 
 async function firstOf<T>(coming: Promise<T>, waitMs: number | null): Promise<T | 'late'> {

@@ -40,7 +40,6 @@ export class PositionError extends Error {
 
 const row = z.object({
   number: z.coerce.number(),
-  done: z.boolean(),
   first_offset: z.coerce.number(),
   next_offset: z.coerce.number(),
   first_mc_seqno: z.number(),
@@ -48,8 +47,10 @@ const row = z.object({
   root_hash: z.string(),
   global_id: z.number(),
   version: z.number(),
-  instance: z.string(),
 });
+const FIELDS =
+  'number, first_offset, next_offset, first_mc_seqno, mc_seqno, lower(hex(root_hash)) AS root_hash, global_id, version';
+const ownerRow = z.object({ epoch: z.coerce.number(), instance: z.string() });
 
 const COLUMNS = [
   'number',
@@ -72,39 +73,57 @@ export type PositionStore = ReturnType<typeof createPositionStore>;
 /** Where the projection stands, kept beside the rows it speaks of (table `projection_state`). */
 export function createPositionStore(clickhouse: ClickHouse) {
   const instance = randomUUID();
+  const label = 'reading the position of the projection';
 
+  /** @throws {PositionError} when another version of the projection wrote the tables */
   async function read(signal: AbortSignal): Promise<Position> {
-    const rows = await clickhouse.json(
-      `SELECT number, done, first_offset, next_offset, first_mc_seqno, mc_seqno, lower(hex(root_hash)) AS root_hash,
-         global_id, version, instance
-       FROM projection_state ORDER BY number DESC, done DESC LIMIT 3`,
+    const [done] = await clickhouse.json(
+      `SELECT ${FIELDS} FROM projection_state WHERE done ORDER BY number DESC LIMIT 1`,
       row,
-      { label: 'reading the position of the projection', signal },
+      { label, signal },
     );
-    const newest = rows[0];
-    if (newest && newest.version !== PROJECTION_VERSION) {
+    // Of several, the one of the newest projector: an earlier one stops before it writes what it announced last.
+    const [intent] = await clickhouse.json(
+      `SELECT ${FIELDS} FROM projection_state LEFT JOIN projectors USING (instance)
+       WHERE number > ${done?.number ?? 0} AND NOT done ORDER BY number DESC, epoch DESC LIMIT 1`,
+      row,
+      { label, signal },
+    );
+    const version = (intent ?? done)?.version ?? PROJECTION_VERSION;
+    if (version !== PROJECTION_VERSION) {
       throw new PositionError(
-        `the tables were written by projection version ${newest.version}, this is version ${PROJECTION_VERSION}: run "tonstream rebuild"`,
+        `the tables were written by projection version ${version}, this is version ${PROJECTION_VERSION}: run "tonstream rebuild"`,
       );
     }
-    const done = rows.find((r) => r.done);
-    const intent = newest && !newest.done ? newest : undefined;
     return { done: done ? toBatch(done) : null, intent: intent ? toBatch(intent) : null };
   }
 
-  /** Another projector that works on the same tables has begun a batch of this number or a later one. */
-  async function refuseRival(batch: Batch, signal: AbortSignal): Promise<void> {
-    const rows = await clickhouse.json(
-      `SELECT number, done, first_offset, next_offset, first_mc_seqno, mc_seqno, '' AS root_hash, global_id, version, instance
-       FROM projection_state WHERE number >= ${batch.number} AND instance != '${instance}' AND updated_at > now64(3) - 60 LIMIT 1`,
-      row,
-      { label: 'looking for a second projector', signal },
+  async function owner(signal: AbortSignal) {
+    const [newest] = await clickhouse.json(
+      'SELECT epoch, instance FROM projectors ORDER BY epoch DESC, instance DESC LIMIT 1',
+      ownerRow,
+      { label: 'reading which projector writes', signal },
     );
-    if (rows[0]) {
-      throw new PositionError(
-        `another projector (${rows[0].instance}) writes to this database: stop one of the two (it began batch ${rows[0].number})`,
-      );
-    }
+    return newest;
+  }
+
+  /** Makes this projector the one that writes. To be done before `read`, so that nothing is announced unseen. */
+  async function claim(signal: AbortSignal): Promise<void> {
+    const writer = new RowWriter();
+    writer.u64(String(((await owner(signal))?.epoch ?? 0) + 1));
+    writer.string(instance);
+    writer.endRow();
+    await clickhouse.insert('projectors', ['epoch', 'instance'], writer.take(), { dedupToken: instance, signal });
+    await checkOwner(signal);
+  }
+
+  /** @throws {PositionError} when a projector started after this one writes to the same tables */
+  async function checkOwner(signal: AbortSignal): Promise<void> {
+    const newest = await owner(signal);
+    if (newest?.instance === instance) return;
+    throw new PositionError(
+      `another projector, started later, writes to database ${clickhouse.database}: this one stops`,
+    );
   }
 
   async function write(batch: Batch, done: boolean, counts: BatchCounts, signal: AbortSignal): Promise<void> {
@@ -129,7 +148,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     });
   }
 
-  return { instance, read, refuseRival, write };
+  return { instance, read, claim, checkOwner, write };
 }
 
 function toBatch(r: z.output<typeof row>): Batch {

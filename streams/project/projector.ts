@@ -1,21 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { isTransient } from '../../clickhouse/query-error.ts';
 import type { Config } from '../../src/config.ts';
 import { decodeEnvelope } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { readSteps, type Step } from '../steps.ts';
 import type { TopicNames } from '../topics.ts';
-import { createAccountStore } from './accounts.ts';
-import { type AssembledBatch, createAssembler } from './assemble.ts';
 import { cutBatches } from './batches.ts';
-import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
-import { createGaps, type Gap } from './gaps.ts';
-import { type Batch, type BatchCounts, createPositionStore, PositionError } from './position.ts';
-import { createBatchRows } from './rows.ts';
-import { createSentMessages } from './sent.ts';
-import { createOpenMessages } from './traces.ts';
+import { createPatientClickHouse } from './patience.ts';
+import { type Batch, type BatchCounts, createPositionStore, type Position, PositionError } from './position.ts';
+import { createBatchWriter } from './writer.ts';
 
 /** What the projector tells after each batch that is in the tables. */
 export interface Progress {
@@ -37,7 +31,8 @@ export interface Counters {
   droppedOpenMessages: number;
   duplicateRecords: number;
   gaps: number;
-  insertRetries: number;
+  /** Reads and inserts that were tried again because ClickHouse was away or busy. */
+  retries: number;
 }
 
 export interface ProjectorOptions {
@@ -54,50 +49,87 @@ export interface ProjectorOptions {
   stopAtEnd?: boolean;
 }
 
-const CACHED_DATA_BYTES = 64 * 1024 * 1024;
-const GROUP = 'tonstream-project';
+const MAX_REQUESTS = 64;
 
 /**
  * Follows the log and writes its sealed steps into the tables, effectively once: each batch is announced with its
  * bounds, inserted under tokens that name those bounds, then marked done. After a crash the announced batch is
- * repeated as it was, and what is there already stays as it is (design: docs/architecture.md).
+ * repeated as it was, and what is there already stays as it is (design: docs/architecture.md). An outage of ClickHouse
+ * is waited for.
+ *
+ * @throws {PositionError} when the tables are of another version or another log, or a later projector took over
  */
 export async function project(options: ProjectorOptions, signal: AbortSignal): Promise<void> {
-  const { log, topics, clickhouse, config } = options;
+  const { log, topics, config, logger } = options;
+  // One for each request under way: a batch has an insert for each table.
+  setMaxListeners(MAX_REQUESTS, signal);
   const counters = newCounters();
-  const store = createPositionStore(clickhouse);
-  const { done, intent } = await store.read(signal);
-  await log.ensureTopic(topics.blocks);
-  if (done) await checkSameChain(log, topics.blocks, done);
-  const writer = await createBatchWriter(options, store, counters, signal);
-
-  let next = done?.nextOffset ?? 0;
-  if (intent) {
-    options.logger.info({ from: intent.firstMcSeqno, to: intent.mcSeqno }, 'repeating the batch that was not finished');
-    await writer.add(await readExactly(options, intent), intent.number);
-    next = intent.nextOffset;
-  }
-  let number = (intent ?? done)?.number ?? 0;
-  const steps = readSteps(log, topics.blocks, next, {
+  const clickhouse = createPatientClickHouse(options.clickhouse, {
+    outageMs: config.outageMs,
+    logger,
     signal,
-    stopAtEnd: options.stopAtEnd ?? false,
+    onRetry: () => {
+      counters.retries++;
+    },
+  });
+  const store = createPositionStore(clickhouse);
+  await store.claim(signal);
+  const position = await store.read(signal);
+  await log.ensureTopic(topics.blocks);
+  if (position.done) await checkSameChain(log, topics.blocks, position.done);
+  const reading = new AbortController();
+  const writer = await createBatchWriter({ ...options, clickhouse, store, counters }, signal);
+  // A batch that cannot be written ends the wait for more.
+  void writer.failed.then(() => reading.abort());
+  try {
+    const number = await repeatUnfinished(options, position, writer, signal);
+    await follow(options, position, { number, writer, counters }, AbortSignal.any([signal, reading.signal]));
+    await writer.flush();
+  } finally {
+    reading.abort();
+  }
+}
+
+type BatchWriter = Awaited<ReturnType<typeof createBatchWriter>>;
+
+/** Repeats the batch that was announced and not marked done; the number of the last batch there is. */
+async function repeatUnfinished(
+  options: ProjectorOptions,
+  { done, intent }: Position,
+  writer: BatchWriter,
+  signal: AbortSignal,
+): Promise<number> {
+  if (!intent) return done?.number ?? 0;
+  options.logger.info({ from: intent.firstMcSeqno, to: intent.mcSeqno }, 'repeating the batch that was not finished');
+  await writer.add(await readExactly(options, intent, signal), intent.number);
+  return intent.number;
+}
+
+async function follow(
+  { log, topics, config, stopAtEnd = false }: ProjectorOptions,
+  { done, intent }: Position,
+  { writer, counters, ...last }: { number: number; writer: BatchWriter; counters: Counters },
+  signal: AbortSignal,
+): Promise<void> {
+  const newest = intent ?? done;
+  const steps = readSteps(log, topics.blocks, newest?.nextOffset ?? 0, {
+    signal,
+    stopAtEnd,
     maxBytes: config.batchBytes,
     onDuplicate: () => {
       counters.duplicateRecords++;
     },
-    ...((intent ?? done) ? { network: { globalId: (intent ?? done)!.globalId } } : {}),
+    ...(newest ? { network: { globalId: newest.globalId } } : {}),
   });
   const limits = { maxBytes: config.batchBytes, maxSteps: config.batchSteps, maxWaitMs: config.batchMs };
-  for await (const batch of cutBatches(steps, limits)) {
-    number++;
-    await writer.add(batch, number);
-  }
-  await writer.flush();
+  let number = last.number;
+  for await (const batch of cutBatches(steps, limits, signal)) await writer.add(batch, ++number);
 }
 
 /** The tables must have been made from this log: its record before the position is the one that was projected. */
 async function checkSameChain(log: EventLog, topic: string, done: Batch): Promise<void> {
   const record = await log.get(topic, done.nextOffset - 1);
+  if (record === null && (await log.low(topic)) >= done.nextOffset) return;
   const rootHash = record ? decodeEnvelope(record, topic).id.rootHash : null;
   if (rootHash?.equals(done.rootHash)) return;
   throw new PositionError(
@@ -107,156 +139,25 @@ async function checkSameChain(log: EventLog, topic: string, done: Batch): Promis
 }
 
 /** The steps of an announced batch, all of them and no more. */
-async function readExactly(options: ProjectorOptions, intent: Batch): Promise<Step[]> {
-  const ended = new AbortController();
+async function readExactly(options: ProjectorOptions, intent: Batch, signal: AbortSignal): Promise<Step[]> {
   const steps: Step[] = [];
   const reading = readSteps(options.log, options.topics.blocks, intent.firstOffset, {
-    signal: ended.signal,
+    signal,
     stopAtEnd: true,
   });
   for await (const group of reading) {
     for (const step of group) if (step.nextOffset <= intent.nextOffset) steps.push(step);
     if (group.at(-1)!.nextOffset >= intent.nextOffset) break;
   }
-  if (steps.at(-1)?.nextOffset !== intent.nextOffset) {
+  signal.throwIfAborted();
+  const last = steps.at(-1);
+  if (last?.nextOffset !== intent.nextOffset || !last.blocks.at(-1)?.id.rootHash.equals(intent.rootHash)) {
     throw new PositionError(
-      `the log has no step that ends at offset ${intent.nextOffset}, where a batch was announced`,
+      `the log has no step ${intent.mcSeqno} up to offset ${intent.nextOffset} as it was announced: give the log the ` +
+        'tables were made from, or run "tonstream rebuild"',
     );
   }
   return steps;
-}
-
-/** Decodes and assembles a batch while the one before it is being inserted. */
-async function createBatchWriter(
-  options: ProjectorOptions,
-  store: ReturnType<typeof createPositionStore>,
-  counters: Counters,
-  signal: AbortSignal,
-) {
-  const { log, topics, clickhouse, config, logger } = options;
-  const accounts = createAccountStore({
-    clickhouse,
-    cachedAccounts: config.cachedAccounts,
-    cachedDataBytes: CACHED_DATA_BYTES,
-  });
-  const assembler = createAssembler({
-    accounts,
-    openMessages: createOpenMessages(config.openMessages, () => {
-      counters.droppedOpenMessages++;
-    }),
-    sent: createSentMessages(clickhouse),
-    maxDataBytes: config.maxDataBytes,
-    metrics: {
-      brokenTrace: () => {
-        counters.brokenTraces++;
-      },
-      missingCells: (kind) => {
-        counters[kind === 'code' ? 'missingCode' : 'missingData']++;
-      },
-      oversized: () => {
-        counters.oversized++;
-      },
-    },
-  });
-  const gaps = await createGaps(log, topics, signal);
-  let inserting: Promise<void> = Promise.resolve();
-
-  async function add(steps: Step[], number: number): Promise<void> {
-    const startedAt = performance.now();
-    const { decoded, failed } = decodeAll(steps);
-    const batch = batchOf(steps, number);
-    const assembled = await assembler.assemble(decoded, number, batch.firstMcSeqno, signal);
-    if (failed.length > 0) addGaps(assembled, failed, counters, logger);
-    await inserting;
-    inserting = insert(batch, assembled, failed).then(() => {
-      accounts.written(number);
-      options.onProgress?.({
-        batch,
-        counts: assembled.counts,
-        tookMs: performance.now() - startedAt,
-        genUtime: Math.max(...steps.map((step) => step.blocks.at(-1)!.genUtime)),
-        counters: { ...counters },
-      });
-    });
-    // Awaited with the next batch; until then a failure must not count as unhandled.
-    inserting.catch(() => undefined);
-  }
-
-  async function insert(batch: Batch, { inserts, counts }: AssembledBatch, failed: Gap[]): Promise<void> {
-    await gaps.report(failed, signal);
-    await persist('announcing a batch', () => store.refuseRival(batch, signal));
-    await persist('announcing a batch', () =>
-      store.write(batch, false, { blocks: 0, transactions: 0, messages: 0 }, signal),
-    );
-    await Promise.all(
-      inserts.map(({ table, columns, chunks }) =>
-        persist(`inserting into ${table}`, () =>
-          clickhouse.insert(table, columns, chunks, {
-            dedupToken: `${table}/${batch.firstOffset}-${batch.nextOffset}`,
-            label: 'inserting a batch',
-            signal,
-          }),
-        ),
-      ),
-    );
-    await persist('marking a batch done', () => store.write(batch, true, counts, signal));
-    await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
-  }
-
-  /** Repeats what failed for want of a server, up to the longest outage that is waited for. */
-  async function persist(doing: string, write: () => Promise<void>): Promise<void> {
-    const giveUpAt = Date.now() + config.outageMs;
-    for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, 5_000)) {
-      try {
-        return await write();
-      } catch (error) {
-        if (signal.aborted || !isTransient(error) || Date.now() > giveUpAt) throw error;
-        counters.insertRetries++;
-        logger.warn({ err: error, waitMs }, `${doing} failed, trying again`);
-        await sleep(waitMs, undefined, { signal });
-      }
-    }
-  }
-
-  return { add, flush: () => inserting };
-}
-
-function batchOf(steps: Step[], number: number): Batch {
-  const last = steps[steps.length - 1];
-  return {
-    number,
-    firstOffset: steps[0].firstOffset,
-    nextOffset: last.nextOffset,
-    firstMcSeqno: steps[0].mcSeqno,
-    mcSeqno: last.mcSeqno,
-    rootHash: last.blocks[last.blocks.length - 1].id.rootHash,
-    globalId: last.blocks[0].globalId,
-  };
-}
-
-/** A step with a block that cannot be read is left out as a whole; the next ones go on. */
-function decodeAll(steps: Step[]): { decoded: DecodedStep[]; failed: Gap[] } {
-  const decoded: DecodedStep[] = [];
-  const failed: Gap[] = [];
-  for (const step of steps) {
-    try {
-      decoded.push(decodeStep(step));
-    } catch (error) {
-      if (!(error instanceof BlockError)) throw error;
-      failed.push({ step, error });
-    }
-  }
-  return { decoded, failed };
-}
-
-function addGaps(assembled: AssembledBatch, failed: Gap[], counters: Counters, logger: Logger): void {
-  const rows = createBatchRows();
-  for (const { step, error } of failed) {
-    counters.gaps++;
-    logger.error({ err: error, step: step.mcSeqno }, 'a step cannot be decoded and is left out');
-    rows.gap(step.mcSeqno, step.firstOffset, step.nextOffset, error.block, error.message);
-  }
-  assembled.inserts.push(...rows.inserts());
 }
 
 function newCounters(): Counters {
@@ -268,6 +169,6 @@ function newCounters(): Counters {
     droppedOpenMessages: 0,
     duplicateRecords: 0,
     gaps: 0,
-    insertRetries: 0,
+    retries: 0,
   };
 }

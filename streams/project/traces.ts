@@ -1,4 +1,5 @@
 import type { Hash, Message, Transaction } from '../../src/chain/model.ts';
+import { type PackedMessage, packMessage, unpackMessage } from './packed.ts';
 
 /** What is remembered of a message that was sent and not yet received. */
 export interface OpenMessage {
@@ -27,28 +28,42 @@ export const hashKey = (hash: Buffer): string => hash.toString('latin1');
 export type OpenMessages = ReturnType<typeof createOpenMessages>;
 
 /**
- * Messages on their way, by hash, newest last. Bounded: the oldest are dropped above `limit` and looked up in the
+ * Messages on their way, by hash, newest last. Bounded: above `limit` the oldest are dropped and looked up in the
  * tables when they arrive after all, which is also how a restarted projector finds the messages sent before it.
+ * Only what the tables have is dropped, so the bound gives way to the batches that are being written.
  */
 export function createOpenMessages(limit: number, onDrop: () => void) {
-  const open = new Map<string, OpenMessage>();
-  return {
-    put(hash: Hash, message: OpenMessage): void {
-      open.set(hashKey(hash), message);
-      if (open.size <= limit) return;
-      const oldest = open.keys().next().value;
-      if (oldest !== undefined) open.delete(oldest);
+  const open = new Map<string, { message: PackedMessage; batch: number }>();
+  let written = 0;
+
+  /** Not called by `written`: a batch that is being assembled counts on what was there when it began. */
+  function dropOldest(): void {
+    for (const [key, { batch }] of open) {
+      if (open.size <= limit || batch > written) return;
+      open.delete(key);
       onDrop();
+    }
+  }
+
+  return {
+    /** `batch`: the batch that writes the message. */
+    put(hash: Hash, message: OpenMessage, batch: number): void {
+      open.set(hashKey(hash), { message: packMessage(message), batch });
+      dropOldest();
     },
     /** A message is received once. */
     take(hash: Hash): OpenMessage | null {
       const key = hashKey(hash);
-      const message = open.get(key);
-      if (message === undefined) return null;
+      const found = open.get(key);
+      if (found === undefined) return null;
       open.delete(key);
-      return message;
+      return unpackMessage(found.message);
     },
     has: (hash: Hash): boolean => open.has(hashKey(hash)),
+    /** Every table has the batch now, and those before it. */
+    written(batch: number): void {
+      written = batch;
+    },
     get size(): number {
       return open.size;
     },

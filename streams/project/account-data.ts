@@ -1,0 +1,44 @@
+import { type Boc, openBoc } from '../../src/chain/boc.ts';
+import { canonicalBoc } from '../../src/chain/canonical.ts';
+import { completeCells, mergePruned } from '../../src/chain/merge.ts';
+import type { AccountState, Hash } from '../../src/chain/model.ts';
+import type { BatchAccounts, StoredAccount } from './accounts.ts';
+import type { AssemblyMetrics } from './assemble.ts';
+import { compareLt } from './order.ts';
+
+export interface FullData {
+  hash: Hash;
+  boc: Buffer;
+}
+
+/**
+ * The data of a state in full when it is new to the tables; null when they have it or it cannot be known. What the
+ * block leaves out is taken from the data stored before.
+ */
+export async function findData(
+  accounts: BatchAccounts,
+  previous: StoredAccount | null,
+  state: AccountState,
+  block: Boc,
+  limits: { maxBytes: number; metrics: AssemblyMetrics; signal: AbortSignal },
+): Promise<FullData | null> {
+  if (state.dataHash === null || state.dataCell === null) return null;
+  const stored = previous?.storedData ?? null;
+  if (stored?.hash.equals(state.dataHash)) return null;
+  // A batch that is repeated after a crash: the tables have its own row already, and the one before may be gone.
+  if (stored && compareLt(stored.lt, state.lastTransactionLt) >= 0) return null;
+  let data = state.dataComplete ? completeCells(block, state.dataCell) : null;
+  if (data === null && stored) {
+    const older = await accounts.dataOf(state.account, limits.signal);
+    if (older) data = mergePruned(block, state.dataCell, openBoc(older));
+  }
+  if (data === null) {
+    limits.metrics.missingCells('data');
+    return null;
+  }
+  if (data.length > limits.maxBytes) {
+    limits.metrics.oversized('data');
+    return null;
+  }
+  return { hash: Buffer.from(state.dataHash), boc: canonicalBoc(data) };
+}

@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+import { canonicalBoc } from '../../src/chain/canonical.ts';
+import { methodIds } from '../../src/chain/interfaces.ts';
+import { completeCells } from '../../src/chain/merge.ts';
+import type { AccountState, Hash } from '../../src/chain/model.ts';
+import type { AssemblyMetrics } from './assemble.ts';
+import type { DecodedBlock } from './decode.ts';
+import type { BatchRows } from './rows.ts';
+import { hashKey } from './traces.ts';
+
+/** Hashes of codes that table `codes` is known to hold. */
+const KNOWN_CODES = 50_000;
+
+/** Writes the changes of accounts' code, and each code once it is seen in full. */
+export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
+  const known = new LRUCache<string, true>({ max: KNOWN_CODES });
+  return {
+    /** `before` is the code hash of the state before this one. */
+    write(rows: BatchRows, before: Hash | null, state: AccountState, block: DecodedBlock): void {
+      const changed = !sameHash(before, state.codeHash);
+      if (changed) rows.accountCode(state, block.record.mcSeqno);
+      if (state.codeHash === null || state.codeCell === null) return;
+      const key = hashKey(state.codeHash);
+      if (known.has(key)) return;
+      const code = state.codeComplete ? completeCells(block.boc, state.codeCell) : null;
+      if (code === null) {
+        if (changed) metrics.missingCells('code');
+        return;
+      }
+      known.set(key, true);
+      if (code.length > maxBytes) {
+        metrics.oversized('code');
+        return;
+      }
+      const boc = canonicalBoc(code);
+      rows.code(state.codeHash, methodIds(boc) ?? [], boc);
+    },
+  };
+}
+
+function sameHash(a: Hash | null, b: Hash | null): boolean {
+  return a === null || b === null ? a === b : a.equals(b);
+}

@@ -1,0 +1,65 @@
+import type { Boc } from '../../src/chain/boc.ts';
+import type { Message, Transaction } from '../../src/chain/model.ts';
+import { serialize } from '../../src/chain/serialize.ts';
+import type { DecodedBlock, DecodedStep } from './decode.ts';
+import type { BatchRows } from './rows.ts';
+import { hashKey, type OpenMessage, type OpenMessages, type TraceLink } from './traces.ts';
+
+interface Leaving {
+  message: Message;
+  open: OpenMessage;
+  boc: Boc;
+}
+
+/**
+ * Messages of one batch. One that is sent and received in it is written once, with both sides; one that only leaves
+ * is written at the end and stays open. `earlier` is what the tables know of messages that memory does not.
+ */
+export function createBatchMessages(openMessages: OpenMessages, earlier: Map<string, OpenMessage>, batch: number) {
+  const leaving = new Map<string, Leaving>();
+  return {
+    /** What is known of the sending side of a message that arrives; from then on it is no longer on its way. */
+    receive(message: Message): OpenMessage | null {
+      if (message.kind !== 'internal') return null;
+      const key = hashKey(message.hash);
+      const inBatch = leaving.get(key);
+      if (inBatch) {
+        leaving.delete(key);
+        return inBatch.open;
+      }
+      return openMessages.take(message.hash) ?? earlier.get(key) ?? null;
+    },
+    /** Notes what a transaction sends. */
+    send(transaction: Transaction, { record, boc }: DecodedBlock, trace: TraceLink): void {
+      for (const message of transaction.outMsgs) {
+        const open: OpenMessage = {
+          traceId: Buffer.from(trace.traceId),
+          externalHash: trace.externalHash && Buffer.from(trace.externalHash),
+          outTxHash: Buffer.from(transaction.hash),
+          outLt: transaction.lt,
+          outMcSeqno: record.mcSeqno,
+          globalVersion: record.header.genSoftware?.version ?? 0,
+        };
+        leaving.set(hashKey(message.hash), { message, open, boc });
+      }
+    },
+    /** Writes the messages that were sent and not received. */
+    writeSent(rows: BatchRows): void {
+      for (const { message, open, boc } of leaving.values()) {
+        const payload = serialize(boc, message.cell, { crc: false });
+        rows.message(message, { sent: open, received: null, globalVersion: open.globalVersion, payload });
+        if (message.kind === 'internal') openMessages.put(message.hash, open, batch);
+      }
+    },
+  };
+}
+
+/** Internal messages received in these steps and sent neither in them nor by one that is remembered. */
+export function unknownMessages(steps: DecodedStep[], openMessages: OpenMessages): Message[] {
+  const transactions = steps.flatMap((step) => step.blocks.flatMap((block) => block.transactions));
+  const sentHere = new Set(transactions.flatMap(({ outMsgs }) => outMsgs.map(({ hash }) => hashKey(hash))));
+  return transactions.flatMap(({ inMsg }) => {
+    if (inMsg?.kind !== 'internal') return [];
+    return sentHere.has(hashKey(inMsg.hash)) || openMessages.has(inMsg.hash) ? [] : [inMsg];
+  });
+}

@@ -1,0 +1,39 @@
+import type { AccountState, Hash, Transaction } from '../../src/chain/model.ts';
+import type { DecodedBlock, DecodedStep } from './decode.ts';
+import { hashKey } from './traces.ts';
+
+/** A transaction with its block and what the block shows of the account. */
+export interface Placed {
+  transaction: Transaction;
+  block: DecodedBlock;
+  /** The state the block shows, when this is the account's last transaction in the block. */
+  after: AccountState | null;
+  /** Hash of the account's state before its first transaction in the block. */
+  beforeBlock: Hash;
+}
+
+/** All transactions of a step by lt, then account: a parent is before its child (spec v3 semantics 3.1). */
+export function inOrder(step: DecodedStep): Placed[] {
+  return step.blocks
+    .flatMap(place)
+    .sort(
+      (a, b) => compareLt(a.transaction.lt, b.transaction.lt) || a.transaction.account.compare(b.transaction.account),
+    );
+}
+
+/** Order of two decimals without a sign or leading zeros. */
+export function compareLt(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+function place(block: DecodedBlock): Placed[] {
+  const states = new Map(block.states.map((state) => [hashKey(state.account), state]));
+  const before = new Map<string, Hash>();
+  return block.transactions.map((transaction) => {
+    const key = hashKey(transaction.account);
+    const beforeBlock = before.get(key) ?? transaction.stateBefore;
+    before.set(key, beforeBlock);
+    const state = states.get(key);
+    return { transaction, block, after: state?.hash.equals(transaction.stateAfter) ? state : null, beforeBlock };
+  });
+}

@@ -1,0 +1,80 @@
+import { decodeState, encodeState } from '../../clickhouse/states.ts';
+import type { AccountState, Hash } from '../../src/chain/model.ts';
+import { type FullData, findData } from './account-data.ts';
+import type { BatchAccounts, StoredAccount } from './accounts.ts';
+import type { AssemblyMetrics } from './assemble.ts';
+import type { createCodes } from './codes.ts';
+import type { DecodedBlock } from './decode.ts';
+import { compareLt } from './order.ts';
+import type { BatchRows } from './rows.ts';
+import { hashKey } from './traces.ts';
+
+export interface BatchStatesOptions {
+  accounts: BatchAccounts;
+  codes: ReturnType<typeof createCodes>;
+  rows: BatchRows;
+  maxDataBytes: number;
+  metrics: AssemblyMetrics;
+  signal: AbortSignal;
+}
+
+/** Account states of one batch: the newest of each is written at its end, balances and codes as they change. */
+export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal }: BatchStatesOptions) {
+  const newest = new Map<string, { state: AccountState; mcSeqno: number; packed: Buffer }>();
+  const newestData = new Map<string, { state: AccountState; mcSeqno: number; data: FullData }>();
+  const limits = { maxBytes: maxDataBytes, metrics, signal };
+
+  return {
+    async write(state: AccountState, block: DecodedBlock): Promise<void> {
+      const { mcSeqno } = block.record;
+      const key = hashKey(state.account);
+      const previous = accounts.get(state.account);
+      // Loose imports may bring an older state after a newer one: the newest by lt stays, whatever the order.
+      if (previous && compareLt(previous.lt, state.lastTransactionLt) >= 0) return;
+      const known = previous && decodeState(previous.state);
+      writeBalance(rows, previous && { lt: previous.lt, balance: known?.balance ?? '0' }, state, mcSeqno);
+      codes.write(rows, known?.codeHash ?? null, state, block);
+      const data = await findData(accounts, previous, state, block.boc, limits);
+      if (data) {
+        newestData.set(key, { state, mcSeqno, data });
+        accounts.putData(state.account, data.boc);
+      }
+      const packed = encodeState(state);
+      newest.set(key, { state, mcSeqno, packed });
+      accounts.put(state.account, {
+        lt: state.lastTransactionLt,
+        hash: Buffer.from(state.hash),
+        state: packed,
+        storedData: data ? { hash: data.hash, lt: state.lastTransactionLt } : (previous?.storedData ?? null),
+      });
+    },
+    writeNewest(): void {
+      for (const { state, mcSeqno, packed } of newest.values()) rows.account(state, mcSeqno, packed);
+      for (const { state, mcSeqno, data } of newestData.values()) rows.accountData(state, mcSeqno, data.hash, data.boc);
+    },
+  };
+}
+
+/**
+ * The state with its extra currencies: a block leaves them out when they did not change, then they are those of the
+ * state the block began with (`beforeBlock`), when that one is known.
+ */
+export function withExtraCurrencies(
+  state: AccountState,
+  previous: StoredAccount | null,
+  beforeBlock: Hash,
+): AccountState {
+  if (state.extraComplete || !previous?.hash.equals(beforeBlock)) return state;
+  return { ...state, extraCurrencies: decodeState(previous.state).extraCurrencies, extraComplete: true };
+}
+
+/** Takes back the row of the former state and writes the new one. */
+function writeBalance(
+  rows: BatchRows,
+  previous: { balance: string; lt: string } | null,
+  state: AccountState,
+  mcSeqno: number,
+): void {
+  if (previous) rows.balance(state.account, previous.balance, previous.lt, mcSeqno, -1);
+  rows.balance(state.account, state.balance, state.lastTransactionLt, mcSeqno, 1);
+}

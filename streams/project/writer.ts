@@ -1,0 +1,150 @@
+import type { Step } from '../steps.ts';
+import { createAccountStore } from './accounts.ts';
+import { type AssembledBatch, type AssemblyMetrics, createAssembler } from './assemble.ts';
+import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
+import { createGaps, type Gap } from './gaps.ts';
+import type { Batch, PositionStore } from './position.ts';
+import type { Counters, ProjectorOptions } from './projector.ts';
+import { createBatchRows } from './rows.ts';
+import { createSentMessages } from './sent.ts';
+import { createOpenMessages } from './traces.ts';
+
+const CACHED_DATA_BYTES = 64 * 1024 * 1024;
+const GROUP = 'tonstream-project';
+const NO_COUNTS = { blocks: 0, transactions: 0, messages: 0 };
+
+export interface BatchWriterOptions extends ProjectorOptions {
+  store: PositionStore;
+  counters: Counters;
+}
+
+/** Decodes and assembles a batch while the one before it is being inserted. */
+export async function createBatchWriter(options: BatchWriterOptions, signal: AbortSignal) {
+  const { log, topics, clickhouse, config, logger, store, counters } = options;
+  const { cachedAccounts, maxDataBytes } = config;
+  const accounts = createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes: CACHED_DATA_BYTES });
+  const openMessages = createOpenMessages(config.openMessages, () => {
+    counters.droppedOpenMessages++;
+  });
+  const sent = createSentMessages(clickhouse);
+  const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics: countInto(counters) });
+  const gaps = await createGaps(log, topics, signal);
+  let inserting: Promise<void> = Promise.resolve();
+  let fail: () => void = () => undefined;
+  const failed = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+
+  async function add(steps: Step[], number: number): Promise<void> {
+    try {
+      await begin(steps, number);
+    } catch (error) {
+      fail();
+      throw error;
+    }
+  }
+
+  async function begin(steps: Step[], number: number): Promise<void> {
+    const startedAt = performance.now();
+    const { decoded, failed: undecoded } = decodeAll(steps);
+    const batch = batchOf(steps, number);
+    const assembled = await assembler.assemble(decoded, batch, signal);
+    if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
+    await inserting;
+    inserting = insert(batch, assembled, undecoded).then(() => {
+      accounts.written(number);
+      openMessages.written(number);
+      options.onProgress?.({
+        batch,
+        counts: assembled.counts,
+        tookMs: performance.now() - startedAt,
+        genUtime: Math.max(...steps.map((step) => step.blocks.at(-1)?.genUtime ?? 0)),
+        counters: { ...counters },
+      });
+    });
+    // Thrown again by whoever waits for it: the next batch, or `flush`.
+    inserting.catch(fail);
+  }
+
+  async function insert(batch: Batch, { inserts, counts }: AssembledBatch, undecoded: Gap[]): Promise<void> {
+    for (const { step, error } of undecoded) {
+      counters.gaps++;
+      logger.error({ err: error, step: step.mcSeqno }, 'a step cannot be decoded and is left out');
+    }
+    await gaps.report(undecoded, signal);
+    await store.write(batch, false, NO_COUNTS, signal);
+    // After the announcement: a projector that starts now either sees it or is seen here.
+    await store.checkOwner(signal);
+    const token = `${batch.firstOffset}-${batch.nextOffset}`;
+    await Promise.all(
+      inserts.map(({ table, columns, chunks }) =>
+        clickhouse.insert(table, columns, chunks, {
+          dedupToken: `${table}/${token}`,
+          label: `inserting into ${table}`,
+          signal,
+        }),
+      ),
+    );
+    await store.write(batch, true, counts, signal);
+    await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
+  }
+
+  return {
+    /** Resolves once the batch before this one is in the tables; throws when that failed. */
+    add,
+    /** Resolves once all batches are in the tables. */
+    flush: () => inserting,
+    /** Resolves when a batch could not be written. */
+    failed,
+  };
+}
+
+function countInto(counters: Counters): AssemblyMetrics {
+  return {
+    brokenTrace: () => {
+      counters.brokenTraces++;
+    },
+    missingCells: (kind) => {
+      counters[kind === 'code' ? 'missingCode' : 'missingData']++;
+    },
+    oversized: () => {
+      counters.oversized++;
+    },
+  };
+}
+
+function batchOf(steps: Step[], number: number): Batch {
+  const last = steps[steps.length - 1];
+  return {
+    number,
+    firstOffset: steps[0].firstOffset,
+    nextOffset: last.nextOffset,
+    firstMcSeqno: steps[0].mcSeqno,
+    mcSeqno: last.mcSeqno,
+    rootHash: last.blocks[last.blocks.length - 1].id.rootHash,
+    globalId: last.blocks[0].globalId,
+  };
+}
+
+/** A step with a block that cannot be read is left out as a whole; the next ones go on. */
+function decodeAll(steps: Step[]): { decoded: DecodedStep[]; failed: Gap[] } {
+  const decoded: DecodedStep[] = [];
+  const failed: Gap[] = [];
+  for (const step of steps) {
+    try {
+      decoded.push(decodeStep(step));
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+      failed.push({ step, error });
+    }
+  }
+  return { decoded, failed };
+}
+
+function gapRows(undecoded: Gap[]): AssembledBatch['inserts'] {
+  const rows = createBatchRows();
+  for (const { step, error } of undecoded) {
+    rows.gap(step.mcSeqno, step.firstOffset, step.nextOffset, error.block, error.message);
+  }
+  return rows.inserts();
+}
