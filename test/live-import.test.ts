@@ -6,8 +6,7 @@ import { transactionsWanted } from './api/contract.ts';
 import { base64, type Network, readSequenceFacts, sequencePath } from './api/network.ts';
 import { cutSequence } from './cut-sequence.ts';
 import { shelf } from './shelf.ts';
-import { runToEnd, type Stack, startStack, temporaryFolder } from './stack.ts';
-import { tableHashes } from './table-hashes.ts';
+import { hashesOfTables, runToEnd, type Stack, startStack, temporaryFolder } from './stack.ts';
 
 const SEQUENCE = 'local-ton4j-2024_a';
 const CUT = 88;
@@ -72,32 +71,32 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
   it('serves what is imported, and more of it, and nothing twice', async () => {
     await stack.import([parts[0]]);
     await expectUpTo(CUT);
-    const before = await tableHashes(stack.clickhouseUrl, 'tonstream');
+    const before = await hashesOfTables(stack.clickhouseUrl);
     expect(await stack.import([parts[0]])).toContain('nothing new to import');
     await expectUpTo(CUT);
-    expect(await tableHashes(stack.clickhouseUrl, 'tonstream')).toEqual(before);
+    expect(await hashesOfTables(stack.clickhouseUrl)).toEqual(before);
     await stack.import([sequencePath(SEQUENCE)]);
     await expectUpTo(LAST);
   }, 240_000);
 
   it('is as before when blocks of another chain are refused', async () => {
-    const before = await tableHashes(stack.clickhouseUrl, 'tonstream');
+    const before = await hashesOfTables(stack.clickhouseUrl);
     const words = ['import', '--data-dir', folder.path, sequencePath('everscale-1459995')];
     expect(await runToEnd(words, {}, 1)).toMatch(/^tonstream import: .*; nothing was imported$/m);
     await expectUpTo(LAST);
-    expect(await tableHashes(stack.clickhouseUrl, 'tonstream')).toEqual(before);
+    expect(await hashesOfTables(stack.clickhouseUrl)).toEqual(before);
   }, 120_000);
 
   it('has the same tables and answers after a restart, and as when imported at once', async () => {
-    const before = await tableHashes(stack.clickhouseUrl, 'tonstream');
+    const before = await hashesOfTables(stack.clickhouseUrl);
     await stack.program.stop();
     await open();
     await expectUpTo(LAST);
-    expect(await tableHashes(stack.clickhouseUrl, 'tonstream')).toEqual(before);
+    expect(await hashesOfTables(stack.clickhouseUrl)).toEqual(before);
     const atOnce = await startStack({ files: [sequencePath(SEQUENCE)] });
     try {
       await atOnce.caughtUp(LAST);
-      expect(await tableHashes(atOnce.clickhouseUrl, 'tonstream')).toEqual(before);
+      expect(await hashesOfTables(atOnce.clickhouseUrl)).toEqual(before);
     } finally {
       await atOnce.remove();
     }

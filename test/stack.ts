@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { createClickHouse } from '../clickhouse/client.ts';
+import { silent } from '../clickhouse/test-server.ts';
+import { tableHashes } from './table-hashes.ts';
 
 const PROGRAM = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
 /** Long enough for a slow machine that runs other tests beside this one; a stack is ready after a few seconds. */
@@ -104,6 +107,16 @@ const STATUS = z.object({
   gaps: z.array(z.unknown()),
 });
 export type Status = z.infer<typeof STATUS>;
+
+/** Hashes of the tables of a server, its connections closed again. */
+export async function hashesOfTables(url: string, database = 'tonstream'): Promise<Record<string, string>> {
+  const clickhouse = createClickHouse({ url, database, logger: silent });
+  try {
+    return await tableHashes(clickhouse);
+  } finally {
+    await clickhouse.close();
+  }
+}
 
 export interface Stack {
   /** Of the HTTP server, without a path. */
