@@ -13,7 +13,7 @@ const CUT = 88;
 const LAST = 176;
 
 describe.skipIf(shelf === null)('import into a running stack', () => {
-  const folder = temporaryFolder();
+  let folder: ReturnType<typeof temporaryFolder>;
   let stack: Stack;
   let client: ApiClient;
   let network: Network;
@@ -37,6 +37,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
   };
 
   beforeAll(async () => {
+    folder = temporaryFolder();
     network = readSequenceFacts(SEQUENCE);
     parts = cutSequence(sequencePath(SEQUENCE), CUT, folder.path);
     await open();
@@ -46,7 +47,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     try {
       await stack?.remove();
     } finally {
-      folder.remove();
+      folder?.remove();
     }
   }, 120_000);
 

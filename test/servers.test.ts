@@ -46,7 +46,7 @@ function requests(): string[] {
 const missing = kafkaMissing();
 
 describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
-  const folder = temporaryFolder();
+  let folder: ReturnType<typeof temporaryFolder>;
   let kafka: KafkaLocal;
   let server: TestServer;
   let environment: Environment;
@@ -55,6 +55,7 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
   let embedded: Stack;
 
   beforeAll(async () => {
+    folder = temporaryFolder();
     const [first, second] = cutSequence(sequencePath(SEQUENCE), CUT, folder.path);
     kafka = await createKafkaLocal();
     await kafka.start();
@@ -79,12 +80,13 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
 
   afterAll(async () => {
     try {
-      for (const program of [api?.program, projector]) await program?.stop();
+      await api?.remove();
+      await projector?.stop();
       await embedded?.remove();
     } finally {
       await server?.remove();
       await kafka?.remove();
-      folder.remove();
+      folder?.remove();
     }
   }, 300_000);
 
