@@ -47,6 +47,7 @@ describe('what routes ask', () => {
           accounts: [address(ACCOUNT)],
           excludeAccounts: [address(OTHER)],
           hashes: [hash('1'), hash('2')],
+          emptyHash: false,
           lt: '7',
           utime: { start: 1, end: 2 },
           ltWindow: { start: '3', end: '4' },
