@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['{src,streams,clickhouse,test}/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
   },
 });
