@@ -13,7 +13,11 @@ describe('createProgress', () => {
     let time = 0;
     const progress = createProgress({ out, now: () => time });
     for (; time <= 3_000; time += 100) {
-      progress.update({ label: 'checking', blocks: time / 10, bytes: time * 1000, totalBytes: 6_000_000 });
+      const counts = [
+        { unit: 'blocks', value: time / 10 },
+        { unit: 'MB', value: time / 1000, digits: 1 },
+      ];
+      progress.update({ label: 'checking', done: time * 1000, total: 6_000_000, counts });
     }
     progress.end();
     expect(shown().split('\n')).toEqual([
@@ -28,9 +32,9 @@ describe('createProgress', () => {
     const { out, shown } = screen(true);
     let time = 0;
     const progress = createProgress({ out, now: () => time });
-    progress.update({ label: 'importing', blocks: 0, bytes: 0, totalBytes: 10 });
+    progress.update({ label: 'importing', done: 0, total: 10, counts: [{ unit: 'blocks', value: 0 }] });
     time = 1_000;
-    progress.update({ label: 'importing', blocks: 5, bytes: 5, totalBytes: 10 });
+    progress.update({ label: 'importing', done: 5, total: 10, counts: [{ unit: 'blocks', value: 5 }] });
     progress.end();
     const text = shown();
     expect(text).toContain('\r');

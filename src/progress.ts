@@ -1,12 +1,22 @@
 import type { Writable } from 'node:stream';
 
-/** Where a long work stands; blocks and bytes start at 0 with each label. Bytes decide the share done and the time left. */
+/** Where a long work stands; everything starts at 0 with each label. */
 export interface ProgressState {
   /** What is being done, e.g. `checking`. */
   label: string;
-  blocks: number;
-  bytes: number;
-  totalBytes: number;
+  /** Share done and time left come of these two, in any unit. */
+  done: number;
+  total: number;
+  /** What was worked through, shown as rates; the first also as it is. */
+  counts: readonly ProgressCount[];
+}
+
+export interface ProgressCount {
+  /** Unit, e.g. `blocks` or `MB`. */
+  unit: string;
+  value: number;
+  /** Digits behind the point. */
+  digits?: number;
 }
 
 export interface Progress {
@@ -51,16 +61,17 @@ export function createProgress({ out, now = () => performance.now() }: ProgressO
   };
 }
 
-function progressText({ label, blocks, bytes, totalBytes }: ProgressState, seconds: number, terminal: boolean): string {
-  const share = totalBytes === 0 ? 1 : Math.min(1, bytes / totalBytes);
-  const rate = seconds > 0 ? bytes / seconds : 0;
-  const blockRate = seconds > 0 ? blocks / seconds : 0;
-  const left = rate > 0 ? duration((totalBytes - bytes) / rate) : '-';
+function progressText({ label, done, total, counts }: ProgressState, seconds: number, terminal: boolean): string {
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const rate = seconds > 0 ? done / seconds : 0;
+  const left = rate > 0 ? duration((total - done) / rate) : '-';
   const filled = Math.round(share * BAR_CELLS);
   const bar = terminal ? ` [${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]` : '';
   const percent = `${String(Math.floor(share * 100)).padStart(3)} %`;
-  const rates = `${Math.round(blockRate)} blocks/s, ${megabytes(rate)} MB/s`;
-  return `${label}${bar} ${percent}  ${blocks} blocks  ${rates}  ${left} left`;
+  const text = (value: number, { unit, digits = 0 }: ProgressCount) => `${value.toFixed(digits)} ${unit}`;
+  const worked = counts.slice(0, 1).map((count) => text(count.value, count));
+  const rates = counts.map((count) => `${text(seconds > 0 ? count.value / seconds : 0, count)}/s`);
+  return `${label}${bar} ${percent}  ${[...worked, rates.join(', ')].join('  ')}  ${left} left`;
 }
 
 /** Megabytes (10^6) with one digit behind the point. */

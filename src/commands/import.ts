@@ -50,7 +50,16 @@ export async function runImport(
         loose: flags.loose === true,
         signal: stop.signal,
         spoolFolder: config.dataDir,
-        onProgress: ({ phase, ...state }) => progress.update({ label: PHASES[phase], ...state }),
+        onProgress: ({ phase, blocks, bytes, totalBytes }) =>
+          progress.update({
+            label: PHASES[phase],
+            done: bytes,
+            total: totalBytes,
+            counts: [
+              { unit: 'blocks', value: blocks },
+              { unit: 'MB', value: bytes / 1e6, digits: 1 },
+            ],
+          }),
       });
       progress.end();
       io.print(summaryText(summary, (performance.now() - started) / 1000));

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
@@ -28,9 +29,29 @@ export async function openParts({ config, logger, shutdown, print }: Running): P
   }
   const clickhouse = connect(config, url, logger, metrics.clickhouse);
   shutdown.onClose('ClickHouse connections', () => clickhouse.close());
+  if (!embedded) await untilAnswers(clickhouse, url, { print, signal: shutdown.signal });
   await migrate({ clickhouse, logger, signal: shutdown.signal });
   if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
   const log = openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   return { clickhouse, clickhouseUrl: url, log, metrics };
+}
+
+/** Longest wait at the start for a server that is started at the same time, or again. */
+const SERVER_WAIT_MS = 30_000;
+const ASK_EVERY_MS = 250;
+
+/** Waits for a server that is not ours. One that never answers is told of by the first statement. */
+async function untilAnswers(
+  clickhouse: ClickHouse,
+  url: string,
+  { print, signal }: { print: Running['print']; signal: AbortSignal },
+): Promise<void> {
+  const giveUpAt = Date.now() + SERVER_WAIT_MS;
+  for (let tries = 0; !(await clickhouse.ping(signal)); tries++) {
+    signal.throwIfAborted();
+    if (Date.now() > giveUpAt) return;
+    if (tries === 0) print(`waiting for ClickHouse at ${new URL(url).origin} …`);
+    await sleep(ASK_EVERY_MS, undefined, { signal });
+  }
 }

@@ -1,0 +1,305 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { blockTransactions } from '../src/chain/accounts.ts';
+import { decodeBlock } from '../src/chain/block.ts';
+import { openBoc } from '../src/chain/boc.ts';
+import { crc32c } from '../src/chain/crc.ts';
+import { runRebuild } from '../src/commands/rebuild.ts';
+import type { Running } from '../src/commands/running.ts';
+import { runVerify } from '../src/commands/verify.ts';
+import { readConfig } from '../src/config.ts';
+import { decodeDeadLetter } from '../streams/dead-letters.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { encodeBlockRecord } from '../streams/envelope.ts';
+import { checkBlock } from '../streams/ingest/check.ts';
+import { importFiles } from '../streams/ingest/import.ts';
+import { allSteps, readSequence, sequenceFile, writeSequence } from '../streams/ingest/recorded-sequence.ts';
+import { project } from '../streams/project/projector.ts';
+import type { Step } from '../streams/steps.ts';
+import { topicNames } from '../streams/topics.ts';
+import { startClickHouseProxy } from './clickhouse-proxy.ts';
+import { runTonstream, waitFor } from './processes.ts';
+import { shelf } from './shelf.ts';
+import { tableHashes } from './table-hashes.ts';
+
+const topics = topicNames();
+const SEQUENCE = 'mainnet-genesis_a';
+const LAST = 132;
+let home: string;
+let parts: TestServer;
+let good: Record<string, string>;
+const closing: (() => Promise<void>)[] = [];
+
+function tables(database: string): ClickHouse {
+  const clickhouse = createClickHouse({ url: parts.server.url, database, logger: silent });
+  closing.push(() => clickhouse.close());
+  return clickhouse;
+}
+
+interface Place {
+  folder: string;
+  database: string;
+}
+
+/** Settings for a folder's log and a database, as words of the command line. */
+const words = ({ folder, database }: Place): string[] => [
+  ...['--data-dir', folder, '--clickhouse-url', parts.server.url, '--clickhouse-database', database],
+  ...['--batch-steps', '25', '--log-level', 'silent'],
+];
+
+/** Runs a command in this process; its status and what it printed. */
+async function run(command: (running: Running) => Promise<unknown>, place: Place, url = parts.server.url) {
+  const { config } = readConfig(words(place), {});
+  const closers: (() => Promise<void> | void)[] = [];
+  const printed: string[] = [];
+  const shutdown: Running['shutdown'] = {
+    signal: new AbortController().signal,
+    onClose: (_, close) => closers.unshift(close),
+    stop: () => undefined,
+    done: Promise.resolve(0),
+  };
+  const running: Running = {
+    config: { ...config, clickhouseUrl: url },
+    logger: silent,
+    shutdown,
+    print: (line) => printed.push(line),
+  };
+  try {
+    return { status: await command(running), printed: printed.join('\n') };
+  } finally {
+    for (const close of closers) await close();
+  }
+}
+
+/** Projects a folder's log to its end, through a rebuild of nothing. */
+async function projectAll(place: Place): Promise<void> {
+  const clickhouse = tables(place.database);
+  const { config } = readConfig(words(place), {});
+  await run(runVerify, place);
+  const log = openEmbeddedLog({ folder: join(place.folder, 'log') });
+  await project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true }, new AbortController().signal);
+  await log.close();
+}
+
+async function importSequence(folder: string, file: string): Promise<void> {
+  const log = openEmbeddedLog({ folder: join(folder, 'log') });
+  await importFiles(log, topics, [file]);
+  await log.close();
+}
+
+async function stepsOf(folder: string): Promise<Step[]> {
+  const log = openEmbeddedLog({ folder: join(folder, 'log') });
+  const steps = await allSteps(log, topics.blocks);
+  await log.close();
+  return steps;
+}
+
+beforeAll(async () => {
+  if (shelf === null) return;
+  home = mkdtempSync(join(tmpdir(), 'tonstream-rebuild-'));
+  parts = await startTestServer();
+  await importSequence(join(home, 'good'), sequenceFile(SEQUENCE));
+  await projectAll({ folder: join(home, 'good'), database: 'good' });
+  good = await tableHashes(tables('good'));
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+afterAll(async () => {
+  if (shelf === null) return;
+  await parts.remove();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe.skipIf(shelf === null)('tonstream rebuild', () => {
+  it('makes the same tables, from damaged ones, and they go on from there', async () => {
+    const place = { folder: join(home, 'grows'), database: 'grows' };
+    const lines = readSequence(sequenceFile(SEQUENCE));
+    const cut = lines.findIndex(({ workchain, seqno }) => workchain === -1 && seqno === 90) + 1;
+    await importSequence(place.folder, writeSequence(join(home, 'part.ndjson'), lines.slice(0, cut)));
+    await projectAll(place);
+    const clickhouse = tables(place.database);
+    const before = await tableHashes(clickhouse);
+    await clickhouse.command('TRUNCATE TABLE balances');
+    await clickhouse.command('DELETE FROM transactions WHERE mc_seqno < 50');
+    expect(await tableHashes(clickhouse)).not.toEqual(before);
+    const { printed } = await run(runRebuild, place);
+    expect(printed).toContain('up to masterchain block 90');
+    expect(await tableHashes(clickhouse)).toEqual(before);
+    await importSequence(place.folder, sequenceFile(SEQUENCE));
+    await projectAll(place);
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+
+  it.each([1, 7, 20])('killed at exchange %i, it is finished at the next start', async (nth) => {
+    const place = { folder: join(home, 'good'), database: `killed_${nth}` };
+    await projectAll(place);
+    const clickhouse = tables(place.database);
+    await clickhouse.command('TRUNCATE TABLE messages');
+    let exchanges = 0;
+    let rebuild: ReturnType<typeof runTonstream> | null = null;
+    const proxy = await startClickHouseProxy(parts.server.url, (sql) => {
+      if (!sql.startsWith('EXCHANGE TABLES') || ++exchanges < nth) return false;
+      rebuild?.child.kill('SIGKILL');
+      return true;
+    });
+    rebuild = runTonstream('rebuild', ...words(place), '--clickhouse-url', proxy.url);
+    await rebuild.ended;
+    await proxy.close();
+    expect(exchanges).toBe(nth);
+    expect(await run(runVerify, place)).toMatchObject({ status: 0 });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+
+  it('stops a projector that still runs', async () => {
+    const place = { folder: join(home, 'rivals'), database: 'rivals' };
+    const lines = readSequence(sequenceFile(SEQUENCE));
+    const cut = lines.findIndex(({ workchain, seqno }) => workchain === -1 && seqno === 60) + 1;
+    await importSequence(place.folder, writeSequence(join(home, 'part.ndjson'), lines.slice(0, cut)));
+    await projectAll(place);
+    const projector = runTonstream('project', ...words(place));
+    closing.push(() => projector.kill());
+    await waitFor('the projector', projector, async () => projector.output().includes('projecting into'));
+    const clickhouse = tables(place.database);
+    const count = z.object({ n: z.coerce.number() });
+    const projectors = async () => (await clickhouse.json('SELECT count() AS n FROM projectors', count))[0].n;
+    await waitFor('its claim', projector, async () => (await projectors()) === 2);
+    await run(runRebuild, place);
+    await importSequence(place.folder, sequenceFile(SEQUENCE));
+    expect(await projector.ended).toBe(1);
+    expect(projector.output()).toMatch(/another projector, started later, writes to database rivals/);
+    await projectAll(place);
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+});
+
+describe.skipIf(shelf === null)('tonstream verify', () => {
+  const place = (): Place => ({ folder: join(home, 'good'), database: 'verified' });
+  const changes: [sql: string, line: RegExp][] = [
+    [
+      'DELETE FROM transactions WHERE mc_seqno = 41',
+      /^differs: steps 1 to 132: transactions: the log has \d+, the tables have \d+$/m,
+    ],
+    ['DELETE FROM messages WHERE in_mc_seqno = 41', /^differs: steps 1 to 132: messages received/m],
+    ['INSERT INTO shard_tops VALUES (41, 5, 1, 1)', /^differs: steps 1 to 132: shard tops/m],
+    ['DELETE FROM blocks_by_hash WHERE mc_seqno = 41', /^differs: blocks_by_hash: /m],
+    ['DELETE FROM messages_by_time WHERE in_mc_seqno = 41', /^differs: messages_by_time: /m],
+    ['TRUNCATE TABLE accounts', /^differs: accounts: /m],
+    [
+      'INSERT INTO balances SELECT balance + 1, account, lt, mc_seqno, 1 FROM accounts LIMIT 1',
+      /^differs: balances: /m,
+    ],
+  ];
+
+  it('finds good tables good', async () => {
+    const { status, printed } = await run(runVerify, { ...place(), database: 'good' });
+    expect(printed).toBe(`${LAST} steps compared up to masterchain block ${LAST}: 0 differences, 0 gaps`);
+    expect(status).toBe(0);
+  });
+
+  it.each(changes)('%s', async (sql, line) => {
+    await projectAll(place());
+    const clickhouse = tables(place().database);
+    await clickhouse.command(sql);
+    const { status, printed } = await run(runVerify, place());
+    expect(printed).toMatch(line);
+    expect(status).toBe(1);
+    await clickhouse.command(`DROP DATABASE ${place().database} SYNC`);
+  });
+
+  it('ends the process with that status', async () => {
+    const verify = runTonstream('verify', ...words({ ...place(), database: 'good' }));
+    expect(await verify.ended).toBe(0);
+    await projectAll(place());
+    await tables(place().database).command('TRUNCATE TABLE blocks_by_id');
+    const failing = runTonstream('verify', ...words(place()));
+    expect(await failing.ended).toBe(1);
+    expect(failing.output()).toContain('differs: blocks_by_id: 0 rows');
+  });
+});
+
+/** A step of which a block has a transaction with a wrong tag: the header and all hashes are good. */
+function brokenStep(step: Step): Step {
+  const at = step.blocks.findIndex(({ boc }) => [...blockTransactions(decodeBlock(openBoc(boc)))].length > 0);
+  const bytes = Buffer.from(step.blocks[at].boc);
+  const boc = openBoc(bytes);
+  const [transaction] = blockTransactions(decodeBlock(boc));
+  bytes[boc.pos[transaction.cell]] ^= 0x10;
+  bytes.writeUInt32LE(crc32c(bytes.subarray(0, -4)), bytes.length - 4);
+  const { id } = checkBlock(bytes, null, { file: 'broken block', line: null });
+  expect(id.fileHash).toEqual(hash('sha256', bytes, 'buffer'));
+  return { ...step, blocks: step.blocks.map((block, n) => (n === at ? { ...block, id, boc: bytes } : block)) };
+}
+
+describe.skipIf(shelf === null)('a block that cannot be decoded', () => {
+  const BROKEN = 70;
+  const get = async (url: string) => {
+    const response = await fetch(url);
+    return { status: response.status, text: await response.text() };
+  };
+
+  it('is told of and left out, the next steps go on, and a rebuild repairs it', async () => {
+    const place = { folder: join(home, 'broken'), database: 'broken' };
+    const steps = await stepsOf(join(home, 'good'));
+    const log = openEmbeddedLog({ folder: join(place.folder, 'log') });
+    for (const step of steps) {
+      const { blocks } = step.mcSeqno === BROKEN ? brokenStep(step) : step;
+      await log.append(topics.blocks, blocks.map(encodeBlockRecord));
+    }
+    const service = runTonstream('start', '--port', '0', ...words(place));
+    closing.push(() => service.kill());
+    await waitFor('the service', service, async () => /API +(http\S+)\/api/.test(service.output()));
+    const url = /API +(http\S+)\/api/.exec(service.output())?.[1] ?? '';
+    const status = async () => JSON.parse((await get(`${url}/status`)).text);
+    await waitFor('the projection', service, async () => (await status()).projected.mc_seqno === LAST);
+
+    expect(await status()).toMatchObject({ gaps: [{ mc_seqno: BROKEN, error: expect.stringContaining('/account_blocks/') }] });
+    expect((await get(`${url}/metrics`)).text).toContain('tonstream_projector_events{event="gaps"} 1');
+    expect((await get(`${url}/healthcheck`)).text).toContain('DEGRADED');
+    const ofStep = (seqno: number) => get(`${url}/api/v3/transactionsByMasterchainBlock?seqno=${seqno}`);
+    expect((await ofStep(BROKEN)).status).toBe(404);
+    expect((await ofStep(BROKEN + 1)).status).toBe(200);
+    await service.kill('SIGTERM');
+
+    const letters = (await log.last(topics.dead, 10)).map((record) => decodeDeadLetter(record, topics.dead));
+    expect(letters).toMatchObject([{ mcSeqno: BROKEN, projection: 'chain' }]);
+    await log.close();
+    const verified = await run(runVerify, place);
+    expect(verified.printed).toMatch(new RegExp(`^gap: step ${BROKEN}: `, 'm'));
+    // The decoder of the good log stands for one that was mended.
+    await run(runRebuild, { ...place, folder: join(home, 'good') });
+    expect(await tableHashes(tables(place.database))).toEqual(good);
+  });
+});
+
+describe.skipIf(shelf === null)('tables that do not fit', () => {
+  it('of another log are refused', async () => {
+    const place = { folder: join(home, 'other'), database: 'other' };
+    await importSequence(place.folder, sequenceFile('local-ton4j-2024_a'));
+    await projectAll({ ...place, folder: join(home, 'good') });
+    await expect(projectAll(place)).rejects.toThrow(
+      /the tables stand at step 132, .* of another log than this one \(.*\): give the log they were made from, or run "tonstream rebuild"/,
+    );
+  });
+
+  it('of another version are refused, until they are rebuilt', async () => {
+    const place = { folder: join(home, 'good'), database: 'version' };
+    await projectAll(place);
+    const clickhouse = tables(place.database);
+    await clickhouse.command('ALTER TABLE projection_state UPDATE version = 7777 WHERE 1', {
+      settings: { mutations_sync: '2' },
+    });
+    await expect(projectAll(place)).rejects.toThrow(/projection version 7777.* run "tonstream rebuild"/);
+    await run(runRebuild, place);
+    expect(await tableHashes(clickhouse)).toEqual(good);
+    await projectAll(place);
+  });
+});
