@@ -60,7 +60,8 @@ CREATE TABLE IF NOT EXISTS shard_tops (
 ) ENGINE = ReplacingMergeTree ORDER BY (mc_seqno, workchain, shard)
 SETTINGS index_granularity = 256, non_replicated_deduplication_window = 1000;
 
--- `states`: what is known of the account before and after (clickhouse/states.ts).
+-- `states`: what is known of the account before and after (clickhouse/states.ts). The partition is as good as one;
+-- its key makes every part know its range of steps, so a query that names steps opens no part from another time.
 CREATE TABLE IF NOT EXISTS transactions (
   account FixedString(36),
   lt UInt64 CODEC(Delta, LZ4),
@@ -80,7 +81,7 @@ CREATE TABLE IF NOT EXISTS transactions (
   payload String CODEC(ZSTD(1)),
   INDEX now_range now TYPE minmax GRANULARITY 4,
   INDEX mc_range mc_seqno TYPE minmax GRANULARITY 4
-) ENGINE = ReplacingMergeTree ORDER BY (account, lt)
+) ENGINE = ReplacingMergeTree PARTITION BY intDiv(mc_seqno, 100000000) ORDER BY (account, lt)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, non_replicated_deduplication_window = 1000;
 
 CREATE TABLE IF NOT EXISTS transactions_by_lt (

@@ -75,7 +75,7 @@ export function accountQueries(reading: Reading) {
     return { dataOf, codeOf };
   }
 
-  const book = createBook(reading, methods, methodsOf);
+  const { book, standing, noteCode } = createBook(reading, methods, methodsOf);
 
   return {
     book,
@@ -88,8 +88,10 @@ export function accountQueries(reading: Reading) {
     ): Promise<AccountRecord[]> {
       const wanted = distinct(accounts);
       if (wanted.length === 0) return [];
+      const stood = standing();
       const states = await newestStates(wanted, codeHashes, context);
       const known = states.map((row) => ({ row, state: decodeState(row.state) }));
+      for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
       const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
       const [cells] = await Promise.all([
         includeBoc && states.length > 0
@@ -181,7 +183,15 @@ function createBook(
     }
   }
 
-  return async (accounts: Address[], context: QueryContext): Promise<BookRecord[]> => {
+  /**
+   * Takes over what another query has read, unless the cache has moved on from where it stood before that query:
+   * then a newer code may be there already.
+   */
+  function noteCode(account: Address, codeHash: Hash | null, stood: number): void {
+    if (stood === current) codes.set(key(account), Buffer.from(codeHash ?? NO_HASH));
+  }
+
+  async function book(accounts: Address[], context: QueryContext): Promise<BookRecord[]> {
     await catchUp(context);
     const missing = distinct(accounts).filter((account) => !codes.has(key(account)));
     const found = new Map<string, Hash>();
@@ -209,7 +219,9 @@ function createBook(
       ...record,
       methods: (record.codeHash && methods.get(key(record.codeHash))) ?? null,
     }));
-  };
+  }
+
+  return { book, standing: () => current, noteCode };
 }
 
 const key = (value: Buffer): string => value.toString('latin1');

@@ -23,6 +23,8 @@ const NO_ADDRESS = Buffer.alloc(36);
 /** Stand for "none", above every real value (clickhouse/migrations/001_chain.sql). */
 const NO_LT = '18446744073709551615';
 const NO_TIME = 4_294_967_295;
+/** Rows a message can have before a merge: as it was sent, and as it was received. */
+const VERSIONS = 2;
 
 interface Stored {
   record: MessageRecord;
@@ -120,8 +122,11 @@ function pageKeys(filter: MessageFilter, order: 'created_lt' | 'created_at', hea
     if (place) conditions.push(behind([{ column: order, sort, value: u64(place[0]) }, hash]));
   }
   const way = direction(sort);
-  return `SELECT created_lt, hash FROM ${table} WHERE ${all(conditions)}
-    ORDER BY ${order} ${way}, hash ${way} LIMIT 1 BY created_lt, hash ${limits(page)}`;
+  // LIMIT BY reads to the end of the table (67 ms of server CPU where this takes 6), so it is given just enough rows.
+  const enough = VERSIONS * (page.offset + page.limit);
+  return `SELECT created_lt, hash FROM (
+      SELECT ${order === 'created_lt' ? '' : 'created_at, '}created_lt, hash FROM ${table} WHERE ${all(conditions)} ORDER BY ${order} ${way}, hash ${way} LIMIT ${enough}
+    ) ORDER BY ${order} ${way}, hash ${way} LIMIT 1 BY created_lt, hash ${limits(page)}`;
 }
 
 /** A side counts when its step is not above the head. */
