@@ -8,14 +8,14 @@ import { inOrder, type Placed } from './order.ts';
 import type { BatchCounts } from './position.ts';
 import { type BatchRows, createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
-import { createBatchStates, withExtraCurrencies } from './states.ts';
+import { createBatchStates } from './states.ts';
 import { hashKey, linkTrace, type OpenMessages, startsTrace } from './traces.ts';
 
 export interface AssemblyMetrics {
   /** An internal message arrived whose sender is not in the tables: its trace begins in the middle. */
   brokenTrace(): void;
   /** Code or data of an account that no block has shown in full yet. */
-  missingCells(kind: 'code' | 'data'): void;
+  missingCells(kind: 'code' | 'data' | 'extra'): void;
   /** Code or data larger than is stored. */
   oversized(kind: 'code' | 'data'): void;
 }
@@ -61,10 +61,8 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
     for (const step of steps) {
       for (const block of step.blocks) writeBlock(rows, block, counts);
       for (const placed of inOrder(step)) {
-        const { transaction, block, beforeBlock } = placed;
-        const after = placed.after && withExtraCurrencies(placed.after, accounts.get(transaction.account), beforeBlock);
-        writeTransaction(workbench, { ...placed, after });
-        if (after) await states.write(after, block);
+        writeTransaction(workbench, placed);
+        if (placed.after) await states.write(placed.after, placed.block);
       }
     }
     messages.writeSent(rows);

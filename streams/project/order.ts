@@ -1,4 +1,4 @@
-import type { AccountState, Hash, Transaction } from '../../src/chain/model.ts';
+import type { AccountState, Transaction } from '../../src/chain/model.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
 import { hashKey } from './traces.ts';
 
@@ -8,8 +8,6 @@ export interface Placed {
   block: DecodedBlock;
   /** The state the block shows, when this is the account's last transaction in the block. */
   after: AccountState | null;
-  /** Hash of the account's state before its first transaction in the block. */
-  beforeBlock: Hash;
 }
 
 /** All transactions of a step by lt, then account: a parent is before its child (spec v3 semantics 3.1). */
@@ -28,12 +26,8 @@ export function compareLt(a: string, b: string): number {
 
 function place(block: DecodedBlock): Placed[] {
   const states = new Map(block.states.map((state) => [hashKey(state.account), state]));
-  const before = new Map<string, Hash>();
   return block.transactions.map((transaction) => {
-    const key = hashKey(transaction.account);
-    const beforeBlock = before.get(key) ?? transaction.stateBefore;
-    before.set(key, beforeBlock);
-    const state = states.get(key);
-    return { transaction, block, after: state?.hash.equals(transaction.stateAfter) ? state : null, beforeBlock };
+    const state = states.get(hashKey(transaction.account));
+    return { transaction, block, after: state?.hash.equals(transaction.stateAfter) ? state : null };
   });
 }

@@ -30,11 +30,13 @@ async function measure({ load, serverPid }: Bench): Promise<void> {
   const began = performance.now();
   const counters = { batches: 0, messages: 0, transactions: 0 };
   let last: Progress | null = null;
+  let ownBytes = 0;
   await projectLoad(bench, (progress) => {
     counters.batches++;
     counters.messages += progress.counts.messages;
     counters.transactions += progress.counts.transactions;
     last = progress;
+    ownBytes = Math.max(ownBytes, processUsage(process.pid).ownBytes);
     if (counters.batches % 20 === 0) showRate(counters.transactions, performance.now() - began);
   });
   const seconds = (performance.now() - began) / 1000;
@@ -44,6 +46,7 @@ async function measure({ load, serverPid }: Bench): Promise<void> {
     `rate          ${count(counters.transactions / seconds)} tx/s, ${seconds.toFixed(1)} s, ${counters.batches} batches`,
   );
   showProcess('service', node.cpuMs - before.node.cpuMs, counters.transactions, node.peakBytes);
+  print(`              of it ${count(ownBytes / MB)} MB at most its own, the rest mapped pages of the log`);
   showProcess('ClickHouse', server.cpuMs - before.server.cpuMs, counters.transactions, server.peakBytes);
   print(
     `messages      ${count(counters.messages)} sides; counters ${JSON.stringify((last as Progress | null)?.counters)}`,

@@ -27,6 +27,7 @@ export interface Counters {
   brokenTraces: number;
   missingCode: number;
   missingData: number;
+  missingExtraCurrencies: number;
   oversized: number;
   droppedOpenMessages: number;
   duplicateRecords: number;
@@ -165,6 +166,7 @@ function newCounters(): Counters {
     brokenTraces: 0,
     missingCode: 0,
     missingData: 0,
+    missingExtraCurrencies: 0,
     oversized: 0,
     droppedOpenMessages: 0,
     duplicateRecords: 0,

@@ -1,7 +1,7 @@
 import { decodeState, encodeState } from '../../clickhouse/states.ts';
-import type { AccountState, Hash } from '../../src/chain/model.ts';
+import type { AccountState } from '../../src/chain/model.ts';
 import { type FullData, findData } from './account-data.ts';
-import type { BatchAccounts, StoredAccount } from './accounts.ts';
+import type { BatchAccounts } from './accounts.ts';
 import type { AssemblyMetrics } from './assemble.ts';
 import type { createCodes } from './codes.ts';
 import type { DecodedBlock } from './decode.ts';
@@ -27,6 +27,8 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
   return {
     async write(state: AccountState, block: DecodedBlock): Promise<void> {
       const { mcSeqno } = block.record;
+      // Not carried forward from the former state: the recorded answers of the reference show none here.
+      if (!state.extraComplete) metrics.missingCells('extra');
       const key = hashKey(state.account);
       const previous = accounts.get(state.account);
       // Loose imports may bring an older state after a newer one: the newest by lt stays, whatever the order.
@@ -53,19 +55,6 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
       for (const { state, mcSeqno, data } of newestData.values()) rows.accountData(state, mcSeqno, data.hash, data.boc);
     },
   };
-}
-
-/**
- * The state with its extra currencies: a block leaves them out when they did not change, then they are those of the
- * state the block began with (`beforeBlock`), when that one is known.
- */
-export function withExtraCurrencies(
-  state: AccountState,
-  previous: StoredAccount | null,
-  beforeBlock: Hash,
-): AccountState {
-  if (state.extraComplete || !previous?.hash.equals(beforeBlock)) return state;
-  return { ...state, extraCurrencies: decodeState(previous.state).extraCurrencies, extraComplete: true };
 }
 
 /** Takes back the row of the former state and writes the new one. */

@@ -99,13 +99,15 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   };
 }
 
+const MISSING = { code: 'missingCode', data: 'missingData', extra: 'missingExtraCurrencies' } as const;
+
 function countInto(counters: Counters): AssemblyMetrics {
   return {
     brokenTrace: () => {
       counters.brokenTraces++;
     },
     missingCells: (kind) => {
-      counters[kind === 'code' ? 'missingCode' : 'missingData']++;
+      counters[MISSING[kind]]++;
     },
     oversized: () => {
       counters.oversized++;
