@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
+import { finishSwap } from '../../clickhouse/swap.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
-import { finishSwap } from './rebuild.ts';
 import type { Running } from './running.ts';
 
 export interface Parts {
