@@ -7,6 +7,8 @@ export interface ProcessUsage {
   /** Highest and present resident size, bytes. */
   peakBytes: number;
   residentBytes: number;
+  /** The part of it that is the process's own: without pages of mapped files, such as the log's. */
+  ownBytes: number;
 }
 
 /** Length of a clock tick in `/proc/<pid>/stat`: 1/100 s on every Linux in use. */
@@ -21,5 +23,6 @@ export function processUsage(pid: number): ProcessUsage {
     cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
     peakBytes: size('VmHWM'),
     residentBytes: size('VmRSS'),
+    ownBytes: size('RssAnon'),
   };
 }
