@@ -261,7 +261,9 @@ describe.skipIf(shelf === null)('a block that cannot be decoded', () => {
     const status = async () => JSON.parse((await get(`${url}/status`)).text);
     await waitFor('the projection', service, async () => (await status()).projected.mc_seqno === LAST);
 
-    expect(await status()).toMatchObject({ gaps: [{ mc_seqno: BROKEN, error: expect.stringContaining('/account_blocks/') }] });
+    expect(await status()).toMatchObject({
+      gaps: [{ mc_seqno: BROKEN, error: expect.stringContaining('/account_blocks/') }],
+    });
     expect((await get(`${url}/metrics`)).text).toContain('tonstream_projector_events{event="gaps"} 1');
     expect((await get(`${url}/healthcheck`)).text).toContain('DEGRADED');
     const ofStep = (seqno: number) => get(`${url}/api/v3/transactionsByMasterchainBlock?seqno=${seqno}`);
