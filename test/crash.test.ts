@@ -164,7 +164,7 @@ async function roundOfStart(round: number): Promise<void> {
 }
 
 const rounds = (count: number): number[] => Array.from({ length: count }, (_, round) => round);
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 240_000;
 
 describe.skipIf(shelf === null)('kill -9 during an import: the tables are those of an undisturbed run', () => {
   it.each(rounds(ROUNDS_OF_PARTS))('of projector, ClickHouse or both (%i)', roundOfParts, TIMEOUT_MS);

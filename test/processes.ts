@@ -39,7 +39,7 @@ export function runTonstream(...words: string[]): Run {
 }
 
 /** Waits until `check` holds; fails with what the run wrote when the run ends or the time is up. */
-export async function waitFor(what: string, run: Run | null, check: () => Promise<boolean>, timeoutMs = 60_000) {
+export async function waitFor(what: string, run: Run | null, check: () => Promise<boolean>, timeoutMs = 100_000) {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     if (await check()) return;

@@ -5,6 +5,7 @@ import { createCodes } from './codes.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
 import { createBatchMessages, unknownMessages } from './messages.ts';
 import { inOrder, type Placed } from './order.ts';
+import { createPauses } from './pause.ts';
 import type { BatchCounts } from './position.ts';
 import { type BatchRows, createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
@@ -58,7 +59,9 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
     const messages = createBatchMessages(openMessages, earlier, batch.number);
     const states = createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal });
     const workbench = { rows, counts, accounts, messages, metrics };
+    const pause = createPauses();
     for (const step of steps) {
+      await pause();
       for (const block of step.blocks) writeBlock(rows, block, counts);
       for (const placed of inOrder(step)) {
         writeTransaction(workbench, placed);

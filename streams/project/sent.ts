@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import type { Message } from '../../src/chain/model.ts';
+import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
 import { hashKey, type OpenMessage } from './traces.ts';
 
 export interface SentMessages {
@@ -10,46 +10,83 @@ export interface SentMessages {
 }
 
 const KEYS_PER_QUERY = 2_000;
+const TIMEOUT_MS = 60_000;
 const NO_HASH = Buffer.alloc(32);
 
 /** Finds messages on their way that memory no longer holds, above all after a restart. */
 export function createSentMessages(clickhouse: ClickHouse): SentMessages {
-  async function findSome(messages: Message[], firstMcSeqno: number, signal: AbortSignal) {
+  /** The messages that the tables have with their sender, by a key of the sender's transaction. */
+  async function readSent(messages: Message[], firstMcSeqno: number, signal: AbortSignal): Promise<SentRow[]> {
     const keys = list(messages.map((message) => `(${u64(message.createdLt ?? '0')}, ${bytes(message.hash)})`));
     const found = await clickhouse.query(
-      `SELECT m.hash, m.out_lt, m.out_mc_seqno, m.out_tx_hash, m.global_version, t.trace_id, t.external_hash
-       FROM (
-         SELECT hash, source, out_lt, out_mc_seqno, out_tx_hash, global_version FROM messages
-         WHERE (created_lt, hash) IN ${keys} AND out_mc_seqno > 0 AND out_mc_seqno < ${firstMcSeqno}
-         LIMIT 1 BY hash
-       ) AS m
-       INNER JOIN (
-         SELECT account, lt, trace_id, external_hash FROM transactions
-         WHERE (account, lt) IN (SELECT source, out_lt FROM messages WHERE (created_lt, hash) IN ${keys} AND out_mc_seqno > 0)
-       ) AS t ON t.account = m.source AND t.lt = m.out_lt`,
-      { label: 'reading messages sent before', signal, timeoutMs: 60_000 },
+      `SELECT hash, source, out_lt, out_mc_seqno, out_tx_hash, global_version FROM messages
+       WHERE (created_lt, hash) IN ${keys} AND out_mc_seqno > 0 AND out_mc_seqno < ${firstMcSeqno}
+       LIMIT 1 BY hash`,
+      { label: 'reading messages sent before', signal, timeoutMs: TIMEOUT_MS },
     );
-    return new RowReader(found);
+    const rows = new RowReader(found);
+    const sent: SentRow[] = [];
+    while (!rows.done) sent.push(readRow(rows));
+    return sent;
+  }
+
+  /** Traces of the transactions that sent them. The steps spare the parts of the table from other times. */
+  async function readTraces(sent: SentRow[], signal: AbortSignal): Promise<Map<string, Trace>> {
+    const keys = new Set(sent.map(({ source, outLt }) => `(${bytes(source)}, ${u64(outLt)})`));
+    const steps = sent.map(({ outMcSeqno }) => outMcSeqno).sort((a, b) => a - b);
+    const found = await clickhouse.query(
+      `SELECT account, lt, trace_id, external_hash FROM transactions
+       WHERE (account, lt) IN ${list([...keys])} AND mc_seqno BETWEEN ${steps[0]} AND ${steps[steps.length - 1]}`,
+      { label: 'reading traces of messages sent before', signal, timeoutMs: TIMEOUT_MS },
+    );
+    const rows = new RowReader(found);
+    const traces = new Map<string, Trace>();
+    while (!rows.done) {
+      const key = senderKey(rows.fixed(36), rows.u64());
+      const traceId = rows.fixed(32);
+      const external = rows.fixed(32);
+      traces.set(key, { traceId, externalHash: external.equals(NO_HASH) ? null : external });
+    }
+    return traces;
   }
 
   return {
     async find(messages, firstMcSeqno, signal) {
       const result = new Map<string, OpenMessage>();
       for (let i = 0; i < messages.length; i += KEYS_PER_QUERY) {
-        const rows = await findSome(messages.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
-        while (!rows.done) {
-          const hash = rows.fixed(32);
-          const outLt = rows.u64();
-          const outMcSeqno = rows.u32();
-          const outTxHash = rows.fixed(32);
-          const globalVersion = rows.u8();
-          const traceId = rows.fixed(32);
-          const external = rows.fixed(32);
-          const externalHash = external.equals(NO_HASH) ? null : external;
-          result.set(hashKey(hash), { traceId, externalHash, outTxHash, outLt, outMcSeqno, globalVersion });
+        const sent = await readSent(messages.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
+        if (sent.length === 0) continue;
+        const traces = await readTraces(sent, signal);
+        for (const { hash, source, outLt, outMcSeqno, outTxHash, globalVersion } of sent) {
+          const trace = traces.get(senderKey(source, outLt));
+          if (trace) result.set(hashKey(hash), { ...trace, outTxHash, outLt, outMcSeqno, globalVersion });
         }
       }
       return result;
     },
+  };
+}
+
+interface SentRow {
+  hash: Hash;
+  source: Address;
+  outLt: Decimal;
+  outMcSeqno: number;
+  outTxHash: Hash;
+  globalVersion: number;
+}
+
+type Trace = Pick<OpenMessage, 'traceId' | 'externalHash'>;
+
+const senderKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;
+
+function readRow(rows: RowReader): SentRow {
+  return {
+    hash: rows.fixed(32),
+    source: rows.fixed(36),
+    outLt: rows.u64(),
+    outMcSeqno: rows.u32(),
+    outTxHash: rows.fixed(32),
+    globalVersion: rows.u8(),
   };
 }

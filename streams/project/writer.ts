@@ -3,6 +3,7 @@ import { createAccountStore } from './accounts.ts';
 import { type AssembledBatch, type AssemblyMetrics, createAssembler } from './assemble.ts';
 import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
 import { createGaps, type Gap } from './gaps.ts';
+import { createPauses } from './pause.ts';
 import type { Batch, PositionStore } from './position.ts';
 import type { Counters, ProjectorOptions } from './projector.ts';
 import { createBatchRows } from './rows.ts';
@@ -46,7 +47,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
 
   async function begin(steps: Step[], number: number): Promise<void> {
     const startedAt = performance.now();
-    const { decoded, failed: undecoded } = decodeAll(steps);
+    const { decoded, failed: undecoded } = await decodeAll(steps);
     const batch = batchOf(steps, number);
     const assembled = await assembler.assemble(decoded, batch, signal);
     if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
@@ -129,10 +130,12 @@ function batchOf(steps: Step[], number: number): Batch {
 }
 
 /** A step with a block that cannot be read is left out as a whole; the next ones go on. */
-function decodeAll(steps: Step[]): { decoded: DecodedStep[]; failed: Gap[] } {
+async function decodeAll(steps: Step[]): Promise<{ decoded: DecodedStep[]; failed: Gap[] }> {
+  const pause = createPauses();
   const decoded: DecodedStep[] = [];
   const failed: Gap[] = [];
   for (const step of steps) {
+    await pause();
     try {
       decoded.push(decodeStep(step));
     } catch (error) {

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { type ClickHouseErrorCode, ClickHouseQueryError } from '../../clickhouse/query-error.ts';
+import { silent } from '../../clickhouse/test-server.ts';
+import { createPatientClickHouse } from './patience.ts';
+
+/** A server that fails so often, then answers. */
+function failing(times: number, code: ClickHouseErrorCode): ClickHouse {
+  let left = times;
+  const clickhouse = createClickHouse({ url: 'http://127.0.0.1:1', database: 'x', logger: silent });
+  return {
+    ...clickhouse,
+    async query() {
+      if (left-- > 0) throw new ClickHouseQueryError({ code, label: 'a read', queryId: '', detail: code });
+      return Buffer.from('rows');
+    },
+  };
+}
+
+function patient(clickhouse: ClickHouse, outageMs = 60_000, signal = new AbortController().signal) {
+  const seen = { retries: 0 };
+  const onRetry = () => seen.retries++;
+  return { seen, clickhouse: createPatientClickHouse(clickhouse, { outageMs, logger: silent, signal, onRetry }) };
+}
+
+describe('createPatientClickHouse', () => {
+  it('tries again while the server is away or busy, and counts', async () => {
+    for (const code of ['connection', 'busy'] as const) {
+      const { seen, clickhouse } = patient(failing(2, code));
+      expect(await clickhouse.query('SELECT 1')).toEqual(Buffer.from('rows'));
+      expect(seen.retries).toBe(2);
+    }
+  });
+
+  it('throws at once what does not pass', async () => {
+    const { seen, clickhouse } = patient(failing(1, 'server'));
+    await expect(clickhouse.query('SELECT 1')).rejects.toThrow('a read: server');
+    expect(seen.retries).toBe(0);
+  });
+
+  it('gives up after the longest outage', async () => {
+    await expect(patient(failing(1e9, 'connection'), 250).clickhouse.query('SELECT 1')).rejects.toThrow('connection');
+  });
+
+  it('ends its wait with the signal', async () => {
+    const stop = new AbortController();
+    const { clickhouse } = patient(failing(1e9, 'connection'), 60_000, stop.signal);
+    setTimeout(() => stop.abort(), 50);
+    await expect(clickhouse.query('SELECT 1')).rejects.toThrow();
+  });
+});

@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { readConfig } from '../../src/config.ts';
+import { requireShelf, shelf } from '../../test/shelf.ts';
+import { tableHashes } from '../../test/table-hashes.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import { importFiles } from '../ingest/import.ts';
+import type { EventLog } from '../log.ts';
+import { topicNames } from '../topics.ts';
+import { type Progress, type ProjectorOptions, project } from './projector.ts';
+
+const topics = topicNames();
+let home: string;
+let server: TestServer;
+let log: EventLog;
+let good: Record<string, string>;
+let databases = 0;
+const closing: (() => Promise<void>)[] = [];
+
+async function freshTables(): Promise<ClickHouse> {
+  const database = `projected_${++databases}`;
+  const clickhouse = createClickHouse({ url: server.server.url, database, logger: silent });
+  closing.push(async () => {
+    await clickhouse.command(`DROP DATABASE ${database} SYNC`);
+    await clickhouse.close();
+  });
+  await migrate({ clickhouse, logger: silent });
+  return clickhouse;
+}
+
+const base = readConfig([], {}).config;
+
+function run(
+  clickhouse: ClickHouse,
+  config: Partial<ProjectorOptions['config']> = {},
+  more: Partial<ProjectorOptions> = {},
+) {
+  const options = { log, topics, clickhouse, config: { ...base, ...config }, logger: silent, stopAtEnd: true, ...more };
+  return project(options, new AbortController().signal);
+}
+
+beforeAll(async () => {
+  if (shelf === null) return;
+  home = mkdtempSync(join(tmpdir(), 'tonstream-projector-'));
+  server = await startTestServer();
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  // Densest in messages between steps and in account data that blocks show in part.
+  const file = join(requireShelf(), 'data/answers/private/blocks.ndjson.gz');
+  await importFiles(log, topics, [file], { loose: true });
+  const clickhouse = await freshTables();
+  await run(clickhouse);
+  good = await tableHashes(clickhouse);
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+afterAll(async () => {
+  if (shelf === null) return;
+  await log.close();
+  await server.remove();
+  rmSync(home, { recursive: true, force: true });
+});
+
+class Killed extends Error {}
+
+/** Tables that end the projector at the nth insert into one of them, before it is done or after. */
+function dying(clickhouse: ClickHouse, at: { table: string; nth: number; done: boolean }): ClickHouse {
+  let inserts = 0;
+  return {
+    ...clickhouse,
+    async insert(table, ...rest) {
+      const dies = table === at.table && ++inserts === at.nth;
+      if (dies && !at.done) throw new Killed();
+      await clickhouse.insert(table, ...rest);
+      if (dies) throw new Killed();
+    },
+  };
+}
+
+describe.skipIf(shelf === null)('project', () => {
+  it.each([2, 7, 50])('makes the same tables in batches of %i steps with hardly any memory', async (batchSteps) => {
+    const clickhouse = await freshTables();
+    let last: Progress | null = null;
+    const onProgress = (progress: Progress) => {
+      last = progress;
+    };
+    await run(clickhouse, { batchSteps, cachedAccounts: 1, openMessages: 1 }, { onProgress });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+    expect(last).toMatchObject({ counters: { gaps: 0, retries: 0 } });
+  });
+
+  const tables = [
+    'projection_state',
+    'blocks',
+    'transactions',
+    'messages',
+    'accounts',
+    'account_data',
+    'account_codes',
+    'codes',
+    'balances',
+  ];
+  const deaths = tables.flatMap((table) => [false, true].map((done) => ({ table, nth: 2, done })));
+  it.each(deaths)('repeats a batch after a death at insert $nth into $table (done: $done)', async (at) => {
+    const clickhouse = await freshTables();
+    await expect(run(dying(clickhouse, at), { batchSteps: 15 })).rejects.toThrow(Killed);
+    await run(clickhouse, { batchSteps: 40 });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+
+  it('tells of a failure also when it waits for more steps', async () => {
+    const clickhouse = await freshTables();
+    const at = { table: 'balances', nth: 1, done: false };
+    const running = run(dying(clickhouse, at), {}, { stopAtEnd: false });
+    await expect(running).rejects.toThrow(Killed);
+  }, 10_000);
+
+  it('lets the later of two go on', async () => {
+    const clickhouse = await freshTables();
+    const runs = await Promise.allSettled([15, 20].map((batchSteps) => run(clickhouse, { batchSteps })));
+    expect(runs.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(runs.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { message: expect.stringContaining('another projector, started later') },
+    });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+});
