@@ -1,0 +1,51 @@
+import type { BlockId, BlockIdExt, Hash } from '../chain/model.ts';
+
+/** An account's state as a server has it at a block. */
+export interface AccountBoc {
+  /** The account cell as a bag of cells; null when the account does not exist. */
+  boc: Buffer | null;
+}
+
+/**
+ * What the ingester needs of a chain: blocks by id and by place, the head, and cells that blocks do not show. A pool of
+ * liteservers is one; a recorded chain in tests is another. Every call ends by its signal or its own time-out.
+ */
+export interface ChainNode {
+  /** Newest masterchain block that a server in good standing has. */
+  head(signal: AbortSignal): Promise<BlockIdExt>;
+  /** Root and file hash of the zero state of the masterchain: names the network. */
+  zeroState(signal: AbortSignal): Promise<{ rootHash: Hash; fileHash: Hash }>;
+  /** Waits for masterchain block `seqno`; null when it has not come after `timeoutMs`. */
+  waitMasterchainBlock(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null>;
+  /** @throws {NodeError} code `not_found` when no server knows it */
+  lookupBlock(id: BlockId, signal: AbortSignal): Promise<BlockIdExt>;
+  /** Newest block of the shard generated at or before `utime` (Unix seconds). @throws {NodeError} `not_found` */
+  lookupByUtime(shard: Pick<BlockId, 'workchain' | 'shard'>, utime: number, signal: AbortSignal): Promise<BlockIdExt>;
+  /** The block's bag of cells; its SHA-256 is the file hash. @throws {NodeError} `not_found` */
+  block(id: BlockIdExt, signal: AbortSignal): Promise<Buffer>;
+  /** State of an account after a block. @throws {NodeError} `not_found` also when no server keeps the state any more */
+  account(block: BlockIdExt, workchain: number, account: Hash, signal: AbortSignal): Promise<AccountBoc>;
+  /** Library cells by hash, those that exist. At most 16 hashes. */
+  libraries(hashes: readonly Hash[], signal: AbortSignal): Promise<Map<string, Buffer>>;
+}
+
+export type NodeErrorCode =
+  /** No server that was asked knows the block, account or state. */
+  | 'not_found'
+  /** No server is there, or none answered in time. */
+  | 'unavailable'
+  /** A server refused the request for good. */
+  | 'refused'
+  | 'aborted';
+
+/** A request that no server of the pool could answer. The message names the request and the last server's reason. */
+export class NodeError extends Error {
+  constructor(
+    readonly code: NodeErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'NodeError';
+  }
+}
