@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS projection_state (
   blocks UInt64,
   updated_at DateTime64(3) DEFAULT now64(3)
 ) ENGINE = MergeTree ORDER BY (number, done)
-SETTINGS index_granularity = 256, non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 256;
 
 -- Steps of the log that are not in the tables because a block of theirs cannot be decoded.
 CREATE TABLE IF NOT EXISTS gaps (
@@ -27,3 +27,11 @@ CREATE TABLE IF NOT EXISTS gaps (
   error String
 ) ENGINE = ReplacingMergeTree ORDER BY mc_seqno
 SETTINGS non_replicated_deduplication_window = 1000;
+
+-- Who writes the tables. Each projector notes itself at its start with the next number; the newest one writes, an
+-- earlier one that still runs stops at its next batch.
+CREATE TABLE IF NOT EXISTS projectors (
+  epoch UInt64,
+  instance String,
+  started_at DateTime64(3) DEFAULT now64(3)
+) ENGINE = MergeTree ORDER BY (epoch, instance);

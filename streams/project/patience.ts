@@ -15,8 +15,8 @@ const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
 /**
- * The same server, but reads and inserts that fail for want of one (it is away, or busy for now) are tried again. An
- * insert must carry a token: whether the failed try was done is not known.
+ * The same server, but what fails for want of one (it is away, or busy for now) is tried again. An insert must carry a
+ * token, a command must bear repetition: whether the failed try was done is not known.
  */
 export function createPatientClickHouse(clickhouse: ClickHouse, options: PatienceOptions): ClickHouse {
   const { outageMs, logger, signal, onRetry } = options;
@@ -37,6 +37,7 @@ export function createPatientClickHouse(clickhouse: ClickHouse, options: Patienc
 
   return {
     ...clickhouse,
+    command: (sql, asked) => persist(() => clickhouse.command(sql, asked)),
     query: (sql, asked) => persist(() => clickhouse.query(sql, asked)),
     json: (sql, row, asked) => persist(() => clickhouse.json(sql, row, asked)),
     insert: (table, columns, rows, asked) => persist(() => clickhouse.insert(table, columns, rows, asked)),

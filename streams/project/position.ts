@@ -113,7 +113,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     writer.u64(String(((await owner(signal))?.epoch ?? 0) + 1));
     writer.string(instance);
     writer.endRow();
-    await clickhouse.insert('projectors', ['epoch', 'instance'], writer.take(), { dedupToken: instance, signal });
+    await clickhouse.insert('projectors', ['epoch', 'instance'], writer.take(), { signal });
     await checkOwner(signal);
   }
 
@@ -142,10 +142,8 @@ export function createPositionStore(clickhouse: ClickHouse) {
     writer.u64(String(counts.messages));
     writer.u64(String(counts.blocks));
     writer.endRow();
-    await clickhouse.insert('projection_state', COLUMNS, writer.take(), {
-      dedupToken: `${batch.number}/${done}/${instance}`,
-      signal,
-    });
+    // No token: a row that comes twice says the same twice, and one that a token keeps out would be missed.
+    await clickhouse.insert('projection_state', COLUMNS, writer.take(), { signal });
   }
 
   return { instance, read, claim, checkOwner, write };

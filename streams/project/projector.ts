@@ -102,7 +102,7 @@ async function repeatUnfinished(
 ): Promise<number> {
   if (!intent) return done?.number ?? 0;
   options.logger.info({ from: intent.firstMcSeqno, to: intent.mcSeqno }, 'repeating the batch that was not finished');
-  await writer.add(await readExactly(options, intent, signal), intent.number);
+  await writer.add(await readExactly(options, intent, signal), intent.number, true);
   return intent.number;
 }
 

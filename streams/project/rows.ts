@@ -10,6 +10,8 @@ export interface Insert {
   columns: string[];
   rows: number;
   chunks: Buffer[];
+  /** Hashes of the rows of table `codes`, which no step names. */
+  keys: Hash[];
 }
 
 const NO_HASH = Buffer.alloc(32);
@@ -65,6 +67,7 @@ export type BatchRows = ReturnType<typeof createBatchRows>;
 /** Collects the rows of one batch, table by table. */
 export function createBatchRows() {
   const writers = new Map<Table, RowWriter>();
+  const codeHashes: Hash[] = [];
   const into = (table: Table): RowWriter => {
     let writer = writers.get(table);
     if (!writer) {
@@ -96,6 +99,7 @@ export function createBatchRows() {
     },
     code(codeHash: Hash, methods: number[], boc: Buffer): void {
       const writer = into('codes');
+      codeHashes.push(Buffer.from(codeHash));
       writer.fixed(codeHash);
       writer.arrayLength(methods.length);
       for (const method of methods) writer.u32(method);
@@ -126,6 +130,7 @@ export function createBatchRows() {
         columns: COLUMNS[table].split(' '),
         rows: writer.rows,
         chunks: writer.take(),
+        keys: table === 'codes' ? codeHashes : [],
       }));
     },
   };

@@ -3,10 +3,11 @@ import { createAccountStore } from './accounts.ts';
 import { type AssembledBatch, type AssemblyMetrics, createAssembler } from './assemble.ts';
 import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
 import { createGaps, type Gap } from './gaps.ts';
+import { restoreLost } from './lost-inserts.ts';
 import { createPauses } from './pause.ts';
 import type { Batch, PositionStore } from './position.ts';
 import type { Counters, ProjectorOptions } from './projector.ts';
-import { createBatchRows } from './rows.ts';
+import { createBatchRows, type Insert } from './rows.ts';
 import { createSentMessages } from './sent.ts';
 import { createOpenMessages } from './traces.ts';
 
@@ -36,23 +37,23 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     fail = resolve;
   });
 
-  async function add(steps: Step[], number: number): Promise<void> {
+  async function add(steps: Step[], number: number, repeated = false): Promise<void> {
     try {
-      await begin(steps, number);
+      await begin(steps, number, repeated);
     } catch (error) {
       fail();
       throw error;
     }
   }
 
-  async function begin(steps: Step[], number: number): Promise<void> {
+  async function begin(steps: Step[], number: number, repeated: boolean): Promise<void> {
     const startedAt = performance.now();
     const { decoded, failed: undecoded } = await decodeAll(steps);
     const batch = batchOf(steps, number);
     const assembled = await assembler.assemble(decoded, batch, signal);
     if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
     await inserting;
-    inserting = insert(batch, assembled, undecoded).then(() => {
+    inserting = insert(batch, assembled, undecoded, repeated).then(() => {
       accounts.written(number);
       openMessages.written(number);
       options.onProgress?.({
@@ -67,7 +68,12 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     inserting.catch(fail);
   }
 
-  async function insert(batch: Batch, { inserts, counts }: AssembledBatch, undecoded: Gap[]): Promise<void> {
+  async function insert(
+    batch: Batch,
+    { inserts, counts }: AssembledBatch,
+    undecoded: Gap[],
+    repeated: boolean,
+  ): Promise<void> {
     for (const { step, error } of undecoded) {
       counters.gaps++;
       logger.error({ err: error, step: step.mcSeqno }, 'a step cannot be decoded and is left out');
@@ -76,22 +82,25 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     await store.write(batch, false, NO_COUNTS, signal);
     // After the announcement: a projector that starts now either sees it or is seen here.
     await store.checkOwner(signal);
-    const token = `${batch.firstOffset}-${batch.nextOffset}`;
-    await Promise.all(
-      inserts.map(({ table, columns, chunks }) =>
-        clickhouse.insert(table, columns, chunks, {
-          dedupToken: `${table}/${token}`,
-          label: `inserting into ${table}`,
-          signal,
-        }),
-      ),
-    );
+    const retriesBefore = counters.retries;
+    const insertInto = (insert: Insert) => insertUnderToken(insert, `${batch.firstOffset}-${batch.nextOffset}`);
+    await Promise.all(inserts.map(insertInto));
+    const inDoubt = repeated || counters.retries > retriesBefore;
+    if (inDoubt) await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
     await store.write(batch, true, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }
 
+  function insertUnderToken({ table, columns, chunks }: Insert, token: string): Promise<void> {
+    const label = `inserting into ${table}`;
+    return clickhouse.insert(table, columns, chunks, { dedupToken: `${table}/${token}`, label, signal });
+  }
+
   return {
-    /** Resolves once the batch before this one is in the tables; throws when that failed. */
+    /**
+     * Resolves once the batch before this one is in the tables; throws when that failed. A `repeated` batch was begun
+     * before.
+     */
     add,
     /** Resolves once all batches are in the tables. */
     flush: () => inserting,

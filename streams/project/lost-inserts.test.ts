@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../../clickhouse/server.ts';
+import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
+import { readConfig } from '../../src/config.ts';
+import { shelf } from '../../test/shelf.ts';
+import { tableHashes } from '../../test/table-hashes.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import { importFiles } from '../ingest/import.ts';
+import { sequenceFile } from '../ingest/recorded-sequence.ts';
+import type { EventLog } from '../log.ts';
+import { topicNames } from '../topics.ts';
+import { FILLED_BY_VIEWS } from './lost-inserts.ts';
+import { project } from './projector.ts';
+
+const topics = topicNames();
+const names = z.object({ name: z.string() });
+let home: string;
+let log: EventLog;
+let server: EmbeddedClickHouse;
+
+const start = () => startEmbeddedClickHouse(testServerOptions(join(home, 'clickhouse')));
+
+function tables(database: string): ClickHouse {
+  return createClickHouse({ url: server.url, database, logger: silent });
+}
+
+function run(clickhouse: ClickHouse): Promise<void> {
+  const { config } = readConfig([], {});
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
+  return project(options, new AbortController().signal);
+}
+
+/** What a kill between the two leaves: the tokens are noted, the rows of the one batch are not there, nor its mark. */
+async function lose(database: string, lost: (table: string) => boolean): Promise<string[]> {
+  const clickhouse = tables(database);
+  await clickhouse.command('TRUNCATE TABLE projection_state');
+  const parts = await clickhouse.json(
+    `SELECT table, path FROM system.parts WHERE database = '${database}' AND active`,
+    z.object({ table: z.string(), path: z.string() }),
+  );
+  await clickhouse.close();
+  await server.stop();
+  const gone = parts.filter(({ table }) => lost(table) && !['migrations', 'projectors'].includes(table));
+  for (const { path } of gone) rmSync(path, { recursive: true });
+  server = await start();
+  return gone.map(({ table }) => table);
+}
+
+beforeAll(async () => {
+  if (shelf === null) return;
+  home = mkdtempSync(join(tmpdir(), 'tonstream-lost-'));
+  server = await start();
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  await importFiles(log, topics, [sequenceFile('local-ton4j-2024_a')]);
+});
+
+afterAll(async () => {
+  if (shelf === null) return;
+  await log.close();
+  await server.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const isFilled = (table: string) => Object.values(FILLED_BY_VIEWS).some((filled) => filled.includes(table));
+
+describe.skipIf(shelf === null)('a batch that is repeated', () => {
+  it.each([
+    ['tables', (table: string) => !isFilled(table)],
+    ['tables that views fill', isFilled],
+    ['tables of each kind', (table: string) => /^(messages|transactions_by_hash|codes|balances|blocks_by)/.test(table)],
+  ])('brings back what %s lost to a kill that spared the tokens', async (kind, lost) => {
+    const database = `lost_${kind.replaceAll(' ', '_')}`;
+    const clickhouse = tables(database);
+    await migrate({ clickhouse, logger: silent });
+    await run(clickhouse);
+    const good = await tableHashes(clickhouse);
+    const announced = await clickhouse.query(
+      'SELECT * EXCEPT (instance, updated_at) FROM projection_state WHERE NOT done',
+    );
+    expect(announced.length).toBeGreaterThan(0);
+    const gone = await lose(database, lost);
+    expect(gone.length).toBeGreaterThan(4);
+    const again = tables(database);
+    await announce(again, announced);
+    await run(again);
+    expect(await tableHashes(again)).toEqual(good);
+    await again.close();
+    await clickhouse.close();
+  });
+
+  it('knows every view', async () => {
+    const clickhouse = tables('views');
+    await migrate({ clickhouse, logger: silent });
+    const views = await clickhouse.json(
+      "SELECT extract(create_table_query, ' TO views\\.(\\w+)') AS name FROM system.tables WHERE database = 'views' AND engine = 'MaterializedView'",
+      names,
+    );
+    expect(views.map(({ name }) => name).sort()).toEqual(Object.values(FILLED_BY_VIEWS).flat().sort());
+    await clickhouse.close();
+  });
+});
+
+async function announce(clickhouse: ClickHouse, rows: Buffer): Promise<void> {
+  const columns =
+    'number done first_offset next_offset first_mc_seqno mc_seqno root_hash global_id version transactions messages blocks';
+  await clickhouse.insert('projection_state', columns.split(' '), [rows]);
+}
