@@ -208,6 +208,9 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
   const { options } = setup;
   const listeners = new Set<(restarts: number) => void>();
   const stopping = new AbortController();
+  const stopRequest = new Promise<string>((resolveStop) => {
+    stopping.signal.addEventListener('abort', () => resolveStop('stopped'), { once: true });
+  });
   let current: ServerProcess | null = first;
   let restarts = 0;
 
@@ -215,7 +218,7 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
     const crashes: number[] = [];
     while (current !== null) {
       const startedAt = Date.now();
-      const how = await untilDown(setup, current, stopping.signal);
+      const how = await untilDown(setup, current, stopRequest);
       if (stopping.signal.aborted) return null;
       current = null;
       crashes.push(Date.now());
@@ -273,12 +276,8 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
 }
 
 /** Waits for the end of the process, and brings it about when the engine hangs. Ends early when stopping. */
-async function untilDown(setup: Setup, server: ServerProcess, stopping: AbortSignal): Promise<string> {
+async function untilDown(setup: Setup, server: ServerProcess, stopRequest: Promise<string>): Promise<string> {
   let answeredAt = Date.now();
-  const stopRequest = new Promise<string>((resolveStop) => {
-    if (stopping.aborted) resolveStop('stopped');
-    else stopping.addEventListener('abort', () => resolveStop('stopped'), { once: true });
-  });
   for (;;) {
     const tick = new AbortController();
     const rest = delay(PING_EVERY_MS, 'tick', { signal: tick.signal }).catch(() => 'tick');

@@ -1,9 +1,9 @@
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
-import { canonicalBoc } from '../../src/chain/canonical.ts';
-import { completeCells, mergePruned } from '../../src/chain/merge.ts';
+import { mergePruned } from '../../src/chain/merge.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
 import type { BatchAccounts, StoredAccount } from './accounts.ts';
 import type { AssemblyMetrics } from './assemble.ts';
+import { orNull, storedForm, wholeCells } from './cells.ts';
 import { compareLt } from './order.ts';
 
 export interface FullData {
@@ -27,18 +27,20 @@ export async function findData(
   if (stored?.hash.equals(state.dataHash)) return null;
   // A batch that is repeated after a crash: the tables have its own row already, and the one before may be gone.
   if (stored && compareLt(stored.lt, state.lastTransactionLt) >= 0) return null;
-  let data = state.dataComplete ? completeCells(block, state.dataCell) : null;
+  let data = state.dataComplete ? wholeCells(block, state.dataCell) : null;
   if (data === null && stored) {
     const older = await accounts.dataOf(state.account, limits.signal);
-    if (older) data = mergePruned(block, state.dataCell, openBoc(older));
+    const cell = state.dataCell;
+    if (older) data = orNull(() => mergePruned(block, cell, openBoc(older)));
   }
-  if (data === null) {
-    limits.metrics.missingCells('data');
-    return null;
-  }
-  if (data.length > limits.maxBytes) {
+  if (data !== null && data.length > limits.maxBytes) {
     limits.metrics.oversized('data');
     return null;
   }
-  return { hash: Buffer.from(state.dataHash), boc: canonicalBoc(data) };
+  const boc = data && storedForm(data);
+  if (boc === null) {
+    limits.metrics.missingCells('data');
+    return null;
+  }
+  return { hash: Buffer.from(state.dataHash), boc };
 }

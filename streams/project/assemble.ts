@@ -92,7 +92,7 @@ function writeBlock(rows: BatchRows, block: DecodedBlock, counts: BatchCounts): 
 }
 
 /** A transaction, the message it received, and notes of those it sends. */
-function writeTransaction(workbench: Workbench, { transaction, block, after }: Placed): void {
+function writeTransaction(workbench: Workbench, { transaction, block, payload, after }: Placed): void {
   const { rows, counts, accounts, messages, metrics } = workbench;
   const { record, boc } = block;
   const { inMsg } = transaction;
@@ -107,7 +107,7 @@ function writeTransaction(workbench: Workbench, { transaction, block, after }: P
     trace,
     before: stateWithHash(accounts.get(transaction.account), transaction.stateBefore),
     after,
-    payload: serialize(boc, transaction.cell, { crc: false }),
+    payload,
   });
   if (inMsg) {
     const received = { txHash: transaction.hash, lt: transaction.lt, mcSeqno: record.mcSeqno };

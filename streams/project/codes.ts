@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { canonicalBoc } from '../../src/chain/canonical.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
-import { completeCells } from '../../src/chain/merge.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
 import type { AssemblyMetrics } from './assemble.ts';
+import { storedForm, wholeCells } from './cells.ts';
 import type { DecodedBlock } from './decode.ts';
 import type { BatchRows } from './rows.ts';
 import { hashKey } from './traces.ts';
@@ -22,7 +21,7 @@ export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
       if (state.codeHash === null || state.codeCell === null) return;
       const key = hashKey(state.codeHash);
       if (known.has(key)) return;
-      const code = state.codeComplete ? completeCells(block.boc, state.codeCell) : null;
+      const code = state.codeComplete ? wholeCells(block.boc, state.codeCell) : null;
       if (code === null) {
         if (changed) metrics.missingCells('code');
         return;
@@ -32,8 +31,9 @@ export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
         metrics.oversized('code');
         return;
       }
-      const boc = canonicalBoc(code);
-      rows.code(state.codeHash, methodIds(boc) ?? [], boc);
+      const boc = storedForm(code);
+      if (boc === null) metrics.missingCells('code');
+      else rows.code(state.codeHash, methodIds(boc) ?? [], boc);
     },
   };
 }

@@ -6,6 +6,8 @@ import { hashKey } from './traces.ts';
 export interface Placed {
   transaction: Transaction;
   block: DecodedBlock;
+  /** The transaction as a bag of its own. */
+  payload: Buffer;
   /** The state the block shows, when this is the account's last transaction in the block. */
   after: AccountState | null;
 }
@@ -26,8 +28,13 @@ export function compareLt(a: string, b: string): number {
 
 function place(block: DecodedBlock): Placed[] {
   const states = new Map(block.states.map((state) => [hashKey(state.account), state]));
-  return block.transactions.map((transaction) => {
+  return block.transactions.map((transaction, at) => {
     const state = states.get(hashKey(transaction.account));
-    return { transaction, block, after: state?.hash.equals(transaction.stateAfter) ? state : null };
+    return {
+      transaction,
+      block,
+      payload: block.payloads[at],
+      after: state?.hash.equals(transaction.stateAfter) ? state : null,
+    };
   });
 }
