@@ -18,7 +18,7 @@ import { processUsage } from '../../test/process-usage.ts';
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
 const SEED = Number(process.env.BENCH_SEED ?? Math.floor(Math.random() * 1_000_000));
 /** Requests of each case in a round before the first is measured, and before each is: code gets compiled. */
-const FIRST_ROUND = 30;
+const FIRST_ROUND = 300;
 const WARM_UP = 20;
 const MIN_REQUESTS = 30;
 const MAX_REQUESTS = 2_000;
