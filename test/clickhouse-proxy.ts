@@ -9,11 +9,17 @@ export interface ClickHouseProxy {
   close(): Promise<void>;
 }
 
-/** `refuse` is asked for every statement in a request's body; true drops the connection instead of passing it on. */
-export async function startClickHouseProxy(target: string, refuse: (sql: string) => boolean): Promise<ClickHouseProxy> {
+/**
+ * `refuse` is asked for every statement in a request's body, and may take its time; true drops the connection instead
+ * of passing it on.
+ */
+export async function startClickHouseProxy(
+  target: string,
+  refuse: (sql: string) => boolean | Promise<boolean>,
+): Promise<ClickHouseProxy> {
   const server = createServer(async (asked, answer) => {
     const body = await buffer(asked);
-    if (refuse(body.toString('latin1'))) {
+    if (await refuse(body.toString('latin1'))) {
       asked.socket.destroy();
       return;
     }
