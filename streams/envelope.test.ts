@@ -151,6 +151,7 @@ describe('topics', () => {
   it('have a prefix, a version and a retention', () => {
     expect(topicNames()).toEqual({
       blocks: 'ton.blocks.v1',
+      cells: 'ton.cells.v1',
       dead: 'ton.dead.v1',
       steps: 'ton.steps.v1',
       pending: 'ton.pending.v1',

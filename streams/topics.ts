@@ -8,10 +8,13 @@ export const DEFAULT_TOPIC_PREFIX = 'ton';
 const HOUR_MS = 3_600_000;
 const FOREVER = -1;
 
-/** `blocks` and `dead` are the log of record; `steps` and `pending` are feeds that can be made again or lost. */
+/** `blocks`, `cells` and `dead` are the log of record; `steps` and `pending` are feeds that can be made again or lost. */
 const TOPICS = {
   /** Key `workchain:shard:seqno`, value the block's bag of cells as received (envelope.ts). Never compacted. */
   blocks: { suffix: 'blocks.v1', retentionMs: FOREVER },
+  /** Key hash of a code or data cell, value its bag of cells: what no block showed and a node was asked for
+   * (cell-record.ts). Never compacted: a record counts from a place in `blocks` on. */
+  cells: { suffix: 'cells.v1', retentionMs: FOREVER },
   /** Key `topic:offset` of what could not be projected, value JSON (dead-letters.ts). */
   dead: { suffix: 'dead.v1', retentionMs: FOREVER },
   /** Key masterchain seqno, value the projected step for windows and feeds. */
@@ -26,6 +29,7 @@ export type TopicNames = Record<keyof typeof TOPICS, string>;
 export function topicNames(prefix: string = DEFAULT_TOPIC_PREFIX): TopicNames {
   return {
     blocks: `${prefix}.${TOPICS.blocks.suffix}`,
+    cells: `${prefix}.${TOPICS.cells.suffix}`,
     dead: `${prefix}.${TOPICS.dead.suffix}`,
     steps: `${prefix}.${TOPICS.steps.suffix}`,
     pending: `${prefix}.${TOPICS.pending.suffix}`,

@@ -1,8 +1,10 @@
 import { type Block, decodeBlock } from '../../src/chain/block.ts';
 import { openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
-import type { BlockIdExt, Hash } from '../../src/chain/model.ts';
+import type { BlockIdExt, Hash, ShardDescr } from '../../src/chain/model.ts';
+import { FULL_SHARD } from '../../src/chain/shard-ident.ts';
 import { blockKey } from '../envelope.ts';
+import type { ShardTop } from './assembly.ts';
 
 /** Where a block was found: a file, and the line when the file holds one block a line. */
 export interface Place {
@@ -66,17 +68,35 @@ export interface CheckedBlock {
  * @throws {IngestError} `bad_block` with the place inside the block, `wrong_id` with what differs
  */
 export function checkBlock(bytes: Buffer, expected: BlockIdExt | null, place: Place): CheckedBlock {
-  const { header } = openBlock(bytes, place, (block) => {
-    // Reads the tops now, so that a masterchain block with unreadable ones is refused as such.
-    block.shardHashes();
-    return block;
-  });
+  return examine(bytes, expected, place).block;
+}
+
+/**
+ * The same, with the shard tops that a masterchain block registers (none in shard blocks) of the same decoding.
+ * @throws {IngestError}
+ */
+export function checkBlockAndTops(
+  bytes: Buffer,
+  expected: BlockIdExt | null,
+  place: Place,
+): { block: CheckedBlock; tops: ShardTop[] } {
+  const { block, tops } = examine(bytes, expected, place);
+  return { block, tops: tops.map((top) => ({ ...copyId(top), regMcSeqno: top.regMcSeqno })) };
+}
+
+function examine(
+  bytes: Buffer,
+  expected: BlockIdExt | null,
+  place: Place,
+): { block: CheckedBlock; tops: ShardDescr[] } {
+  // Reads the tops in any case, so that a masterchain block with unreadable ones is refused as such.
+  const { header, tops } = openBlock(bytes, place, (block) => ({ header: block.header, tops: block.shardHashes() }));
   const id = copyId(header);
   if (id.workchain === -1 ? id.shard !== FULL_SHARD || header.notMaster : !header.notMaster) {
     throw new IngestError('bad_block', place, `block ${blockKey(id)} is marked as one of the wrong chain`);
   }
   if (expected !== null) compare(id, expected, place);
-  return {
+  const block: CheckedBlock = {
     id,
     globalId: header.globalId,
     globalVersion: header.genSoftware?.version ?? null,
@@ -84,9 +104,8 @@ export function checkBlock(bytes: Buffer, expected: BlockIdExt | null, place: Pl
     masterRefSeqno: header.masterRef?.seqno ?? null,
     prev: header.prev.map(copyId),
   };
+  return { block, tops };
 }
-
-const FULL_SHARD = '8000000000000000';
 
 /**
  * Decodes a block and reads something of it.

@@ -10,6 +10,8 @@ import { IngestError, sameHashes } from './check.ts';
 export interface LoggedEnd extends LogHead {
   /** `global_id` of the log's blocks, null while it is empty. */
   globalId: number | null;
+  /** Root hash of the network's zero state, null when the newest and the oldest records do not tell. */
+  zeroState: Buffer | null;
   /** The last sealed masterchain block and its shard tops; null when the last step is loose or there is none. */
   master: { id: BlockIdExt; tops: ShardTop[] } | null;
 }
@@ -20,13 +22,26 @@ const SCAN_BYTES = 16 * 1024 * 1024;
 export async function readLoggedEnd(log: EventLog, topic: string): Promise<LoggedEnd> {
   const head = await lastSealed(log, topic);
   const globalId = head.sealed?.globalId ?? head.tail.at(0)?.globalId ?? null;
-  if (head.sealed === null || head.sealed.id.workchain !== -1) return { ...head, globalId, master: null };
+  const zeroState = await loggedZeroState(log, topic, head);
+  const known = { ...head, globalId, zeroState };
+  if (head.sealed === null || head.sealed.id.workchain !== -1) return { ...known, master: null };
   const { offset } = head.sealed;
   const record = await log.get(topic, offset);
   if (record === null) throw new IngestError('unreadable', null, `${topic}: the record at offset ${offset} went away`);
   const { id, boc } = decodeBlockRecord(record, topic);
   const tops = readTops(boc, { file: `${topic}, offset ${offset}`, line: null });
-  return { ...head, globalId, master: { id, tops } };
+  return { ...known, master: { id, tops } };
+}
+
+/** Imported records do not name the zero state, those of a live chain do. */
+async function loggedZeroState(log: EventLog, topic: string, { sealed, tail }: LogHead): Promise<Buffer | null> {
+  for (const { zeroState } of tail) if (zeroState !== null) return zeroState;
+  for (const offset of sealed === null ? [] : [sealed.offset, await log.low(topic)]) {
+    const record = await log.get(topic, offset);
+    const zeroState = record === null ? null : decodeEnvelope(record, topic).zeroState;
+    if (zeroState !== null) return zeroState;
+  }
+  return null;
 }
 
 /**

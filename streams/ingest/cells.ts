@@ -1,0 +1,277 @@
+/**
+ * Code and data that state updates never show. A block prunes what it does not change, so an account that was there
+ * before the log began, or that is only used, shows the hashes of its code and data and not the cells. For each such
+ * account the node is asked once; from then on the projection can fill the pruned branches of later states from what
+ * it has. The queue is bounded: what does not fit is dropped, counted, and asked for when the account is used again.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { accountStatesAfter } from '../../src/chain/accounts.ts';
+import { rawAddress } from '../../src/chain/address.ts';
+import { decodeBlock } from '../../src/chain/block.ts';
+import { type Boc, openBoc } from '../../src/chain/boc.ts';
+import { DecodeError } from '../../src/chain/errors.ts';
+import type { AccountState, BlockIdExt } from '../../src/chain/model.ts';
+import type { ChainNode } from '../../src/node/chain-node.ts';
+import { decodeCellEnvelope, encodeCellRecord } from '../cell-record.ts';
+import { blockKey } from '../envelope.ts';
+import type { EventLog } from '../log.ts';
+import {
+  type Answer,
+  type AskedState,
+  askAccount,
+  askLibraries,
+  LIBRARIES_PER_CALL,
+  libraryOf,
+} from './cell-answers.ts';
+import type { StepWriter } from './follow-append.ts';
+import { createLine, DEFAULT_PAUSES, type Patience, refetchReason } from './follow-patience.ts';
+import type { LiveStep } from './follow-steps.ts';
+
+/** `dropped`: the queue was full. `failed`: no server has the state, or the answer did not have the state's hash. */
+export type CellEvent = 'asked' | 'answered' | 'dropped' | 'failed' | 'oversized';
+
+export interface CellLimits {
+  /** Accounts and libraries that wait to be asked for. */
+  queue: number;
+  /** Requests at the same time. */
+  concurrency: number;
+  /** Larger cells are not kept, as the projection would not store them. */
+  maxBytes: number;
+  /** Only steps this near to the head: liteservers forget older states. About an hour of the mainnet. */
+  lagSteps: number;
+}
+
+export const DEFAULT_CELL_LIMITS: Readonly<CellLimits> = {
+  queue: 2_000,
+  concurrency: 4,
+  maxBytes: 2 * 1024 * 1024,
+  lagSteps: 10_000,
+};
+
+export interface CellsOptions {
+  node: ChainNode;
+  log: EventLog;
+  topic: string;
+  writer: StepWriter;
+  patience: Pick<Patience, 'pause'>;
+  limits?: Partial<CellLimits>;
+  logger: Pick<Logger, 'warn'>;
+  onEvent?: (event: CellEvent) => void;
+  /** Of a failure that is no matter of the node's, as a log that cannot be written. */
+  onError: (error: unknown) => void;
+  signal: AbortSignal;
+}
+
+export interface Cells {
+  /** Learns from the topic what was answered before. */
+  recall(): Promise<void>;
+  /** Looks for accounts to ask for in steps that are in the log. */
+  look(steps: readonly LiveStep[], headSeqno: number): Promise<void>;
+  /** Resolves when nothing waits and nothing is being asked. */
+  idle(): Promise<void>;
+}
+
+const KNOWN_CODES = 100_000;
+const KNOWN_ACCOUNTS = 500_000;
+/** A library that no server knows is asked for again after this time. */
+const LIBRARY_RETRY_MS = 600_000;
+/** Records of the topic's end that tell what needs no question after a restart. */
+const RECALLED_RECORDS = 100_000;
+const RECALL_BYTES = 16 * 1024 * 1024;
+const TRIES = 3;
+/** An account used in every block can outrun its answers; then the projection has to do without. */
+const MAX_FOLLOW_UPS = 8;
+
+export function createCells(options: CellsOptions): Cells {
+  const { node, log, topic, writer, patience, logger, signal, onError } = options;
+  const limits = { ...DEFAULT_CELL_LIMITS, ...options.limits };
+  const note = (event: CellEvent): void => options.onEvent?.(event);
+  const known = createKnown();
+  const waiting = new Map<string, AskedState & { followUps: number }>();
+  const waitingLibraries = new Map<string, { globalId: number; mcSeqno: number }>();
+  const asking = new Map<string, number>();
+  const failureLine = createLine(DEFAULT_PAUSES.lineMs);
+  let idleWaiters: (() => void)[] = [];
+  let running = 0;
+
+  function touch(state: AccountState, block: BlockIdExt, step: LiveStep, boc: Boc): void {
+    const account = rawAddress(state.account);
+    const { globalId } = step.master;
+    if (state.dataComplete) known.accounts.set(account, true);
+    if (state.codeComplete && state.codeCell !== null && state.codeHash !== null) {
+      known.codes.set(state.codeHash.toString('hex'), true);
+      wantLibrary(libraryOf(boc, state.codeCell), globalId, step.mcSeqno);
+    }
+    const code = state.codeHash !== null && !state.codeComplete && !known.codes.has(state.codeHash.toString('hex'));
+    const data = state.dataHash !== null && !state.dataComplete && !known.accounts.has(account);
+    if (!code && !data) return;
+    const followUps = asking.has(account) ? (asking.get(account) ?? 0) + 1 : 0;
+    if (followUps > MAX_FOLLOW_UPS || (!waiting.has(account) && waiting.size >= limits.queue)) {
+      note('dropped');
+      return;
+    }
+    waiting.set(account, {
+      account: Buffer.from(state.account),
+      stateHash: Buffer.from(state.hash),
+      lt: state.lastTransactionLt,
+      block,
+      mcSeqno: step.mcSeqno,
+      globalId,
+      followUps,
+    });
+  }
+
+  function wantLibrary(hash: string | null, globalId: number, mcSeqno: number): void {
+    if (hash === null || known.libraries.has(hash) || waitingLibraries.has(hash)) return;
+    if (waitingLibraries.size >= limits.queue) note('dropped');
+    else waitingLibraries.set(hash, { globalId, mcSeqno });
+  }
+
+  async function keep(answers: readonly Answer[]): Promise<void> {
+    const fitting = answers.filter(({ boc }) => boc.length <= limits.maxBytes);
+    for (let at = fitting.length; at < answers.length; at++) note('oversized');
+    if (fitting.length === 0) return;
+    await writer.between((after) =>
+      log.append(
+        topic,
+        fitting.map((answer) => encodeCellRecord({ ...answer, after, receivedAtMs: Date.now() })),
+      ),
+    );
+  }
+
+  async function answerAccount(asked: AskedState): Promise<void> {
+    const answers = await persistently(() => askAccount(node, asked, signal));
+    if (answers === null) return;
+    const fresh = answers.filter(({ kind, hash }) => kind === 'data' || !known.codes.has(hash.toString('hex')));
+    await keep(fresh);
+    known.accounts.set(rawAddress(asked.account), true);
+    for (const { kind, hash, library } of answers) {
+      if (kind !== 'code') continue;
+      known.codes.set(hash.toString('hex'), true);
+      wantLibrary(library, asked.globalId, asked.mcSeqno);
+    }
+    note('answered');
+  }
+
+  async function answerLibraries(asked: ReadonlyMap<string, { globalId: number; mcSeqno: number }>): Promise<void> {
+    for (const hash of asked.keys()) known.libraries.set(hash, true, { ttl: LIBRARY_RETRY_MS });
+    const found = await persistently(() => askLibraries(node, asked, signal));
+    if (found === null) return;
+    await keep(found);
+    for (const { hash } of found) known.libraries.set(hash.toString('hex'), true, { ttl: 0 });
+    for (let at = 0; at < asked.size; at++) note(at < found.length ? 'answered' : 'failed');
+  }
+
+  /** Null when the node cannot answer: that is counted, and the projection does without. */
+  async function persistently<T>(ask: () => Promise<T>): Promise<T | null> {
+    for (let attempt = 0; ; attempt++) {
+      note('asked');
+      try {
+        return await ask();
+      } catch (error) {
+        signal.throwIfAborted();
+        const reason = refetchReason(error);
+        if (reason === null) throw error;
+        if (reason !== 'not_found' && attempt + 1 < TRIES) {
+          await patience.pause(reason, attempt);
+          continue;
+        }
+        note('failed');
+        if (failureLine()) logger.warn({ reason: String(error) }, 'cells that no block shows cannot be had');
+        return null;
+      }
+    }
+  }
+
+  function begin(work: Promise<void>, done: () => void): void {
+    running++;
+    const end = (): void => {
+      running--;
+      done();
+      pump();
+    };
+    work.then(end, (error: unknown) => {
+      if (!signal.aborted) onError(error);
+      end();
+    });
+  }
+
+  function pump(): void {
+    while (!signal.aborted && running < limits.concurrency && waitingLibraries.size > 0) {
+      const some = new Map([...waitingLibraries].slice(0, LIBRARIES_PER_CALL));
+      for (const hash of some.keys()) waitingLibraries.delete(hash);
+      begin(answerLibraries(some), () => undefined);
+    }
+    for (const [account, asked] of waiting) {
+      if (signal.aborted || running >= limits.concurrency) break;
+      // One question an account at a time: a later state is asked for when the earlier one was answered.
+      if (asking.has(account)) continue;
+      waiting.delete(account);
+      asking.set(account, asked.followUps);
+      begin(answerAccount(asked), () => asking.delete(account));
+    }
+    if (running > 0 || (!signal.aborted && waiting.size + waitingLibraries.size > 0)) return;
+    for (const resolve of idleWaiters) resolve();
+    idleWaiters = [];
+  }
+
+  function lookInto(step: LiveStep, block: LiveStep['blocks'][number]): void {
+    try {
+      const decoded = decodeBlock(openBoc(block.boc));
+      for (const state of accountStatesAfter(decoded)) touch(state, block.id, step, decoded.boc);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      // The projection will say what is wrong with the block; here it only means that nothing is asked.
+      logger.warn({ err: error, block: blockKey(block.id) }, 'states of a block cannot be read');
+    }
+  }
+
+  return {
+    recall: () => recallAnswers(log, topic, known, signal),
+    async look(steps, headSeqno) {
+      for (const step of steps) {
+        if (headSeqno - step.mcSeqno > limits.lagSteps) continue;
+        for (const block of step.blocks) {
+          lookInto(step, block);
+          pump();
+          await turn();
+        }
+      }
+    },
+    idle: () =>
+      new Promise((resolve) => {
+        idleWaiters.push(resolve);
+        pump();
+      }),
+  };
+}
+
+function createKnown() {
+  return {
+    codes: new LRUCache<string, true>({ max: KNOWN_CODES }),
+    accounts: new LRUCache<string, true>({ max: KNOWN_ACCOUNTS }),
+    libraries: new LRUCache<string, true>({ max: KNOWN_CODES }),
+  };
+}
+
+/** Steps follow each other without a gap, so an account once answered has needed no question since. */
+async function recallAnswers(
+  log: EventLog,
+  topic: string,
+  known: ReturnType<typeof createKnown>,
+  signal: AbortSignal,
+): Promise<void> {
+  const end = await log.end(topic);
+  const from = Math.max(await log.low(topic), end - RECALLED_RECORDS);
+  if (from >= end) return;
+  for await (const batch of log.read(topic, from, { maxBytes: RECALL_BYTES, signal, stopAtEnd: true })) {
+    for (const record of batch) {
+      const { kind, hash, account } = decodeCellEnvelope(record, topic);
+      if (kind === 'data' && account !== null) known.accounts.set(rawAddress(account), true);
+      else if (kind === 'code') known.codes.set(hash.toString('hex'), true);
+      else if (kind === 'library') known.libraries.set(hash.toString('hex'), true);
+    }
+  }
+}
