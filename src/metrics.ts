@@ -14,6 +14,10 @@ export function createMetrics() {
   const projectedSeqno = gauge('projected_mc_seqno', 'Masterchain seqno up to which the tables are complete');
   const projectedOffset = gauge('projection_offset', 'Offset in the blocks topic up to which the tables are complete');
   const lagSeconds = gauge('projection_lag_seconds', 'Now minus the generation time of the newest projected step');
+  const gaps = gauge(
+    'gaps',
+    'Steps that are not in the tables because a block of theirs cannot be decoded (at most 100)',
+  );
   const batchSeconds = new Histogram({
     name: 'tonstream_projection_batch_seconds',
     help: 'Time from decoding a batch to its rows being in every table',
@@ -69,6 +73,7 @@ export function createMetrics() {
       for (const kind of ['blocks', 'transactions', 'messages'] as const) projected.inc({ kind }, counts[kind]);
       for (const event of Object.keys(counters) as (keyof Counters)[]) projectorEvents.set({ event }, counters[event]);
     },
+    gaps: (count: number) => gaps.set(count),
     clickhouseRestarts: (count: number) => restarts.set(count),
   };
 }

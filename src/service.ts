@@ -42,7 +42,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   });
   const app = createApp({
     source: createClickHouseSource(clickhouse, gate, head),
-    health: () => health(clickhouse),
+    health: () => health(clickhouse, metrics),
     status: () => readStatus(parts),
     metrics: metrics.registry,
     limits: {
@@ -89,9 +89,10 @@ export async function listen(server: Server, host: string, port: number): Promis
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-async function health(clickhouse: ClickHouse): Promise<Health> {
+async function health(clickhouse: ClickHouse, metrics: Metrics): Promise<Health> {
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
   const gaps = await readGaps(clickhouse);
+  metrics.gaps(gaps.length);
   if (gaps.length === 0) return { ok: true };
   return { ok: true, degraded: `${gaps.length} step(s) could not be decoded and are left out, see /status` };
 }

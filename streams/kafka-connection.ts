@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import { type ISocketFactory, Kafka, type LogEntry, logLevel } from 'kafkajs';
 import Cluster from 'kafkajs/src/cluster/index.js';
 import { LogError, type StoredRecord } from './log.ts';
 
@@ -44,6 +44,8 @@ export function brokerErrorType(error: unknown): string | null {
   return null;
 }
 
+const WARN_EVERY_MS = 30_000;
+
 export function createKafka(options: KafkaConnectionOptions): Kafka {
   return new Kafka({
     brokers: options.brokers,
@@ -55,16 +57,23 @@ export function createKafka(options: KafkaConnectionOptions): Kafka {
     socketFactory,
     retry: PATIENT_RETRY,
     logLevel: logLevel.INFO,
-    logCreator:
-      () =>
-      ({ namespace, level, log }) => {
-        const { message, timestamp: _, logger: __, ...rest } = log;
-        const fields = { ...rest, part: `kafkajs ${namespace}`.trim() };
-        // kafkajs calls every retry an error. What it cannot mend reaches the caller as an exception.
-        if (level <= logLevel.WARN) options.logger?.warn(fields, message);
-        else if (level === logLevel.INFO) options.logger?.debug(fields, message);
-      },
+    logCreator: () => createLogSink(options),
   });
+}
+
+/**
+ * What kafkajs has to say, all of it at debug level. It calls every retry an error, several a second while a broker is
+ * away: of those one warning in half a minute goes through. What it cannot mend reaches the caller as an exception.
+ */
+function createLogSink({ brokers, logger }: KafkaConnectionOptions) {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return ({ namespace, level, log }: LogEntry): void => {
+    const { message, timestamp: _, logger: __, ...rest } = log;
+    logger?.debug({ ...rest, part: `kafkajs ${namespace}`.trim() }, message);
+    if (level > logLevel.WARN || performance.now() - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = performance.now();
+    logger?.warn({ brokers }, `Kafka: ${message}`);
+  };
 }
 
 const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {

@@ -40,7 +40,7 @@ export function createQueries(session: KafkaSession) {
         if (brokerErrorType(error) === 'OFFSET_OUT_OF_RANGE' || error instanceof LogError) throw error;
         if (link === mine) link = null;
         await closeQuietly(mine, session);
-        if (Date.now() > giveUpAt) throw new LogError('unavailable', 'no answer from the brokers', { cause: error });
+        if (Date.now() > giveUpAt) throw noAnswer(session, error);
       }
       await sleep(waitMs);
     }
@@ -52,6 +52,12 @@ export function createQueries(session: KafkaSession) {
       if (link !== null) await closeQuietly(link, session);
     },
   };
+}
+
+function noAnswer({ connection: { brokers }, patienceMs }: KafkaSession, cause: unknown): LogError {
+  const reason = cause instanceof Error ? `: ${cause.message}` : '';
+  const message = `no answer from the Kafka brokers ${brokers.join(', ')} within ${patienceMs / 1000} s${reason}`;
+  return new LogError('unavailable', `${message}. Check that they run and that KAFKA_BROKERS names them`, { cause });
 }
 
 async function closeQuietly(link: KafkaConnection, session: KafkaSession): Promise<void> {

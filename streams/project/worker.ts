@@ -12,11 +12,20 @@ if (port === null) throw new Error('this file runs as a worker thread only');
 const { config, clickhouseUrl }: ThreadData = workerData;
 const send = (message: ThreadMessage): void => port.postMessage(message);
 const stopping = new AbortController();
-port.on('message', () => stopping.abort());
 
 const logger = createLogger(config.logLevel).child({ part: 'project' });
 const log = openLog(config, logger);
 const clickhouse = connect(config, clickhouseUrl, logger);
+let closing: Promise<void> | null = null;
+const closeLog = (): Promise<void> => {
+  closing ??= log.close();
+  return closing;
+};
+port.on('message', () => {
+  stopping.abort();
+  // Questions to brokers that do not answer end with the log, not with a signal.
+  void closeLog();
+});
 try {
   const topics = topicNames(config.topicPrefix);
   const onProgress = (progress: Parameters<NonNullable<Parameters<typeof project>[0]['onProgress']>>[0]) =>
@@ -26,6 +35,6 @@ try {
   if (!stopping.signal.aborted) send({ type: 'failed', error: error instanceof Error ? error.message : String(error) });
 } finally {
   await clickhouse.close();
-  await log.close();
+  await closeLog();
   port.close();
 }
