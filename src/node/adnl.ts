@@ -75,7 +75,7 @@ export async function connectAdnl(
       const channel = createChannel(socket, handshake.ciphers, { maxFrameBytes, maxUnsentBytes });
       channel.onClose((error) => fail(new AdnlError(error.code, `${where}: ${error.message}`, { cause: error })));
       channel.onFrame((payload) => {
-        if (payload.length > 0) return channel.close('a frame before the handshake was answered');
+        if (payload.length > 0) return void channel.close('a frame before the handshake was answered');
         settle();
         resolve(withPings(channel, options));
       });

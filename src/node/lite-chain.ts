@@ -1,0 +1,197 @@
+import type { BlockId, BlockIdExt, Hash } from '../chain/model.ts';
+import { FULL_SHARD } from '../chain/shard-ident.ts';
+import { type AccountBoc, type ChainNode, NodeError } from './chain-node.ts';
+import {
+  blockIdExtFromTl,
+  blockIdExtToTl,
+  blockIdToTl,
+  decodeAnswer,
+  encodeRequest,
+  type LiteAnswer,
+  type LiteMethod,
+  type LiteRequest,
+  sameBlock,
+  shardToTl,
+} from './lite-api.ts';
+import { LieError } from './lite-faults.ts';
+import type { Heads } from './lite-heads.ts';
+import type { LiteLimits } from './lite-limits.ts';
+import type { LitePeer } from './lite-peer.ts';
+import { checkAccount, checkBlock, checkHeader, checkLibraries, type ProvenHeader } from './lite-proofs.ts';
+import type { Asker } from './lite-race.ts';
+
+/** Servers answer at most so many. */
+const MAX_LIBRARIES = 16;
+
+/** Blocks with the same second that are stepped over in a search by time. */
+const MAX_STEPS = 64;
+
+/** A refusal of something we know to be asked rightly is more likely the server's own trouble: two must agree. */
+const OPINIONS = 2;
+
+interface Found extends ProvenHeader {
+  id: BlockIdExt;
+}
+
+export interface LiteChainContext {
+  asker: Asker;
+  heads: Heads;
+  limits: LiteLimits;
+  zeroState: BlockIdExt;
+}
+
+/** The chain as the servers of a pool show it, every answer checked against the hashes it was asked by. */
+export function createLiteChain({ asker, heads, limits, zeroState }: LiteChainContext): ChainNode {
+  function ask<M extends LiteMethod, T>(
+    request: LiteRequest<M>,
+    signal: AbortSignal,
+    read: (answer: LiteAnswer<M>, peer: LitePeer) => T,
+    minMcSeqno?: number,
+  ): Promise<T> {
+    const { method } = request;
+    const { timeoutMs } = limits;
+    const check = (bytes: Buffer, peer: LitePeer): T => read(decodeAnswer(method, bytes), peer);
+    return asker.ask({
+      name: method,
+      body: encodeRequest(request),
+      check,
+      signal,
+      timeoutMs,
+      minMcSeqno,
+      opinions: OPINIONS,
+    });
+  }
+
+  /** Where the id is of the masterchain, servers that are not that far are asked last. No wait beyond what is known. */
+  function seqnoToHave(id: BlockId): number | undefined {
+    const head = heads.best();
+    return id.workchain === -1 && head !== null && id.seqno <= head.seqno ? id.seqno : undefined;
+  }
+
+  async function head(signal: AbortSignal): Promise<BlockIdExt> {
+    const found = heads.best() ?? (await heads.waitFor(0, limits.timeoutMs, signal));
+    if (found === null) throw new NodeError('unavailable', `head: no server in ${limits.timeoutMs} ms`);
+    return found;
+  }
+
+  function lookup(request: LiteRequest<'lookupBlock'>, signal: AbortSignal): Promise<Found> {
+    const { workchain, shard, seqno } = request.id;
+    const read = (answer: LiteAnswer<'lookupBlock'>): Found => {
+      const id = blockIdExtFromTl(answer.id);
+      if (id.workchain !== workchain) throw new LieError('block of another workchain than asked for');
+      if (request.mode === 1 && id.seqno !== seqno) throw new LieError('block of another seqno than asked for');
+      return { id, ...checkHeader(answer.headerProof, id) };
+    };
+    const minMcSeqno =
+      request.mode === 1 && workchain === -1 ? seqnoToHave({ workchain, shard: FULL_SHARD, seqno }) : undefined;
+    return ask({ ...request, id: { workchain, shard, seqno } }, signal, read, minMcSeqno);
+  }
+
+  async function lookupBlock(id: BlockId, signal: AbortSignal): Promise<BlockIdExt> {
+    const { id: found } = await lookup({ method: 'lookupBlock', mode: 1, id: blockIdToTl(id) }, signal);
+    if (found.shard === id.shard) return found;
+    // A server looks by prefix: after a split or merge another shard has this seqno.
+    throw new NodeError('not_found', `lookupBlock: seqno ${id.seqno} is in shard ${found.shard}, not ${id.shard}`);
+  }
+
+  function header(id: BlockIdExt, signal: AbortSignal): Promise<Found> {
+    const read = (answer: LiteAnswer<'getBlockHeader'>): Found => {
+      if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('header of another block');
+      return { id, ...checkHeader(answer.headerProof, id) };
+    };
+    return ask({ method: 'getBlockHeader', id: blockIdExtToTl(id), mode: 0 }, signal, read, seqnoToHave(id));
+  }
+
+  /** Newest block of a shard: the head itself, or the top the head's shard table has for it. */
+  async function newest(shard: Pick<BlockId, 'workchain' | 'shard'>, signal: AbortSignal): Promise<Found> {
+    const master = await head(signal);
+    if (shard.workchain === -1) return header(master, signal);
+    const read = (answer: LiteAnswer<'getShardInfo'>): BlockIdExt => blockIdExtFromTl(answer.shardblk);
+    const { workchain } = shard;
+    const request = { id: blockIdExtToTl(master), workchain, shard: shardToTl(shard.shard), exact: false };
+    return header(await ask({ method: 'getShardInfo', ...request }, signal, read, master.seqno), signal);
+  }
+
+  /**
+   * Servers find the first block at or after a time. The one wanted is the last before the first of the next second;
+   * stepping back also serves servers that find the last block at or before a time.
+   */
+  async function lookupByUtime(
+    shard: Pick<BlockId, 'workchain' | 'shard'>,
+    utime: number,
+    signal: AbortSignal,
+  ): Promise<BlockIdExt> {
+    let found = await firstAfter(shard, utime, signal);
+    for (let step = 0; step < MAX_STEPS; step++) {
+      if (found.genUtime <= utime) return found.id;
+      if (found.id.seqno <= 1) break;
+      const id = blockIdToTl({ ...shard, seqno: found.id.seqno - 1 });
+      found = await lookup({ method: 'lookupBlock', mode: 1, id }, signal);
+    }
+    throw new NodeError(
+      'not_found',
+      `lookupBlock: no block of ${shard.workchain}:${shard.shard} at or before ${utime}`,
+    );
+  }
+
+  async function firstAfter(
+    shard: Pick<BlockId, 'workchain' | 'shard'>,
+    utime: number,
+    signal: AbortSignal,
+  ): Promise<Found> {
+    const id = { workchain: shard.workchain, shard: shardToTl(shard.shard), seqno: 0 };
+    try {
+      return await lookup({ method: 'lookupBlock', mode: 4, id, utime: utime + 1 }, signal);
+    } catch (error) {
+      // Nothing after that time yet: the newest block is the one, or no block is.
+      if (error instanceof NodeError && error.code === 'not_found') return newest(shard, signal);
+      throw error;
+    }
+  }
+
+  async function block(id: BlockIdExt, signal: AbortSignal): Promise<Buffer> {
+    return ask(
+      { method: 'getBlock', id: blockIdExtToTl(id) },
+      signal,
+      (answer) => checkBlock(answer, id),
+      seqnoToHave(id),
+    );
+  }
+
+  async function account(id: BlockIdExt, workchain: number, hash: Hash, signal: AbortSignal): Promise<AccountBoc> {
+    const read = (answer: LiteAnswer<'getAccountState'>): AccountBoc => ({
+      boc: checkAccount(answer, id, workchain, hash),
+    });
+    const request = { id: blockIdExtToTl(id), account: { workchain, id: hash } };
+    return ask({ method: 'getAccountState', ...request }, signal, read, seqnoToHave(id));
+  }
+
+  async function libraries(hashes: readonly Hash[], signal: AbortSignal): Promise<Map<string, Buffer>> {
+    if (hashes.length > MAX_LIBRARIES) throw new RangeError(`${hashes.length} libraries, at most ${MAX_LIBRARIES}`);
+    if (hashes.length === 0) return new Map();
+    const read = (answer: LiteAnswer<'getLibraries'>): Map<string, Buffer> => checkLibraries(answer, hashes);
+    return ask({ method: 'getLibraries', libraryList: [...hashes] }, signal, read);
+  }
+
+  async function waitMasterchainBlock(
+    seqno: number,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<BlockIdExt | null> {
+    const newestId = await heads.waitFor(seqno, timeoutMs, signal);
+    if (newestId === null || newestId.seqno === seqno) return newestId;
+    return lookupBlock({ workchain: -1, shard: FULL_SHARD, seqno }, signal);
+  }
+
+  const { rootHash, fileHash } = zeroState;
+  return {
+    head,
+    zeroState: async () => ({ rootHash, fileHash }),
+    waitMasterchainBlock,
+    lookupBlock,
+    lookupByUtime,
+    block,
+    account,
+    libraries,
+  };
+}

@@ -1,0 +1,126 @@
+import { setMaxListeners } from 'node:events';
+import type { BlockIdExt } from '../chain/model.ts';
+import { NodeError } from './chain-node.ts';
+import type { LiteLimits } from './lite-limits.ts';
+import type { LitePeer } from './lite-peer.ts';
+
+/**
+ * Knows the newest masterchain block. A server's word is taken as long as no other server contradicts it by far; then
+ * whoever is ahead has to prove its head, and only after that is the other one called stale. So one server with a
+ * made-up head cannot send all the others away.
+ */
+export interface Heads {
+  /** Newest block of a server in good standing. */
+  best(): BlockIdExt | null;
+  /** Waits until a server in good standing has block `seqno`; null when none has after `timeoutMs`. */
+  waitFor(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null>;
+  /** A server has another head. */
+  note(peer: LitePeer): void;
+}
+
+export interface HeadsContext {
+  peers: readonly LitePeer[];
+  limits: LiteLimits;
+  /** Ends every wait. */
+  signal: AbortSignal;
+  /** Asks the server for the header of its head and checks it. Rejects with what was wrong; has counted it. */
+  prove(peer: LitePeer, head: BlockIdExt): Promise<void>;
+}
+
+export function createHeads({ peers, limits, prove, signal: end }: HeadsContext): Heads {
+  /** Seqno up to which a server has shown that it has what it says. */
+  const proven = new Map<LitePeer, number>();
+  const proving = new Set<LitePeer>();
+  const waiting = new Set<() => void>();
+
+  const seqnoOf = (peer: LitePeer): number => (peer.state === 'ready' ? (peer.head?.seqno ?? -1) : -1);
+  const isProven = (peer: LitePeer): boolean => {
+    const upTo = proven.get(peer);
+    return upTo !== undefined && seqnoOf(peer) <= upTo + limits.maxLagBlocks;
+  };
+
+  /** Another server is so far behind this one that one of the two is wrong. */
+  function contested(peer: LitePeer): boolean {
+    const seqno = seqnoOf(peer);
+    return peers.some((other) => seqnoOf(other) >= 0 && (tooFar(other, seqno) || contradicts(other, peer)));
+  }
+  function tooFar(peer: LitePeer, best: number): boolean {
+    return seqnoOf(peer) < best - limits.maxLagBlocks;
+  }
+  function contradicts(a: LitePeer, b: LitePeer): boolean {
+    if (a === b || a.head === null || b.head === null || a.head.seqno !== b.head.seqno) return false;
+    return !a.head.rootHash.equals(b.head.rootHash);
+  }
+
+  function best(): BlockIdExt | null {
+    let found: LitePeer | null = null;
+    for (const peer of peers) {
+      if (seqnoOf(peer) <= (found === null ? -1 : seqnoOf(found))) continue;
+      if (isProven(peer) || !contested(peer)) found = peer;
+    }
+    return found?.head ?? null;
+  }
+
+  async function challenge(peer: LitePeer): Promise<void> {
+    const { head } = peer;
+    if (head === null || proving.has(peer)) return;
+    proving.add(peer);
+    try {
+      // There is no block before the first to prove.
+      if (head.seqno > 0) await prove(peer, head);
+      proven.set(peer, head.seqno);
+    } catch {
+      // Counted against the server by `prove`.
+      proven.delete(peer);
+    } finally {
+      proving.delete(peer);
+    }
+    settle();
+  }
+
+  /** Proves heads that are contested, then sends away who is far behind a proven one. */
+  function settle(): void {
+    for (const peer of peers) {
+      if (seqnoOf(peer) >= 0 && !isProven(peer) && contested(peer)) void challenge(peer);
+    }
+    const top = Math.max(-1, ...peers.filter(isProven).map(seqnoOf));
+    for (const peer of peers) {
+      if (seqnoOf(peer) >= 0 && tooFar(peer, top)) {
+        peer.fault('stale', new Error(`its head is ${seqnoOf(peer)}, others have ${top}`));
+      }
+    }
+    for (const check of [...waiting]) check();
+  }
+
+  function waitFor(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null> {
+    const signals = [signal, end];
+    return new Promise((resolve, reject) => {
+      const finish = (conclude: () => void): void => {
+        clearTimeout(timer);
+        waiting.delete(check);
+        for (const one of signals) one.removeEventListener('abort', abort);
+        conclude();
+      };
+      const check = (): void => {
+        const head = best();
+        if (head !== null && head.seqno >= seqno) finish(() => resolve(head));
+      };
+      const abort = (): void => finish(() => reject(aborted(signals)));
+      const timer = setTimeout(() => finish(() => resolve(null)), timeoutMs);
+      for (const one of signals) {
+        setMaxListeners(0, one);
+        one.addEventListener('abort', abort, { once: true });
+      }
+      waiting.add(check);
+      if (signals.some((one) => one.aborted)) abort();
+      else check();
+    });
+  }
+
+  return { best, waitFor, note: settle };
+}
+
+function aborted(signals: readonly AbortSignal[]): NodeError {
+  const cause = signals.find((one) => one.aborted)?.reason;
+  return new NodeError('aborted', 'waiting for a masterchain block: aborted', { cause });
+}

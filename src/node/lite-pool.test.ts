@@ -1,0 +1,310 @@
+import { pino } from 'pino';
+import { LiteClient } from 'ton-lite-client';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Behaviour,
+  createLiteNetwork,
+  type FakeServer,
+  type LiteNetwork,
+  recordedMasterchain,
+} from '../../test/lite-network.ts';
+import { shelf } from '../../test/shelf.ts';
+import { NodeError } from './chain-node.ts';
+import { blockIdExtToTl } from './lite-api.ts';
+import { createLiteEngine } from './lite-engine.ts';
+import type { FaultKind } from './lite-faults.ts';
+import { createLitePool, type LitePool, type LitePoolOptions } from './lite-pool.ts';
+import { type LiteHandlers, LiteServerError } from './lite-server.ts';
+
+const never = new AbortController().signal;
+const logger = pino({ level: 'silent' });
+const FIRST = 2660;
+const LAST = 2690;
+
+describe.skipIf(shelf === null)('lite pool', () => {
+  const recorded = shelf === null ? [] : recordedMasterchain();
+  let network: LiteNetwork;
+  let pool: LitePool | null = null;
+
+  beforeEach(() => {
+    network = createLiteNetwork(recorded);
+    network.advance(LAST - 5);
+  });
+
+  afterEach(async () => {
+    await pool?.close();
+    pool = null;
+    await network.close();
+  });
+
+  function open(servers: readonly FakeServer[], options: Partial<LitePoolOptions> = {}): LitePool {
+    const quick = { attemptMs: 400, handshakeMs: 400, pollMs: 200, hedgeMs: 60, minHedgeMs: 30, maxLagBlocks: 10 };
+    const times = { restMs: 5_000, lieRestMs: 5_000, backoffMs: 10, maxBackoffMs: 50, timeoutMs: 5_000 };
+    pool = createLitePool(network.config(servers), { logger, ...quick, ...times, ...options });
+    return pool;
+  }
+
+  const idAt = (seqno: number) => recorded[seqno - FIRST].id;
+  const statusOf = (server: FakeServer) => {
+    const found = pool?.servers().find(({ port }) => port === server.address.port);
+    if (found === undefined) throw new Error('no such server');
+    return found;
+  };
+  const ready = (count: number): Promise<unknown> =>
+    expect.poll(() => pool?.servers().filter(({ state }) => state === 'ready').length, { timeout: 3_000 }).toBe(count);
+
+  describe('with one good server', () => {
+    test('head, blocks, lookups and the zero state are what was recorded', async () => {
+      const node = open([await network.serve('good')]);
+      expect(await node.head(never)).toEqual(idAt(LAST - 5));
+      expect(await node.block(idAt(2670), never)).toEqual(recorded[10].bytes);
+      const shard = '8000000000000000';
+      expect(await node.lookupBlock({ workchain: -1, shard, seqno: 2675 }, never)).toEqual(idAt(2675));
+      const { zeroState } = network.config([]);
+      expect(await node.zeroState(never)).toEqual({ rootHash: zeroState.rootHash, fileHash: zeroState.fileHash });
+      const missing = node.lookupBlock({ workchain: -1, shard, seqno: 3000 }, never);
+      await expect(missing).rejects.toMatchObject({ code: 'not_found', message: /lookupBlock.*not in db/ });
+    });
+
+    test('waits for a block that comes, and for one that does not', async () => {
+      const node = open([await network.serve('good')]);
+      const coming = node.waitMasterchainBlock(LAST - 4, 3_000, never);
+      await ready(1);
+      network.advance(LAST - 4);
+      expect(await coming).toEqual(idAt(LAST - 4));
+      expect(await node.waitMasterchainBlock(LAST - 6, 1_000, never)).toEqual(idAt(LAST - 6));
+      expect(await node.waitMasterchainBlock(LAST, 50, never)).toBeNull();
+      const controller = new AbortController();
+      const aborted = node.waitMasterchainBlock(LAST, 5_000, controller.signal);
+      controller.abort();
+      await expect(aborted).rejects.toMatchObject({ code: 'aborted' });
+    });
+
+    test('a raw query waits for the masterchain block it needs', async () => {
+      const node = open([await network.serve('good')]);
+      await ready(1);
+      const answer = node.query({ method: 'getTime' }, { signal: never, minMcSeqno: LAST - 3 });
+      await expect(Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, 'waits'))])).resolves.toBe(
+        'waits',
+      );
+      network.advance(LAST - 3);
+      expect(await answer).toEqual({ now: 1_573_859_200 });
+    });
+
+    test('the published client works through the pool', async () => {
+      const node = open([await network.serve('good')]);
+      const lite = new LiteClient({ engine: createLiteEngine(node) });
+      expect((await lite.getMasterchainInfo()).last.rootHash).toEqual(idAt(LAST - 5).rootHash);
+      expect(await lite.sendMessage(Buffer.from('message'))).toEqual({ status: 1 });
+    });
+
+    test('comes back after the server was away', async () => {
+      const server = await network.serve('good');
+      const node = open([server], { breakerFaults: 100 });
+      await ready(1);
+      await server.close();
+      await expect.poll(() => statusOf(server).faults.reset).toBeGreaterThan(0);
+      await expect(node.query({ method: 'getTime' }, { signal: never, timeoutMs: 50 })).rejects.toMatchObject({
+        code: 'unavailable',
+      });
+      expect(statusOf(server)).toMatchObject({ head: null, inFlight: 0 });
+    });
+  });
+
+  describe('errors', () => {
+    const refusing: LiteHandlers = {
+      getTime: () => {
+        throw new LiteServerError(602, 'cannot do that');
+      },
+    };
+
+    test('a permanent error is not asked again, its code is kept', async () => {
+      const servers = [await network.serve('good', refusing), await network.serve('good', refusing)];
+      const node = open(servers);
+      await ready(2);
+      const failed = node.query({ method: 'getTime' }, { signal: never });
+      await expect(failed).rejects.toMatchObject({ code: 'refused', cause: { code: 602, message: 'cannot do that' } });
+      expect(servers[0].calls.getTime ?? 0).toBe(1 - (servers[1].calls.getTime ?? 0));
+      expect(servers.map((server) => statusOf(server).state)).toEqual(['ready', 'ready']);
+    });
+
+    test('what one server does not have another one is asked for', async () => {
+      const [empty, good] = [await network.serve('empty'), await network.serve('good')];
+      const node = open([empty, good]);
+      await ready(2);
+      for (let seqno = 2661; seqno < 2680; seqno++) {
+        expect(await node.block(idAt(seqno), never)).toEqual(recorded[seqno - FIRST].bytes);
+      }
+      expect(statusOf(empty)).toMatchObject({ state: 'ready', faults: { lie: 0, timeout: 0, garbage: 0 } });
+    });
+
+    test('an abort ends a call at once', async () => {
+      const node = open([await network.serve('staller')], { attemptMs: 4_000 });
+      await ready(1);
+      const controller = new AbortController();
+      const failed = node.block(idAt(2661), controller.signal);
+      setTimeout(() => controller.abort(new Error('enough')), 20);
+      await expect(failed).rejects.toMatchObject({ code: 'aborted', cause: { message: 'enough' } });
+      expect(statusOf((await network.serve('good'), { ...(await firstOf()) })).inFlight).toBe(0);
+    });
+
+    async function firstOf(): Promise<FakeServer> {
+      const { host, port } = (pool as LitePool).servers()[0];
+      return {
+        behaviour: 'good',
+        address: { host, port, publicKey: Buffer.alloc(32) },
+        calls: {},
+        close: async () => undefined,
+      };
+    }
+
+    test('closing the pool ends what is under way', async () => {
+      const node = open([await network.serve('staller')]);
+      await ready(1);
+      const calls = [node.block(idAt(2661), never), node.waitMasterchainBlock(9_999, 9_000, never)];
+      const settled = Promise.allSettled(calls);
+      await node.close();
+      for (const outcome of await settled) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'aborted' } });
+      }
+      await expect(node.head(never)).rejects.toMatchObject({ code: 'aborted' });
+    });
+
+    test('calls beyond the queue are turned away', async () => {
+      const node = open([await network.serve('staller')], { maxInFlight: 1, maxQueued: 2 });
+      await ready(1);
+      const calls = [1, 2, 3, 4].map((i) => node.block(idAt(2660 + i), never));
+      await expect(calls[3]).rejects.toMatchObject({ code: 'unavailable', message: /2 calls wait/ });
+      await pool?.close();
+      await Promise.allSettled(calls);
+    });
+  });
+
+  describe('hedging and messages', () => {
+    test('a second server is asked when the first is slow', async () => {
+      const hedged: string[] = [];
+      const [staller, good] = [await network.serve('staller'), await network.serve('good')];
+      const node = open([staller, good], { attemptMs: 3_000, metrics: { hedged: (name) => hedged.push(name) } });
+      await ready(2);
+      for (let seqno = 2661; seqno < 2667; seqno++) {
+        expect(await node.block(idAt(seqno), never)).toEqual(recorded[seqno - FIRST].bytes);
+      }
+      expect(hedged.length).toBe(staller.calls.getBlock ?? 0);
+      expect(good.calls.getBlock).toBe(6);
+    });
+
+    test('a message goes to several servers; one that takes it is enough', async () => {
+      const refusing: LiteHandlers = {
+        sendMessage: () => {
+          throw new LiteServerError(0, 'cannot apply external message to current state');
+        },
+      };
+      const servers = [
+        await network.serve('good'),
+        await network.serve('good', refusing),
+        await network.serve('staller'),
+      ];
+      const node = open(servers);
+      await ready(3);
+      await node.sendMessage(Buffer.from('message'), never);
+      await expect.poll(() => servers.map((server) => server.calls.sendMessage)).toEqual([1, 1, 1]);
+      await node.close();
+      const refused = open([servers[1]]);
+      await ready(1);
+      await expect(refused.sendMessage(Buffer.from('message'), never)).rejects.toMatchObject({
+        code: 'refused',
+        message: /cannot apply external message/,
+      });
+    });
+  });
+
+  describe('chaos', () => {
+    /** Follows the chain to its end through the pool, as an ingester does. */
+    async function follow(node: LitePool): Promise<void> {
+      for (let seqno = LAST - 5; seqno <= LAST; seqno++) {
+        network.advance(seqno);
+        const id = await node.waitMasterchainBlock(seqno, 5_000, never);
+        expect(id).toEqual(idAt(seqno));
+        expect(await node.block(idAt(seqno), never)).toEqual(recorded[seqno - FIRST].bytes);
+        for (const older of [seqno - 10, seqno - 20]) {
+          expect(await node.block(idAt(older), never)).toEqual(recorded[older - FIRST].bytes);
+        }
+      }
+    }
+
+    const expected: [Behaviour, FaultKind][] = [
+      ['liar', 'lie'],
+      ['foreigner', 'lie'],
+      ['boaster', 'lie'],
+      ['stale', 'stale'],
+      ['staller', 'timeout'],
+      ['resetter', 'reset'],
+      ['babbler', 'garbage'],
+      ['mute', 'timeout'],
+      ['noise', 'garbage'],
+      ['busy', 'busy'],
+    ];
+
+    test.each(expected)(
+      'beside a %s the chain goes on; it is noticed as %s and left alone',
+      async (behaviour, fault) => {
+        const bad = await network.serve(behaviour);
+        const good = await network.serve('good');
+        const node = open([bad, good]);
+        await follow(node);
+        await expect.poll(() => statusOf(bad).faults[fault], { timeout: 3_000 }).toBeGreaterThan(0);
+        // One that says it is busy is asked less for a moment; the others rest, or wait to be connected to.
+        if (behaviour === 'staller' || behaviour === 'busy') {
+          await expect
+            .poll(async () => (await node.block(idAt(2665), never), statusOf(bad).restsMs), { timeout: 5_000 })
+            .toBeGreaterThan(0);
+        } else await expect.poll(() => statusOf(bad).restsMs, { timeout: 3_000 }).toBeGreaterThan(0);
+        expect(statusOf(good)).toMatchObject({ state: 'ready', head: LAST });
+        const before = { ...bad.calls };
+        await follow(node);
+        expect(bad.calls).toEqual(before);
+      },
+    );
+
+    test('all servers but one are bad, one of each kind', async () => {
+      const bad = await Promise.all(expected.map(([behaviour]) => network.serve(behaviour)));
+      const good = await network.serve('good');
+      const node = open([...bad, good]);
+      await follow(node);
+      expect(statusOf(good)).toMatchObject({ state: 'ready', head: LAST, faults: { lie: 0, garbage: 0, stale: 0 } });
+      await expect
+        .poll(
+          () => bad.map((server) => [server.behaviour, Object.values(statusOf(server).faults).some((n) => n > 0)]),
+          {
+            timeout: 5_000,
+          },
+        )
+        .toEqual(expected.map(([behaviour]) => [behaviour, true]));
+    });
+
+    test('only bad servers: the call ends with an error that says why', async () => {
+      const node = open([await network.serve('liar'), await network.serve('mute')], { timeoutMs: 600 });
+      const failure = await node.block(idAt(2661), never).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(NodeError);
+      expect(failure).toMatchObject({ code: 'unavailable', message: /SHA-256 is not its file hash/ });
+    });
+
+    test('a head that two servers tell differently is believed from the one that can show it', async () => {
+      const forged = { ...idAt(LAST), rootHash: Buffer.alloc(32, 9), fileHash: Buffer.alloc(32, 8) };
+      const [honest, forger] = [
+        await network.serve('good'),
+        await network.serve('good', {
+          getMasterchainInfo: () => ({
+            last: blockIdExtToTl(forged),
+            stateRootHash: Buffer.alloc(32),
+            init: { ...network.config([]).zeroState },
+          }),
+        }),
+      ];
+      network.advance(LAST);
+      const node = open([honest, forger]);
+      await expect.poll(() => statusOf(forger).faults.lie, { timeout: 3_000 }).toBe(1);
+      expect(await node.head(never)).toEqual(idAt(LAST));
+    });
+  });
+});

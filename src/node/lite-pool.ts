@@ -1,0 +1,193 @@
+import type { Logger } from 'pino';
+import type { BlockIdExt } from '../chain/model.ts';
+import { type ChainNode, NodeError } from './chain-node.ts';
+import type { GlobalConfig } from './global-config.ts';
+import {
+  blockIdExtToTl,
+  decodeAnswer,
+  encodeRequest,
+  type LiteAnswer,
+  type LiteMethod,
+  type LiteRequest,
+} from './lite-api.ts';
+import { createLiteChain } from './lite-chain.ts';
+import { type FaultKind, judge, LieError } from './lite-faults.ts';
+import { createHeads } from './lite-heads.ts';
+import { defaultLiteLimits, type LiteLimits } from './lite-limits.ts';
+import { createLitePeer, type LitePeer, type PeerState } from './lite-peer.ts';
+import { checkHeader } from './lite-proofs.ts';
+import { createAsker, type RaceMetrics } from './lite-race.ts';
+
+export interface PoolMetrics extends RaceMetrics {
+  /** A server did something wrong. */
+  fault?(server: string, kind: FaultKind): void;
+}
+
+export interface LitePoolOptions extends Partial<LiteLimits> {
+  logger: Logger;
+  metrics?: PoolMetrics;
+}
+
+export interface QueryOptions {
+  signal: AbortSignal;
+  /** Over all attempts. Default `timeoutMs` of the limits. */
+  timeoutMs?: number | undefined;
+  /** Masterchain block the answering server must have; it is asked to wait for it (`waitMasterchainSeqno`). */
+  minMcSeqno?: number | undefined;
+}
+
+/** How a server does, for a view of the pool. */
+export interface ServerStatus {
+  host: string;
+  port: number;
+  state: PeerState;
+  /** Seqno of its newest masterchain block; null while unknown. */
+  head: number | null;
+  latencyMs: number | null;
+  inFlight: number;
+  /** What it did wrong since the start, by kind. */
+  faults: Readonly<Record<FaultKind, number>>;
+  lastFault: string | null;
+  /** Milliseconds it will still be left alone. */
+  restsMs: number;
+}
+
+/** All liteservers of a network as one chain node. */
+export interface LitePool extends ChainNode {
+  /** Any call of the protocol, to a server that can answer it. The server's own error is the `cause`. @throws {NodeError} */
+  query<M extends LiteMethod>(request: LiteRequest<M>, options: QueryOptions): Promise<LiteAnswer<M>>;
+  /** The same in bytes: body of a call there, answer back. For `createLiteEngine`. @throws {NodeError} */
+  exchange(body: Buffer, options: QueryOptions): Promise<Buffer>;
+  /**
+   * Sends an external message to several servers at once and resolves when the first has taken it; the others go on.
+   * @throws {NodeError} `refused` when every server asked refuses it, with the last reason
+   */
+  sendMessage(boc: Buffer, signal: AbortSignal): Promise<void>;
+  servers(): ServerStatus[];
+  /** Ends all calls and connections. */
+  close(): Promise<void>;
+}
+
+/** Connects to every server of the config and stays connected. */
+export function createLitePool(config: GlobalConfig, options: LitePoolOptions): LitePool {
+  const { logger, metrics = {}, ...changed } = options;
+  const limits: LiteLimits = { ...defaultLiteLimits, ...changed };
+  const controller = new AbortController();
+  const peers: LitePeer[] = [];
+  const heads = createHeads({ peers, limits, prove, signal: controller.signal });
+  const asker = createAsker(peers, limits, metrics, controller.signal);
+
+  function onFault(peer: LitePeer, kind: FaultKind, error: unknown): void {
+    metrics.fault?.(peer.name, kind);
+    const grave = kind === 'lie' || kind === 'garbage' || kind === 'stale';
+    logger[grave ? 'warn' : 'debug']({ err: error, server: peer.name, kind }, 'a liteserver failed');
+  }
+
+  /** The head a server claims, proven by its header. */
+  async function prove(peer: LitePeer, head: BlockIdExt): Promise<void> {
+    const body = encodeRequest({ method: 'getBlockHeader', id: blockIdExtToTl(head), mode: 0 });
+    try {
+      const answer = await peer.exchange(body, { signal: controller.signal, timeoutMs: limits.attemptMs });
+      checkHeader(decodeAnswer('getBlockHeader', answer).headerProof, head);
+    } catch (error) {
+      if (controller.signal.aborted) throw error;
+      const verdict = judge(error);
+      if (verdict?.kind === 'fault' && verdict.fault !== 'garbage') peer.fault(verdict.fault, error);
+      else peer.fault('lie', new LieError(`claims head ${head.seqno} and cannot show it`));
+      throw error;
+    }
+  }
+
+  function exchange(body: Buffer, query: QueryOptions): Promise<Buffer> {
+    return ask('raw', body, query, (answer) => answer);
+  }
+
+  function ask<T>(name: string, body: Buffer, query: QueryOptions, check: (answer: Buffer) => T): Promise<T> {
+    const { signal, timeoutMs = limits.timeoutMs, minMcSeqno } = query;
+    return asker.ask({ name, body, check, signal, timeoutMs, minMcSeqno });
+  }
+
+  async function sendMessage(boc: Buffer, signal: AbortSignal): Promise<void> {
+    const body = encodeRequest({ method: 'sendMessage', body: boc });
+    const ready = peers.filter((peer) => peer.state === 'ready').sort((a, b) => a.score() - b.score());
+    const chosen = ready.slice(0, limits.sendTo);
+    if (chosen.length === 0) {
+      await ask('sendMessage', body, { signal }, (answer) => decodeAnswer('sendMessage', answer));
+      return;
+    }
+    const attempts = chosen.map(async (peer) => {
+      try {
+        const answer = await peer.exchange(body, { signal, timeoutMs: limits.attemptMs });
+        decodeAnswer('sendMessage', answer);
+      } catch (error) {
+        throw new SendFailure(peer, error);
+      }
+    });
+    try {
+      await Promise.any(attempts);
+    } catch (error) {
+      if (signal.aborted) throw new NodeError('aborted', 'sendMessage: aborted', { cause: signal.reason });
+      throw sendError(error);
+    }
+  }
+
+  const chain = createLiteChain({ asker, heads, limits, zeroState: config.zeroState });
+  const context = {
+    limits,
+    zeroState: config.zeroState,
+    signal: controller.signal,
+    onHead: (peer: LitePeer) => heads.note(peer),
+    onChange: () => asker.peerChanged(),
+    onSlot: () => asker.slotFree(),
+    onFault,
+  };
+  for (const address of config.liteservers) peers.push(createLitePeer(address, context));
+
+  return {
+    ...chain,
+    query: (request, query) =>
+      ask(request.method, encodeRequest(request), query, (answer) => decodeAnswer(request.method, answer)),
+    exchange,
+    sendMessage,
+    servers: () => peers.map(statusOf),
+    async close() {
+      controller.abort(new Error('the pool is closed'));
+      await Promise.all(peers.map((peer) => peer.done));
+    },
+  };
+}
+
+/** A server that did not take a message. */
+class SendFailure extends Error {
+  constructor(peer: LitePeer, cause: unknown) {
+    super(`${peer.name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'SendFailure';
+  }
+}
+
+/** A reason for refusal says more than a connection that broke, so it is what the caller gets. */
+function sendError(error: unknown): NodeError {
+  const failures: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const reasons = failures.filter((failure) => failure instanceof SendFailure);
+  const refusal = reasons.findLast((failure) => judge(failure.cause)?.kind === 'refused');
+  const told = refusal ?? reasons.at(-1);
+  return new NodeError(refusal === undefined ? 'unavailable' : 'refused', `sendMessage: ${told?.message ?? error}`, {
+    cause: told?.cause ?? error,
+  });
+}
+
+function statusOf(peer: LitePeer): ServerStatus {
+  const { address, state, head, latencyMs, inFlight, faults, lastFault, restsMs } = peer;
+  const { host, port } = address;
+  return {
+    host,
+    port,
+    state,
+    head: head?.seqno ?? null,
+    latencyMs,
+    inFlight,
+    faults: { ...faults },
+    lastFault,
+    restsMs,
+  };
+}
