@@ -159,7 +159,10 @@ export function createRecordedNode(lines: readonly SequenceLine[], options: Reco
     block: (id, signal) =>
       counted(async () => {
         const met = await meet({ method: 'block', key: blockKey(id) }, signal);
-        return met !== null && 'bytes' in met ? met.bytes : find(id).boc;
+        if (met !== null && 'bytes' in met) return met.bytes;
+        const found = find(id);
+        if (found.id.rootHash.equals(id.rootHash) && found.id.fileHash.equals(id.fileHash)) return found.boc;
+        throw new NodeError('not_found', `block ${blockKey(id)} with these hashes is not known`);
       }),
     account: (block, workchain, account, signal) =>
       counted(async () => {

@@ -29,8 +29,9 @@ export interface StepPipeline {
   next(): Promise<LiveStep>;
   /** The next step when it is complete already. */
   takeReady(): LiveStep | null;
-  /** To be called when the head advances, and when steps were appended and their bytes let go. */
+  /** To be called when the head advances. */
   fill(): void;
+  /** To be called when the bytes of steps are let go. */
   released(bytes: number): void;
 }
 
@@ -84,6 +85,8 @@ export function createStepPipeline(options: PipelineOptions): StepPipeline {
       meanBytes += (step.bytes - meanBytes) / 16;
       const ready = { ...step, seenAtMs: seen?.atMs ?? null };
       entry.done = ready;
+      // Its size is known now and may leave room for more than was guessed.
+      fill();
       return ready;
     }
   }

@@ -10,6 +10,7 @@
  * predecessors. What is in the log is the position: after any kind of death the next run goes on behind the last
  * sealed step and completes a half-written one.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ChainNode } from '../../src/node/chain-node.ts';
@@ -132,6 +133,8 @@ async function run(parts: IngestParts, outer: AbortSignal): Promise<void> {
   const failed = new AbortController();
   const ended = new AbortController();
   const signal = AbortSignal.any([outer, failed.signal, ended.signal]);
+  // Every request in flight listens to it.
+  setMaxListeners(0, signal);
   const patience = createPatience({
     logger,
     signal,
