@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Config } from './config.ts';
 import type { Metrics } from './metrics.ts';
 import { readGaps, readStatus } from './status.ts';
+import { createWeb } from './web/web.ts';
 
 export interface HttpService {
   url: string;
@@ -40,10 +41,22 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     maxQueued: config.queuedQueries,
     metrics: metrics.gate,
   });
+  const source = createClickHouseSource(clickhouse, gate, head);
+  const status = () => readStatus(parts);
+  const testnet = () => head.globalId === TESTNET;
+  const web = createWeb({
+    source,
+    status,
+    head,
+    testnet,
+    network: config.network,
+    queryTimeoutMs: config.queryTimeoutMs,
+    report: (error) => logger.error({ err: error }, 'the page at / cannot be kept up to date'),
+  });
   const app = createApp({
-    source: createClickHouseSource(clickhouse, gate, head),
+    source,
     health: () => health(clickhouse, metrics),
-    status: () => readStatus(parts),
+    status,
     metrics: metrics.registry,
     limits: {
       ...DEFAULT_LIMITS,
@@ -51,7 +64,8 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       queryTimeoutMs: config.queryTimeoutMs,
       maxBodyBytes: config.maxBodyBytes,
     },
-    testnet: () => head.globalId === TESTNET,
+    testnet,
+    web: web.router,
     report: (error, request) => logger.error({ err: error, url: request.url.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
@@ -59,6 +73,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     async close() {
+      web.close();
       server.close();
       server.closeIdleConnections();
       const closed = once(server, 'close');

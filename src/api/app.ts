@@ -1,5 +1,5 @@
 /** The HTTP front: every path the service answers. Listening is the caller's, with SERVER_OPTIONS of limits.ts. */
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response, type Router } from 'express';
 import { Histogram, type Registry } from 'prom-client';
 import type { ChainSource } from '../chain/records.ts';
 import { documentation } from './documentation.ts';
@@ -29,6 +29,8 @@ export interface AppOptions {
   report: (error: unknown, request: Request) => void;
   /** `X-API-Version`, the version of the TON Center data schema answered in. */
   apiVersion?: string;
+  /** Answers `/` and what the page there needs; without it `/` leads to the documentation. */
+  web?: Router;
 }
 
 const BASE = '/api/v3';
@@ -47,7 +49,8 @@ export function createApp(options: AppOptions): Express {
   for (const route of routes) serve(app, `${BASE}${route.path}`, answerRoute(route, options, durations));
   serve(app, BASE, redirect);
   app.use(BASE, documentation(openApiDocument(routes, BASE, apiVersion)));
-  serve(app, '/', redirect);
+  if (options.web === undefined) serve(app, '/', redirect);
+  else app.use(options.web);
   serviceRoutes(app, options);
   app.use(notFound);
   app.use(answerErrors(options.report));

@@ -1,0 +1,157 @@
+/** Blocks, transactions and the bars of what the newest steps hold. */
+import { byId, copyButton, element, keep, setText, svg } from './elements.js';
+import { count, exactTons, moment, plural, rate, short, tons } from './format.js';
+
+const BARS = 48;
+const BAR_HEIGHT = 44;
+const SHOWN_BLOCKS = 9;
+
+const NETWORKS = { '-239': 'mainnet', '-3': 'testnet' };
+
+/** The address of an answer of the API, relative to this page. */
+function api(path, parameters) {
+  return `api/v3/${path}?${new URLSearchParams(parameters)}`;
+}
+
+/** Roles are said again because a table that is laid out as a grid stops to be one for some screen readers. */
+function cell(name, ...children) {
+  return element('td', { role: 'cell', class: `c-${name}` }, ...children);
+}
+
+/** An age that main.js keeps up to date. */
+export function timeElement(utime, form = 'age') {
+  return element('time', {
+    datetime: new Date(utime * 1000).toISOString(),
+    title: moment(utime),
+    'data-utime': utime,
+    'data-form': form,
+  });
+}
+
+export function renderChain(view) {
+  const empty = view.steps.length === 0;
+  byId('chain').hidden = empty;
+  byId('activity').hidden = empty;
+  if (empty) return;
+  renderNetwork(view.network);
+  setText(byId('head'), String(view.head));
+  byId('head-note').replaceChildren(timeElement(view.steps[0].utime, 'ago'));
+  setText(byId('rate-note'), view.perSecond === null ? ' ' : `${rate(view.perSecond)} tx/s in chain time`);
+  renderActivity(view.activity);
+  keep(byId('steps'), view.steps, ({ seqno }) => String(seqno), stepElement);
+  keep(byId('transactions'), view.transactions, ({ hash }) => hash, transactionElement);
+}
+
+function renderNetwork(id) {
+  const name = byId('network');
+  name.hidden = id === null;
+  if (id !== null) setText(name, NETWORKS[id] ?? `network ${id}`);
+}
+
+/** Newest at the right end; without a value the bar is a mark on the ground line. */
+function renderActivity(steps) {
+  const highest = Math.max(1, ...steps.map(({ transactions }) => transactions));
+  const offset = BARS - steps.length;
+  const bars = steps.map(({ seqno, transactions }, index) => {
+    const height = transactions === 0 ? 1 : Math.max(2.5, (transactions / highest) * BAR_HEIGHT);
+    const name = svg('title', {}, `${seqno}: ${plural(transactions, 'transaction')}`);
+    const place = { x: (offset + index) * 10 + 1, y: BAR_HEIGHT - height, width: 8, height };
+    return svg('rect', { ...place, class: transactions === 0 ? 'none' : 'some' }, name);
+  });
+  const chart = byId('bars');
+  chart.setAttribute('viewBox', `0 0 ${BARS * 10} ${BAR_HEIGHT}`);
+  const range = `${plural(steps.length, 'step')}, at most ${count(highest)}`;
+  setText(byId('bars-title'), `Transactions per step: ${range}`);
+  chart.querySelector('g').replaceChildren(...bars);
+  setText(byId('activity-note'), range);
+}
+
+function stepElement(step) {
+  const [first, ...rest] = step.blocks;
+  const hasMaster = first.workchain === -1;
+  const shards = hasMaster ? rest : step.blocks;
+  const head = element('div', { class: 'step-head' });
+  const name = element('a', { class: 'seqno', href: stepLink(step.seqno) }, String(step.seqno));
+  head.append(name);
+  if (hasMaster) head.append(copyButton(first.hash, `root hash of masterchain block ${step.seqno}`));
+  if (step.keyBlock) head.append(element('span', { class: 'badge key' }, 'key block'));
+  head.append(timeElement(step.utime));
+  const list = element('ul', { class: 'blocks' });
+  if (hasMaster) list.append(blockElement(first, 'masterchain'));
+  for (const block of shards.slice(0, SHOWN_BLOCKS))
+    list.append(blockElement(block, `${block.workchain}:${shardName(block.shard)}`));
+  if (shards.length > SHOWN_BLOCKS) {
+    const more = element(
+      'a',
+      { href: api('blocks', { mc_seqno: step.seqno }) },
+      `${shards.length - SHOWN_BLOCKS} more`,
+    );
+    list.append(element('li', {}, more));
+  }
+  return element('li', { class: 'step' }, head, list);
+}
+
+function stepLink(seqno) {
+  return api('transactionsByMasterchainBlock', { seqno });
+}
+
+/** The zeros at the end of a shard say nothing to a reader. */
+function shardName(shard) {
+  return shard.replace(/0+$/, '');
+}
+
+function blockElement({ workchain, shard, seqno, transactions }, name) {
+  const link = element('a', { href: api('blocks', { workchain, shard, seqno }) }, name);
+  link.title = `${workchain}:${shard}, block ${seqno}`;
+  const filled = transactions > 0 ? 'tx' : 'tx none';
+  return element(
+    'li',
+    {},
+    link,
+    element('span', { class: 'number' }, String(seqno)),
+    element('span', { class: filled }, `${count(transactions)} tx`),
+  );
+}
+
+function transactionElement(transaction) {
+  const { hash, account, utime, kind, opcode, failure, fees } = transaction;
+  const badge = element('span', { class: `badge ${kind}` }, kind);
+  if (opcode !== null) badge.title = `opcode ${opcode}`;
+  const hashLink = element('a', { href: api('transactions', { hash }), title: hash }, short(hash));
+  const accountLink = element(
+    'a',
+    { href: api('transactions', { account, limit: 50 }), title: account },
+    short(account, 6, 6),
+  );
+  const row = element(
+    'tr',
+    { role: 'row' },
+    cell('hash', hashLink, copyButton(hash, 'transaction hash')),
+    cell('kind', badge),
+    cell('account', accountLink, copyButton(account, 'account address')),
+    valueCell(transaction),
+    cell('fees', element('span', { title: `${exactTons(fees)} TON` }, tons(fees, 6))),
+    cell('age', timeElement(utime)),
+  );
+  const notes = notesOf(transaction);
+  if (notes.length > 0) row.append(cell('notes', ...notes));
+  if (failure !== null) row.classList.add('failed');
+  return row;
+}
+
+function valueCell({ value, direction }) {
+  if (value === null) return cell('value', element('span', { class: 'nothing', 'aria-label': 'none' }, '–'));
+  const sign = value === '0' ? '' : direction === 'in' ? '+' : '−';
+  const text = element('span', { class: value === '0' ? 'nothing' : direction, title: `${exactTons(value)} TON` });
+  text.append(`${sign}${tons(value, 4)}`, element('span', { class: 'unit' }, ' TON'));
+  return cell('value', text);
+}
+
+/** What went wrong, what was called, and what the sender wrote: a stranger's words, kept apart as such. */
+function notesOf({ failure, opcode, comment }) {
+  const notes = [];
+  if (failure !== null) notes.push(element('span', { class: 'failure' }, failure));
+  if (opcode !== null) notes.push(element('code', {}, opcode));
+  if (comment !== null) notes.push(element('q', {}, element('bdi', {}, comment)));
+  return notes;
+}

@@ -1,0 +1,65 @@
+/** The line to the service: opened again whenever it is lost. */
+
+/** A beat comes every few seconds; a line this long without anything is dead, though nobody said so. */
+const SILENCE_MS = 16_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 15_000;
+
+/**
+ * @param {string} url
+ * @param {string[]} kinds names of events
+ * @param {{event(kind: string, data: unknown): void, state(state: 'connecting' | 'live' | 'lost', retryAt: number | null): void}} on
+ *   `retryAt`: when it is tried again, in milliseconds since 1970
+ */
+export function openLine(url, kinds, on) {
+  let source = null;
+  let watchdog = 0;
+  let retry = 0;
+  let failures = 0;
+
+  function open() {
+    clearTimeout(retry);
+    source = new EventSource(url);
+    // The browser's own way to try again gives up on an answer other than 200, as a restart behind a proxy gives.
+    source.onerror = lost;
+    for (const kind of kinds) source.addEventListener(kind, ({ data }) => received(kind, data));
+    listen();
+    on.state(failures === 0 ? 'connecting' : 'lost', null);
+  }
+
+  function received(kind, data) {
+    failures = 0;
+    listen();
+    on.state('live', null);
+    on.event(kind, JSON.parse(data));
+  }
+
+  function listen() {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(lost, SILENCE_MS);
+  }
+
+  function lost() {
+    clearTimeout(watchdog);
+    source.close();
+    // Spread over time, so that a service that comes back is not met by all pages at once.
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS) * (0.75 + Math.random() / 2);
+    failures++;
+    clearTimeout(retry);
+    retry = setTimeout(open, wait);
+    on.state('lost', Date.now() + wait);
+  }
+
+  window.addEventListener('online', () => {
+    if (failures === 0) return;
+    source.close();
+    open();
+  });
+  // A page that is left is kept by the browser for the way back; its line is not.
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted) return;
+    source.close();
+    open();
+  });
+  open();
+}

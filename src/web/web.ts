@@ -1,0 +1,109 @@
+/** The page at `/` and the events that keep it up to date at `/live`. */
+import express, { type RequestHandler, type Router } from 'express';
+import type { Head } from '../../clickhouse/queries/head.ts';
+import { sendError } from '../api/errors.ts';
+import type { ChainSource } from '../chain/records.ts';
+import type { Status } from '../status.ts';
+import { asset } from './assets.ts';
+import { createPush, type Push } from './push.ts';
+import { createWatch } from './watch.ts';
+
+export interface WebOptions {
+  source: ChainSource;
+  /** What `/status` prints. */
+  status: () => Promise<Status>;
+  head: Head;
+  /** Whether user-friendly addresses carry the test flag. */
+  testnet: () => boolean;
+  /** The chain that is followed, as the setting names it; `none` when blocks are imported. */
+  network: string;
+  /** Milliseconds for each query. */
+  queryTimeoutMs: number;
+  /** Sees what keeps the page from being up to date. */
+  report: (error: unknown) => void;
+  /** Differ from the defaults below in tests only. */
+  limits?: Partial<WebLimits>;
+}
+
+export interface WebLimits {
+  /** Pages open at the same time. */
+  maxListeners: number;
+  beatMs: number;
+  stallMs: number;
+  chainEveryMs: number;
+  statusEveryMs: number;
+}
+
+export interface Web {
+  router: Router;
+  /** Ends every open page's events and takes no more. */
+  close(): void;
+}
+
+const DEFAULT_LIMITS: WebLimits = {
+  maxListeners: 500,
+  beatMs: 5_000,
+  stallMs: 20_000,
+  chainEveryMs: 250,
+  statusEveryMs: 1_000,
+};
+
+const FILES = [
+  'style.css',
+  'lists.css',
+  'icon.svg',
+  'main.js',
+  'live.js',
+  'chain.js',
+  'status.js',
+  'format.js',
+  'elements.js',
+];
+const RETRY_SECONDS = 10;
+
+export function createWeb(options: WebOptions): Web {
+  const { maxListeners, beatMs, stallMs, ...pace } = { ...DEFAULT_LIMITS, ...options.limits };
+  const push = createPush({ maxListeners, beatMs, stallMs, onListeners: (count) => watch.set(count > 0) });
+  const watch = createWatch({ ...options, ...pace, push });
+  push.publish('service', { network: options.network });
+  const router = express.Router();
+  serve(router, '/', asset('index.html'));
+  for (const name of FILES) serve(router, `/web/${name}`, asset(name));
+  serve(router, '/live', live(push));
+  return {
+    router,
+    close: () => push.close(),
+  };
+}
+
+/** GET and HEAD go to the handler, any other method to 405. */
+function serve(router: Router, path: string, handler: RequestHandler): void {
+  router.get(path, handler);
+  router.all(path, (_request, response) => {
+    response.setHeader('Allow', 'GET, HEAD, OPTIONS');
+    sendError(response, 405, 'Method Not Allowed');
+  });
+}
+
+/** `text/event-stream`; 503 when there are listeners enough. A HEAD request gets the head and is no listener. */
+function live(push: Push): RequestHandler {
+  return (request, response) => {
+    if (!push.open) {
+      response.setHeader('Retry-After', RETRY_SECONDS);
+      sendError(response, 503, 'as many pages are open as the service keeps up to date');
+      return;
+    }
+    response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+    response.setHeader('Cache-Control', 'no-store');
+    // Proxies of the nginx kind would hold events back to fill a buffer.
+    response.setHeader('X-Accel-Buffering', 'no');
+    // A line that carried events is not used again, so ending the events ends it.
+    response.setHeader('Connection', 'close');
+    if (request.method === 'HEAD') {
+      response.end();
+      return;
+    }
+    response.flushHeaders();
+    push.join(response);
+  };
+}
