@@ -59,14 +59,25 @@ function pruneBelow(cell: Cell, depth: number, keep: Keep, built: Map<string, Ce
 export type CellSet = Set<string>;
 
 /**
- * Adds the cells of `older` that differ from those in the same place of `newer` to `loaded`: where trees are shared,
- * by one object or by equal hashes, the walk ends. For trees that were not changed by a dictionary of ours.
+ * Adds the cells of `older` that are nowhere in `newer` to `loaded`: where trees are equal the walk of the older one
+ * ends. Takes time in proportion to the size of `newer`: for accounts, not for whole states.
  */
 export function markChanged(older: Cell, newer: Cell, loaded: CellSet): void {
-  if (older === newer || older.key() === newer.key()) return;
-  loaded.add(older.key());
-  const shared = Math.min(older.refs.length, newer.refs.length);
-  for (let i = 0; i < shared; i++) markChanged(older.refs[i], newer.refs[i], loaded);
+  const kept: CellSet = new Set();
+  collectKeys(newer, kept);
+  markMissing(older, kept, loaded);
+}
+
+function collectKeys(cell: Cell, keys: CellSet): void {
+  if (keys.has(cell.key())) return;
+  keys.add(cell.key());
+  for (const ref of cell.refs) collectKeys(ref, keys);
+}
+
+function markMissing(cell: Cell, kept: CellSet, loaded: CellSet): void {
+  if (kept.has(cell.key()) || loaded.has(cell.key())) return;
+  loaded.add(cell.key());
+  for (const ref of cell.refs) markMissing(ref, kept, loaded);
 }
 
 /**

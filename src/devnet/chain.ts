@@ -1,5 +1,19 @@
-import type { Cell } from '../chain/builder.ts';
+import { type Cell, Slice } from '../chain/builder.ts';
 import type { BlockId, BlockIdExt, Hash, Shard } from '../chain/model.ts';
+import { FULL_SHARD, shardContains } from '../chain/shard-ident.ts';
+import { cellText, createExecutor } from '../tvm/executor.ts';
+import { walkTransactions } from './account-history.ts';
+import { type BlockFile, createBlockMemory, openBlockFile } from './block-file.ts';
+import { type BlockIndex, createBlockIndex, MASTERCHAIN } from './block-index.ts';
+import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { derive } from './configuration.ts';
+import { createGenesis, DEFAULT_START_UTIME, type Genesis, GLOBAL_ID, type ZeroBlock } from './genesis.ts';
+import { accountText, createTextCache, findShardAccount, NO_ACCOUNT } from './ledger.ts';
+import { alignedLt } from './lt.ts';
+import { createMempool } from './mempool.ts';
+import type { Tip } from './shard-block.ts';
+import { makeStep, type StepContext, type Tips } from './step.ts';
+import { type BlockHistory, checkpointTips, replayStep, zeroTips } from './tips.ts';
 
 /** An account of the zero state, deployed with code and data. */
 export interface GenesisAccount {
@@ -139,4 +153,250 @@ export interface Chain {
   onStep(listener: (step: ProducedStep) => void): () => void;
   /** Writes a checkpoint and lets go of the folder. */
   close(): void;
+}
+
+const defaultLimits: ChainLimits = {
+  maxTransactions: 400,
+  maxPending: 2000,
+  keepStates: 64,
+  checkpointSteps: 100,
+};
+
+/** Accounts whose form for the executor is kept. */
+const CACHED_ACCOUNTS = 10_000;
+
+/**
+ * Opens or starts a chain. The blocks depend on nothing but the options, the submitted messages and the times given
+ * to `produce`.
+ *
+ * @throws {ChainFolderError} when the folder holds a chain of another genesis
+ * @throws RangeError for options that contradict each other
+ */
+export async function createChain(options: ChainOptions): Promise<Chain> {
+  checkOptions(options);
+  const limits = { ...defaultLimits, ...options.limits };
+  const genesis = createGenesis(options.seed, options.genesis, options.startUtime ?? DEFAULT_START_UTIME);
+  const executor = await createExecutor(cellText(genesis.config));
+  const zero = { mc: zeroPlace(genesis.mc, 0), shard: zeroPlace(genesis.shard, 1) };
+  const index = createBlockIndex(zero);
+  const file =
+    options.folder === null ? createBlockMemory() : openBlockFile(options.folder, genesis.mc.rootHash, index.add);
+  const history = createHistory(index, file);
+  const states = createStates(limits.keepStates);
+  const tips = restoreTips(options.folder, genesis, zero, index, history, states);
+  const context: StepContext = {
+    options,
+    genesis,
+    executor,
+    cache: createTextCache(CACHED_ACCOUNTS),
+    maxTransactions: limits.maxTransactions,
+    topsAt: history.tops,
+    mcPlace: history.mcPlace,
+  };
+  return openChain({ options, limits, genesis, index, file, history, states, context, tips });
+}
+
+function checkOptions({ splitAt, mergeAt }: ChainOptions): void {
+  if (splitAt !== undefined && splitAt < 4) throw new RangeError('splitAt must be at least 4');
+  if (mergeAt === undefined) return;
+  if (splitAt === undefined || mergeAt < splitAt + 3) throw new RangeError('mergeAt must be at least splitAt + 3');
+}
+
+function zeroPlace({ state, rootHash, fileHash }: ZeroBlock, mcSeqno: number): BlockPlace {
+  const { workchain, shard, genUtime } = state;
+  return { workchain, shard, seqno: 0, rootHash, fileHash, startLt: 0n, endLt: 0n, genUtime, mcSeqno, transactions: 0 };
+}
+
+function createHistory(index: BlockIndex, file: BlockFile): BlockHistory {
+  const find = (id: BlockId) => {
+    const found = index.find(id);
+    if (found === null) throw new RangeError(`no block ${id.workchain}:${id.shard}:${id.seqno}`);
+    return found;
+  };
+  return {
+    mcPlace: (seqno) => find({ ...MASTERCHAIN, seqno }).place,
+    tops: (mcSeqno) => index.tops(mcSeqno) ?? [],
+    bytes: (place) => file.read(find(place).extent),
+  };
+}
+
+/** States of the last steps by block. */
+interface States {
+  add(tips: Tips): void;
+  get(id: BlockId): Cell | null;
+}
+
+function createStates(limit: number): States {
+  const roots = new Map<string, Cell>();
+  const steps: string[][] = [];
+  const key = ({ workchain, shard, seqno }: BlockId): string => `${workchain}:${shard}:${seqno}`;
+  return {
+    add: (tips) => {
+      const tops = [tips.mc, ...tips.shards];
+      for (const { place, root } of tops) roots.set(key(place), root);
+      steps.push(tops.map(({ place }) => key(place)));
+      const kept = new Set(steps.slice(-limit).flat());
+      for (const old of steps.splice(0, Math.max(0, steps.length - limit)).flat())
+        if (!kept.has(old)) roots.delete(old);
+    },
+    get: (id) => roots.get(key(id)) ?? null,
+  };
+}
+
+/** The newest checkpoint, or the zero state, and all steps since. */
+function restoreTips(
+  folder: string | null,
+  genesis: Genesis,
+  zero: { mc: BlockPlace; shard: BlockPlace },
+  index: BlockIndex,
+  history: BlockHistory,
+  states: States,
+): Tips {
+  const head = index.mcSeqno();
+  const checkpoint = folder === null ? null : readCheckpoint(folder, head);
+  let tips = checkpoint === null ? zeroTips(genesis, zero.mc, zero.shard) : checkpointTips(history, checkpoint);
+  states.add(tips);
+  while (tips.mc.place.seqno < head) {
+    tips = replayStep(history, tips);
+    states.add(tips);
+  }
+  return tips;
+}
+
+interface OpenChain {
+  options: ChainOptions;
+  limits: ChainLimits;
+  genesis: Genesis;
+  index: BlockIndex;
+  file: BlockFile;
+  history: BlockHistory;
+  states: States;
+  context: StepContext;
+  tips: Tips;
+}
+
+function openChain(parts: OpenChain): Chain {
+  const { options, limits, genesis, index, file, states, context } = parts;
+  const mempool = createMempool(limits.maxPending);
+  const listeners = new Set<(step: ProducedStep) => void>();
+  let { tips } = parts;
+  let checkpointAt = tips.mc.place.seqno;
+
+  const checkpoint = (): void => {
+    const mcSeqno = tips.mc.place.seqno;
+    if (options.folder === null || mcSeqno === checkpointAt) return;
+    writeCheckpoint(options.folder, { mcSeqno, roots: [tips.mc, ...tips.shards].map(({ root }) => root) });
+    checkpointAt = mcSeqno;
+  };
+
+  const produce = (now: number): ProducedStep => {
+    const utime = Math.max(now, tips.mc.place.genUtime);
+    const made = makeStep(context, tips, utime, mempool.drain());
+    const step = { mc: made.mc.block, shards: made.shards.map(({ block }) => block) };
+    const blocks = [...step.shards, step.mc];
+    file.append(blocks).forEach((extent, i) => void index.add(blocks[i], extent));
+    const shards =
+      made.shards.length === 0
+        ? tips.shards
+        : made.shards.map(({ block, ...rest }) => ({ place: placeOf(block), ...rest }));
+    tips = { mc: { place: placeOf(step.mc), state: made.mc.state, root: made.mc.root }, shards };
+    states.add(tips);
+    mempool.restore(made.left);
+    if (step.mc.seqno - checkpointAt >= limits.checkpointSteps) checkpoint();
+    for (const listener of listeners) listener(step);
+    return step;
+  };
+
+  const account = (workchain: number, hash: Hash, mcSeqno = tips.mc.place.seqno): ChainAccount | null => {
+    const place = accountTop(index, workchain, hash, mcSeqno);
+    const root = place === null ? null : states.get(place);
+    if (root === null) throw new RangeError(`the state at masterchain block ${mcSeqno} is not kept`);
+    return readAccount(root, hash);
+  };
+
+  return {
+    zeroState: zeroStateOf(genesis),
+    globalId: GLOBAL_ID,
+    head: () => ({ mc: tips.mc.place, shards: tips.shards.map(({ place }) => place) }),
+    submit: (boc) => mempool.submit(boc, checkContext(context, tips)),
+    pending: mempool.size,
+    produce,
+    block: (id) => {
+      const found = id.seqno === 0 ? null : index.find({ ...id });
+      return found === null ? null : file.read(found.extent);
+    },
+    lookup: (query) => index.find(query)?.place ?? null,
+    shards: index.tops,
+    state: (id) => zeroRoot(genesis, id) ?? states.get(id),
+    account,
+    transactions: (workchain, hash, from, limit) =>
+      walkTransactions(
+        (wc, shard, lt) => {
+          const found = index.find({ workchain: wc, shard, lt });
+          return found === null || found.place.seqno === 0
+            ? null
+            : { place: found.place, bytes: file.read(found.extent) };
+        },
+        workchain,
+        hash,
+        from,
+        limit,
+      ),
+    onStep: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close: () => {
+      checkpoint();
+      context.executor.close();
+      file.close();
+    },
+  };
+}
+
+function placeOf({ bytes: _, ...place }: ProducedBlock): BlockPlace {
+  return place;
+}
+
+function zeroStateOf({ mc, shard }: Genesis): ZeroState {
+  const id = ({ state, rootHash, fileHash }: ZeroBlock): BlockIdExt => {
+    const { workchain, shard, seqno } = state;
+    return { workchain, shard, seqno, rootHash, fileHash };
+  };
+  return { mc: id(mc), shard: id(shard), bytes: (workchain) => (workchain === -1 ? mc.bytes : shard.bytes) };
+}
+
+function zeroRoot(genesis: Genesis, { workchain, shard, seqno }: BlockId): Cell | null {
+  if (seqno !== 0 || shard !== FULL_SHARD) return null;
+  return workchain === -1 ? genesis.mc.root : genesis.shard.root;
+}
+
+function accountTop(index: BlockIndex, workchain: number, hash: Hash, mcSeqno: number): BlockPlace | null {
+  if (workchain === -1) return index.find({ ...MASTERCHAIN, seqno: mcSeqno })?.place ?? null;
+  return index.tops(mcSeqno)?.find(({ shard }) => shardContains(shard, hash)) ?? null;
+}
+
+function readAccount(state: Cell, hash: Hash): ChainAccount | null {
+  const shardAccount = findShardAccount(new Slice(state.refs[1]).maybeRef(), hash);
+  if (shardAccount === null) return null;
+  const slice = new Slice(shardAccount);
+  const account = slice.ref();
+  return { shardAccount, account, lastTransactionHash: slice.bytes(32), lastTransactionLt: slice.big(64) };
+}
+
+/** Messages are checked as the next block would run them, at the time of the head. */
+function checkContext({ executor, cache, options }: StepContext, tips: Tips) {
+  const { place } = tips.mc;
+  const tipOf = (workchain: number, hash: Hash): Tip | undefined =>
+    workchain === -1 ? tips.mc : tips.shards.find((each) => shardContains(each.place.shard, hash));
+  return {
+    executor,
+    account: ({ workchain, hash }: { workchain: number; hash: Hash }) => {
+      const shardAccount = findShardAccount(tipOf(workchain, hash)?.state.accounts.root ?? null, hash);
+      return accountText(cache, workchain, hash, shardAccount ?? NO_ACCOUNT);
+    },
+    now: place.genUtime,
+    lt: alignedLt(place.endLt, ...tips.shards.map((tip) => tip.place.endLt)),
+    randSeed: derive(options.seed, 'check', place.seqno),
+  };
 }

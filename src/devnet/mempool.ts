@@ -1,0 +1,92 @@
+import { type Cell, parseBoc } from '../chain/builder.ts';
+import { DecodeError } from '../chain/errors.ts';
+import { type CellText, cellText, type Executor, textCell } from '../tvm/executor.ts';
+import type { SubmitResult } from './chain.ts';
+import { type ExternalIn, readMessage } from './messages.ts';
+import { readTransaction } from './transaction.ts';
+
+/** External messages are not larger (configuration parameter 43). */
+const MAX_BYTES = 65_535;
+const MAX_DEPTH = 512;
+
+/** What the next block would run a message with. */
+export interface CheckContext {
+  executor: Executor;
+  /** The account as of the head, for the executor. */
+  account(destination: ExternalIn['destination']): CellText;
+  now: number;
+  lt: bigint;
+  randSeed: Buffer;
+}
+
+/** External messages that wait for the next step. */
+export interface Mempool {
+  submit(boc: Buffer, context: CheckContext): SubmitResult;
+  size(): number;
+  /** Takes all out, in the order they came. */
+  drain(): ExternalIn[];
+  /** Puts back, in front, what found no room. */
+  restore(messages: readonly ExternalIn[]): void;
+}
+
+export function createMempool(limit: number): Mempool {
+  let waiting = new Map<string, ExternalIn>();
+  /** Accounts as the waiting messages leave them, by address. */
+  const ahead = new Map<string, { text: CellText; lt: bigint }>();
+
+  const check = (message: ExternalIn, context: CheckContext): SubmitResult => {
+    const { workchain, hash } = message.destination;
+    const key = `${workchain}:${hash.toString('hex')}`;
+    const before = ahead.get(key) ?? { text: context.account(message.destination), lt: context.lt };
+    const result = context.executor.runTransaction(before.text, cellText(message.cell), {
+      now: context.now,
+      lt: before.lt.toString(),
+      randSeed: context.randSeed,
+    });
+    if (!result.accepted) return refused(result.reason, result.exitCode);
+    const { endLt } = readTransaction(textCell(result.transaction));
+    ahead.set(key, { text: result.shardAccount, lt: endLt });
+    return { accepted: true, hash: message.cell.hash() };
+  };
+
+  return {
+    submit: (boc, context) => {
+      if (waiting.size >= limit) return refused('too many messages wait');
+      const message = readExternal(boc);
+      if (typeof message === 'string') return refused(message);
+      if (waiting.has(message.cell.key())) return refused('the message already waits');
+      const result = check(message, context);
+      if (result.accepted) waiting.set(message.cell.key(), message);
+      return result;
+    },
+    size: () => waiting.size,
+    drain: () => {
+      const list = [...waiting.values()];
+      waiting = new Map();
+      ahead.clear();
+      return list;
+    },
+    restore: (messages) => {
+      waiting = new Map([...messages.map((message) => [message.cell.key(), message] as const), ...waiting]);
+    },
+  };
+}
+
+function refused(reason: string, exitCode: number | null = null): SubmitResult {
+  return { accepted: false, reason, exitCode };
+}
+
+/** The message, or why it cannot be one. */
+function readExternal(boc: Buffer): ExternalIn | string {
+  try {
+    const cell: Cell = parseBoc(boc, { maxBytes: MAX_BYTES, maxDepth: MAX_DEPTH });
+    if (cell.levelMask !== 0) return 'pruned branches in a message';
+    const message = readMessage(cell);
+    if (message.kind !== 'external_in') return 'not an external message';
+    const { workchain } = message.destination;
+    return workchain === 0 || workchain === -1 ? message : `no workchain ${workchain}`;
+  } catch (error) {
+    if (error instanceof DecodeError) return `not a message: ${error.message}`;
+    throw error;
+  }
+}

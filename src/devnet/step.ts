@@ -1,0 +1,304 @@
+import type { Shard } from '../chain/model.ts';
+import type { CellSet } from '../chain/proof.ts';
+import { FULL_SHARD, shardChildren, shardContains, shardParent } from '../chain/shard-ident.ts';
+import type { Executor } from '../tvm/executor.ts';
+import { KEY_BITS, keyMaxLt } from './augmentations.ts';
+import type { BlockPlace, ChainOptions } from './chain.ts';
+import { collate } from './collator.ts';
+import { derive } from './configuration.ts';
+import type { EndLtAt, Neighbour } from './delivery.ts';
+import { updateDictionary } from './dictionary.ts';
+import { type Genesis, GLOBAL_ID, validatorHash, validatorKey } from './genesis.ts';
+import type { TextCache } from './ledger.ts';
+import { alignedLt, laterLt } from './lt.ts';
+import {
+  mcBlockLeaf,
+  readMcExtra,
+  type ShardTop,
+  writeMcBlockExtra,
+  writeMcExtra,
+  writeShardFees,
+  writeShardHashes,
+} from './masterchain.ts';
+import type { ExternalIn } from './messages.ts';
+import { mergeStates, splitState, writeSplitState } from './resharding.ts';
+import { type BlockFrame, type MadeBlock, makeBlock, refOf, type Tip } from './shard-block.ts';
+import type { ShardState } from './state.ts';
+
+/** What does not change from step to step. */
+export interface StepContext {
+  options: Pick<ChainOptions, 'seed' | 'blockTimeMs' | 'splitAt' | 'mergeAt'>;
+  genesis: Genesis;
+  executor: Executor;
+  cache: TextCache;
+  maxTransactions: number;
+  /** The shard tops registered by an older masterchain block. */
+  topsAt(mcSeqno: number): readonly BlockPlace[];
+  mcPlace(seqno: number): BlockPlace;
+}
+
+/** Where the whole chain stands between steps. */
+export interface Tips {
+  mc: Tip;
+  /** By shard; the zero state before the second step. */
+  shards: readonly Tip[];
+}
+
+export interface StepResult {
+  mc: MadeBlock;
+  shards: MadeBlock[];
+  left: readonly ExternalIn[];
+}
+
+/** A shard about to get its next block. */
+interface Start {
+  shard: Shard;
+  before: ShardState;
+  /** What the block follows: two after a merge. */
+  prev: readonly Tip[];
+  oldRoot: Tip['root'];
+  endLt: bigint;
+  afterSplit: boolean;
+  afterMerge: boolean;
+  loaded: CellSet;
+}
+
+/** Makes the shard blocks of a step and the masterchain block that registers them. */
+export function makeStep(
+  context: StepContext,
+  tips: Tips,
+  utime: number,
+  externals: readonly ExternalIn[],
+): StepResult {
+  const mcSeqno = tips.mc.place.seqno + 1;
+  // As on a new network, the first masterchain block registers the zero state of the basechain.
+  const starts = mcSeqno === 1 ? [] : shardStarts(context, tips, mcSeqno);
+  const shards = starts.map((start) => {
+    const others = starts.filter((other) => other !== start).map(neighbourOf);
+    return makeShardBlock(context, tips, start, others, utime, externals);
+  });
+  const mc = makeMcBlock(context, tips, shards, utime, externals);
+  const unborn = mcSeqno === 1 ? externals.filter(({ destination }) => destination.workchain === 0) : [];
+  return { mc, shards, left: [...unborn, ...[...shards, mc].flatMap(({ collation }) => collation.left)] };
+}
+
+function shardStarts({ options }: StepContext, { shards }: Tips, mcSeqno: number): Start[] {
+  if (mcSeqno === options.mergeAt && shards.length === 2) return [mergedStart(shards[0], shards[1])];
+  return shards.flatMap((tip) =>
+    tip.state.beforeSplit ? shardChildren(tip.place.shard).map((child) => splitStart(tip, child)) : [plainStart(tip)],
+  );
+}
+
+function plainStart(tip: Tip): Start {
+  const { place, state, root } = tip;
+  const common = { prev: [tip], oldRoot: root, endLt: place.endLt, afterSplit: false, afterMerge: false };
+  return { ...common, shard: place.shard, before: state, loaded: new Set() };
+}
+
+function splitStart(tip: Tip, shard: Shard): Start {
+  const loaded: CellSet = new Set();
+  const before = splitState(tip.state, shard, (cell) => void loaded.add(cell.key()));
+  return { ...plainStart(tip), shard, before, afterSplit: true, loaded };
+}
+
+function mergedStart(left: Tip, right: Tip): Start {
+  const loaded: CellSet = new Set();
+  const shard = shardParent(left.place.shard);
+  const before = mergeStates(left.state, right.state, shard, (cell) => void loaded.add(cell.key()));
+  const oldRoot = writeSplitState(left.root, right.root);
+  const endLt = laterLt(left.place.endLt, right.place.endLt);
+  return { shard, before, prev: [left, right], oldRoot, endLt, afterSplit: false, afterMerge: true, loaded };
+}
+
+function neighbourOf({ shard, before, endLt }: Start): Neighbour {
+  return { workchain: 0, shard, endLt, queue: before.queue, processed: before.processed };
+}
+
+function tipNeighbour({ place, state }: Tip): Neighbour {
+  const { workchain, shard, endLt } = place;
+  return { workchain, shard, endLt, queue: state.queue, processed: state.processed };
+}
+
+/**
+ * For a masterchain block `current` are the tops of the step in progress, which it already sees; of its own
+ * messages it saw those of the block before.
+ */
+function endLts(context: StepContext, current: { mcSeqno: number; shards: readonly BlockPlace[] } | null): EndLtAt {
+  return (mcSeqno, { workchain, hash }) => {
+    if (workchain === -1) return context.mcPlace(current === null ? mcSeqno : mcSeqno - 1).endLt;
+    const tops = mcSeqno === current?.mcSeqno ? current.shards : context.topsAt(mcSeqno);
+    const top = tops.find(({ shard }) => shardContains(shard, hash));
+    return top === undefined ? 0n : top.endLt;
+  };
+}
+
+function seeds(context: StepContext, workchain: number, shard: Shard, seqno: number) {
+  const { seed } = context.options;
+  return { randSeed: derive(seed, 'rand', workchain, shard, seqno), createdBy: validatorKey(seed) };
+}
+
+function makeShardBlock(
+  context: StepContext,
+  tips: Tips,
+  start: Start,
+  others: readonly Neighbour[],
+  utime: number,
+  externals: readonly ExternalIn[],
+): MadeBlock {
+  const { options } = context;
+  const { shard, before, loaded } = start;
+  const masterRef = refOf(tips.mc.place);
+  const mcSeqno = masterRef.seqno + 1;
+  const seqno = before.seqno + 1;
+  const startLt = alignedLt(start.endLt, masterRef.endLt);
+  const { randSeed, createdBy } = seeds(context, 0, shard, seqno);
+  const collation = collate(
+    {
+      ...context,
+      workchain: 0,
+      shard,
+      now: utime,
+      startLt,
+      randSeed,
+      state: before,
+      neighbours: [...others, tipNeighbour(tips.mc)],
+      mcSeqno: masterRef.seqno,
+      endLtAt: endLts(context, null),
+      externals: externals.filter(({ destination }) => isIn(destination, shard)),
+      ticks: [],
+      tocks: [],
+    },
+    loaded,
+  );
+  const whole = shard === FULL_SHARD;
+  const info: BlockFrame['info'] = {
+    workchain: 0,
+    shard,
+    seqno,
+    afterMerge: start.afterMerge,
+    afterSplit: start.afterSplit,
+    beforeSplit: whole && mcSeqno + 1 === options.splitAt,
+    wantSplit: whole && mcSeqno + 2 === options.splitAt,
+    wantMerge: !whole && mcSeqno + 2 === options.mergeAt,
+    keyBlock: false,
+    genUtime: utime,
+    startLt,
+    validatorHash: validatorHash(options.seed),
+    minRefMcSeqno: Math.min(masterRef.seqno, ...collation.processed.map((upto) => upto.mcSeqno)),
+    prevKeyBlockSeqno: mcSeqno > 1 ? 1 : 0,
+    masterRef,
+    prev: start.prev.map(({ place }) => refOf(place)),
+  };
+  const custom = { blockCustom: null, stateCustom: null, feesImported: 0n };
+  const frame = { globalId: GLOBAL_ID, oldRoot: start.oldRoot, before, info, collation, randSeed, createdBy, mcSeqno };
+  return makeBlock({ ...frame, ...custom, loaded });
+}
+
+function isIn(address: ExternalIn['destination'], shard: Shard): boolean {
+  return address.workchain === 0 && shardContains(shard, address.hash);
+}
+
+function makeMcBlock(
+  context: StepContext,
+  tips: Tips,
+  shards: readonly MadeBlock[],
+  utime: number,
+  externals: readonly ExternalIn[],
+): MadeBlock {
+  const { options, genesis } = context;
+  const { place, state: before, root: oldRoot } = tips.mc;
+  const seqno = place.seqno + 1;
+  const tops =
+    shards.length === 0
+      ? tips.shards.map(({ place }) => zeroTop(place))
+      : shards.map((made) => topOf(context, made, seqno, utime));
+  const startLt = alignedLt(place.endLt, ...shards.map(({ block }) => block.endLt));
+  const { randSeed, createdBy } = seeds(context, -1, FULL_SHARD, seqno);
+  const loaded: CellSet = new Set();
+  const run = (which: 'tick' | 'tock') =>
+    genesis.special.filter(({ special }) => special?.[which] === true).map(({ hash }) => hash);
+  const collation = collate(
+    {
+      ...context,
+      workchain: -1,
+      shard: FULL_SHARD,
+      now: utime,
+      startLt,
+      randSeed,
+      state: before,
+      neighbours: shards.map(({ block, state, root }) => tipNeighbour({ place: block, state, root })),
+      mcSeqno: seqno,
+      endLtAt: endLts(context, { mcSeqno: seqno, shards: shards.map(({ block }) => block) }),
+      externals: externals.filter(({ destination }) => destination.workchain === -1),
+      ticks: run('tick'),
+      tocks: run('tock'),
+    },
+    loaded,
+  );
+  const keyBlock = seqno === 1;
+  const shardHashes = writeShardHashes(tops);
+  const fees = writeShardFees(shards.length === 0 ? [] : tops);
+  const mcRefs = [seqno, ...tops.map((top) => top.minRefMcSeqno), ...collation.processed.map((upto) => upto.mcSeqno)];
+  const info: BlockFrame['info'] = {
+    ...{ workchain: -1, shard: FULL_SHARD, seqno, afterMerge: false, afterSplit: false, beforeSplit: false },
+    ...{ wantSplit: false, wantMerge: false, keyBlock, genUtime: utime, startLt },
+    validatorHash: validatorHash(options.seed),
+    minRefMcSeqno: Math.min(...mcRefs),
+    prevKeyBlockSeqno: seqno > 1 ? 1 : 0,
+    masterRef: null,
+    prev: [refOf(place)],
+  };
+  const frame = { globalId: GLOBAL_ID, oldRoot, before, info, collation, randSeed, createdBy, mcSeqno: seqno };
+  const { config } = genesis;
+  const blockCustom = writeMcBlockExtra(shardHashes, fees, keyBlock ? config : null);
+  const stateCustom = nextMcExtra(tips.mc, shardHashes, keyBlock, loaded);
+  return makeBlock({ ...frame, feesImported: fees.extra, blockCustom, stateCustom, loaded });
+}
+
+/** `McStateExtra` after a block: the one before joins the old blocks, and is the last key block if it was one. */
+function nextMcExtra({ place, state }: Tip, shardHashes: ShardHashes, keyBlock: boolean, loaded: CellSet) {
+  if (state.custom === null) throw new Error('masterchain state without its extra');
+  const extra = readMcExtra(state.custom);
+  const ref = refOf(place);
+  const visit = (cell: { key(): string }): void => void loaded.add(cell.key());
+  const leaf = mcBlockLeaf(ref, extra.afterKeyBlock);
+  return writeMcExtra({
+    ...extra,
+    shardHashes,
+    mcBlocks: updateDictionary(extra.mcBlocks.root, KEY_BITS.mcBlocks, keyMaxLt, [leaf], visit),
+    afterKeyBlock: keyBlock,
+    lastKeyBlock: extra.afterKeyBlock ? ref : extra.lastKeyBlock,
+  });
+}
+
+type ShardHashes = ReturnType<typeof writeShardHashes>;
+
+const plainTop = { beforeSplit: false, beforeMerge: false, wantSplit: false, wantMerge: false, announced: null };
+
+/** The zero state of the basechain as the first masterchain block registers it. */
+function zeroTop(place: BlockPlace): ShardTop {
+  const { shard, seqno, startLt, endLt, rootHash, fileHash, genUtime } = place;
+  const ids = { shard, seqno, regMcSeqno: 1, startLt, endLt, rootHash, fileHash, genUtime };
+  return { ...plainTop, ...ids, minRefMcSeqno: 0xffffffff, fees: 0n };
+}
+
+function topOf({ options }: StepContext, { block, state, flow }: MadeBlock, mcSeqno: number, utime: number): ShardTop {
+  const { shard, seqno, startLt, endLt, rootHash, fileHash, genUtime } = block;
+  const whole = shard === FULL_SHARD;
+  const wantSplit = whole && mcSeqno + 2 === options.splitAt;
+  const wantMerge = !whole && mcSeqno + 2 === options.mergeAt;
+  const soon = utime + Math.ceil(options.blockTimeMs / 1000);
+  const interval = 100;
+  const announced =
+    wantSplit || wantMerge ? ({ kind: wantSplit ? 'split' : 'merge', utime: soon, interval } as const) : null;
+  return {
+    ...{ shard, seqno, regMcSeqno: mcSeqno, startLt, endLt, rootHash, fileHash, genUtime },
+    minRefMcSeqno: state.minRefMcSeqno,
+    fees: flow.feesCollected,
+    beforeSplit: state.beforeSplit,
+    beforeMerge: !whole && mcSeqno + 1 === options.mergeAt,
+    wantSplit,
+    wantMerge,
+    announced,
+  };
+}
