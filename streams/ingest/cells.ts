@@ -73,6 +73,14 @@ export interface Cells {
   idle(): Promise<void>;
 }
 
+/** An account to ask for. */
+interface Question extends AskedState {
+  /** Its data is wanted; else only its code. */
+  data: boolean;
+  /** How often it was used again while it was being asked for. */
+  followUps: number;
+}
+
 const KNOWN_CODES = 100_000;
 const KNOWN_ACCOUNTS = 500_000;
 /** A library that no server knows is asked for again after this time. */
@@ -89,7 +97,7 @@ export function createCells(options: CellsOptions): Cells {
   const limits = { ...DEFAULT_CELL_LIMITS, ...options.limits };
   const note = (event: CellEvent): void => options.onEvent?.(event);
   const known = createKnown();
-  const waiting = new Map<string, AskedState & { followUps: number }>();
+  const waiting = new Map<string, Question>();
   const waitingLibraries = new Map<string, { globalId: number; mcSeqno: number }>();
   const asking = new Map<string, number>();
   const failureLine = createLine(DEFAULT_PAUSES.lineMs);
@@ -119,6 +127,7 @@ export function createCells(options: CellsOptions): Cells {
       block,
       mcSeqno: step.mcSeqno,
       globalId,
+      data,
       followUps,
     });
   }
@@ -141,12 +150,14 @@ export function createCells(options: CellsOptions): Cells {
     );
   }
 
-  async function answerAccount(asked: AskedState): Promise<void> {
+  async function answerAccount(asked: Question): Promise<void> {
     const answers = await persistently(() => askAccount(node, asked, signal));
     if (answers === null) return;
-    const fresh = answers.filter(({ kind, hash }) => kind === 'data' || !known.codes.has(hash.toString('hex')));
+    const fresh = answers.filter(({ kind, hash }) =>
+      kind === 'data' ? asked.data : !known.codes.has(hash.toString('hex')),
+    );
     await keep(fresh);
-    known.accounts.set(rawAddress(asked.account), true);
+    if (asked.data) known.accounts.set(rawAddress(asked.account), true);
     for (const { kind, hash, library } of answers) {
       if (kind !== 'code') continue;
       known.codes.set(hash.toString('hex'), true);
