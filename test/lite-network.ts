@@ -125,8 +125,10 @@ function waitFor(
   timeoutMs: number,
 ) {
   return new Promise<boolean>((resolve) => {
+    const gone = (): void => end(false);
     const end = (came: boolean): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', gone);
       waiting.delete(check);
       resolve(came);
     };
@@ -134,7 +136,7 @@ function waitFor(
       if (network.head >= seqno) end(true);
     };
     const timer = setTimeout(() => end(false), timeoutMs);
-    signal.addEventListener('abort', () => end(false), { once: true });
+    signal.addEventListener('abort', gone, { once: true });
     waiting.add(check);
     check();
   });

@@ -64,6 +64,10 @@ const STABLE_MS = 30_000;
 const MIN_POLL_MS = 200;
 
 const SMOOTHING = 0.1;
+/** Latency assumed before the first answer. */
+const UNKNOWN_MS = 20;
+/** Half-life of what is known about a server's latency. */
+const FORGET_MS = 60_000;
 
 function smooth(mean: number | null, next: number): number {
   return mean === null ? next : mean + SMOOTHING * (next - mean);
@@ -77,6 +81,7 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
   let connection: LiteConnection | null = null;
   let head: BlockIdExt | null = null;
   let latencyMs: number | null = null;
+  let measuredAt = 0;
   let errorRate = 0;
   let inARow = 0;
   let rests = 0;
@@ -96,7 +101,10 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
     if (now - restUntil > limits.maxRestMs) rests = 0;
     restUntil = now + backOff(firstMs, rests++, limits.maxRestMs);
     inARow = 0;
-    connection?.close('left alone for a while');
+    if (connection === null) return;
+    head = null;
+    connection.close('left alone for a while');
+    enter('resting');
   }
 
   function fault(kind: FaultKind, error: unknown): void {
@@ -197,7 +205,10 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
       return await connection.exchange(body, options);
     } finally {
       const tookMs = performance.now() - startedAt;
-      if (options.wait === undefined) latencyMs = smooth(latencyMs, tookMs);
+      if (options.wait === undefined) {
+        latencyMs = smooth(latencyMs, tookMs);
+        measuredAt = performance.now();
+      }
       inFlight--;
       context.onSlot();
     }
@@ -231,7 +242,10 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
     score() {
       const load = 1 + inFlight;
       const busy = busyUntil > performance.now() ? 10 : 1;
-      return ((latencyMs ?? 20) + 1) * load * (1 + 10 * errorRate) * busy;
+      // An old measurement is forgotten by and by, else a server that was slow once would never be asked again.
+      const age = performance.now() - measuredAt;
+      const expectedMs = (latencyMs ?? UNKNOWN_MS) * 0.5 ** (age / FORGET_MS);
+      return (expectedMs + 1) * load * (1 + 10 * errorRate) * busy;
     },
     exchange,
     succeeded() {

@@ -44,6 +44,12 @@ describe.skipIf(shelf === null)('lite pool', () => {
     return pool;
   }
 
+  /** Fetches a block; compared as bytes, which is much quicker than `toEqual`. */
+  async function fetchBlock(node: LitePool, seqno: number): Promise<void> {
+    const bytes = await node.block(idAt(seqno), never);
+    expect(bytes.equals(recorded[seqno - FIRST].bytes)).toBe(true);
+  }
+
   const idAt = (seqno: number) => recorded[seqno - FIRST].id;
   const statusOf = (server: FakeServer) => {
     const found = pool?.servers().find(({ port }) => port === server.address.port);
@@ -57,7 +63,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     test('head, blocks, lookups and the zero state are what was recorded', async () => {
       const node = open([await network.serve('good')]);
       expect(await node.head(never)).toEqual(idAt(LAST - 5));
-      expect(await node.block(idAt(2670), never)).toEqual(recorded[10].bytes);
+      await fetchBlock(node, 2670);
       const shard = '8000000000000000';
       expect(await node.lookupBlock({ workchain: -1, shard, seqno: 2675 }, never)).toEqual(idAt(2675));
       const { zeroState } = network.config([]);
@@ -133,7 +139,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
       const node = open([empty, good]);
       await ready(2);
       for (let seqno = 2661; seqno < 2680; seqno++) {
-        expect(await node.block(idAt(seqno), never)).toEqual(recorded[seqno - FIRST].bytes);
+        await fetchBlock(node, seqno);
       }
       expect(statusOf(empty)).toMatchObject({ state: 'ready', faults: { lie: 0, timeout: 0, garbage: 0 } });
     });
@@ -145,18 +151,8 @@ describe.skipIf(shelf === null)('lite pool', () => {
       const failed = node.block(idAt(2661), controller.signal);
       setTimeout(() => controller.abort(new Error('enough')), 20);
       await expect(failed).rejects.toMatchObject({ code: 'aborted', cause: { message: 'enough' } });
-      expect(statusOf((await network.serve('good'), { ...(await firstOf()) })).inFlight).toBe(0);
+      await expect.poll(() => node.servers()[0].inFlight).toBe(0);
     });
-
-    async function firstOf(): Promise<FakeServer> {
-      const { host, port } = (pool as LitePool).servers()[0];
-      return {
-        behaviour: 'good',
-        address: { host, port, publicKey: Buffer.alloc(32) },
-        calls: {},
-        close: async () => undefined,
-      };
-    }
 
     test('closing the pool ends what is under way', async () => {
       const node = open([await network.serve('staller')]);
@@ -187,7 +183,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
       const node = open([staller, good], { attemptMs: 3_000, metrics: { hedged: (name) => hedged.push(name) } });
       await ready(2);
       for (let seqno = 2661; seqno < 2667; seqno++) {
-        expect(await node.block(idAt(seqno), never)).toEqual(recorded[seqno - FIRST].bytes);
+        await fetchBlock(node, seqno);
       }
       expect(hedged.length).toBe(staller.calls.getBlock ?? 0);
       expect(good.calls.getBlock).toBe(6);
@@ -225,10 +221,8 @@ describe.skipIf(shelf === null)('lite pool', () => {
         network.advance(seqno);
         const id = await node.waitMasterchainBlock(seqno, 5_000, never);
         expect(id).toEqual(idAt(seqno));
-        expect(await node.block(idAt(seqno), never)).toEqual(recorded[seqno - FIRST].bytes);
-        for (const older of [seqno - 10, seqno - 20]) {
-          expect(await node.block(idAt(older), never)).toEqual(recorded[older - FIRST].bytes);
-        }
+        await fetchBlock(node, seqno);
+        for (const older of [seqno - 10, seqno - 20]) await fetchBlock(node, older);
       }
     }
 
@@ -245,41 +239,45 @@ describe.skipIf(shelf === null)('lite pool', () => {
       ['busy', 'busy'],
     ];
 
+    /** Some are bad at blocks only, and may not be the first choice: asks for more than one server takes at a time. */
+    const crowd = (node: LitePool): Promise<unknown> =>
+      Promise.all(Array.from({ length: 12 }, (_, i) => fetchBlock(node, FIRST + i)));
+
     test.each(expected)(
       'beside a %s the chain goes on; it is noticed as %s and left alone',
       async (behaviour, fault) => {
         const bad = await network.serve(behaviour);
         const good = await network.serve('good');
-        const node = open([bad, good]);
+        const node = open([bad, good], { maxInFlight: 1 });
         await follow(node);
-        await expect.poll(() => statusOf(bad).faults[fault], { timeout: 3_000 }).toBeGreaterThan(0);
-        // One that says it is busy is asked less for a moment; the others rest, or wait to be connected to.
-        if (behaviour === 'staller' || behaviour === 'busy') {
-          await expect
-            .poll(async () => (await node.block(idAt(2665), never), statusOf(bad).restsMs), { timeout: 5_000 })
-            .toBeGreaterThan(0);
-        } else await expect.poll(() => statusOf(bad).restsMs, { timeout: 3_000 }).toBeGreaterThan(0);
+        const noticed = async (): Promise<number> => {
+          await crowd(node);
+          return statusOf(bad).faults[fault];
+        };
+        await expect.poll(noticed, { timeout: 5_000 }).toBeGreaterThan(0);
+        // A slow one is not chosen any more; the others rest, or wait to be connected to.
+        if (behaviour !== 'staller' && behaviour !== 'busy') {
+          await expect.poll(() => statusOf(bad).restsMs, { timeout: 3_000 }).toBeGreaterThan(0);
+        }
         expect(statusOf(good)).toMatchObject({ state: 'ready', head: LAST });
-        const before = { ...bad.calls };
+        const before = bad.calls.getBlock;
         await follow(node);
-        expect(bad.calls).toEqual(before);
+        expect(bad.calls.getBlock).toBe(before);
       },
     );
 
     test('all servers but one are bad, one of each kind', async () => {
       const bad = await Promise.all(expected.map(([behaviour]) => network.serve(behaviour)));
       const good = await network.serve('good');
-      const node = open([...bad, good]);
+      const node = open([...bad, good], { maxInFlight: 1 });
       await follow(node);
       expect(statusOf(good)).toMatchObject({ state: 'ready', head: LAST, faults: { lie: 0, garbage: 0, stale: 0 } });
-      await expect
-        .poll(
-          () => bad.map((server) => [server.behaviour, Object.values(statusOf(server).faults).some((n) => n > 0)]),
-          {
-            timeout: 5_000,
-          },
-        )
-        .toEqual(expected.map(([behaviour]) => [behaviour, true]));
+      const noticed = async () => {
+        await crowd(node);
+        return bad.map((server) => [server.behaviour, Object.values(statusOf(server).faults).some((n) => n > 0)]);
+      };
+      const all = expected.map(([behaviour]) => [behaviour, true]);
+      await expect.poll(noticed, { timeout: 10_000 }).toEqual(all);
     });
 
     test('only bad servers: the call ends with an error that says why', async () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type AdnlConnection, type AdnlListener, type AdnlServerOptions, listenAdnl } from './adnl.ts';
 import { frames } from './adnl-channel.ts';
 import {
@@ -63,6 +64,8 @@ export async function serveLite(
 function attend(channel: AdnlConnection, handlers: LiteHandlers, options: LiteServerOptions): void {
   const { maxInFlight = 64, pauseAtBytes = 8 << 20 } = options;
   const controller = new AbortController();
+  // Every call of the connection may listen to it.
+  setMaxListeners(0, controller.signal);
   const call: LiteCall = { signal: controller.signal, peer: channel.peer };
   /** Frames of a chunk that was read before the socket was paused: less than one chunk of them. */
   const waiting: Buffer[] = [];
