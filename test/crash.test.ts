@@ -136,7 +136,7 @@ async function roundOfStart(round: number): Promise<void> {
   const input = NAMES[round % NAMES.length];
   const folder = join(home, `start-${round}`);
   const { file, loose } = INPUTS[input];
-  const start = (): Run => runTonstream('start', '--data-dir', folder, '--port', '0', ...small());
+  const start = (): Run => runTonstream('start', '--network', 'none', '--data-dir', folder, '--port', '0', ...small());
   let service = start();
   const importing = runTonstream('import', ...(loose ? ['--loose'] : []), '--data-dir', folder, file());
   const waitUntil = async (isFar: (mcSeqno: number) => boolean): Promise<Record<string, string>> => {

@@ -254,7 +254,7 @@ describe.skipIf(shelf === null)('a block that cannot be decoded', () => {
       const { blocks } = step.mcSeqno === BROKEN ? brokenStep(step) : step;
       await log.append(topics.blocks, blocks.map(encodeBlockRecord));
     }
-    const service = runTonstream('start', '--port', '0', ...words(place));
+    const service = runTonstream('start', '--network', 'none', '--port', '0', ...words(place));
     closing.push(() => service.kill());
     await waitFor('the service', service, async () => /API +(http\S+)\/api/.test(service.output()));
     const url = /API +(http\S+)\/api/.exec(service.output())?.[1] ?? '';
