@@ -55,7 +55,7 @@ function renderActivity(steps) {
   const bars = steps.map(({ seqno, transactions }, index) => {
     const height = transactions === 0 ? 1 : Math.max(2.5, (transactions / highest) * BAR_HEIGHT);
     const name = svg('title', {}, `${seqno}: ${plural(transactions, 'transaction')}`);
-    const place = { x: (offset + index) * 10 + 1, y: BAR_HEIGHT - height, width: 8, height };
+    const place = { x: (offset + index) * 10 + 2, y: BAR_HEIGHT - height, width: 6, height };
     return svg('rect', { ...place, class: transactions === 0 ? 'none' : 'some' }, name);
   });
   const chart = byId('bars');
@@ -114,9 +114,8 @@ function blockElement({ workchain, shard, seqno, transactions }, name) {
 }
 
 function transactionElement(transaction) {
-  const { hash, account, utime, kind, opcode, failure, fees } = transaction;
+  const { hash, account, utime, kind, fees, comment } = transaction;
   const badge = element('span', { class: `badge ${kind}` }, kind);
-  if (opcode !== null) badge.title = `opcode ${opcode}`;
   const hashLink = element('a', { href: api('transactions', { hash }), title: hash }, short(hash));
   const accountLink = element(
     'a',
@@ -128,14 +127,16 @@ function transactionElement(transaction) {
     { role: 'row' },
     cell('hash', hashLink, copyButton(hash, 'transaction hash')),
     cell('kind', badge),
-    cell('account', accountLink, copyButton(account, 'account address')),
+    cell('account', accountLink, copyButton(account, 'account address'), ...marksOf(transaction)),
     valueCell(transaction),
-    cell('fees', element('span', { title: `${exactTons(fees)} TON` }, tons(fees, 6))),
+    cell(
+      'fees',
+      element('span', { class: 'unit' }, 'fees '),
+      element('span', { title: `${exactTons(fees)} TON` }, tons(fees, 6)),
+    ),
     cell('age', timeElement(utime)),
   );
-  const notes = notesOf(transaction);
-  if (notes.length > 0) row.append(cell('notes', ...notes));
-  if (failure !== null) row.classList.add('failed');
+  if (comment !== null) row.append(cell('comment', element('q', {}, element('bdi', {}, comment))));
   return row;
 }
 
@@ -147,11 +148,10 @@ function valueCell({ value, direction }) {
   return cell('value', text);
 }
 
-/** What went wrong, what was called, and what the sender wrote: a stranger's words, kept apart as such. */
-function notesOf({ failure, opcode, comment }) {
-  const notes = [];
-  if (failure !== null) notes.push(element('span', { class: 'failure' }, failure));
-  if (opcode !== null) notes.push(element('code', {}, opcode));
-  if (comment !== null) notes.push(element('q', {}, element('bdi', {}, comment)));
-  return notes;
+/** What was called, and what went wrong. */
+function marksOf({ opcode, failure }) {
+  const marks = [];
+  if (opcode !== null) marks.push(element('span', { class: 'opcode', title: 'opcode' }, opcode));
+  if (failure !== null) marks.push(element('span', { class: 'failure' }, failure));
+  return marks;
 }

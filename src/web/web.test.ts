@@ -1,0 +1,196 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type ApiServer, serveApi } from '../../test/api-server.ts';
+import { createFakeSource } from '../../test/fake-source.ts';
+import { commentBody, madeBlock, madeHead, madeMessage, madeTransaction } from '../../test/made-chain.ts';
+import type { ChainSource } from '../chain/records.ts';
+import type { Status } from '../status.ts';
+import { createWeb, type Web, type WebLimits } from './web.ts';
+
+const STATUS: Status = { log: { mc_seqno: 7 }, projected: { mc_seqno: 7 }, lag_steps: 0, rows: {}, gaps: [] };
+
+let server: ApiServer;
+let web: Web;
+afterEach(async () => {
+  web.close();
+  await server.close();
+});
+
+async function start(limits: Partial<WebLimits> = {}, answers: Partial<ChainSource> = {}) {
+  const { source } = createFakeSource({
+    blocks: async () => ({ rows: [madeBlock({ mcSeqno: 7 })], nextCursor: null }),
+    ...answers,
+  });
+  const head = madeHead(7);
+  web = createWeb({
+    source,
+    status: async () => STATUS,
+    head,
+    testnet: () => false,
+    network: 'none',
+    queryTimeoutMs: 1_000,
+    report: () => undefined,
+    limits: { chainEveryMs: 5, ...limits },
+  });
+  server = await serveApi(source, { web: web.router });
+  return head;
+}
+
+const get = (path: string, init: RequestInit = {}) => fetch(server.url + path, init);
+
+/** Reads events until one matches. */
+async function readUntil(response: Response, pattern: RegExp): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (pattern.test(text)) return text;
+  }
+  throw new Error(`the events ended without ${pattern}:\n${text}`);
+}
+
+describe('page', () => {
+  it('loads nothing from elsewhere, and every part of it is there', async () => {
+    await start();
+    const response = await get('/');
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const page = await response.text();
+    const parts = [...page.matchAll(/(?:src|href)="(web\/[^"]+)"/g)].map(([, path]) => path);
+    expect(parts.length).toBeGreaterThan(3);
+    const scripts = ['main', 'live', 'chain', 'status', 'format', 'elements'].map((name) => `web/${name}.js`);
+    for (const path of new Set([...parts, ...scripts])) {
+      const part = await get(`/${path}`);
+      expect(part.status, path).toBe(200);
+      const text = await part.text();
+      for (const [, imported] of text.matchAll(/from '\.\/(.*?)'/g)) expect(scripts).toContain(`web/${imported}`);
+      // The name of the SVG namespace is no address that is fetched.
+      expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//);
+      expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\b/);
+    }
+    expect(page).not.toMatch(/https?:\/\/|<style|<script>|\son[a-z]+=|style="/);
+  });
+
+  it('lets the browser run and load nothing but that', async () => {
+    await start();
+    const policy = (await get('/')).headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|data:|\*|https?:/);
+  });
+
+  it('is not sent again when the browser has it', async () => {
+    await start();
+    const tag = (await get('/web/main.js')).headers.get('etag') ?? '';
+    const again = await get('/web/main.js', { headers: { 'if-none-match': tag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    const other = await get('/web/main.js', { headers: { 'if-none-match': '"other"' } });
+    expect(other.status).toBe(200);
+  });
+
+  it.each(['/', '/live', '/web/main.js'])('refuses other methods at %s', async (path) => {
+    await start();
+    const response = await get(path, { method: 'POST' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('has nothing but its own files', async () => {
+    await start();
+    for (const path of ['/web/', '/web/web.ts', '/web/..%2fweb.ts', '/web/nothing.js']) {
+      expect((await get(path)).status, path).toBe(404);
+    }
+  });
+});
+
+describe('live events', () => {
+  it('tell of the chain, and of the next step when it comes', async () => {
+    const head = await start();
+    const response = await get('/live');
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const reading = readUntil(response, /"head":8/);
+    head.advance(8);
+    const text = await reading;
+    for (const kind of ['beat', 'service', 'status', 'chain']) expect(text).toContain(`event: ${kind}\n`);
+  });
+
+  it('stay one line each, whatever a comment says', async () => {
+    const inMsg = madeMessage({ opcode: 0, bodyBoc: () => commentBody('a\n\nevent: status\ndata: {}\r\n\n<script>') });
+    await start(
+      {},
+      {
+        transactions: async () => ({
+          rows: [madeTransaction({ name: 'a', mcSeqno: 7, transaction: { inMsg } })],
+          nextCursor: null,
+        }),
+      },
+    );
+    const text = await readUntil(await get('/live'), /event: chain\ndata: .*\n\n/);
+    expect(text).not.toContain('\nevent: status\ndata: {}\r');
+    for (const line of text.split('\n')) expect(line).toMatch(/^(id: \d+|event: \w+|data: [{[].*[}\]]|)$/);
+  });
+
+  it('are refused to one too many, and given again when one has left', async () => {
+    await start({ maxListeners: 1 });
+    const leave = new AbortController();
+    await get('/live', { signal: leave.signal });
+    const refused = await get('/live');
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toEqual({ error: expect.stringContaining('as many pages') });
+    leave.abort();
+    await vi.waitFor(async () => {
+      const again = await get('/live');
+      expect(again.status).toBe(200);
+      await again.body?.cancel();
+    });
+  });
+
+  it('do not count a HEAD request as a listener', async () => {
+    await start({ maxListeners: 1 });
+    for (let n = 0; n < 3; n++) {
+      const response = await get('/live', { method: 'HEAD' });
+      expect([response.status, await response.text()]).toEqual([200, '']);
+    }
+  });
+
+  it('end when the service stops, and the server with them', async () => {
+    await start();
+    const response = await get('/live');
+    const all = response.text();
+    web.close();
+    expect(await all).toContain('event: beat');
+    expect((await get('/live')).status).toBe(503);
+  });
+
+  it('are taken from a reader that reads nothing', async () => {
+    const transactions = Array.from({ length: 20 }, (_, n) => {
+      const inMsg = madeMessage({ opcode: 0, bodyBoc: () => commentBody('…'.repeat(160)) });
+      return madeTransaction({ name: `tx ${n}`, mcSeqno: 7, transaction: { inMsg } });
+    });
+    const blocks = Array.from({ length: 150 }, (_, n) => madeBlock({ workchain: 0, seqno: n, mcSeqno: 7 }));
+    const head = await start(
+      { maxListeners: 1, beatMs: 20, stallMs: 100, chainEveryMs: 0 },
+      {
+        blocks: async () => ({ rows: blocks, nextCursor: null }),
+        transactions: async () => ({ rows: transactions, nextCursor: null }),
+      },
+    );
+    const reader = connect(server.port, '127.0.0.1');
+    reader.on('error', () => undefined);
+    reader.pause();
+    reader.write('GET /live HTTP/1.1\r\nHost: a\r\n\r\n');
+    const room = async () => (await get('/live', { method: 'HEAD' })).status;
+    await vi.waitFor(async () => expect(await room()).toBe(503));
+    // Steps go on until the buffers of the system are full.
+    const steps = setInterval(() => head.advance(head.seqno + 1), 1);
+    try {
+      await vi.waitFor(async () => expect(await room()).toBe(200), { timeout: 60_000, interval: 50 });
+    } finally {
+      clearInterval(steps);
+      reader.destroy();
+    }
+  });
+});
