@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { openBoc } from '../src/chain/boc.ts';
 import { parseBoc, toBoc } from '../src/chain/builder.ts';
+import { decodeHeader } from '../src/chain/header.ts';
 import type { BlockIdExt } from '../src/chain/model.ts';
 import { merkleProof } from '../src/chain/proof.ts';
 import { type AdnlConnection, listenAdnl } from '../src/node/adnl.ts';
@@ -213,6 +215,14 @@ function blockAt(network: LiteNetwork, seqno: number): ServedBlock {
   return block;
 }
 
+/** As a node looks for a time: the first block at or after it; 0 when there is none. */
+function firstSince(network: LiteNetwork, utime: number): number {
+  const found = [...network.blocks.values()].find(
+    ({ id, bytes }) => id.seqno <= network.head && decodeHeader(openBoc(bytes)).genUtime >= utime,
+  );
+  return found?.id.seqno ?? 0;
+}
+
 function masterchainInfo(id: BlockIdExt, init = zeroState) {
   return {
     last: blockIdExtToTl(id),
@@ -231,8 +241,8 @@ function goodHandlers(network: LiteNetwork): LiteHandlers {
     getTime: () => ({ now: 1_573_859_200 }),
     getBlock: ({ id }) => ({ id, data: blockAt(network, id.seqno).bytes }),
     getBlockHeader: ({ id, mode }) => ({ id, mode, headerProof: headerProof(blockAt(network, id.seqno).bytes) }),
-    lookupBlock: ({ mode, id: { seqno } }) => {
-      const { id, bytes } = blockAt(network, seqno);
+    lookupBlock: ({ mode, id: { seqno }, utime }) => {
+      const { id, bytes } = blockAt(network, mode === 4 ? firstSince(network, utime ?? 0) : seqno);
       return { id: blockIdExtToTl(id), mode, headerProof: headerProof(bytes) };
     },
     sendMessage: () => ({ status: 1 }),

@@ -9,6 +9,8 @@ import {
   recordedMasterchain,
 } from '../../test/lite-network.ts';
 import { shelf } from '../../test/shelf.ts';
+import { openBoc } from '../chain/boc.ts';
+import { decodeHeader } from '../chain/header.ts';
 import { NodeError } from './chain-node.ts';
 import { blockIdExtToTl } from './lite-api.ts';
 import { createLiteEngine } from './lite-engine.ts';
@@ -70,6 +72,25 @@ describe.skipIf(shelf === null)('lite pool', () => {
       expect(await node.zeroState(never)).toEqual({ rootHash: zeroState.rootHash, fileHash: zeroState.fileHash });
       const missing = node.lookupBlock({ workchain: -1, shard, seqno: 3000 }, never);
       await expect(missing).rejects.toMatchObject({ code: 'not_found', message: /lookupBlock.*not in db/ });
+    });
+
+    test('the newest block at or before a time', async () => {
+      const node = open([await network.serve('good')]);
+      const times = recorded.map(({ bytes }) => decodeHeader(openBoc(bytes)).genUtime);
+      const shard = { workchain: -1, shard: '8000000000000000' };
+      for (const utime of [
+        times[0],
+        times[3] - 1,
+        times[3],
+        times[3] + 1,
+        times[9],
+        times[25] + 1,
+        times[25] + 9_999,
+      ]) {
+        const expected = times.findLastIndex((time, i) => time <= utime && i <= LAST - 5 - FIRST);
+        expect((await node.lookupByUtime(shard, utime, never)).seqno).toBe(FIRST + expected);
+      }
+      await expect(node.lookupByUtime(shard, times[0] - 1, never)).rejects.toMatchObject({ code: 'not_found' });
     });
 
     test('waits for a block that comes, and for one that does not', async () => {
