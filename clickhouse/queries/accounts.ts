@@ -24,6 +24,8 @@ interface StoredState {
   state: Buffer;
 }
 
+export type AccountQueries = ReturnType<typeof accountQueries>;
+
 export function accountQueries(reading: Reading) {
   const methods = new LRUCache<string, number[]>({ max: CACHED_CODES });
 
@@ -53,13 +55,29 @@ export function accountQueries(reading: Reading) {
     }
   }
 
+  /** Code hashes of accounts as the tables know them, whatever the head is; accounts never seen with a code are missing. */
+  async function accountCodes(accounts: readonly Address[], context: QueryContext): Promise<Map<string, Hash>> {
+    const found = new Map<string, Hash>();
+    if (accounts.length === 0) return found;
+    const sql = `SELECT account, code_hash FROM account_codes WHERE account IN ${addresses(accounts)} ORDER BY account, lt DESC LIMIT 1 BY account`;
+    const rows = await reading.rows(sql, 'codes of accounts', context);
+    while (!rows.done) {
+      const account = key(rows.fixed(36));
+      const code = rows.fixed(32);
+      if (!code.equals(NO_HASH)) found.set(account, Buffer.from(code));
+    }
+    return found;
+  }
+
   async function bocs(accounts: Address[], codeHashes: Hash[], context: QueryContext) {
     const [data, code] = await Promise.all([
-      reading.rows(
-        `SELECT account, data_hash, boc FROM account_data WHERE account IN ${addresses(accounts)} ORDER BY account, lt DESC LIMIT 1 BY account`,
-        'account data',
-        context,
-      ),
+      accounts.length === 0
+        ? null
+        : reading.rows(
+            `SELECT account, data_hash, boc FROM account_data WHERE account IN ${addresses(accounts)} ORDER BY account, lt DESC LIMIT 1 BY account`,
+            'account data',
+            context,
+          ),
       codeHashes.length === 0
         ? null
         : reading.rows(
@@ -69,7 +87,7 @@ export function accountQueries(reading: Reading) {
           ),
     ]);
     const dataOf = new Map<string, { hash: Hash; boc: Buffer }>();
-    while (!data.done) dataOf.set(key(data.fixed(36)), { hash: data.fixed(32), boc: data.bytes() });
+    while (data && !data.done) dataOf.set(key(data.fixed(36)), { hash: data.fixed(32), boc: data.bytes() });
     const codeOf = new Map<string, Buffer>();
     while (code && !code.done) codeOf.set(key(code.fixed(32)), code.bytes());
     return { dataOf, codeOf };
@@ -79,6 +97,16 @@ export function accountQueries(reading: Reading) {
 
   return {
     book,
+    accountCodes,
+    /** Newest data by account and codes by hash, with keys as latin1 text. */
+    cells: bocs,
+    /** Get-method ids of these codes by their hash as latin1 text; codes never seen are missing. */
+    async methodsOf(codeHashes: Hash[], context: QueryContext): Promise<Map<string, number[]>> {
+      await methodsOf(codeHashes, context);
+      return new Map(
+        codeHashes.flatMap((hash) => (methods.has(key(hash)) ? [[key(hash), methods.get(key(hash))!]] : [])),
+      );
+    },
 
     async accountStates(
       accounts: Address[],

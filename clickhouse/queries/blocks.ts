@@ -1,5 +1,6 @@
 import { openBoc } from '../../src/chain/boc.ts';
 import { decodeBlockInfo } from '../../src/chain/header.ts';
+import type { Decimal } from '../../src/chain/model.ts';
 import type { BlockFilter, BlockRecord, QueryContext, Rows } from '../../src/chain/records.ts';
 import { bytes, i32, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
@@ -9,6 +10,8 @@ import { all, collect, type Reading, within } from './reading.ts';
 const COLUMNS = 'mc_seqno, tx_count, global_id, root_hash, file_hash, rand_seed, created_by, info';
 const KEY = '(mc_seqno, workchain, shard, seqno)';
 const CURSOR = 'b';
+
+export type BlockQueries = ReturnType<typeof blockQueries>;
 
 export function blockQueries(reading: Reading) {
   return {
@@ -34,13 +37,23 @@ export function blockQueries(reading: Reading) {
       return !rows.done;
     },
 
+    /**
+     * Greatest lt and time of any block up to the head of this reading, null when there is none. Looks at two columns
+     * of the whole table: to be asked seldom.
+     */
+    async newestBelow(context: QueryContext): Promise<{ lt: Decimal; utime: number } | null> {
+      const sql = `SELECT max(end_lt), max(gen_utime), count() FROM blocks WHERE mc_seqno <= ${reading.head.seqno}`;
+      const rows = await reading.rows(sql, 'newest block', context);
+      const [lt, utime, count] = [rows.u64(), rows.u32(), rows.u64()];
+      return count === '0' ? null : { lt, utime };
+    },
+
     async blocks(filter: BlockFilter, context: QueryContext): Promise<Rows<BlockRecord>> {
       if (filter.mcSeqno !== undefined && filter.mcSeqno < 0) return { rows: [], nextCursor: null };
       const sql = `SELECT ${COLUMNS} FROM blocks WHERE ${KEY} IN (${keysOf(filter, reading.head.seqno)})`;
       const rows = collect(await reading.rows(sql, 'blocks', context), readBlock);
       rows.sort((a, b) => compareBlocks(a, b, filter.sort));
-      const last = rows.length < filter.page.limit ? undefined : rows[rows.length - 1];
-      return { rows, nextCursor: last ? cursorOf(last) : null };
+      return { rows, nextCursor: nextBlocks(rows, filter) };
     },
 
     async shardState(mcSeqno: number, context: QueryContext): Promise<BlockRecord[]> {
@@ -86,8 +99,7 @@ function keysOf(filter: BlockFilter, head: number): string {
     conditions.push(`${KEY} IN (SELECT mc_seqno, workchain, shard, seqno FROM blocks_by_id WHERE ${id})`);
   }
   if (mcSeqno !== undefined) conditions.push(`mc_seqno = ${u32(mcSeqno)}`);
-  const place =
-    filter.cursor === undefined ? null : readCursor(filter.cursor, CURSOR, [DECIMAL, INTEGER, INTEGER, DECIMAL]);
+  const place = readBlockCursor(filter);
   if (place) {
     conditions.push(
       behind([
@@ -100,6 +112,17 @@ function keysOf(filter: BlockFilter, head: number): string {
   }
   const order = `gen_utime ${direction(sort)}, workchain, shard, seqno ${direction(sort)}`;
   return `SELECT mc_seqno, workchain, shard, seqno FROM ${table} WHERE ${all(conditions)} ORDER BY ${order} ${limits(filter.page)}`;
+}
+
+/** The values of a cursor of blocks: time, workchain, signed shard, seqno. Null at the beginning. */
+export function readBlockCursor({ cursor }: BlockFilter): string[] | null {
+  return cursor === undefined ? null : readCursor(cursor, CURSOR, [DECIMAL, INTEGER, INTEGER, DECIMAL]);
+}
+
+/** The cursor behind a page; null when it was the last. */
+export function nextBlocks(rows: readonly BlockRecord[], { page }: BlockFilter): string | null {
+  const last = rows.length < page.limit ? undefined : rows[rows.length - 1];
+  return last ? cursorOf(last) : null;
 }
 
 function readBlock(rows: RowReader): BlockRecord {
@@ -125,12 +148,12 @@ function cursorOf({ header }: BlockRecord): string {
 }
 
 /** By time in the direction asked for, then workchain and signed shard ascending, then seqno in that direction. */
-function compareBlocks(a: BlockRecord, b: BlockRecord, sort: 'asc' | 'desc'): number {
+export function compareBlocks(a: BlockRecord, b: BlockRecord, sort: 'asc' | 'desc'): number {
   const sign = sort === 'asc' ? 1 : -1;
   return sign * (a.header.genUtime - b.header.genUtime) || compareIds(a, b) || sign * (a.header.seqno - b.header.seqno);
 }
 
-function compareIds(a: BlockRecord, b: BlockRecord): number {
+export function compareIds(a: BlockRecord, b: BlockRecord): number {
   return a.header.workchain - b.header.workchain || compareShards(a.header.shard, b.header.shard);
 }
 

@@ -21,8 +21,8 @@ import { all, collect, type Reading, within } from './reading.ts';
 const COLUMNS = 'created_lt, created_at, out_mc_seqno, out_tx_hash, in_mc_seqno, in_tx_hash, global_version, payload';
 const NO_ADDRESS = Buffer.alloc(36);
 /** Stand for "none", above every real value (clickhouse/migrations/001_chain.sql). */
-const NO_LT = '18446744073709551615';
-const NO_TIME = 4_294_967_295;
+export const NO_LT = '18446744073709551615';
+export const NO_TIME = 4_294_967_295;
 /** Rows a message can have before a merge: as it was sent, and as it was received. */
 const VERSIONS = 2;
 
@@ -45,7 +45,7 @@ export function messageQueries(reading: Reading) {
   return {
     async messages(filter: MessageFilter, context: QueryContext): Promise<Rows<MessageRecord>> {
       const head = reading.head.seqno;
-      const order = usesTime(filter) ? 'created_at' : 'created_lt';
+      const order = messageOrder(filter);
       const sql = `SELECT ${COLUMNS} FROM messages WHERE (created_lt, hash) IN (${pageKeys(filter, order, head)})`;
       const rows = await reading.rows(sql, 'messages', context);
       const found = newestVersions(collect(rows, (row) => readMessage(row, head, filter.direction)));
@@ -55,15 +55,30 @@ export function messageQueries(reading: Reading) {
           sign * (order === 'created_at' ? a.createdAt - b.createdAt : compareDecimal(a.createdLt, b.createdLt)) ||
           sign * a.record.message.hash.compare(b.record.message.hash),
       );
-      const last = found.length < filter.page.limit ? undefined : found[found.length - 1];
-      const place = (row: Stored) =>
-        makeCursor(order, [
-          order === 'created_at' ? String(row.createdAt) : row.createdLt,
-          row.record.message.hash.toString('hex'),
-        ]);
-      return { rows: found.map(({ record }) => record), nextCursor: last ? place(last) : null };
+      const records = found.map(({ record }) => record);
+      return { rows: records, nextCursor: nextMessages(records, filter) };
     },
   };
+}
+
+export type MessageOrder = 'created_lt' | 'created_at';
+
+export function messageOrder(filter: MessageFilter): MessageOrder {
+  return usesTime(filter) ? 'created_at' : 'created_lt';
+}
+
+/** The values of a cursor of messages: lt or time, hash in hex. Null at the beginning. */
+export function readMessageCursor({ cursor }: MessageFilter, order: MessageOrder): string[] | null {
+  return cursor === undefined ? null : readCursor(cursor, order, [DECIMAL, HEX32]);
+}
+
+/** The cursor behind a page; null when it was the last. */
+export function nextMessages(rows: readonly MessageRecord[], filter: MessageFilter): string | null {
+  if (rows.length === 0 || rows.length < filter.page.limit) return null;
+  const { message } = rows[rows.length - 1];
+  const order = messageOrder(filter);
+  const place = order === 'created_at' ? String(message.createdAt ?? NO_TIME) : (message.createdLt ?? NO_LT);
+  return makeCursor(order, [place, message.hash.toString('hex')]);
 }
 
 /** Conditions on the message itself, for table `messages`. */
@@ -99,7 +114,7 @@ export function messageKeys(selection: MessageSelection): string | null {
  * Keys of one page. They come from the narrow table that has both the order and every filter asked for; only
  * combinations of hashes with other filters look at whole messages.
  */
-function pageKeys(filter: MessageFilter, order: 'created_lt' | 'created_at', head: number): string {
+function pageKeys(filter: MessageFilter, order: MessageOrder, head: number): string {
   const { messageHashes, bodyHash, source, destination, opcode, page, sort } = filter;
   const conditions = [visible(filter.direction, head), ...windows(filter)];
   const addressed = source !== undefined || destination !== undefined;
@@ -117,7 +132,7 @@ function pageKeys(filter: MessageFilter, order: 'created_lt' | 'created_at', hea
     conditions.push(...messageConditions({ messageHashes: [], source, destination, opcode }));
   }
   if (filter.cursor !== undefined) {
-    const place = readCursor(filter.cursor, order, [DECIMAL, HEX32]);
+    const place = readMessageCursor(filter, order);
     const hash = { column: 'hash', sort, value: place ? bytes(Buffer.from(place[1], 'hex')) : '' };
     if (place) conditions.push(behind([{ column: order, sort, value: u64(place[0]) }, hash]));
   }

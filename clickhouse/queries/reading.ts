@@ -6,7 +6,7 @@ import type { Head } from './head.ts';
 
 /** What every query of the API goes through: the gate before the server, the head above which nothing is shown. */
 export interface Reading {
-  head: Head;
+  head: Pick<Head, 'seqno' | 'reach'>;
   /** Runs a SELECT when its turn has come. `label` names it in errors and metrics. */
   rows(sql: string, label: string, context: QueryContext): Promise<RowReader>;
 }
@@ -19,6 +19,11 @@ export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Hea
       return new RowReader(await gate.run(run, signal));
     },
   };
+}
+
+/** The same reading for what lies below a step, whatever the head is. */
+export function readingBelow(reading: Reading, mcSeqno: number): Reading {
+  return { ...reading, head: { seqno: mcSeqno - 1, reach: reading.head.reach } };
 }
 
 /** Reads all rows of a result. */

@@ -1,20 +1,35 @@
 import type { ChainSource } from '../../src/chain/records.ts';
 import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
-import { accountQueries } from './accounts.ts';
-import { blockQueries } from './blocks.ts';
+import { type AccountQueries, accountQueries } from './accounts.ts';
+import { type BlockQueries, blockQueries } from './blocks.ts';
 import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
-import { createReading } from './reading.ts';
-import { transactionQueries } from './transactions.ts';
+import { createReading, readingBelow } from './reading.ts';
+import { type TransactionQueries, transactionQueries } from './transactions.ts';
+
+/** The tables up to a step: the questions of the API, and those of one who knows the newer steps himself. */
+export type BoundedSource = ChainSource &
+  Pick<AccountQueries, 'cells' | 'accountCodes' | 'methodsOf'> &
+  Pick<TransactionQueries, 'transactionsAt'> &
+  Pick<BlockQueries, 'newestBelow'>;
+
+export interface ClickHouseSource extends BoundedSource {
+  head: Head;
+  /** What the steps before `mcSeqno` hold. Newest states, balances and the address book are not bounded by it. */
+  below(mcSeqno: number): BoundedSource;
+}
 
 /** Answers every question about the chain from ClickHouse, for the steps up to the head. */
-export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, head: Head): ChainSource {
+export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, head: Head): ClickHouseSource {
   const reading = createReading(clickhouse, gate, head);
-  return {
-    ...blockQueries(reading),
-    ...transactionQueries(reading),
-    ...messageQueries(reading),
-    ...accountQueries(reading),
-  };
+  // They remember codes, so there is one of them.
+  const accounts = accountQueries(reading);
+  const bounded = (bound: typeof reading): BoundedSource => ({
+    ...blockQueries(bound),
+    ...transactionQueries(bound),
+    ...messageQueries(bound),
+    ...accounts,
+  });
+  return { ...bounded(reading), head, below: (mcSeqno) => bounded(readingBelow(reading, mcSeqno)) };
 }

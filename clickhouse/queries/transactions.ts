@@ -1,5 +1,5 @@
 import { openBoc } from '../../src/chain/boc.ts';
-import type { Hash } from '../../src/chain/model.ts';
+import type { Address, Decimal, Hash, Transaction } from '../../src/chain/model.ts';
 import type {
   KnownState,
   QueryContext,
@@ -39,7 +39,16 @@ const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, global_version, stat
  * By lt; by time, then lt; by hash; or one lt, by account (spec v3 endpoints 2.5). `text` is what the reference does
  * with an empty `hash=`: no filter, ordered by the printed hash, which no key table serves.
  */
-type Order = 'lt' | 'time' | 'hash' | 'text' | 'account';
+export type Order = 'lt' | 'time' | 'hash' | 'text' | 'account';
+
+/** Where a transaction stands. */
+export interface Place {
+  account: Address;
+  lt: Decimal;
+  mcSeqno: number;
+}
+
+export type TransactionQueries = ReturnType<typeof transactionQueries>;
 
 export function transactionQueries(reading: Reading) {
   /** The transactions of these keys (a subquery of account and lt). */
@@ -54,15 +63,26 @@ export function transactionQueries(reading: Reading) {
    * server CPU, against 22 ms for one query with a subquery (`npm run bench:api`).
    */
   async function byPlaces(places: string, label: string, context: QueryContext): Promise<TransactionRecord[]> {
-    const keys = collect(await reading.rows(places, label, context), readPlace);
-    if (keys.length === 0) return [];
-    const steps = keys.map(({ mcSeqno }) => mcSeqno);
-    const sql = `SELECT ${COLUMNS} FROM transactions WHERE (account, lt) IN ${list(keys.map(({ key }) => key))}
+    return transactionsAt(collect(await reading.rows(places, label, context), readPlace), context, label);
+  }
+
+  /** The transactions at these places, in no order. */
+  async function transactionsAt(
+    places: readonly Place[],
+    context: QueryContext,
+    label = 'transactions by place',
+  ): Promise<TransactionRecord[]> {
+    if (places.length === 0) return [];
+    const steps = places.map(({ mcSeqno }) => mcSeqno);
+    const keys = places.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
+    const sql = `SELECT ${COLUMNS} FROM transactions WHERE (account, lt) IN ${list(keys)}
       AND mc_seqno BETWEEN ${Math.min(...steps)} AND ${Math.max(...steps)}`;
     return collect(await reading.rows(sql, label, context), readTransaction);
   }
 
   return {
+    transactionsAt,
+
     async transactions(filter: TransactionFilter, context: QueryContext): Promise<Rows<TransactionRecord>> {
       const order = orderOf(filter);
       const conditions = conditionsOf(filter, order, reading.head.seqno);
@@ -78,8 +98,7 @@ export function transactionQueries(reading: Reading) {
         found = await byPlaces(places, 'transactions', context);
       }
       found.sort((a, b) => compare(a, b, order, filter.sort));
-      const last = found.length < filter.page.limit ? undefined : found[found.length - 1];
-      return { rows: found, nextCursor: last && order !== 'hash' && order !== 'text' ? cursorOf(last, order) : null };
+      return { rows: found, nextCursor: nextTransactions(found, filter, order) };
     },
 
     async transactionsByMessage(
@@ -109,7 +128,7 @@ export function transactionQueries(reading: Reading) {
   };
 }
 
-function orderOf(filter: TransactionFilter): Order {
+export function orderOf(filter: TransactionFilter): Order {
   if (filter.lt !== undefined) return 'account';
   if (filter.hashes.length > 0) return 'hash';
   if (filter.emptyHash) return 'text';
@@ -127,9 +146,25 @@ function orderText(order: Order, filter: TransactionFilter): string {
   return order === 'time' ? `now ${way}, lt ${way}, account` : `lt ${way}, account`;
 }
 
+/** The cursor behind a page; null when it was the last, and for listings by hash. */
+export function nextTransactions(
+  rows: readonly TransactionRecord[],
+  { page }: TransactionFilter,
+  order: Order,
+): string | null {
+  const last = rows.length < page.limit ? undefined : rows[rows.length - 1];
+  return last && order !== 'hash' && order !== 'text' ? cursorOf(last, order) : null;
+}
+
+/** What the orders look at. */
+export type Ordered = Pick<Transaction, 'account' | 'lt' | 'now' | 'hash'>;
+
 function compare(a: TransactionRecord, b: TransactionRecord, order: Order, sort: Sort): number {
+  return comparePlaces(a.transaction, b.transaction, order, sort);
+}
+
+export function comparePlaces(x: Ordered, y: Ordered, order: Order, sort: Sort): number {
   const sign = sort === 'asc' ? 1 : -1;
-  const [x, y] = [a.transaction, b.transaction];
   if (order === 'hash') return sign * x.hash.compare(y.hash);
   if (order === 'text') return sign * (x.hash.toString('base64') < y.hash.toString('base64') ? -1 : 1);
   const byAccount = x.account.compare(y.account);
@@ -188,12 +223,15 @@ function inLtOf(blocks: string): string[] {
   return [`lt >= (SELECT min(start_lt) FROM ${blocks})`, `lt <= (SELECT max(end_lt) FROM ${blocks})`];
 }
 
+/** The values of a cursor of transactions: time, lt, account in hex. Null at the beginning. */
+export function readTransactionCursor(cursor: string | undefined, order: Order): string[] | null {
+  if (cursor === undefined || cursor === '') return null;
+  if (order === 'hash' || order === 'text') throw new BadCursor('a listing by hash has no cursor: use offset');
+  return readCursor(cursor, order, [DECIMAL, DECIMAL, HEX36]);
+}
+
 function behindCursor(cursor: string, order: Order, sort: Sort): string[] {
-  if (order === 'hash' || order === 'text') {
-    if (cursor === '') return [];
-    throw new BadCursor('a listing by hash has no cursor: use offset');
-  }
-  const place = readCursor(cursor, order, [DECIMAL, DECIMAL, HEX36]);
+  const place = readTransactionCursor(cursor, order);
   if (!place) return [];
   const time = { column: 'now', sort, value: place[0] };
   const lt = { column: 'lt', sort: order === 'account' ? ('asc' as const) : sort, value: u64(place[1]) };
@@ -249,8 +287,8 @@ function neighbours({ transaction }: TransactionRecord, side: 'in' | 'out' | und
   return places;
 }
 
-function readPlace(rows: RowReader): { key: string; mcSeqno: number } {
-  return { key: `(${bytes(rows.fixed(36))}, ${rows.u64()})`, mcSeqno: rows.u32() };
+function readPlace(rows: RowReader): Place {
+  return { account: rows.fixed(36), lt: rows.u64(), mcSeqno: rows.u32() };
 }
 
 function readTransaction(rows: RowReader): TransactionRecord {
@@ -274,7 +312,7 @@ function readTransaction(rows: RowReader): TransactionRecord {
 }
 
 /** Of an account that is not there nothing is shown but the hash, as the reference does. */
-function shown(state: KnownState | null): KnownState | null {
+export function shown(state: KnownState | null): KnownState | null {
   return state?.status === 'nonexist' ? null : state;
 }
 

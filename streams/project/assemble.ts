@@ -3,6 +3,7 @@ import { serialize } from '../../src/chain/serialize.ts';
 import { type AccountStore, type BatchAccounts, type BatchPlace, stateWithHash } from './accounts.ts';
 import { createCodes } from './codes.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
+import { createLiveDraft, type LiveDraft } from './live.ts';
 import { createBatchMessages, unknownMessages } from './messages.ts';
 import { inOrder, type Placed } from './order.ts';
 import { createPauses } from './pause.ts';
@@ -32,6 +33,8 @@ export interface AssemblerOptions {
 export interface AssembledBatch {
   inserts: Insert[];
   counts: BatchCounts;
+  /** Contents of the steps, in their order, for those who follow the newest; empty unless asked for. */
+  drafts: LiveDraft[];
 }
 
 /** What one batch is assembled with. */
@@ -41,6 +44,7 @@ interface Workbench {
   accounts: BatchAccounts;
   messages: ReturnType<typeof createBatchMessages>;
   metrics: AssemblyMetrics;
+  live: LiveDraft | null;
 }
 
 /**
@@ -51,26 +55,34 @@ interface Workbench {
 export function createAssembler({ accounts: store, openMessages, sent, maxDataBytes, metrics }: AssemblerOptions) {
   const codes = createCodes(maxDataBytes, metrics);
 
-  async function assemble(steps: DecodedStep[], batch: BatchPlace, signal: AbortSignal): Promise<AssembledBatch> {
+  async function assemble(
+    steps: DecodedStep[],
+    batch: BatchPlace,
+    signal: AbortSignal,
+    live = false,
+  ): Promise<AssembledBatch> {
     const rows = createBatchRows();
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
     const accounts = await store.begin(batch, touchedAccounts(steps), signal);
     const earlier = await sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal);
     const messages = createBatchMessages(openMessages, earlier, batch.number);
     const states = createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal });
-    const workbench = { rows, counts, accounts, messages, metrics };
+    const drafts: LiveDraft[] = [];
     const pause = createPauses();
     for (const step of steps) {
       await pause();
+      const draft = live ? createLiveDraft(step.blocks, maxDataBytes) : null;
+      if (draft) drafts.push(draft);
+      const workbench = { rows, counts, accounts, messages, metrics, live: draft };
       for (const block of step.blocks) writeBlock(rows, block, counts);
       for (const placed of inOrder(step)) {
         writeTransaction(workbench, placed);
-        if (placed.after) await states.write(placed.after, placed.block);
+        if (placed.after) await states.write(placed.after, placed.block, draft);
       }
     }
     messages.writeSent(rows);
     states.writeNewest();
-    return { inserts: rows.inserts(), counts };
+    return { inserts: rows.inserts(), counts, drafts };
   }
 
   return { assemble };
@@ -92,20 +104,23 @@ function writeBlock(rows: BatchRows, block: DecodedBlock, counts: BatchCounts): 
 }
 
 /** A transaction, the message it received, and notes of those it sends. */
-function writeTransaction(workbench: Workbench, { transaction, block, payload, after }: Placed): void {
-  const { rows, counts, accounts, messages, metrics } = workbench;
+function writeTransaction(workbench: Workbench, placed: Placed): void {
+  const { rows, counts, accounts, messages, metrics, live } = workbench;
+  const { transaction, block, payload, after } = placed;
   const { record, boc } = block;
   const { inMsg } = transaction;
   const globalVersion = record.header.genSoftware?.version ?? 0;
   const arrival = inMsg ? messages.receive(inMsg) : null;
   const trace = linkTrace(transaction, arrival);
   if (arrival === null && !startsTrace(inMsg)) metrics.brokenTrace();
+  const before = stateWithHash(accounts.get(transaction.account), transaction.stateBefore);
+  live?.transaction(placed, { ...trace, before, arrival });
   rows.transaction(transaction, {
     block: record.header,
     mcSeqno: record.mcSeqno,
     globalVersion,
     trace,
-    before: stateWithHash(accounts.get(transaction.account), transaction.stateBefore),
+    before,
     after,
     payload,
   });

@@ -9,6 +9,7 @@ import type { TopicNames } from '../topics.ts';
 import { cutBatches } from './batches.ts';
 import { createPatientClickHouse } from './patience.ts';
 import { type Batch, type BatchCounts, createPositionStore, type Position, PositionError } from './position.ts';
+import { createPublisher } from './publish.ts';
 import { createBatchWriter } from './writer.ts';
 
 /** What the projector tells after each batch that is in the tables. */
@@ -48,6 +49,8 @@ export interface ProjectorOptions {
   onProgress?: (progress: Progress) => void;
   /** End at the log's present end instead of following it. */
   stopAtEnd?: boolean;
+  /** Where given, each projected step is published in the topic of steps, which keeps this much. */
+  publish?: { retainBytes: number; retainMs: number; onPublished?: (mcSeqno: number) => void };
 }
 
 const MAX_REQUESTS = 64;
@@ -78,8 +81,10 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   const position = await store.read(signal);
   await log.ensureTopic(topics.blocks);
   if (position.done) await checkSameChain(log, topics.blocks, position.done);
+  const publisher = options.publish ? await createPublisher({ log, topics, logger, ...options.publish }) : null;
   const reading = new AbortController();
-  const writer = await createBatchWriter({ ...options, clickhouse, store, counters }, signal);
+  const after = position.done?.mcSeqno ?? 0;
+  const writer = await createBatchWriter({ ...options, clickhouse, store, counters, after, publisher }, signal);
   // A batch that cannot be written ends the wait for more.
   void writer.failed.then(() => reading.abort());
   try {

@@ -5,6 +5,7 @@ import type { BatchAccounts } from './accounts.ts';
 import type { AssemblyMetrics } from './assemble.ts';
 import type { createCodes } from './codes.ts';
 import type { DecodedBlock } from './decode.ts';
+import type { LiveDraft } from './live.ts';
 import { compareLt } from './order.ts';
 import type { BatchRows } from './rows.ts';
 import { hashKey } from './traces.ts';
@@ -25,7 +26,7 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
   const limits = { maxBytes: maxDataBytes, metrics, signal };
 
   return {
-    async write(state: AccountState, block: DecodedBlock): Promise<void> {
+    async write(state: AccountState, block: DecodedBlock, live: LiveDraft | null): Promise<void> {
       const { mcSeqno } = block.record;
       // Not carried forward from the former state: the recorded answers of the reference show none here.
       if (!state.extraComplete) metrics.missingCells('extra');
@@ -41,6 +42,7 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
         newestData.set(key, { state, mcSeqno, data });
         accounts.putData(state.account, data.boc);
       }
+      live?.state(state, block, known?.codeHash ?? null, data);
       const packed = encodeState(state);
       newest.set(key, { state, mcSeqno, packed });
       accounts.put(state.account, {

@@ -1,12 +1,15 @@
+import type { LiveStep } from '../live-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
 import { type AssembledBatch, type AssemblyMetrics, createAssembler } from './assemble.ts';
 import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
 import { createGaps, type Gap } from './gaps.ts';
+import { emptyLiveStep, type LiveDraft } from './live.ts';
 import { restoreLost } from './lost-inserts.ts';
 import { createPauses } from './pause.ts';
 import type { Batch, PositionStore } from './position.ts';
 import type { Counters, ProjectorOptions } from './projector.ts';
+import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import { createSentMessages } from './sent.ts';
 import { createOpenMessages } from './traces.ts';
@@ -18,11 +21,14 @@ const NO_COUNTS = { blocks: 0, transactions: 0, messages: 0 };
 export interface BatchWriterOptions extends ProjectorOptions {
   store: PositionStore;
   counters: Counters;
+  /** Masterchain seqno of the step before the first batch; 0 at the beginning of the log. */
+  after: number;
+  publisher: Publisher | null;
 }
 
 /** Decodes and assembles a batch while the one before it is being inserted. */
 export async function createBatchWriter(options: BatchWriterOptions, signal: AbortSignal) {
-  const { log, topics, clickhouse, config, logger, store, counters } = options;
+  const { log, topics, clickhouse, config, logger, store, counters, publisher } = options;
   const { cachedAccounts, maxDataBytes } = config;
   const accounts = createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes: CACHED_DATA_BYTES });
   const openMessages = createOpenMessages(config.openMessages, () => {
@@ -32,6 +38,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics: countInto(counters) });
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();
+  let previous = options.after;
   let fail: () => void = () => undefined;
   const failed = new Promise<void>((resolve) => {
     fail = resolve;
@@ -50,10 +57,13 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     const startedAt = performance.now();
     const { decoded, failed: undecoded } = await decodeAll(steps);
     const batch = batchOf(steps, number);
-    const assembled = await assembler.assemble(decoded, batch, signal);
+    const published = (await publisher?.wants(steps)) ?? false;
+    const assembled = await assembler.assemble(decoded, batch, signal, published);
+    const live = published ? liveSteps(steps, decoded, assembled.drafts, previous) : [];
+    previous = batch.mcSeqno;
     if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
     await inserting;
-    inserting = insert(batch, assembled, undecoded, repeated).then(() => {
+    inserting = insert(batch, { ...assembled, live }, undecoded, repeated).then(() => {
       accounts.written(number);
       openMessages.written(number);
       options.onProgress?.({
@@ -70,7 +80,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
 
   async function insert(
     batch: Batch,
-    { inserts, counts }: AssembledBatch,
+    { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: LiveStep[] },
     undecoded: Gap[],
     repeated: boolean,
   ): Promise<void> {
@@ -87,6 +97,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     await Promise.all(inserts.map(insertInto));
     const inDoubt = repeated || counters.retries > retriesBefore;
     if (inDoubt) await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
+    await publisher?.publish(live);
     await store.write(batch, true, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }
@@ -153,6 +164,17 @@ async function decodeAll(steps: Step[]): Promise<{ decoded: DecodedStep[]; faile
     }
   }
   return { decoded, failed };
+}
+
+/** The steps of a batch for those who follow the newest; one that could not be decoded is empty. */
+function liveSteps(steps: Step[], decoded: DecodedStep[], drafts: LiveDraft[], after: number): LiveStep[] {
+  const draftOf = new Map(decoded.map(({ mcSeqno }, i) => [mcSeqno, drafts[i]]));
+  let previous = after;
+  return steps.map((step) => {
+    const sealed = draftOf.get(step.mcSeqno)?.seal(step, previous) ?? emptyLiveStep(step, previous);
+    previous = step.mcSeqno;
+    return sealed;
+  });
 }
 
 function gapRows(undecoded: Gap[]): AssembledBatch['inserts'] {
