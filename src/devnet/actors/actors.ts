@@ -108,7 +108,7 @@ export interface DemoWallet {
 export function demoWallets(cast: Cast): DemoWallet[] {
   return cast.demo.map(({ version, address, keys }) => ({
     version,
-    address: address.toString({ bounceable: false, testOnly: true }),
+    address: address.toString({ bounceable: false }),
     secretSeed: keys.secretSeed.toString('hex'),
   }));
 }

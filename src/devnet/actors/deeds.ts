@@ -125,14 +125,18 @@ async function itemCount({ cast, ledger }: Scene): Promise<bigint> {
   return account?.data ? readNftCollection(account.data).nextIndex : 0n;
 }
 
-/** The artist's: a new item for a trader. Null when there are enough. */
-export async function mintItem(scene: Scene): Promise<OutMessage[] | null> {
+/** The artist's: a new item for a trader. Null when there are enough, or the one before (`after`) is still on its way. */
+export async function mintItem(
+  scene: Scene,
+  after: bigint | null,
+): Promise<{ index: bigint; messages: OutMessage[] } | null> {
   const { cast, random } = scene;
   const index = await itemCount(scene);
   if (index === 0n || index >= MOST_ITEMS) return null;
+  if (after !== null && index <= after) return null;
   const owner = random.pick(cast.traders).address;
   const body = nftMint({ queryId: random.bits64(), index, owner, content: itemContent(index), amount: toNano('0.05') });
-  return [{ to: cast.collection.address, value: toNano('0.08'), bounce: true, body }];
+  return { index, messages: [{ to: cast.collection.address, value: toNano('0.08'), bounce: true, body }] };
 }
 
 /** An item and its owner, when that is a trader. */

@@ -66,6 +66,8 @@ export interface TrafficOptions {
 const MOST_CAUGHT_UP_MS = 2_000;
 /** Refusals in one step after which the rest of it is let go. */
 const PATIENCE = 5;
+/** Blocks that a mint may take to reach the collection. */
+const MINT_PATIENCE = 50;
 
 type Outcome = 'sent' | 'refused' | 'impossible';
 
@@ -80,6 +82,7 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
   let owed = 0;
   let before: number | null = null;
   let shown = 0;
+  let minted: { index: bigint; seqno: number } | null = null;
 
   async function submit(sender: Sender, messages: readonly OutMessage[], now: Moment): Promise<Outcome> {
     const result = await sender.send(messages, now);
@@ -90,11 +93,9 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
   /** Whoever sends is no longer free. */
   async function act(deed: Deed, scene: deeds.Scene, free: Map<string, Sender>, now: Moment): Promise<Outcome> {
     if (deed === 'externalFailure') return submitExternalFailure(scene);
-    if (deed === 'mint' || deed === 'mintItem') {
-      const sender = deed === 'mint' ? senders.issuer : senders.artist;
-      if (!(await sender.ready(now))) return 'impossible';
-      const messages = deed === 'mint' ? deeds.mint(scene) : await deeds.mintItem(scene);
-      return messages === null ? 'impossible' : submit(sender, messages, now);
+    if (deed === 'mintItem') return mintItem(scene, now);
+    if (deed === 'mint') {
+      return (await senders.issuer.ready(now)) ? submit(senders.issuer, deeds.mint(scene), now) : 'impossible';
     }
     if (deed === 'giveItem') return giveItem(scene, free, now);
     const sender = takeAny(free, scene.random);
@@ -109,6 +110,16 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
     const result = await ledger.submit(beginCell().store(storeMessage(message)).endCell());
     if (!result.accepted) onRefused(result.reason);
     return result.accepted ? 'sent' : 'refused';
+  }
+
+  async function mintItem(scene: deeds.Scene, now: Moment): Promise<Outcome> {
+    if (!(await senders.artist.ready(now))) return 'impossible';
+    const waits = minted !== null && now.seqno - minted.seqno < MINT_PATIENCE;
+    const item = await deeds.mintItem(scene, waits ? (minted?.index ?? null) : null);
+    if (item === null) return 'impossible';
+    const outcome = await submit(senders.artist, item.messages, now);
+    if (outcome === 'sent') minted = { index: item.index, seqno: now.seqno };
+    return outcome;
   }
 
   async function giveItem(scene: deeds.Scene, free: Map<string, Sender>, now: Moment): Promise<Outcome> {
@@ -183,8 +194,11 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
 }
 
 function takeAny(free: Map<string, Sender>, random: Random): Sender | null {
-  if (free.size === 0) return null;
-  const [address, sender] = random.pick([...free]);
-  free.delete(address);
-  return sender;
+  let skip = random.integer(free.size);
+  for (const [address, sender] of free) {
+    if (skip-- > 0) continue;
+    free.delete(address);
+    return sender;
+  }
+  return null;
 }

@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import { type Actors, createActors, type DemoWallet, demoWallets } from './actors/actors.ts';
+import { createCast } from './actors/cast.ts';
+import type { Faucet, FaucetLimits } from './actors/faucet.ts';
+import { initialAccounts } from './actors/initial-accounts.ts';
+import { type Chain, type ChainLimits, createChain } from './chain.ts';
+import { chainLedger, genesisOf } from './chain-ledger.ts';
+import { runClockwork } from './clockwork.ts';
+import { claimIdentity } from './identity.ts';
+
+export interface DevnetOptions {
+  /** Where the chain is kept; null keeps it in memory only. */
+  folder: string | null;
+  /** Decides keys, blocks and traffic. */
+  seed: string;
+  blockTimeMs: number;
+  /** External messages a second; 0: no traffic. */
+  rate: number;
+  /**
+   * Wallets that make the traffic, each once a block at most. Fixed by the first start in a folder. By default as many
+   * as the rate needs.
+   */
+  traders?: number;
+  /** Masterchain seqnos of the scripted split and merge. */
+  splitAt?: number;
+  mergeAt?: number;
+  limits?: Partial<ChainLimits>;
+  faucetLimits?: FaucetLimits;
+  logger?: Logger;
+  /** Unix milliseconds; the process's own clock by default. */
+  clock?: () => number;
+  /** Opens what serves the chain to others. Called before the first block is made, closed behind the last. */
+  serve?: (chain: Chain) => Promise<{ close(): Promise<void> | void }>;
+}
+
+export interface Devnet {
+  readonly chain: Chain;
+  readonly actors: Actors;
+  readonly faucet: Faucet;
+  readonly demo: readonly DemoWallet[];
+  /** Ends when the signal has aborted and all is closed. @throws what ended the chain otherwise */
+  readonly done: Promise<void>;
+}
+
+const FEWEST_TRADERS = 24;
+
+/** Wallets that keep a rate up with some to spare: one that has sent waits until a block shows it. */
+function tradersFor(rate: number, blockTimeMs: number): number {
+  const perBlock = (rate * blockTimeMs) / 1000;
+  return Math.max(FEWEST_TRADERS, Math.ceil(perBlock * 2));
+}
+
+/**
+ * Opens or begins the chain of the folder and makes a block each block time until the signal aborts. Blocks are made
+ * in this thread: it is busy meanwhile.
+ * @throws {IdentityError} when the folder holds another devnet
+ */
+export async function startDevnet(options: DevnetOptions, signal: AbortSignal): Promise<Devnet> {
+  const { blockTimeMs, rate, clock = Date.now } = options;
+  const identity = claimIdentity(options.folder, {
+    seed: options.seed,
+    startUtime: Math.floor(clock() / 1000),
+    traders: options.traders ?? tradersFor(rate, blockTimeMs),
+  });
+  const cast = createCast(identity);
+  const chain = await createChain({
+    ...given(options, ['folder', 'seed', 'blockTimeMs', 'splitAt', 'mergeAt', 'limits']),
+    startUtime: identity.startUtime,
+    genesis: genesisOf(initialAccounts(cast)),
+  });
+  const { seqno, genUtime } = chain.head().mc;
+  const actors = createActors({
+    ...identity,
+    rate,
+    ledger: chainLedger(chain),
+    now: { seqno, nowMs: genUtime * 1000 },
+    ...given(options, ['faucetLimits']),
+  });
+  const service = await openService(options, chain);
+  const done = run({ chain, actors, options, signal }).finally(async () => {
+    actors.close();
+    await service?.close();
+    chain.close();
+  });
+  // Whoever started it asks for `done` later; until then a failure is not unhandled.
+  done.catch(() => undefined);
+  return { chain, actors, faucet: actors.faucet, demo: demoWallets(cast), done };
+}
+
+async function openService(options: DevnetOptions, chain: Chain): ReturnType<NonNullable<DevnetOptions['serve']>> {
+  try {
+    return (await options.serve?.(chain)) ?? { close: () => undefined };
+  } catch (error) {
+    chain.close();
+    throw error;
+  }
+}
+
+async function run({
+  chain,
+  actors,
+  options,
+  signal,
+}: {
+  chain: Chain;
+  actors: Actors;
+  options: DevnetOptions;
+  signal: AbortSignal;
+}): Promise<void> {
+  const { blockTimeMs, logger, clock = Date.now } = options;
+  let nowMs = chain.head().mc.genUtime * 1000;
+
+  async function beat(): Promise<void> {
+    nowMs = Math.max(nowMs, clock());
+    const { mc, shards } = chain.produce(Math.floor(nowMs / 1000));
+    const transactions = shards.reduce((sum, shard) => sum + shard.transactions, mc.transactions);
+    const sent = await actors.step({ seqno: mc.seqno, nowMs });
+    logger?.debug({ seqno: mc.seqno, transactions, sent, pending: chain.pending() }, 'made a block');
+  }
+
+  const missed = await runClockwork({ blockTimeMs, beat }, signal);
+  if (missed > 0) logger?.info({ missed }, 'blocks were left out while the process was held up');
+}
+
+/** Those of the fields that are there: a field that is absent is not the same as undefined. */
+function given<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  const entries = keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]]);
+  return Object.fromEntries(entries);
+}
