@@ -88,12 +88,13 @@ export function accountStatesAfter(block: Block): AccountState[] {
   if (touched.length === 0) return [];
   return section('block/state_update', () => {
     const { boc, stateUpdate } = block;
-    const find = openAccounts(boc, boc.refs[boc.refStart[stateUpdate] + 1]);
+    // Opened when first needed: where only accounts that are not there were touched, the dictionary is pruned.
+    let find: FindAccount | null = null;
     return touched.map((account) => {
       try {
-        return account.stateAfter.equals(NO_ACCOUNT)
-          ? absentState(block, account)
-          : readState(block, account, find(account.account));
+        if (account.stateAfter.equals(NO_ACCOUNT)) return absentState(block, account);
+        find ??= openAccounts(boc, boc.refs[boc.refStart[stateUpdate] + 1]);
+        return readState(block, account, find(account.account));
       } catch (error) {
         throw inside(`accounts/${account.account.toString('hex', 4)}`, error);
       }
