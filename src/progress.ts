@@ -65,13 +65,17 @@ function progressText({ label, done, total, counts }: ProgressState, seconds: nu
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const rate = seconds > 0 ? done / seconds : 0;
   const left = rate > 0 ? duration((total - done) / rate) : '-';
-  const filled = Math.round(share * BAR_CELLS);
-  const bar = terminal ? ` [${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]` : '';
   const percent = `${String(Math.floor(share * 100)).padStart(3)} %`;
   const text = (value: number, { unit, digits = 0 }: ProgressCount) => `${value.toFixed(digits)} ${unit}`;
   const worked = counts.slice(0, 1).map((count) => text(count.value, count));
   const rates = counts.map((count) => `${text(seconds > 0 ? count.value / seconds : 0, count)}/s`);
-  return `${label}${bar} ${percent}  ${[...worked, rates.join(', ')].join('  ')}  ${left} left`;
+  return `${label}${terminal ? ` ${bar(share)}` : ''} ${percent}  ${[...worked, rates.join(', ')].join('  ')}  ${left} left`;
+}
+
+/** `[######------------------]` for a share from 0 to 1. */
+export function bar(share: number): string {
+  const filled = Math.round(share * BAR_CELLS);
+  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]`;
 }
 
 /** Megabytes (10^6) with one digit behind the point. */

@@ -18,6 +18,7 @@ import { openEmbeddedLog } from '../embedded.ts';
 import { EnvelopeError } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
+import { askLibraries, libraryOf } from './cell-answers.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells } from './cells.ts';
 import { checkBlockAndTops } from './check.ts';
 import { createStepWriter } from './follow-append.ts';
@@ -189,6 +190,38 @@ describe.skipIf(shelf === null)('cells that a block does not show', () => {
     await cells.idle();
     expect(counts.get('oversized')).toBeGreaterThan(0);
     expect(await answers()).toEqual([]);
+  });
+});
+
+describe('libraries', () => {
+  /** TL-B of the node (crypto/vm/cells): exotic cell of type 2, then the hash of the code. */
+  const libraryCell = (hash: Buffer): Buffer =>
+    Buffer.concat([Buffer.from('b5ee9c72010101010023000842', 'hex'), Buffer.from([2]), hash]);
+  const code = Buffer.from('b5ee9c7201010101000600000801020304', 'hex');
+  const hash = Buffer.from(cellHash(openBoc(code), 0));
+  const asked = new Map([
+    [hash.toString('hex'), { globalId: -239, mcSeqno: 5 }],
+    ['00'.repeat(32), { globalId: -239, mcSeqno: 5 }],
+  ]);
+  const node = (libraries: Map<string, Buffer>) =>
+    createRecordedNode(readSequence(sequenceFile('mainnet-mc-2660')), { libraries });
+
+  it('a library cell names its code', () => {
+    const boc = openBoc(libraryCell(hash));
+    expect(libraryOf(boc, 0)).toBe(hash.toString('hex'));
+    expect(libraryOf(openBoc(code), 0)).toBeNull();
+  });
+
+  it.skipIf(shelf === null)('the code is believed when it has the hash', async () => {
+    const { signal } = stop;
+    const honest = node(new Map([[hash.toString('hex'), code]]));
+    expect(await askLibraries(honest, asked, signal)).toMatchObject([
+      { kind: 'library', hash, account: null, mcSeqno: 5, boc: canonicalBoc(code) },
+    ]);
+    const lying = node(new Map([[hash.toString('hex'), libraryCell(hash)]]));
+    expect(await askLibraries(lying, asked, signal)).toEqual([]);
+    const garbage = node(new Map([[hash.toString('hex'), Buffer.from('x')]]));
+    await expect(askLibraries(garbage, asked, signal)).rejects.toThrow('a library cannot be read');
   });
 });
 

@@ -1,0 +1,50 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { IngestMetrics } from '../streams/ingest/follow.ts';
+
+/** The instruments of the ingester, in the service's registry. */
+export function createIngestMetrics(registry: Registry): IngestMetrics {
+  const registers = [registry];
+  const gauge = (name: string, help: string) => new Gauge({ name: `tonstream_${name}`, help, registers });
+  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Counter<L>({ name: `tonstream_${name}`, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name: `tonstream_${name}`, help, buckets, registers });
+  const headSeqno = gauge('chain_head_mc_seqno', 'Newest masterchain seqno that the servers show');
+  const appendedSeqno = gauge('ingested_mc_seqno', 'Newest masterchain step in the event log');
+  const lag = gauge('ingest_lag_steps', 'Masterchain steps between the head and the event log');
+  const blocks = counter('ingested_blocks_total', 'Blocks appended since the start');
+  const bytes = counter('ingested_bytes_total', 'Bytes of blocks appended since the start');
+  const fetchSeconds = histogram(
+    'block_fetch_seconds',
+    'Duration of fetching one block',
+    [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  );
+  const stepSeconds = histogram(
+    'ingest_step_seconds',
+    'From the word of a masterchain block at the head to its step being sealed in the event log',
+    [0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  );
+  const refetches = counter('block_refetches_total', 'Requests made again, by reason', ['reason']);
+  const cells = counter('ingest_cells_total', 'Cells that no block shows: asked for, answered and not', ['event']);
+  let head = 0;
+  let appended: number | null = null;
+  const showLag = (): void => lag.set(appended === null ? 0 : Math.max(0, head - appended));
+  return {
+    head(seqno) {
+      head = seqno;
+      headSeqno.set(seqno);
+      showLag();
+    },
+    appended(seqno, count, size) {
+      appended = seqno;
+      appendedSeqno.set(seqno);
+      blocks.inc(count);
+      bytes.inc(size);
+      showLag();
+    },
+    fetched: (ms) => fetchSeconds.observe(ms / 1000),
+    stepLatency: (ms) => stepSeconds.observe(ms / 1000),
+    refetched: (reason) => refetches.inc({ reason }),
+    cells: (event) => cells.inc({ event }),
+  };
+}
