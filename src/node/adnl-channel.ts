@@ -44,6 +44,8 @@ export interface AdnlConnection {
   /** Stops reading from the socket: the peer feels it as back-pressure. */
   pause(): void;
   resume(): void;
+  /** Bytes the socket has received, whole frames or not. */
+  readonly receivedBytes: number;
   /** Bytes handed to `send` that the socket still holds. */
   readonly unsentBytes: number;
   /** Called whenever the socket has sent all it held. */
@@ -64,9 +66,14 @@ const OVERHEAD = 64;
 
 const EMPTY = Buffer.alloc(0);
 
+/** Chunks below this size are joined once so many have come in a row. */
+const SMALL_CHUNK = 4096;
+const SMALL_RUN = 64;
+
 /**
  * Cuts a decrypted stream into frames: u32 length, nonce, payload, SHA-256 of nonce and payload. Chunks are kept as
- * they come until a frame is whole, so a length that lies costs no memory before its bytes are there.
+ * they come until a frame is whole, so a length that lies costs no memory before its bytes are there; tiny chunks are
+ * joined, so a frame that comes byte by byte costs no object for each byte.
  */
 export function createFrameReader(maxFrameBytes: number, onPayload: (payload: Buffer) => void) {
   let chunks: Buffer[] = [];
@@ -74,6 +81,17 @@ export function createFrameReader(maxFrameBytes: number, onPayload: (payload: Bu
   /** Bytes until the next step can be taken: a length prefix, then a frame. */
   let wanted = 4;
   let inFrame = false;
+  let smallRun = 0;
+
+  function hold(chunk: Buffer): void {
+    chunks.push(chunk);
+    held += chunk.length;
+    smallRun = chunk.length < SMALL_CHUNK ? smallRun + 1 : 0;
+    if (smallRun < SMALL_RUN || chunks.length < SMALL_RUN) return;
+    const joined = Buffer.concat(chunks.splice(-SMALL_RUN));
+    chunks.push(joined);
+    smallRun = joined.length < SMALL_CHUNK ? 1 : 0;
+  }
 
   function take(size: number): Buffer {
     const all = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, held);
@@ -103,8 +121,7 @@ export function createFrameReader(maxFrameBytes: number, onPayload: (payload: Bu
     /** Takes decrypted bytes. @throws {AdnlError} code `protocol` */
     push(chunk: Buffer): void {
       if (chunk.length === 0) return;
-      chunks.push(chunk);
-      held += chunk.length;
+      hold(chunk);
       while (held >= wanted) step();
     },
   };
@@ -180,6 +197,9 @@ export function createChannel(
     close: (reason = 'closed on this side', code = 'closed') => end(new AdnlError(code, reason)),
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
+    get receivedBytes() {
+      return socket.bytesRead;
+    },
     get unsentBytes() {
       return socket.writableLength;
     },

@@ -100,6 +100,14 @@ describe('frames', () => {
     );
   });
 
+  test('a long frame that comes byte by byte', () => {
+    const payload = Buffer.alloc(20_000, 0x77);
+    const found: Buffer[] = [];
+    const reader = createFrameReader(1 << 20, (one) => found.push(one));
+    for (const byte of frameOf(payload)) reader.push(Buffer.from([byte]));
+    expect(found[0].equals(payload)).toBe(true);
+  });
+
   test('a flipped bit, a short length and a giant length are refused', () => {
     const reader = () => createFrameReader(1000, () => undefined);
     const frame = frameOf(Buffer.from('payload'));

@@ -96,15 +96,18 @@ function withPings(channel: AdnlConnection, { pingMs = 5_000, silenceMs = 10_000
   const pong = frames.idOf('tcp.pong');
   const waiting: Buffer[] = [];
   let receive: ((payload: Buffer) => void) | null = null;
-  let heardAt = performance.now();
   channel.onFrame((payload) => {
-    heardAt = performance.now();
     if (payload.length === 12 && payload.readUInt32LE(0) === pong) return;
     if (receive === null) waiting.push(payload);
     else receive(payload);
   });
   if (pingMs > 0) {
+    let heardAt = performance.now();
+    let heard = channel.receivedBytes;
     const timer = setInterval(() => {
+      // Bytes, not frames: a long frame over a slow line is no silence.
+      if (channel.receivedBytes !== heard) heardAt = performance.now();
+      heard = channel.receivedBytes;
       const silentMs = performance.now() - heardAt;
       if (silentMs > silenceMs) channel.close(`nothing heard for ${Math.round(silentMs)} ms`, 'silent');
       else channel.send(frames.encodeCall('tcp.ping', { randomId: randomBytes(8).readBigInt64LE() }));
@@ -114,6 +117,9 @@ function withPings(channel: AdnlConnection, { pingMs = 5_000, silenceMs = 10_000
   }
   return {
     ...channel,
+    get receivedBytes() {
+      return channel.receivedBytes;
+    },
     get unsentBytes() {
       return channel.unsentBytes;
     },
@@ -247,6 +253,9 @@ function withReplies(channel: AdnlConnection): AdnlConnection {
   const complete = frames.idOf('tcp.authentificationComplete');
   return {
     ...channel,
+    get receivedBytes() {
+      return channel.receivedBytes;
+    },
     get unsentBytes() {
       return channel.unsentBytes;
     },

@@ -55,6 +55,9 @@ export interface WaitPrefix {
   timeoutMs: number;
 }
 
+/** Characters of a server's reason that are kept: it goes into messages and logs. */
+const MAX_REASON = 500;
+
 const ERROR_ID = lite.idOf('liteServer.error');
 const WAIT_ID = envelope.idOf('liteServer.waitMasterchainSeqno');
 const PREFIX_ID = envelope.idOf('liteServer.queryPrefix');
@@ -109,7 +112,9 @@ export function throwIfError(bytes: Buffer): void {
   if (bytes.length < 4) throw new TlError(`answer of ${bytes.length} bytes`);
   if (bytes.readUInt32LE(0) !== ERROR_ID) return;
   const answer = lite.decode(bytes);
-  if (answer.kind === 'liteServer.error') throw new LiteServerError(answer.code, answer.message);
+  if (answer.kind === 'liteServer.error') {
+    throw new LiteServerError(answer.code, answer.message.slice(0, MAX_REASON));
+  }
 }
 
 /** Byte strings in the answer are views into `bytes`. @throws {LiteServerError} the server's own error @throws {TlError} */

@@ -69,7 +69,7 @@ export function createLiteChain({ asker, heads, limits, zeroState }: LiteChainCo
   }
 
   async function head(signal: AbortSignal): Promise<BlockIdExt> {
-    const found = heads.best() ?? (await heads.waitFor(0, limits.timeoutMs, signal));
+    const found = await heads.settled(limits.timeoutMs, signal);
     if (found === null) throw new NodeError('unavailable', `head: no server in ${limits.timeoutMs} ms`);
     return found;
   }

@@ -12,10 +12,17 @@ import type { LitePeer } from './lite-peer.ts';
 export interface Heads {
   /** Newest block of a server in good standing. */
   best(): BlockIdExt | null;
+  /**
+   * The same once every server had its chance to connect: the first to answer may be one that is years behind. Null
+   * when there is no server after `timeoutMs`.
+   */
+  settled(timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null>;
   /** Waits until a server in good standing has block `seqno`; null when none has after `timeoutMs`. */
   waitFor(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null>;
   /** A server has another head. */
   note(peer: LitePeer): void;
+  /** A server came or went. */
+  recheck(): void;
 }
 
 export interface HeadsContext {
@@ -52,13 +59,13 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
     return !a.head.rootHash.equals(b.head.rootHash);
   }
 
+  /** Null, too, while the foremost server is contested and has not proven its head. */
   function best(): BlockIdExt | null {
     let found: LitePeer | null = null;
     for (const peer of peers) {
-      if (seqnoOf(peer) <= (found === null ? -1 : seqnoOf(found))) continue;
-      if (isProven(peer) || !contested(peer)) found = peer;
+      if (seqnoOf(peer) > (found === null ? -1 : seqnoOf(found))) found = peer;
     }
-    return found?.head ?? null;
+    return found === null || (contested(found) && !isProven(found)) ? null : found.head;
   }
 
   async function challenge(peer: LitePeer): Promise<void> {
@@ -89,10 +96,15 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
         peer.fault('stale', new Error(`its head is ${seqnoOf(peer)}, others have ${top}`));
       }
     }
+    recheck();
+  }
+
+  function recheck(): void {
     for (const check of [...waiting]) check();
   }
 
-  function waitFor(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null> {
+  /** The first value `probe` gives that is not null; null after `timeoutMs`. */
+  function until(probe: () => BlockIdExt | null, timeoutMs: number, signal: AbortSignal): Promise<BlockIdExt | null> {
     const signals = [signal, end];
     return new Promise((resolve, reject) => {
       const finish = (conclude: () => void): void => {
@@ -102,8 +114,8 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
         conclude();
       };
       const check = (): void => {
-        const head = best();
-        if (head !== null && head.seqno >= seqno) finish(() => resolve(head));
+        const found = probe();
+        if (found !== null) finish(() => resolve(found));
       };
       const abort = (): void => finish(() => reject(aborted(signals)));
       const timer = setTimeout(() => finish(() => resolve(null)), timeoutMs);
@@ -117,7 +129,18 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
     });
   }
 
-  return { best, waitFor, note: settle };
+  function since(seqno: number): BlockIdExt | null {
+    const head = best();
+    return head !== null && head.seqno >= seqno ? head : null;
+  }
+
+  return {
+    best,
+    settled: (timeoutMs, signal) => until(() => (peers.some((peer) => peer.fresh) ? null : best()), timeoutMs, signal),
+    waitFor: (seqno, timeoutMs, signal) => until(() => since(seqno), timeoutMs, signal),
+    note: settle,
+    recheck,
+  };
 }
 
 function aborted(signals: readonly AbortSignal[]): NodeError {

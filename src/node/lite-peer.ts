@@ -32,7 +32,7 @@ export interface LitePeer {
   readonly lastFault: string | null;
   /** Milliseconds of rest that are left. */
   readonly restsMs: number;
-  /** True until the first attempt to connect has come to an end. */
+  /** True until the first attempt to connect has come to an end, for some seconds at most. */
   readonly fresh: boolean;
   /** The lower the better: latency, load, share of failures. */
   score(): number;
@@ -62,6 +62,9 @@ export interface PeerContext {
 const STABLE_MS = 30_000;
 /** Shortest time between two questions for the head when the server does not wait as asked. */
 const MIN_POLL_MS = 200;
+
+/** As long as calls wait for a server that has only begun to connect. */
+const FRESH_MS = 3_000;
 
 const SMOOTHING = 0.1;
 /** Latency assumed before the first answer. */
@@ -172,8 +175,16 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
     }
   }
 
+  function settle(): void {
+    if (!fresh) return;
+    fresh = false;
+    context.onChange();
+  }
+
   async function run(): Promise<void> {
     let failures = 0;
+    const freshTimer = setTimeout(settle, FRESH_MS);
+    freshTimer.unref();
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
@@ -189,6 +200,7 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
       const pauseMs = Math.max(restMs, backOff(limits.backoffMs, failures - 1, limits.maxBackoffMs));
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
+    clearTimeout(freshTimer);
     enter('closed');
   }
 

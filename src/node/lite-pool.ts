@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { BlockIdExt } from '../chain/model.ts';
+import { AdnlError } from './adnl.ts';
 import { type ChainNode, NodeError } from './chain-node.ts';
 import type { GlobalConfig } from './global-config.ts';
 import {
@@ -52,6 +53,9 @@ export interface ServerStatus {
   restsMs: number;
 }
 
+/** Time to prove a head; it is a small answer. */
+const PROOF_MS = 3_000;
+
 /** All liteservers of a network as one chain node. */
 export interface LitePool extends ChainNode {
   /** Any call of the protocol, to a server that can answer it. The server's own error is the `cause`. @throws {NodeError} */
@@ -87,13 +91,17 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
   async function prove(peer: LitePeer, head: BlockIdExt): Promise<void> {
     const body = encodeRequest({ method: 'getBlockHeader', id: blockIdExtToTl(head), mode: 0 });
     try {
-      const answer = await peer.exchange(body, { signal: controller.signal, timeoutMs: limits.attemptMs });
+      const answer = await peer.exchange(body, {
+        signal: controller.signal,
+        timeoutMs: Math.min(limits.attemptMs, PROOF_MS),
+      });
       checkHeader(decodeAnswer('getBlockHeader', answer).headerProof, head);
     } catch (error) {
       if (controller.signal.aborted) throw error;
-      const verdict = judge(error);
-      if (verdict?.kind === 'fault' && verdict.fault !== 'garbage') peer.fault(verdict.fault, error);
-      else peer.fault('lie', new LieError(`claims head ${head.seqno} and cannot show it`));
+      // Whatever the reason: a head that stands against others is shown or not believed.
+      if (!(error instanceof AdnlError)) {
+        peer.fault('lie', new LieError(`claims head ${head.seqno} and does not show it: ${messageOf(error)}`));
+      }
       throw error;
     }
   }
@@ -137,7 +145,10 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
     zeroState: config.zeroState,
     signal: controller.signal,
     onHead: (peer: LitePeer) => heads.note(peer),
-    onChange: () => asker.peerChanged(),
+    onChange: () => {
+      asker.peerChanged();
+      heads.recheck();
+    },
     onSlot: () => asker.slotFree(),
     onFault,
   };
@@ -157,10 +168,14 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
   };
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A server that did not take a message. */
 class SendFailure extends Error {
   constructor(peer: LitePeer, cause: unknown) {
-    super(`${peer.name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`${peer.name}: ${messageOf(cause)}`, { cause });
     this.name = 'SendFailure';
   }
 }
