@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { type Address, beginCell, type Cell as CoreCell, external, internal, SendMode, storeMessage } from '@ton/core';
+import {
+  type Address,
+  beginCell,
+  type Cell as CoreCell,
+  external,
+  internal,
+  type MessageRelaxed,
+  SendMode,
+  storeMessage,
+} from '@ton/core';
 import { keyPairFromSeed } from '@ton/crypto';
 import { WalletContractV3R2, WalletContractV4, WalletContractV5R1 } from '@ton/ton';
 import { parseBoc } from '../src/chain/builder.ts';
@@ -30,35 +39,24 @@ export interface TestWallet {
 export function createTestWallet(number: number, workchain: 0 | -1 = 0): TestWallet {
   const keys = keyPairFromSeed(createHash('sha256').update(`wallet ${number}`).digest());
   const { publicKey, secretKey } = keys;
-  const contract = [
-    () => WalletContractV3R2.create({ workchain, publicKey }),
-    () => WalletContractV4.create({ workchain, publicKey }),
-    () => WalletContractV5R1.create({ workchain, publicKey, walletId: { networkGlobalId: GLOBAL_ID } }),
-  ][number % 3]();
+  const { address, init, transfer } = openContract(number % 3, workchain, publicKey, secretKey);
   let seqno = 0;
   return {
-    address: contract.address,
+    address: address,
     genesis: (balance) => ({
       workchain,
-      hash: contract.address.hash,
+      hash: address.hash,
       balance,
-      code: parseBoc(contract.init.code.toBoc()),
-      data: parseBoc(contract.init.data.toBoc()),
+      code: parseBoc(init.code.toBoc()),
+      data: parseBoc(init.data.toBoc()),
     }),
     pay: (...payments) => {
       const messages = payments.map(({ to, value, bounce = false, comment }) =>
         internal({ to, value, bounce, ...(comment === undefined ? {} : { body: comment }) }),
       );
-      const sendMode = SendMode.PAY_GAS_SEPARATELY | SendMode.IGNORE_ERRORS;
-      const body: CoreCell = contract.createTransfer({
-        seqno: seqno++,
-        secretKey,
-        sendMode,
-        messages,
-        timeout: 0xfffffff0,
-      });
+      const body = transfer(seqno++, messages);
       return beginCell()
-        .store(storeMessage(external({ to: contract.address, body })))
+        .store(storeMessage(external({ to: address, body })))
         .endCell()
         .toBoc();
     },
@@ -66,4 +64,28 @@ export function createTestWallet(number: number, workchain: 0 | -1 = 0): TestWal
       seqno--;
     },
   };
+}
+
+interface Contract {
+  address: Address;
+  init: { code: CoreCell; data: CoreCell };
+  transfer(seqno: number, messages: MessageRelaxed[]): CoreCell;
+}
+
+function openContract(version: number, workchain: 0 | -1, publicKey: Buffer, secretKey: Buffer): Contract {
+  const sendMode = SendMode.PAY_GAS_SEPARATELY | SendMode.IGNORE_ERRORS;
+  const common = { secretKey, sendMode, timeout: 0xfffffff0 };
+  if (version === 2) {
+    const walletId = { networkGlobalId: GLOBAL_ID };
+    const contract = WalletContractV5R1.create({ workchain, publicKey, walletId });
+    const transfer = (seqno: number, messages: MessageRelaxed[]) =>
+      contract.createTransfer({ ...common, seqno, messages });
+    return { address: contract.address, init: contract.init, transfer };
+  }
+  const contract =
+    version === 0
+      ? WalletContractV3R2.create({ workchain, publicKey })
+      : WalletContractV4.create({ workchain, publicKey });
+  const { address, init } = contract;
+  return { address, init, transfer: (seqno, messages) => contract.createTransfer({ ...common, seqno, messages }) };
 }

@@ -211,7 +211,7 @@ test('walks the transactions of an account and finds blocks by lt and time', asy
 });
 
 test('a chain that was closed goes on as one that was not', async () => {
-  const more = { splitAt: 6, mergeAt: 12, limits: { checkpointSteps: 5, maxTransactions: 5 } };
+  const more = { splitAt: 6, mergeAt: 12, limits: { checkpointSteps: 5 } };
   const straight = createWallets();
   const whole = await createChain(options(straight, more));
   const expected = rootHashes(run(whole, straight, 16));
@@ -221,15 +221,13 @@ test('a chain that was closed goes on as one that was not', async () => {
   const found: string[] = [];
   for (const steps of [3, 5, 2, 6]) {
     const chain = await createChain(options(wallets, { ...more, folder }));
-    // What waits is not kept: start with nothing left over.
     const before = chain.head().mc.seqno;
     found.push(...rootHashes(run(chain, wallets, steps)));
     expect(chain.block(chain.head().mc)?.length).toBeGreaterThan(0);
     expect(chain.head().mc.seqno).toBe(before + steps);
     chain.close();
   }
-  expect(found.slice(0, 5)).toEqual(expected.slice(0, 5));
-  expect(found.length).toBe(expected.length);
+  expect(found).toEqual(expected);
   await expect(createChain(options(wallets, { seed: 'another', folder }))).rejects.toThrow('another genesis');
 });
 
