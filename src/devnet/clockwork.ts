@@ -4,6 +4,8 @@ export interface ClockworkOptions {
   blockTimeMs: number;
   /** Makes a block and does all that goes with it. */
   beat: () => Promise<void>;
+  /** Told how many beats were left out before one that comes late. */
+  onMissed?: (count: number) => void;
   /** Milliseconds of a clock that never goes back; the process's own by default. */
   now?: () => number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -16,25 +18,22 @@ const BREATH = 0.05;
  * Beats once a block time until the signal aborts. Beats keep to the grid of the first one, so that a late beat does
  * not delay the others; a beat that comes more than a block time late starts a new grid: what a stall missed is not
  * caught up with, as on a real network.
- * @returns the number of beats that were left out
  * @throws what a beat throws
  */
-export async function runClockwork(options: ClockworkOptions, signal: AbortSignal): Promise<number> {
+export async function runClockwork(options: ClockworkOptions, signal: AbortSignal): Promise<void> {
   const { blockTimeMs, beat, now = () => performance.now(), sleep = pause } = options;
   let due = now() + blockTimeMs;
-  let missed = 0;
   while (!signal.aborted) {
     await sleep(Math.max(due - now(), blockTimeMs * BREATH), signal);
     if (signal.aborted) break;
     const late = now() - due;
     if (late > blockTimeMs) {
-      missed += Math.floor(late / blockTimeMs);
+      options.onMissed?.(Math.floor(late / blockTimeMs));
       due += late;
     }
     await beat();
     due += blockTimeMs;
   }
-  return missed;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

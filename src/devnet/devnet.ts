@@ -118,8 +118,22 @@ async function run({
     logger?.debug({ seqno: mc.seqno, transactions, sent, pending: chain.pending() }, 'made a block');
   }
 
-  const missed = await runClockwork({ blockTimeMs, beat }, signal);
-  if (missed > 0) logger?.info({ missed }, 'blocks were left out while the process was held up');
+  await runClockwork({ blockTimeMs, beat, onMissed: createMissedReport(() => nowMs, logger) }, signal);
+}
+
+const REPORT_EVERY_MS = 60_000;
+
+/** Warns once a minute at most: a machine that is too slow misses blocks all the time. */
+function createMissedReport(now: () => number, logger: Logger | undefined): (count: number) => void {
+  let missed = 0;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return (count) => {
+    missed += count;
+    if (now() - reportedAt < REPORT_EVERY_MS) return;
+    logger?.warn({ missed }, 'blocks were left out: the process was held up, or the traffic is too much for it');
+    reportedAt = now();
+    missed = 0;
+  };
 }
 
 /** Those of the fields that are there: a field that is absent is not the same as undefined. */

@@ -155,6 +155,17 @@ test('a chain that refuses is asked a few times in a step, and the refusals are 
   expect(actors.counts.refused).toBe(10);
 });
 
+test('weights choose what is done', async () => {
+  const ledger = stalled(genesis);
+  const weights = { transfer: 9, burn: 1 };
+  const actors = createActors({ seed, traders: 20, ledger, now, rate: 10, weights });
+  await steps(actors, 3);
+  const { transfer, burn, ...others } = actors.counts.submitted;
+  expect(transfer).toBeGreaterThan(burn);
+  expect(burn).toBeGreaterThan(0);
+  expect(Object.values(others).every((count) => count === 0)).toBe(true);
+});
+
 test('the treasury fills up who is low', async () => {
   const poor = genesis.map((account) =>
     account.address.equals(cast.traders[3].address) ? { ...account, balance: toNano('5') } : account,

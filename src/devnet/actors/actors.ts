@@ -3,11 +3,11 @@ import { createFaucet, type Faucet, type FaucetLimits } from './faucet.ts';
 import { createGuests } from './guests.ts';
 import type { Ledger, Moment } from './ledger.ts';
 import { createSender } from './sender.ts';
-import { createTraffic, DEED_NAMES, DEEDS, type Deed } from './traffic.ts';
+import { createTraffic, DEED_NAMES, DEEDS, type Deed, type TrafficOptions } from './traffic.ts';
 import { createUpkeep } from './upkeep.ts';
 import type { Wallet, WalletVersion } from './wallets.ts';
 
-export interface ActorsOptions extends CastOptions {
+export interface ActorsOptions extends CastOptions, Pick<TrafficOptions, 'weights'> {
   ledger: Ledger;
   /** The head when the actors begin. */
   now: Moment;
@@ -58,6 +58,7 @@ export function createActors(options: ActorsOptions): Actors {
     guests: createGuests({ cast, ledger, now: head, events }),
     senders: { traders: cast.traders.map(sender), issuer: sender(cast.issuer), artist: sender(cast.artist) },
     rate: () => rate,
+    ...(options.weights ? { weights: options.weights } : {}),
     onSubmitted: (deed) => void counts.submitted[deed]++,
     onRefused(reason) {
       counts.refused++;

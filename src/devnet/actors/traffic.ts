@@ -31,8 +31,6 @@ export const DEEDS = {
 export type Deed = keyof typeof DEEDS;
 
 export const DEED_NAMES: readonly Deed[] = Object.keys(DEEDS).filter((name): name is Deed => name in DEEDS);
-const TOTAL_WEIGHT = Object.values(DEEDS).reduce((sum, weight) => sum + weight, 0);
-
 /** Deeds of any one trader. */
 const PLAIN: Partial<
   Record<Deed, (scene: deeds.Scene, self: Wallet) => OutMessage[] | null | Promise<OutMessage[] | null>>
@@ -58,6 +56,8 @@ export interface TrafficOptions {
   senders: { traders: Sender[]; issuer: Sender; artist: Sender };
   /** External messages a second of chain time. */
   rate: () => number;
+  /** How often each deed is done beside the others; those left out never. Default: DEEDS. */
+  weights?: Partial<Record<Deed, number>>;
   onSubmitted: (deed: Deed) => void;
   onRefused: (reason: string) => void;
 }
@@ -79,6 +79,9 @@ type Outcome = 'sent' | 'refused' | 'impossible';
 export function createTraffic(options: TrafficOptions): (now: Moment) => Promise<number> {
   const { cast, ledger, guests, senders, onRefused, onSubmitted } = options;
   const byAddress = new Map(senders.traders.map((sender) => [sender.wallet.address.toRawString(), sender]));
+  const weights = options.weights ?? DEEDS;
+  const names = DEED_NAMES.filter((name) => (weights[name] ?? 0) > 0);
+  const total = names.reduce((sum, name) => sum + (weights[name] ?? 0), 0);
   let owed = 0;
   let before: number | null = null;
   let shown = 0;
@@ -145,10 +148,10 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
 
   /** First everything once, so that a new chain soon shows it all; then by weight. */
   function choose(random: Random): Deed {
-    if (shown < DEED_NAMES.length) return DEED_NAMES[shown++];
-    let at = random.integer(TOTAL_WEIGHT);
-    for (const name of DEED_NAMES) {
-      at -= DEEDS[name];
+    if (shown < names.length) return names[shown++];
+    let at = random.integer(total);
+    for (const name of names) {
+      at -= weights[name] ?? 0;
       if (at < 0) return name;
     }
     return 'transfer';
