@@ -21,7 +21,7 @@ import { topicNames } from '../topics.ts';
 import { askLibraries, libraryOf } from './cell-answers.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells } from './cells.ts';
 import { checkBlockAndTops } from './check.ts';
-import { createStepWriter } from './follow-append.ts';
+import { createStepWriter, type StepWriter } from './follow-append.ts';
 import type { LiveStep } from './follow-steps.ts';
 import { readSequence, sequenceFile } from './recorded-sequence.ts';
 
@@ -82,22 +82,23 @@ function skipBalance(leaf: NonNullable<ReturnType<ReturnType<typeof openAccounts
 function open(
   options: RecordedNodeOptions,
   limits: Partial<CellLimits> = {},
-): { cells: Cells; counts: Map<CellEvent, number> } {
+): { cells: Cells; counts: Map<CellEvent, number>; writer: StepWriter } {
   const counts = new Map<CellEvent, number>();
   const lines = readSequence(sequenceFile('mainnet-mc-2660'));
+  const writer = createStepWriter({
+    log,
+    topic: topics.blocks,
+    nextOffset: 17,
+    tail: [],
+    zeroState: Buffer.alloc(32),
+    source: 'lite',
+    batchBytes: 1_000_000,
+  });
   const cells = createCells({
     node: createRecordedNode(lines, options),
     log,
     topic: topics.cells,
-    writer: createStepWriter({
-      log,
-      topic: topics.blocks,
-      nextOffset: 17,
-      tail: [],
-      zeroState: Buffer.alloc(32),
-      source: 'lite',
-      batchBytes: 1_000_000,
-    }),
+    writer,
     patience: { pause: async () => undefined },
     limits,
     logger: { warn: () => undefined },
@@ -107,7 +108,7 @@ function open(
     },
     signal: stop.signal,
   });
-  return { cells, counts };
+  return { cells, counts, writer };
 }
 
 async function answers(): Promise<StoredCell[]> {
@@ -155,6 +156,23 @@ describe.skipIf(shelf === null)('cells that a block does not show', () => {
     await second.cells.look([step(LAST)], LAST);
     await second.cells.idle();
     expect(second.counts.size).toBe(0);
+  });
+
+  it('are asked for again when a step was written before the answer and looked into after it', async () => {
+    const { cells, counts, writer } = open({ account: fromFullState() });
+    await writer.append([step(LAST)]);
+    await cells.look([step(LAST)], LAST);
+    await cells.idle();
+    // The answers stand in the log behind this step: one that is in the log and not looked into yet has outrun them.
+    const asked = counts.get('asked') ?? 0;
+    await cells.look([step(LAST)], LAST);
+    await cells.idle();
+    expect(counts.get('asked')).toBeGreaterThan(asked);
+    const answered = counts.get('asked');
+    const next = step(LAST);
+    await cells.look([{ ...next, mcSeqno: LAST + 1 }], LAST + 1);
+    await cells.idle();
+    expect(counts.get('asked')).toBe(answered);
   });
 
   it('that no server has, or that have another hash, are counted and asked for at the next use', async () => {

@@ -107,13 +107,13 @@ export function createCells(options: CellsOptions): Cells {
   function touch(state: AccountState, block: BlockIdExt, step: LiveStep, boc: Boc): void {
     const account = rawAddress(state.account);
     const { globalId } = step.master;
-    if (state.dataComplete) known.accounts.set(account, true);
+    if (state.dataComplete) known.accounts.set(account, step.mcSeqno);
     if (state.codeComplete && state.codeCell !== null && state.codeHash !== null) {
       known.codes.set(state.codeHash.toString('hex'), true);
       wantLibrary(libraryOf(boc, state.codeCell), globalId, step.mcSeqno);
     }
     const code = state.codeHash !== null && !state.codeComplete && !known.codes.has(state.codeHash.toString('hex'));
-    const data = state.dataHash !== null && !state.dataComplete && !known.accounts.has(account);
+    const data = state.dataHash !== null && !state.dataComplete && !isKnown(account, step.mcSeqno);
     if (!code && !data) return;
     const followUps = asking.has(account) ? (asking.get(account) ?? 0) + 1 : 0;
     if (followUps > MAX_FOLLOW_UPS || (!waiting.has(account) && waiting.size >= limits.queue)) {
@@ -138,16 +138,21 @@ export function createCells(options: CellsOptions): Cells {
     else waitingLibraries.set(hash, { globalId, mcSeqno });
   }
 
-  async function keep(answers: readonly Answer[]): Promise<void> {
+  /** An answer serves the steps behind its record. A step used before, but looked into later, has outrun it. */
+  function isKnown(account: string, mcSeqno: number): boolean {
+    const from = known.accounts.get(account);
+    return from !== undefined && mcSeqno >= from;
+  }
+
+  /** The first step that the answers serve. */
+  async function keep(answers: readonly Answer[]): Promise<number> {
     const fitting = answers.filter(({ boc }) => boc.length <= limits.maxBytes);
     for (let at = fitting.length; at < answers.length; at++) note('oversized');
-    if (fitting.length === 0) return;
-    await writer.between((after) =>
-      log.append(
-        topic,
-        fitting.map((answer) => encodeCellRecord({ ...answer, after, receivedAtMs: Date.now() })),
-      ),
-    );
+    return writer.between(async (after, newest) => {
+      const records = fitting.map((answer) => encodeCellRecord({ ...answer, after, receivedAtMs: Date.now() }));
+      if (records.length > 0) await log.append(topic, records);
+      return (newest ?? 0) + 1;
+    });
   }
 
   async function answerAccount(asked: Question): Promise<void> {
@@ -156,8 +161,8 @@ export function createCells(options: CellsOptions): Cells {
     const fresh = answers.filter(({ kind, hash }) =>
       kind === 'data' ? asked.data : !known.codes.has(hash.toString('hex')),
     );
-    await keep(fresh);
-    if (asked.data) known.accounts.set(rawAddress(asked.account), true);
+    const from = await keep(fresh);
+    if (asked.data) known.accounts.set(rawAddress(asked.account), from);
     for (const { kind, hash, library } of answers) {
       if (kind !== 'code') continue;
       known.codes.set(hash.toString('hex'), true);
@@ -262,7 +267,8 @@ export function createCells(options: CellsOptions): Cells {
 function createKnown() {
   return {
     codes: new LRUCache<string, true>({ max: KNOWN_CODES }),
-    accounts: new LRUCache<string, true>({ max: KNOWN_ACCOUNTS }),
+    /** The first step for which the log has the data of the step before in full, or can make it up. */
+    accounts: new LRUCache<string, number>({ max: KNOWN_ACCOUNTS }),
     libraries: new LRUCache<string, true>({ max: KNOWN_CODES }),
   };
 }
@@ -280,7 +286,7 @@ async function recallAnswers(
   for await (const batch of log.read(topic, from, { maxBytes: RECALL_BYTES, signal, stopAtEnd: true })) {
     for (const record of batch) {
       const { kind, hash, account } = decodeCellEnvelope(record, topic);
-      if (kind === 'data' && account !== null) known.accounts.set(rawAddress(account), true);
+      if (kind === 'data' && account !== null) known.accounts.set(rawAddress(account), 0);
       else if (kind === 'code') known.codes.set(hash.toString('hex'), true);
       else if (kind === 'library') known.libraries.set(hash.toString('hex'), true);
     }

@@ -9,10 +9,10 @@ export interface StepWriter {
   /** Durable when it resolves. @throws {IngestError} `order` @throws {LogError} */
   append(steps: readonly LiveStep[]): Promise<void>;
   /**
-   * Between two appends: `work` gets the offset that the next block will have, and no block is appended before it
-   * ends.
+   * Between two appends: `work` gets the offset that the next block will have and the newest step that this writer
+   * wrote, null before the first; and no block is appended before it ends.
    */
-  between<T>(work: (nextOffset: number) => Promise<T>): Promise<T>;
+  between<T>(work: (nextOffset: number, mcSeqno: number | null) => Promise<T>): Promise<T>;
 }
 
 export interface StepWriterOptions {
@@ -32,6 +32,7 @@ export interface StepWriterOptions {
 export function createStepWriter(options: StepWriterOptions): StepWriter {
   const { log, topic, zeroState, source, batchBytes } = options;
   let { nextOffset, tail } = options;
+  let newest: number | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -69,11 +70,12 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
       bytes += record.value.length;
     }
     if (batch.length > 0) await flush();
+    newest = steps.at(-1)?.mcSeqno ?? newest;
   }
 
   return {
     append: (steps) => inTurn(() => appendAll(steps)),
-    between: (work) => inTurn(() => work(nextOffset)),
+    between: (work) => inTurn(() => work(nextOffset, newest)),
   };
 }
 
