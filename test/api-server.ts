@@ -14,7 +14,12 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-export async function serveApi(source: ChainSource, options: Partial<AppOptions> = {}): Promise<ApiServer> {
+/** `listenOn`: a free one unless given. */
+export async function serveApi(
+  source: ChainSource,
+  options: Partial<AppOptions> = {},
+  listenOn = 0,
+): Promise<ApiServer> {
   const reported: unknown[] = [];
   const app = createApp({
     source,
@@ -27,7 +32,7 @@ export async function serveApi(source: ChainSource, options: Partial<AppOptions>
     ...options,
   });
   const server = createServer(SERVER_OPTIONS, app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(listenOn, '127.0.0.1', resolve));
   const address = server.address();
   const { port }: Pick<AddressInfo, 'port'> = typeof address === 'object' && address !== null ? address : { port: 0 };
   return {

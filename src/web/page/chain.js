@@ -142,9 +142,10 @@ function transactionElement(transaction) {
 
 function valueCell({ value, direction }) {
   if (value === null) return cell('value', element('span', { class: 'nothing', 'aria-label': 'none' }, '–'));
-  const sign = value === '0' ? '' : direction === 'in' ? '+' : '−';
+  const amount = tons(value, 4);
+  const sign = value === '0' || amount.startsWith('<') ? '' : direction === 'in' ? '+' : '−';
   const text = element('span', { class: value === '0' ? 'nothing' : direction, title: `${exactTons(value)} TON` });
-  text.append(`${sign}${tons(value, 4)}`, element('span', { class: 'unit' }, ' TON'));
+  text.append(`${sign}${amount}`, element('span', { class: 'unit' }, ' TON'));
   return cell('value', text);
 }
 
