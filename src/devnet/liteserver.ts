@@ -1,0 +1,68 @@
+import type { LiteHandlers, LiteServerOptions } from '../node/lite-server.ts';
+import type { Executor } from '../tvm/executor.ts';
+import type { Chain } from './chain.ts';
+import { accountHandlers } from './liteserver/accounts.ts';
+import { blockTransactionHandlers } from './liteserver/block-transactions.ts';
+import { createBlocks } from './liteserver/blocks.ts';
+import { getMethodHandlers } from './liteserver/get-methods.ts';
+import { blockHandlers, linkHandlers } from './liteserver/headers.ts';
+import { networkHandlers } from './liteserver/network.ts';
+import { queueHandlers } from './liteserver/queues.ts';
+import { configurationHandlers, libraryHandlers } from './liteserver/settings.ts';
+import { shardHandlers } from './liteserver/shards.ts';
+import { transactionHandlers } from './liteserver/transactions.ts';
+import { createWaiting } from './liteserver/waiting.ts';
+
+const MAX_WAITERS = 1000;
+
+export interface LiteserverOptions {
+  chain: Chain;
+  /** Runs the get-methods, under the chain's configuration. */
+  executor: Executor;
+  /** Unix milliseconds; the process's own clock by default. */
+  clock?: () => number;
+  /** Calls that wait for a masterchain block at a time. Default 1000. */
+  maxWaiters?: number;
+}
+
+/** What `serveLite` takes to serve a chain. */
+export interface Liteserver {
+  handlers: LiteHandlers;
+  options: Pick<LiteServerOptions, 'waitMasterchainSeqno'>;
+  /** Calls that wait for a block. */
+  waiting(): number;
+  /** Lets go of the chain; calls that wait end with a time-out. */
+  close(): void;
+}
+
+/**
+ * The calls of a liteserver over a local chain, every answer with its Merkle proofs. There are no validator signatures:
+ * `getBlockProof` leads to older blocks only, and clients have to believe the newest masterchain block they are told.
+ */
+export function createLiteserver({
+  chain,
+  executor,
+  clock = Date.now,
+  maxWaiters = MAX_WAITERS,
+}: LiteserverOptions): Liteserver {
+  const blocks = createBlocks(chain);
+  const waiting = createWaiting(chain, maxWaiters);
+  return {
+    handlers: {
+      ...networkHandlers(chain, blocks, () => Math.floor(clock() / 1000)),
+      ...blockHandlers(chain, blocks),
+      ...linkHandlers(chain, blocks),
+      ...shardHandlers(blocks),
+      ...accountHandlers(blocks),
+      ...getMethodHandlers(blocks, executor),
+      ...transactionHandlers(chain, blocks),
+      ...blockTransactionHandlers(blocks),
+      ...configurationHandlers(blocks),
+      ...libraryHandlers(chain, blocks),
+      ...queueHandlers(chain, blocks),
+    },
+    options: { waitMasterchainSeqno: waiting.wait },
+    waiting: waiting.count,
+    close: waiting.close,
+  };
+}
