@@ -10,8 +10,10 @@ export interface Setting<T = unknown> {
   flag: string;
   env: string;
   about: string;
-  group: 'Service' | 'Event log' | 'ClickHouse' | 'Limits';
+  group: 'Service' | 'Chain' | 'Event log' | 'ClickHouse' | 'Limits';
   schema: z.ZodType<T>;
+  /** The default as a person writes it, where that is not the value. */
+  shownDefault?: string;
   /** Never printed. */
   secret?: boolean;
 }
@@ -33,6 +35,16 @@ const bytes = (low: number, high: number) =>
     })
     .pipe(z.number().int().min(low).max(high));
 
+/** Milliseconds from `400ms` or `0.4s`. */
+const duration = (low: number, high: number) =>
+  z
+    .union([z.number(), z.string().regex(/^\d+(\.\d+)?(ms|s)$/, 'a time such as 1s, 0.4s or 400ms')])
+    .transform((value) => {
+      if (typeof value === 'number') return value;
+      return Math.round(Number.parseFloat(value) * (value.endsWith('ms') ? 1 : 1_000));
+    })
+    .pipe(z.number().int().min(low).max(high));
+
 export const settings = {
   dataDir: {
     flag: 'data-dir',
@@ -44,9 +56,69 @@ export const settings = {
   network: {
     flag: 'network',
     env: 'TONSTREAM_NETWORK',
-    about: 'Chain to follow; `none` serves what the log holds',
-    group: 'Service',
-    schema: z.enum(['none']).default('none'),
+    about:
+      'Chain to follow: `devnet` (a chain of its own in the data folder), `mainnet`, `testnet`, the file of a global config, or `none`, which serves what the log holds',
+    group: 'Chain',
+    schema: text.default('devnet'),
+  },
+  from: {
+    flag: 'from',
+    env: 'TONSTREAM_FROM',
+    about:
+      'Where an empty log begins: `head`, `genesis`, a masterchain seqno or a time; `genesis` for the devnet, else `head`',
+    group: 'Chain',
+    schema: optionalText,
+  },
+  globalConfig: {
+    flag: 'config',
+    env: 'TONSTREAM_GLOBAL_CONFIG',
+    about:
+      'URL or file of the global config of `mainnet` or `testnet`; by default the published one, kept in the data folder',
+    group: 'Chain',
+    schema: optionalText,
+  },
+  blockTimeMs: {
+    flag: 'block-time',
+    env: 'TONSTREAM_BLOCK_TIME',
+    about: 'Time between blocks of the devnet: `1s`, `0.4s` or `400ms`',
+    group: 'Chain',
+    schema: duration(50, 60_000).default(1_000),
+    shownDefault: '1s',
+  },
+  devnetSeed: {
+    flag: 'devnet-seed',
+    env: 'TONSTREAM_DEVNET_SEED',
+    about: 'Decides keys, blocks and traffic of a new devnet',
+    group: 'Chain',
+    schema: text.max(100).default('tonstream'),
+  },
+  devnetRate: {
+    flag: 'devnet-rate',
+    env: 'TONSTREAM_DEVNET_RATE',
+    about: 'External messages a second that the devnet makes by itself; 0 makes none',
+    group: 'Chain',
+    schema: z.coerce.number().min(0).max(1_000).default(3),
+  },
+  splitAt: {
+    flag: 'split-at',
+    env: 'TONSTREAM_SPLIT_AT',
+    about: 'Masterchain seqno at which the shard of a new devnet splits; 0: never',
+    group: 'Chain',
+    schema: integer(0, 2_000_000_000).default(30),
+  },
+  mergeAt: {
+    flag: 'merge-at',
+    env: 'TONSTREAM_MERGE_AT',
+    about: 'Masterchain seqno at which the two shards merge again; 0: never',
+    group: 'Chain',
+    schema: integer(0, 2_000_000_000).default(60),
+  },
+  litePort: {
+    flag: 'lite-port',
+    env: 'TONSTREAM_LITE_PORT',
+    about: "Port of the devnet's liteserver; 0 takes a free one",
+    group: 'Chain',
+    schema: integer(0, 65_535).default(0),
   },
   host: {
     flag: 'host',
@@ -291,6 +363,7 @@ export function settingsTable(): string {
   const groups = [...new Set(rows.map((row) => row.group))];
   const shownDefault = (row: Setting) => {
     const value = row.schema.safeParse(undefined).data;
+    if (row.shownDefault) return `\`${row.shownDefault}\``;
     if (value === undefined || value === '') return '';
     // Among the defaults only sizes in bytes are whole mebibytes.
     const size = typeof value === 'number' && value > 0 && value % MB === 0;

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ClickHouseMetrics } from '../clickhouse/client.ts';
 import type { QueryGateMetrics } from '../clickhouse/gate.ts';
 import type { Counters, Progress } from '../streams/project/projector.ts';
+import { createIngestMetrics } from './ingest-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -50,6 +51,7 @@ export function createMetrics() {
     help: 'Queries refused because the queue was full (answered 429)',
     registers,
   });
+  const ingest = createIngestMetrics(registry);
   const restarts = gauge('clickhouse_restarts', 'Restarts of the embedded ClickHouse server');
 
   return {
@@ -73,6 +75,7 @@ export function createMetrics() {
       for (const kind of ['blocks', 'transactions', 'messages'] as const) projected.inc({ kind }, counts[kind]);
       for (const event of Object.keys(counters) as (keyof Counters)[]) projectorEvents.set({ event }, counters[event]);
     },
+    ingest,
     gaps: (count: number) => gaps.set(count),
     clickhouseRestarts: (count: number) => restarts.set(count),
   };

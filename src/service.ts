@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
@@ -26,6 +27,8 @@ export interface ServiceParts {
   blocksTopic: string;
   metrics: Metrics;
   logger: Logger;
+  /** What else is served on the port. */
+  routers?: readonly Router[];
 }
 
 const TESTNET = -3;
@@ -66,6 +69,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     },
     testnet,
     web: web.router,
+    routers: parts.routers ?? [],
     report: (error, request) => logger.error({ err: error, url: request.url.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);

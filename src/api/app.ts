@@ -31,6 +31,8 @@ export interface AppOptions {
   apiVersion?: string;
   /** Answers `/` and what the page there needs; without it `/` leads to the documentation. */
   web?: Router;
+  /** What else is answered, before the 404. */
+  routers?: readonly Router[];
 }
 
 const BASE = '/api/v3';
@@ -51,6 +53,7 @@ export function createApp(options: AppOptions): Express {
   app.use(BASE, documentation(openApiDocument(routes, BASE, apiVersion)));
   if (options.web === undefined) serve(app, '/', redirect);
   else app.use(options.web);
+  for (const router of options.routers ?? []) app.use(router);
   serviceRoutes(app, options);
   app.use(notFound);
   app.use(answerErrors(options.report));

@@ -4,21 +4,27 @@ import { project } from '../../streams/project/projector.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { type Config, settings } from '../config.ts';
+import { FAUCET_PATH, faucetRoute } from '../devnet/faucet-route.ts';
+import type { DevnetThread } from '../devnet/thread.ts';
 import { serve } from '../service.ts';
 import type { Shutdown } from '../shutdown.ts';
+import { devnetLines, openDevnet, openIngest } from './chain.ts';
 import { openParts } from './parts.ts';
 import type { Running } from './running.ts';
 
 const HEAD_POLL_MS = 250;
 
-/** `tonstream start`: log, ClickHouse, projector and API in one process. */
+/** `tonstream start`: chain, ingester, log, ClickHouse, projector and API in one process. */
 export async function runStart(running: Running): Promise<void> {
-  await runRoles(running, { projects: true, serves: true });
+  const devnet = running.config.network === 'devnet' ? openDevnet(running) : Promise.resolve(null);
+  // Its failure is told where it is waited for; until then it is not unhandled.
+  devnet.catch(() => undefined);
+  await runRoles(running, { projects: true, devnet });
 }
 
 /** `tonstream api`: answers only; another process projects. */
 export async function runApi(running: Running): Promise<void> {
-  await runRoles(running, { projects: false, serves: true });
+  await runRoles(running, { projects: false, devnet: null });
 }
 
 /** `tonstream project`: projects only, in this thread. */
@@ -28,7 +34,13 @@ export async function runProject({ config, logger, shutdown, print }: Running): 
   await project({ log, topics: topicNames(config.topicPrefix), clickhouse, config, logger }, shutdown.signal);
 }
 
-async function runRoles(running: Running, roles: { projects: boolean; serves: boolean }): Promise<void> {
+interface Roles {
+  projects: boolean;
+  /** The chain of the process's own; null when it has none or follows another. */
+  devnet: Promise<DevnetThread | null> | null;
+}
+
+async function runRoles(running: Running, roles: Roles): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const { clickhouse, clickhouseUrl, log, metrics } = await openParts(running);
   const head = createHead(clickhouse);
@@ -42,10 +54,15 @@ async function runRoles(running: Running, roles: { projects: boolean; serves: bo
     thread.done.catch((error) => shutdown.stop('the projector failed', error));
     shutdown.onClose('projector', () => thread.stop());
   }
+  const devnet = await roles.devnet;
+  if (roles.projects && config.network !== 'none') {
+    openIngest(running, devnet?.ready.globalConfig ?? null, metrics.ingest);
+  }
   const blocksTopic = topicNames(config.topicPrefix).blocks;
-  const service = await serve({ config, clickhouse, head, log, blocksTopic, metrics, logger });
+  const routers = devnet ? [faucetRoute(devnet.faucet)] : [];
+  const service = await serve({ config, clickhouse, head, log, blocksTopic, metrics, logger, routers });
   shutdown.onClose('HTTP server', () => service.close());
-  for (const line of welcome(service.url, config, clickhouseUrl)) print(line);
+  for (const line of welcome(service.url, config, clickhouseUrl, devnet)) print(line);
 }
 
 function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {
@@ -53,21 +70,29 @@ function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {
   void head.follow(HEAD_POLL_MS, shutdown.signal, onError);
 }
 
-function welcome(url: string, config: Config, clickhouseUrl: string): string[] {
+function welcome(url: string, config: Config, clickhouseUrl: string, devnet: DevnetThread | null): string[] {
   const log = config.kafkaBrokers ? `Kafka at ${config.kafkaBrokers.join(', ')}` : `embedded in ${config.dataDir}/log`;
   const elsewhere = !config.kafkaBrokers && config.dataDir !== settings.dataDir.schema.parse(undefined);
   const folder = elsewhere ? ` --data-dir ${config.dataDir}` : '';
+  const chain = devnet ? devnetLines(devnet.ready, `${url}${FAUCET_PATH}`, config.dataDir) : [];
+  const importing = config.network === 'none' ? `npx tonstream import${folder} <files>` : null;
   return [
     '',
+    `  Page        ${url}/`,
     `  API         ${url}/api/v3/`,
     `  Status      ${url}/status`,
     `  Metrics     ${url}/metrics`,
+    ...(config.network === 'none' || devnet ? [] : [`  Network     ${config.network}`]),
+    ...chain,
     `  Event log   ${log}`,
     `  ClickHouse  ${config.clickhouseUrl ? config.clickhouseUrl : `${clickhouseUrl} (embedded)`}`,
     '',
-    `  Import blocks from another terminal:  npx tonstream import${folder} <files>`,
-    `  Then ask:  curl '${url}/api/v3/transactions?limit=1'`,
-    '  Stop with Ctrl-C.',
+    ...(importing ? [`  Import blocks from another terminal:  ${importing}`] : []),
+    '  Ask:',
+    `    curl '${url}/api/v3/masterchainInfo'`,
+    `    curl '${url}/api/v3/transactions?limit=3&sort=desc'`,
+    `    curl '${url}/status'`,
+    '  Stop with Ctrl-C; the next start goes on from here.',
     '',
   ];
 }

@@ -3,6 +3,7 @@ import express, { type Router } from 'express';
 import { z } from 'zod';
 import { ApiError, notFound, sendJson } from '../api/errors.ts';
 import { type Faucet, FaucetError, type FaucetErrorCode } from './actors/faucet.ts';
+import type { FaucetDoor } from './thread.ts';
 
 export const FAUCET_PATH = '/devnet/faucet';
 
@@ -33,7 +34,7 @@ const STATUS: Record<FaucetErrorCode, number> = { amount: 422, rate: 429, full: 
  * `{"message_hash": "<base64>", "address": "<raw>", "amount": "<nanotons>"}`; `GET` tells the faucet's address and
  * limits. Errors are `{"error": "<text>"}` with 422 for the request, 429 for the limits, 503 when the faucet cannot give.
  */
-export function faucetRoute(faucet: Faucet): Router {
+export function faucetRoute(faucet: FaucetDoor): Router {
   const router = express.Router();
   router.get(FAUCET_PATH, (_request, response) => {
     const { most, giftsPerMinute } = faucet.limits;
@@ -72,7 +73,7 @@ function readRequest(body: unknown): z.output<typeof request> {
   throw new ApiError(422, reasons.join('; '));
 }
 
-async function give(faucet: Faucet, to: Address, amount: bigint): ReturnType<Faucet['give']> {
+async function give(faucet: FaucetDoor, to: Address, amount: bigint): ReturnType<Faucet['give']> {
   try {
     return await faucet.give(to, amount);
   } catch (error) {

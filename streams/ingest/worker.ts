@@ -8,11 +8,11 @@ import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestMetrics, ingest } from './follow.ts';
 import { parseStart } from './follow-start.ts';
-import type { IngestReport, IngestThreadData } from './thread.ts';
+import type { IngestReport, IngestThreadData, MetricCall } from './thread.ts';
 
 const REPORT_MS = 500;
 /** Of one report; more are left out. */
-const MOST_LATENCIES = 1_000;
+const MOST_CALLS = 10_000;
 
 /** The ingester's thread: follows the network into the log until it is told to stop. */
 await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config, globalConfig }, signal, send }) => {
@@ -22,15 +22,16 @@ await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config
       ? await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal })
       : parseGlobalConfig(JSON.parse(globalConfig));
   const reports = createReports();
-  const node = createLitePool(network, {
-    logger,
-    metrics: { fault: (_server, kind) => reports.count(`fault_${kind}`) },
-  });
+  const node = createLitePool(network, { logger });
   const log = openLog(config, logger);
   const timer = setInterval(() => send(reports.take(node)), REPORT_MS);
   try {
     const topics = topicNames(config.topicPrefix);
-    const options = { from: startOf(config), source: config.network === 'devnet' ? 'devnet' : 'lite' } as const;
+    const options = {
+      from: startOf(config),
+      source: config.network === 'devnet' ? 'devnet' : 'lite',
+      cells: { maxBytes: config.maxDataBytes },
+    } as const;
     const { metrics, onProgress } = reports;
     await ingest({ log, topics, node, options, logger, metrics, onProgress }, signal);
   } finally {
@@ -46,38 +47,28 @@ function startOf({ from, network }: Config): ReturnType<typeof parseStart> {
 }
 
 function createReports() {
-  let report = emptyReport();
-  const count = (event: string): void => {
-    report.events[event] = (report.events[event] ?? 0) + 1;
+  let progress: IngestReport['progress'] = null;
+  let calls: MetricCall[] = [];
+  const note = (call: MetricCall): void => {
+    if (calls.length < MOST_CALLS) calls.push(call);
   };
   const metrics: IngestMetrics = {
-    head: () => undefined,
-    appended: () => undefined,
-    fetched(ms, bytes) {
-      report.fetched.blocks++;
-      report.fetched.bytes += bytes;
-      report.fetched.ms += ms;
-    },
-    stepLatency(ms) {
-      if (report.stepLatencies.length < MOST_LATENCIES) report.stepLatencies.push(ms);
-    },
-    refetched: (reason) => count(`refetched_${reason}`),
-    cells: (event) => count(`cells_${event}`),
+    head: (seqno) => note(['head', seqno]),
+    appended: (seqno, blocks, bytes) => note(['appended', seqno, blocks, bytes]),
+    fetched: (ms, bytes) => note(['fetched', ms, bytes]),
+    stepLatency: (ms) => note(['stepLatency', ms]),
+    refetched: (reason) => note(['refetched', reason]),
+    cells: (event) => note(['cells', event]),
   };
   return {
     metrics,
-    count,
-    onProgress(progress: NonNullable<IngestReport['progress']>): void {
-      report.progress = progress;
+    onProgress(now: NonNullable<IngestReport['progress']>): void {
+      progress = now;
     },
     take(node: LitePool): IngestReport {
-      const taken = { ...report, servers: node.servers() };
-      report = emptyReport();
-      return taken;
+      const report = { progress, calls, servers: node.servers() };
+      calls = [];
+      return report;
     },
   };
-}
-
-function emptyReport(): IngestReport {
-  return { progress: null, servers: [], fetched: { blocks: 0, bytes: 0, ms: 0 }, stepLatencies: [], events: {} };
 }

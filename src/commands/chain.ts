@@ -1,0 +1,50 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IngestMetrics } from '../../streams/ingest/follow.ts';
+import { type IngestReport, startIngestThread } from '../../streams/ingest/thread.ts';
+import type { DemoWallet } from '../devnet/actors/actors.ts';
+import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devnet/thread.ts';
+import type { Running } from './running.ts';
+
+/** Starts the devnet of the data folder; closed by the shutdown, which a failure of the chain begins. */
+export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 'shutdown'>): Promise<DevnetThread> {
+  const { devnetSeed: seed, devnetRate: rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel } = config;
+  await mkdir(config.dataDir, { recursive: true });
+  const devnet = await startDevnetThread({
+    folder: join(config.dataDir, 'devnet'),
+    ...{ seed, rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel },
+  });
+  shutdown.onClose('devnet', () => devnet.thread.stop());
+  devnet.thread.done.catch((error) => shutdown.stop('the devnet failed', error));
+  return devnet;
+}
+
+/**
+ * Starts the ingester of the configured network; closed by the shutdown.
+ * @param globalConfig text of the network's global config; null: of the network that the settings name
+ */
+export function openIngest(
+  { config, shutdown }: Pick<Running, 'config' | 'shutdown'>,
+  globalConfig: string | null,
+  metrics: IngestMetrics,
+  onReport?: (report: IngestReport) => void,
+): { done: Promise<void> } {
+  const thread = startIngestThread({ config, globalConfig }, { metrics, ...(onReport ? { onReport } : {}) });
+  thread.done.catch((error) => shutdown.stop('the ingester failed', error));
+  shutdown.onClose('ingester', () => thread.stop());
+  return thread;
+}
+
+/** What a person needs to know of a devnet. `faucetUrl` is where the faucet's route is served. */
+export function devnetLines(ready: DevnetReady, faucetUrl: string, folder: string): string[] {
+  return [
+    `  Devnet      liteserver ${ready.liteserver}, kept in ${join(folder, 'devnet')}`,
+    `  Faucet      curl ${faucetUrl} -d '{"address":"${ready.demo[0]?.address ?? ''}","amount":"5"}'`,
+    '  Wallets     with coins, to try things (version, address, seed for keyPairFromSeed of @ton/crypto):',
+    ...ready.demo.map(walletLine),
+  ];
+}
+
+function walletLine({ version, address, secretSeed }: DemoWallet): string {
+  return `              ${version}  ${address}  ${secretSeed}`;
+}
