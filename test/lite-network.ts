@@ -76,6 +76,8 @@ export interface FakeServer {
   /** Calls received, by method. */
   calls: Partial<Record<LiteMethod, number>>;
   close(): Promise<void>;
+  /** Listens on the same port with the same key again. */
+  restart(): Promise<void>;
 }
 
 export interface LiteNetwork {
@@ -152,21 +154,33 @@ async function start(
 ): Promise<FakeServer> {
   const seed = randomBytes(32);
   const calls: FakeServer['calls'] = {};
-  const at = (port: number): LiteServerAddress => ({ host: '127.0.0.1', port, publicKey: publicKeyOf(seed) });
-  if (behaviour === 'mute' || behaviour === 'noise') {
-    const { port, close } = await listenPlain(behaviour);
-    return { behaviour, address: at(port), calls, close };
-  }
-  if (behaviour === 'babbler' || behaviour === 'resetter') {
-    const address = { host: '127.0.0.1', port: 0, privateKey: seed };
-    const server = await listenAdnl(address, (channel) => misanswer(channel, behaviour, network));
-    return { behaviour, address: at(server.port), calls, close: () => server.close() };
-  }
-  const handlers = { ...handlersOf(behaviour, network), ...changed };
-  const server = await serveLite({ host: '127.0.0.1', port: 0, seed }, counted(handlers, calls), {
-    waitMasterchainSeqno: (seqno, timeoutMs, signal) => waitFor(network, waiting, signal, seqno, timeoutMs),
-  });
-  return { behaviour, address: at(server.port), calls, close: () => server.close() };
+  const listen = (port: number): Promise<Listening> => {
+    if (behaviour === 'mute' || behaviour === 'noise') return listenPlain(behaviour, port);
+    if (behaviour === 'babbler' || behaviour === 'resetter') {
+      const address = { host: '127.0.0.1', port, privateKey: seed };
+      return listenAdnl(address, (channel) => misanswer(channel, behaviour, network));
+    }
+    const handlers = { ...handlersOf(behaviour, network), ...changed };
+    return serveLite({ host: '127.0.0.1', port, seed }, counted(handlers, calls), {
+      waitMasterchainSeqno: (seqno, timeoutMs, signal) => waitFor(network, waiting, signal, seqno, timeoutMs),
+    });
+  };
+  let listening = await listen(0);
+  const { port } = listening;
+  return {
+    behaviour,
+    address: { host: '127.0.0.1', port, publicKey: publicKeyOf(seed) },
+    calls,
+    close: () => listening.close(),
+    async restart() {
+      listening = await listen(port);
+    },
+  };
+}
+
+interface Listening {
+  port: number;
+  close(): Promise<void>;
 }
 
 /** The same handlers, with a count of their calls. */
@@ -179,14 +193,14 @@ function counted(handlers: LiteHandlers, calls: FakeServer['calls']): LiteHandle
   });
 }
 
-async function listenPlain(behaviour: Behaviour): Promise<{ port: number; close(): Promise<void> }> {
+async function listenPlain(behaviour: Behaviour, wanted: number): Promise<Listening> {
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
     if (behaviour === 'noise') socket.write(randomBytes(1000));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
   const close = (): Promise<void> =>

@@ -125,16 +125,25 @@ describe.skipIf(shelf === null)('lite pool', () => {
       expect(await lite.sendMessage(Buffer.from('message'))).toEqual({ status: 1 });
     });
 
-    test('comes back after the server was away', async () => {
+    test('goes on where it was when the server comes back', async () => {
       const server = await network.serve('good');
       const node = open([server], { breakerFaults: 100 });
       await ready(1);
       await server.close();
       await expect.poll(() => statusOf(server).faults.reset).toBeGreaterThan(0);
-      await expect(node.query({ method: 'getTime' }, { signal: never, timeoutMs: 50 })).rejects.toMatchObject({
-        code: 'unavailable',
-      });
       expect(statusOf(server)).toMatchObject({ head: null, inFlight: 0 });
+      const away = node.query({ method: 'getTime' }, { signal: never, timeoutMs: 50 });
+      await expect(away).rejects.toMatchObject({ code: 'unavailable', message: /no server in 50 ms/ });
+      const waiting = fetchBlock(node, 2665);
+      await server.restart();
+      await waiting;
+      expect(await node.head(never)).toEqual(idAt(LAST - 5));
+    });
+
+    test('a value that does not fit a call is the mistake of the caller', async () => {
+      const node = open([await network.serve('good')]);
+      const id = { ...blockIdExtToTl(idAt(2660)), rootHash: Buffer.alloc(3) };
+      await expect(node.query({ method: 'getBlock', id }, { signal: never })).rejects.toThrow('does not fit int256');
     });
   });
 
@@ -299,6 +308,44 @@ describe.skipIf(shelf === null)('lite pool', () => {
       };
       const all = expected.map(([behaviour]) => [behaviour, true]);
       await expect.poll(noticed, { timeout: 10_000 }).toEqual(all);
+    });
+
+    test('after its rest a server that lied once is used again', async () => {
+      let lies = true;
+      const server = await network.serve('good', {
+        getBlock: ({ id }) => {
+          const { bytes } = recorded[id.seqno - FIRST];
+          return { id, data: lies ? bytes.subarray(1) : bytes };
+        },
+      });
+      const node = open([server], { lieRestMs: 100, timeoutMs: 300 });
+      await expect(node.block(idAt(2661), never)).rejects.toMatchObject({ code: 'unavailable' });
+      expect(statusOf(server).faults.lie).toBeGreaterThan(0);
+      lies = false;
+      await expect
+        .poll(
+          () =>
+            node.block(idAt(2661), never).then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 5_000 },
+        )
+        .toBe(true);
+      expect(statusOf(server)).toMatchObject({ state: 'ready', head: LAST - 5 });
+    });
+
+    test('no call is lost when servers go and come under load', async () => {
+      const servers = await Promise.all([1, 2, 3].map(() => network.serve('good')));
+      const node = open(servers, { breakerFaults: 100, restMs: 20, maxRestMs: 40, maxInFlight: 4 });
+      await ready(3);
+      const calls = Array.from({ length: 400 }, (_, i) => fetchBlock(node, FIRST + (i % 20)));
+      for (const server of servers) {
+        await server.close();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await server.restart();
+      }
+      await Promise.all(calls);
     });
 
     test('only bad servers: the call ends with an error that says why', async () => {

@@ -156,7 +156,7 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
 
   return {
     ...chain,
-    query: (request, query) =>
+    query: async (request, query) =>
       ask(request.method, encodeRequest(request), query, (answer) => decodeAnswer(request.method, answer)),
     exchange,
     sendMessage,
