@@ -102,14 +102,14 @@ function withPings(channel: AdnlConnection, { pingMs = 5_000, silenceMs = 10_000
     else receive(payload);
   });
   if (pingMs > 0) {
-    let heardAt = performance.now();
     let heard = channel.receivedBytes;
+    let quiet = 0;
     const timer = setInterval(() => {
-      // Bytes, not frames: a long frame over a slow line is no silence.
-      if (channel.receivedBytes !== heard) heardAt = performance.now();
+      // Bytes, not frames: a long frame over a slow line is no silence. Turns, not time: when this process was held
+      // up, what has arrived meanwhile is read only after this.
+      quiet = channel.receivedBytes === heard ? quiet + 1 : 0;
       heard = channel.receivedBytes;
-      const silentMs = performance.now() - heardAt;
-      if (silentMs > silenceMs) channel.close(`nothing heard for ${Math.round(silentMs)} ms`, 'silent');
+      if (quiet * pingMs > silenceMs) channel.close(`nothing heard for ${quiet * pingMs} ms`, 'silent');
       else channel.send(frames.encodeCall('tcp.ping', { randomId: randomBytes(8).readBigInt64LE() }));
     }, pingMs);
     timer.unref();
