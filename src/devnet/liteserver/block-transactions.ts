@@ -4,7 +4,7 @@ import { blockIdExtToTl, type LiteAnswer, type LiteRequest } from '../../node/li
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import type { Blocks } from './blocks.ts';
 import { prove, showHeader } from './proofs.ts';
-import { blockTransactions, type Entry, showTransaction } from './transactions.ts';
+import { accountBlocks, blockTransactions, type Entry, showTransaction } from './transactions.ts';
 
 type Listing = LiteRequest<'listBlockTransactions'> | LiteRequest<'listBlockTransactionsExt'>;
 type TransactionId = LiteAnswer<'listBlockTransactions'>['ids'][number];
@@ -42,6 +42,7 @@ function listProof(root: Cell, { mode, after }: Listing, { entries }: Page): Buf
   if (!(mode & LIST.proof)) return Buffer.alloc(0);
   const shown = prove(root, (visit) => {
     showHeader(root, 0, visit);
+    accountBlocks(root, visit);
     if (mode & LIST.after && after !== undefined) showTransaction(root, after.account, after.lt, visit);
     for (const { account, lt } of entries) showTransaction(root, account, lt, visit);
   });

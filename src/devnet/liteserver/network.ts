@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { parseBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
+import { sha256Of } from '../../chain/hash.ts';
 import { blockIdExtToTl, LiteServerError } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import type { Chain } from '../chain.ts';
@@ -11,6 +13,9 @@ import { badRequest } from './refusals.ts';
 const VERSION = 0x101;
 const CAPABILITIES = 7n;
 
+/** Messages taken last, by hash of their bytes. */
+const REMEMBERED_MESSAGES = 4096;
+
 /** @param now Unix seconds */
 export function networkHandlers(chain: Chain, blocks: Blocks, now: () => number): LiteHandlers {
   const zero = chain.zeroState.mc;
@@ -20,6 +25,7 @@ export function networkHandlers(chain: Chain, blocks: Blocks, now: () => number)
     return { mc, last: blockIdExtToTl(mc), stateRootHash: blocks.state(mc).hash(), init };
   };
   const version = { version: VERSION, capabilities: CAPABILITIES };
+  const taken = new LRUCache<string, true>({ max: REMEMBERED_MESSAGES });
 
   return {
     getMasterchainInfo() {
@@ -34,9 +40,12 @@ export function networkHandlers(chain: Chain, blocks: Blocks, now: () => number)
     getTime: () => ({ now: now() }),
     getVersion: () => ({ mode: 0, ...version, now: now() }),
     sendMessage({ body }) {
+      const key = sha256Of(body).toString('latin1');
       const result = chain.submit(body);
-      if (result.accepted) return { status: 1 };
-      throw new LiteServerError(0, refusal(body, result));
+      if (result.accepted) taken.set(key, true);
+      // A client that did not see the answer sends again: a node has nothing against the same message twice.
+      else if (result.exitCode !== null || !taken.has(key)) throw new LiteServerError(0, refusal(body, result));
+      return { status: 1 };
     },
   };
 }

@@ -83,10 +83,15 @@ export function showBlockShards(block: Cell, visit: Visit): Cell | null {
   return custom === undefined ? null : shardHashesOf(custom, visit);
 }
 
-/** Shows the way to the `ShardHashes` of a masterchain state. */
+/**
+ * Shows the way to the `ShardHashes` of a masterchain state. Readers of `McStateExtra` read its `^[ flags ... ]`, too, as
+ * nodes show it.
+ */
 export function showStateShards(state: Cell, visit: Visit): Cell | null {
   visit(state);
-  return shardHashesOf(mcStateExtra(state), visit);
+  const extra = mcStateExtra(state);
+  visit(extra.refs[extra.refs.length - 1]);
+  return shardHashesOf(extra, visit);
 }
 
 /** `McStateExtra`, the fourth cell of a masterchain state. */

@@ -39,6 +39,9 @@ function ignore(): void {}
 export function showTransaction(block: Cell, account: Hash, lt: bigint, visit: Visit): Cell | null {
   const slice = findLeaf(accountBlocks(block, visit), KEY_BITS.account, account, visit);
   if (slice === null) return null;
+  // Readers of an account block read its HASH_UPDATE, too.
+  const { refs } = slice.cell;
+  visit(refs[refs.length - 1]);
   const key = Buffer.alloc(8);
   key.writeBigUInt64BE(lt);
   const leaf = findLeaf(accountTransactions(slice), KEY_BITS.lt, key, visit);
@@ -47,8 +50,8 @@ export function showTransaction(block: Cell, account: Hash, lt: bigint, visit: V
   return leaf.ref();
 }
 
-/** `ShardAccountBlocks`, the third cell of `BlockExtra`. */
-function accountBlocks(block: Cell, visit: Visit): Cell | null {
+/** Shows the way to the `ShardAccountBlocks`, the third cell of `BlockExtra`; null in a block without transactions. */
+export function accountBlocks(block: Cell, visit: Visit): Cell | null {
   const { extra } = blockParts(block);
   visit(extra);
   return new Slice(extra.refs[2], visit).maybeRef();
