@@ -330,7 +330,7 @@ export class ConfigError extends Error {
 export function readConfig(
   args: string[],
   env: Record<string, string | undefined>,
-  extraFlags: Record<string, { type: 'boolean' }> = {},
+  extraFlags: Record<string, { type: 'boolean' | 'string' }> = {},
 ): { config: Config; words: string[]; flags: Record<string, unknown> } {
   const entries = Object.entries(settings) as [keyof Config, Setting][];
   const options: Record<string, { type: 'string' | 'boolean' }> = { ...extraFlags };

@@ -1,4 +1,8 @@
+import { ingestSettings, openNetwork } from './commands/chain.ts';
+import { runDevnet } from './commands/devnet.ts';
+import { runFaucet } from './commands/faucet.ts';
 import { runImport } from './commands/import.ts';
+import { runIngest } from './commands/ingest.ts';
 import { runRebuild } from './commands/rebuild.ts';
 import type { Running } from './commands/running.ts';
 import { runApi, runProject, runStart } from './commands/start.ts';
@@ -9,13 +13,19 @@ import { createShutdown } from './shutdown.ts';
 
 const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockchain
 
-  tonstream start              everything in one process: log, ClickHouse, projection, HTTP API
+  tonstream start              everything in one process: chain, log, ClickHouse, projection, HTTP API
+      --network NAME           devnet (default), mainnet, testnet, none, or the file of a global config
   tonstream import <path…>     put recorded blocks (.boc, .ndjson, .ndjson.gz, folders) into the log
       --loose                  also blocks with holes between them, for tests and forensics
+  tonstream ingest             only follow the network: liteservers -> log
+      --stand-by               wait for another ingester to end instead of failing
   tonstream project            only the projection: log -> ClickHouse
   tonstream api                only the HTTP API
   tonstream verify             compare the tables with the log
   tonstream rebuild            make the tables anew from the log
+  tonstream devnet             only the chain in a box, with its liteserver and faucet
+      --config-out FILE        write its global config, for --network FILE of others
+  tonstream faucet ADDRESS N   N coins of the devnet of a running start or devnet
   tonstream help | version
 
 Settings are flags or environment variables; the README lists them all.
@@ -24,18 +34,27 @@ Settings are flags or environment variables; the README lists them all.
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Commands that open the log and the tables; the result, when it is a number, is the exit status. */
-const COMMANDS: Record<string, (running: Running) => Promise<unknown>> = {
+const COMMANDS: Record<string, (running: Running, flags: Flags) => Promise<unknown>> = {
   start: runStart,
+  ingest: (running, flags) => runIngest(running, openNetwork, ingestSettings(running.config, flags)),
+  devnet: (running, flags) => runDevnet(running, flags['config-out']),
   project: runProject,
   api: runApi,
   verify: runVerify,
   rebuild: runRebuild,
 };
+type Flags = Record<string, unknown>;
+/** Besides the settings. */
+const FLAGS = {
+  loose: { type: 'boolean' },
+  'stand-by': { type: 'boolean' },
+  'config-out': { type: 'string' },
+} as const;
 /** These stay until they are stopped. */
 const LASTING = new Set(['start', 'api']);
 
 async function main(): Promise<number> {
-  const { config, words, flags } = readConfig(process.argv.slice(2), process.env, { loose: { type: 'boolean' } });
+  const { config, words, flags } = readConfig(process.argv.slice(2), process.env, FLAGS);
   const [command = 'help', ...rest] = words;
   if (command === 'help' || command === 'version') {
     print(command === 'help' ? HELP : version);
@@ -43,13 +62,14 @@ async function main(): Promise<number> {
   }
   const logger = createLogger(config.logLevel);
   if (command === 'import') return runImport(config, rest, flags, { print, logger });
+  if (command === 'faucet') return runFaucet(config, rest, { print });
   const run = COMMANDS[command];
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);
   if (rest.length > 0) throw new ConfigError(`${command} takes no ${JSON.stringify(rest[0])}`);
   const shutdown = createShutdown(logger);
   let status = 0;
   try {
-    const result = await run({ config, logger, shutdown, print });
+    const result = await run({ config, logger, shutdown, print }, flags);
     if (typeof result === 'number') status = result;
     if (!LASTING.has(command)) shutdown.stop('finished');
   } catch (error) {

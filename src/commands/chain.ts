@@ -1,9 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IngestMetrics } from '../../streams/ingest/follow.ts';
+import { startPoint } from '../../streams/ingest/follow-start.ts';
 import { type IngestReport, startIngestThread } from '../../streams/ingest/thread.ts';
+import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
 import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devnet/thread.ts';
+import { createLitePool } from '../node/lite-pool.ts';
+import { findGlobalConfig } from '../node/network.ts';
+import type { IngestSettings, OpenChain } from './ingest.ts';
 import type { Running } from './running.ts';
 
 /** Starts the devnet of the data folder; closed by the shutdown, which a failure of the chain begins. */
@@ -33,6 +38,30 @@ export function openIngest(
   thread.done.catch((error) => shutdown.stop('the ingester failed', error));
   shutdown.onClose('ingester', () => thread.stop());
   return thread;
+}
+
+/** Connects to the liteservers of the configured network. */
+export async function openNetwork({ config, logger, shutdown, print }: Running): Promise<OpenChain> {
+  if (config.network === 'none' || config.network === 'devnet') {
+    throw new ConfigError(
+      `--network ${config.network} names no servers to follow: give mainnet, testnet or the file of a global config ` +
+        '(tonstream devnet --config-out FILE writes one)',
+    );
+  }
+  const { signal } = shutdown;
+  const network = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
+  print(`following ${config.network} through ${network.liteservers.length} liteservers; stop with Ctrl-C`);
+  const node = createLitePool(network, { logger });
+  const servers = () => {
+    const all = node.servers();
+    return `${all.filter(({ state }) => state === 'ready').length} of ${all.length} servers`;
+  };
+  return { node, source: 'lite', servers, close: () => node.close() };
+}
+
+/** What the flags say of ingesting. */
+export function ingestSettings({ from, network }: Config, flags: Record<string, unknown>): IngestSettings {
+  return { from: startPoint({ from, network }), standBy: flags['stand-by'] === true };
 }
 
 /** What a person needs to know of a devnet. `faucetUrl` is where the faucet's route is served. */

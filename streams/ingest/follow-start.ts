@@ -36,6 +36,11 @@ export function parseStart(text: string): StartPoint {
   );
 }
 
+/** The start that the settings name: by default the beginning of a devnet, the head of any other network. */
+export function startPoint({ from, network }: { from?: string | undefined; network: string }): StartPoint {
+  return parseStart(from ?? (network === 'devnet' ? 'genesis' : 'head'));
+}
+
 /** As the person wrote it, as far as that is known. */
 export function startText(start: StartPoint): string {
   if (typeof start === 'string') return start;

@@ -1,4 +1,3 @@
-import type { Config } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
 import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
@@ -7,7 +6,7 @@ import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestMetrics, ingest } from './follow.ts';
-import { parseStart } from './follow-start.ts';
+import { startPoint } from './follow-start.ts';
 import type { IngestReport, IngestThreadData, MetricCall } from './thread.ts';
 
 const REPORT_MS = 500;
@@ -28,7 +27,7 @@ await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config
   try {
     const topics = topicNames(config.topicPrefix);
     const options = {
-      from: startOf(config),
+      from: startPoint(config),
       source: config.network === 'devnet' ? 'devnet' : 'lite',
       cells: { maxBytes: config.maxDataBytes },
     } as const;
@@ -41,10 +40,6 @@ await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config
     await log.close();
   }
 });
-
-function startOf({ from, network }: Config): ReturnType<typeof parseStart> {
-  return parseStart(from ?? (network === 'devnet' ? 'genesis' : 'head'));
-}
 
 function createReports() {
   let progress: IngestReport['progress'] = null;
