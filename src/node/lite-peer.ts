@@ -198,6 +198,7 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
       const restMs = restUntil - performance.now();
       enter(restMs > 0 ? 'resting' : 'waiting');
       const pauseMs = Math.max(restMs, backOff(limits.backoffMs, failures - 1, limits.maxBackoffMs));
+      // It rejects when the pool ends, and so does the loop.
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
     clearTimeout(freshTimer);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { BlockIdExt } from '../chain/model.ts';
 import { AdnlError } from './adnl.ts';
@@ -77,6 +78,8 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
   const { logger, metrics = {}, ...changed } = options;
   const limits: LiteLimits = { ...defaultLiteLimits, ...changed };
   const controller = new AbortController();
+  // Every server listens to it.
+  setMaxListeners(0, controller.signal);
   const peers: LitePeer[] = [];
   const heads = createHeads({ peers, limits, prove, signal: controller.signal });
   const asker = createAsker(peers, limits, metrics, controller.signal);

@@ -59,7 +59,7 @@ async function client(server: { port: number; publicKey: Buffer }): Promise<Lite
   return connection;
 }
 
-const call = { signal: never, timeoutMs: 2_000 };
+const call = { signal: never, timeoutMs: 30_000 };
 
 describe('the published client against our server', () => {
   async function published(options: LiteServerOptions = {}) {
@@ -193,6 +193,7 @@ describe('server', () => {
     const server = await serve(
       { pauseAtBytes: 1 << 20 },
       {
+        ...handlers,
         getBlock: () => {
           served++;
           return { id, data: Buffer.alloc(1 << 20) };
@@ -209,7 +210,7 @@ describe('server', () => {
       channel.send(frames.encode('adnl.message.query', { queryId: Buffer.alloc(32, i), query }));
     }
     // The other client's answers show that the server had its turns meanwhile.
-    for (let i = 0; i < 20; i++) await other.query({ method: 'getBlock', id }, call);
+    for (let i = 0; i < 20; i++) await other.query({ method: 'getTime' }, call);
     expect(served).toBeLessThan(100);
   });
 
