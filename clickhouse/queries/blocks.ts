@@ -1,6 +1,6 @@
 import { openBoc } from '../../src/chain/boc.ts';
 import { decodeBlockInfo } from '../../src/chain/header.ts';
-import type { Decimal } from '../../src/chain/model.ts';
+import type { BlockHeader, Decimal } from '../../src/chain/model.ts';
 import type { BlockFilter, BlockRecord, QueryContext, Rows } from '../../src/chain/records.ts';
 import { bytes, i32, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
@@ -147,13 +147,18 @@ function cursorOf({ header }: BlockRecord): string {
   ]);
 }
 
+/** What the order of blocks looks at. */
+export interface OrderedBlock {
+  header: Pick<BlockHeader, 'genUtime' | 'workchain' | 'shard' | 'seqno'>;
+}
+
 /** By time in the direction asked for, then workchain and signed shard ascending, then seqno in that direction. */
-export function compareBlocks(a: BlockRecord, b: BlockRecord, sort: 'asc' | 'desc'): number {
+export function compareBlocks(a: OrderedBlock, b: OrderedBlock, sort: 'asc' | 'desc'): number {
   const sign = sort === 'asc' ? 1 : -1;
   return sign * (a.header.genUtime - b.header.genUtime) || compareIds(a, b) || sign * (a.header.seqno - b.header.seqno);
 }
 
-export function compareIds(a: BlockRecord, b: BlockRecord): number {
+export function compareIds(a: OrderedBlock, b: OrderedBlock): number {
   return a.header.workchain - b.header.workchain || compareShards(a.header.shard, b.header.shard);
 }
 

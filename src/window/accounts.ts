@@ -1,0 +1,147 @@
+import { LRUCache } from 'lru-cache';
+import type { Address, Hash } from '../chain/model.ts';
+import type { AccountRecord, BookRecord } from '../chain/records.ts';
+import type { StoredAccount } from './entries.ts';
+import { distinct, type Sides, text } from './sides.ts';
+import type { View } from './view.ts';
+
+/** Accounts that the window does not have, whose code the address book remembers. */
+const REMEMBERED_ACCOUNTS = 200_000;
+/** Codes and data that the tables do not have either are not asked for again at once. */
+const REMEMBERED_ABSENT = 50_000;
+const ABSENT_MS = 10_000;
+
+/** States and address book: from the window for the accounts it has seen, from the tables for the others. */
+export function createAccounts() {
+  // True as long as no step since then has left the window: a change would be in the window.
+  const codes = new LRUCache<string, { code: Hash | null; at: number }>({ max: REMEMBERED_ACCOUNTS });
+  const absent = new LRUCache<string, true>({ max: REMEMBERED_ABSENT, ttl: ABSENT_MS });
+
+  async function accountStates(
+    accounts: Address[],
+    codeHashes: Hash[],
+    includeBoc: boolean,
+    sides: Sides,
+  ): Promise<AccountRecord[]> {
+    const { view, whole, context } = sides;
+    const wanted = distinct(accounts);
+    const allowed = new Set(codeHashes.map(text));
+    const here: { account: Address; stored: StoredAccount }[] = [];
+    const missing: Address[] = [];
+    for (const account of wanted) {
+      const stored = view.account(account);
+      if (stored === null) missing.push(account);
+      else if (allowed.size === 0 || (stored.state.codeHash && allowed.has(text(stored.state.codeHash)))) {
+        here.push({ account, stored });
+      }
+    }
+    const [own, others] = await Promise.all([
+      recordsOf(here, includeBoc, sides),
+      missing.length === 0 ? [] : whole.accountStates(missing, codeHashes, includeBoc, context),
+    ]);
+    const position = new Map(wanted.map((account, i) => [text(account), i]));
+    const place = ({ account }: AccountRecord): number => position.get(text(account)) ?? 0;
+    return [...own, ...others].sort((a, b) => place(a) - place(b));
+  }
+
+  async function recordsOf(
+    found: readonly { account: Address; stored: StoredAccount }[],
+    includeBoc: boolean,
+    sides: Sides,
+  ): Promise<AccountRecord[]> {
+    const cells = includeBoc ? await cellsOf(found, sides) : null;
+    const methods = await methodsOf(
+      found.flatMap(({ stored }) => stored.state.codeHash ?? []),
+      sides,
+    );
+    return found.map(({ account, stored }) => ({
+      ...stored.state,
+      account,
+      hash: stored.hash,
+      lastTransactionHash: stored.lastTransactionHash,
+      lastTransactionLt: stored.lt,
+      codeBoc: cells?.codeOf(stored.state.codeHash) ?? null,
+      dataBoc: cells?.dataOf(account, stored.state.dataHash) ?? null,
+      methods: methods(stored.state.codeHash),
+    }));
+  }
+
+  /** Code and data: from the window, in one question to the tables for what it does not have. */
+  async function cellsOf(found: readonly { account: Address; stored: StoredAccount }[], sides: Sides) {
+    const { view, below, context } = sides;
+    const heldData = (account: Address, hash: Hash): Buffer | null => {
+      const data = view.accountData(account);
+      return data?.hash.equals(hash) ? data.boc : null;
+    };
+    const accounts = found.filter(({ account, stored: { state } }) => {
+      const { dataHash } = state;
+      return dataHash !== null && !absent.has(text(dataHash)) && heldData(account, dataHash) === null;
+    });
+    const hashes = unheld(
+      view,
+      found.flatMap(({ stored }) => stored.state.codeHash ?? []),
+    );
+    const asked = accounts.length > 0 || hashes.length > 0;
+    const cells = asked
+      ? await below.cells(
+          accounts.map(({ account }) => account),
+          hashes,
+          context,
+        )
+      : null;
+    for (const hash of hashes) if (!cells?.codeOf.has(text(hash))) absent.set(text(hash), true);
+    const storedData = (account: Address, hash: Hash): Buffer | null => {
+      const data = cells?.dataOf.get(text(account));
+      return data?.hash.equals(hash) ? data.boc : null;
+    };
+    for (const { account, stored } of accounts) {
+      const { dataHash } = stored.state;
+      if (dataHash && storedData(account, dataHash) === null) absent.set(text(dataHash), true);
+    }
+    return {
+      codeOf: (hash: Hash | null) => hash && (view.code(hash)?.boc ?? cells?.codeOf.get(text(hash)) ?? null),
+      dataOf: (account: Address, hash: Hash | null) => hash && (heldData(account, hash) ?? storedData(account, hash)),
+    };
+  }
+
+  const unheld = (view: View, hashes: readonly Hash[]): Hash[] =>
+    distinct(hashes).filter((hash) => !absent.has(text(hash)) && view.code(hash) === null);
+
+  async function methodsOf(hashes: readonly Hash[], { view, below, context }: Sides) {
+    const missing = unheld(view, hashes);
+    const found = missing.length === 0 ? null : await below.methodsOf(missing, context);
+    for (const hash of missing) if (!found?.has(text(hash))) absent.set(text(hash), true);
+    return (hash: Hash | null): number[] | null => hash && (view.code(hash)?.methods ?? found?.get(text(hash)) ?? null);
+  }
+
+  async function book(accounts: Address[], sides: Sides): Promise<BookRecord[]> {
+    const { view, below, context } = sides;
+    const known = new Map<string, Hash | null>();
+    const missing: Address[] = [];
+    for (const account of distinct(accounts)) {
+      const stored = view.account(account);
+      const remembered = stored ? undefined : codes.get(text(account));
+      if (stored) known.set(text(account), stored.state.codeHash);
+      else if (remembered && remembered.at >= view.first - 1) known.set(text(account), remembered.code);
+      else missing.push(account);
+    }
+    if (missing.length > 0) {
+      const found = await below.accountCodes(missing, context);
+      for (const account of missing) {
+        const code = found.get(text(account)) ?? null;
+        known.set(text(account), code);
+        codes.set(text(account), { code, at: view.head });
+      }
+    }
+    const methods = await methodsOf(
+      [...known.values()].flatMap((hash) => hash ?? []),
+      sides,
+    );
+    return accounts.map((account) => {
+      const codeHash = known.get(text(account)) ?? null;
+      return { account, codeHash, methods: methods(codeHash) };
+    });
+  }
+
+  return { accountStates, book };
+}

@@ -1,0 +1,96 @@
+import {
+  type MessageOrder,
+  messageOrder,
+  NO_LT,
+  NO_TIME,
+  nextMessages,
+  readMessageCursor,
+} from '../../clickhouse/queries/messages.ts';
+import type { Message } from '../chain/model.ts';
+import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
+import { messageAt, type StoredMessage } from './entries.ts';
+import { messageKey } from './keys.ts';
+import { mergePage, WHOLE } from './merge.ts';
+import { compareMessages, isVisible, isWithin, messageRows, messagesByHash } from './message-rows.ts';
+import type { Sides } from './sides.ts';
+import type { View } from './view.ts';
+
+export async function messages(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
+  const { view, below, whole, context } = sides;
+  if (filter.messageHashes.length > 0) return byHashes(filter, sides);
+  const order = messageOrder(filter);
+  const needsTables = reachesBelow(filter, order, view);
+  // Ascending, external messages of both sides come last, behind all others: not the order of a boundary.
+  if (needsTables && filter.sort === 'asc' && order === 'created_lt' && mayBeExternal(filter)) {
+    return whole.messages(filter, context);
+  }
+  const found = await mergePage({
+    rows: messageRows(view, filter),
+    ahead: (row: StoredMessage) => view.below === null || isAhead(row, order, view.below),
+    needsTables,
+    sort: filter.sort,
+    page: filter.page,
+    load: (row) => recordOf(view, row, filter.direction),
+    fetch: async (page) => {
+      const { rows } = await below.messages({ ...filter, page }, context);
+      return rows.map((record) => newer(view, record, filter.direction));
+    },
+    compare: (row, { message }) => compareMessages(row, orderedOf(message), order, filter.sort),
+  });
+  if (found === WHOLE) return whole.messages(filter, context);
+  return { rows: found, nextCursor: nextMessages(found, filter) };
+}
+
+async function byHashes(filter: MessageFilter, { view, whole, context }: Sides): Promise<Rows<MessageRecord>> {
+  const order = messageOrder(filter);
+  const all = messagesByHash(view, filter);
+  if (all === null || filter.cursor) return whole.messages(filter, context);
+  const found = all.filter((row) => isVisible(row, filter.direction) && isWithin(row, filter));
+  found.sort((a, b) => compareMessages(a, b, order, filter.sort));
+  const { offset, limit } = filter.page;
+  const rows = found.slice(offset, offset + limit).map((row) => recordOf(view, row, filter.direction));
+  return { rows, nextCursor: nextMessages(rows, filter) };
+}
+
+function isAhead(row: StoredMessage, order: MessageOrder, { lt, utime }: NonNullable<View['below']>): boolean {
+  if (order === 'created_at') return row.createdAt !== NO_TIME && row.createdAt > utime;
+  return row.createdLt !== NO_LT && BigInt(row.createdLt) > lt;
+}
+
+function mayBeExternal({ ltWindow, excludeExternals, source, destination }: MessageFilter): boolean {
+  const hasLt = ltWindow.start !== undefined || ltWindow.end !== undefined;
+  return !hasLt && !excludeExternals && !source && destination !== null;
+}
+
+/** Whether a message below the window could pass the filter. */
+function reachesBelow(filter: MessageFilter, order: MessageOrder, { below }: View): boolean {
+  if (below === null) return false;
+  const { utime, ltWindow, sort } = filter;
+  if (utime.start !== undefined && utime.start > below.utime) return false;
+  if (ltWindow.start !== undefined && BigInt(ltWindow.start) > below.lt) return false;
+  const place = readMessageCursor(filter, order);
+  if (place === null || sort === 'desc' || order === 'created_lt') return true;
+  return Number(place[0]) <= below.utime;
+}
+
+function orderedOf({ createdLt, createdAt, hash }: Message) {
+  return { createdLt: createdLt ?? NO_LT, createdAt: createdAt ?? NO_TIME, hash };
+}
+
+function recordOf(view: View, row: StoredMessage, direction: MessageFilter['direction']): MessageRecord {
+  const message = messageAt(view.transaction(row.number).transaction, row.index);
+  if (message === null) throw new Error(`transaction ${row.number} of the window has no message ${row.index}`);
+  return {
+    message,
+    globalVersion: row.globalVersion,
+    inTxHash: row.received.mcSeqno > 0 && direction !== 'out' ? row.received.txHash : null,
+    outTxHash: row.sent.mcSeqno > 0 && direction !== 'in' ? row.sent.txHash : null,
+  };
+}
+
+/** What the tables know as sent may have been received in the window. */
+function newer(view: View, record: MessageRecord, direction: MessageFilter['direction']): MessageRecord {
+  const { createdLt, hash } = orderedOf(record.message);
+  const row = direction === 'in' ? null : view.message(messageKey(createdLt, hash));
+  return row ? recordOf(view, row, direction) : record;
+}

@@ -1,0 +1,131 @@
+import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import type { BlockRecord, ChainSource, QueryContext } from '../chain/records.ts';
+import { createAccounts } from './accounts.ts';
+import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
+import { messages } from './messages.ts';
+import type { Sides } from './sides.ts';
+import { adjacentTransactions, transactions, transactionsByMessage } from './transactions.ts';
+import type { View } from './view.ts';
+import type { Window } from './window.ts';
+
+/** Steps the window may be behind the tables, for a moment, before the tables alone answer. */
+const MOST_BEHIND = 32;
+
+/**
+ * Answers from the window what it can, and what lies below its first step from the tables: one boundary, one head, one
+ * snapshot a request. While the window is empty, is being filled or is behind, the tables answer alone.
+ */
+export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: ClickHouseSource): ChainSource {
+  const accounts = createAccounts();
+  const isCurrent = createCurrency(clickhouse);
+  let firstBlock: BlockRecord | null = null;
+
+  async function ask<T>(
+    context: QueryContext,
+    here: (sides: Sides) => Promise<T>,
+    elsewhere: () => Promise<T>,
+  ): Promise<T> {
+    const view = window.view();
+    if (view === null) return elsewhere();
+    try {
+      if (!isCurrent(view)) return await elsewhere();
+      const { first, head } = view;
+      return await here({ view, context, below: clickhouse.below(first), whole: clickhouse.below(head + 1) });
+    } finally {
+      view.done();
+    }
+  }
+
+  /** The first block there is never changes. */
+  async function first({ view, below, context }: Sides): Promise<BlockRecord | null> {
+    if (view.below === null) return edge(view, 'first');
+    firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
+    return firstBlock ?? edge(view, 'first');
+  }
+
+  return {
+    masterchainInfo: (context) =>
+      ask(
+        context,
+        async (sides) => {
+          const last = edge(sides.view, 'last');
+          const oldest = last && (await first(sides));
+          return last && oldest ? { first: oldest, last } : sides.whole.masterchainInfo(context);
+        },
+        () => clickhouse.masterchainInfo(context),
+      ),
+    hasMasterchainBlock: (seqno, context) =>
+      ask(
+        context,
+        async ({ view, below }) => {
+          if (seqno > view.head) return false;
+          return seqno < view.first
+            ? below.hasMasterchainBlock(seqno, context)
+            : masterchainBlock(view, seqno) !== null;
+        },
+        () => clickhouse.hasMasterchainBlock(seqno, context),
+      ),
+    blocks: (filter, context) =>
+      ask(
+        context,
+        (sides) => blocks(filter, sides),
+        () => clickhouse.blocks(filter, context),
+      ),
+    shardState: (mcSeqno, context) =>
+      ask(
+        context,
+        (sides) => shardState(mcSeqno, sides),
+        () => clickhouse.shardState(mcSeqno, context),
+      ),
+    transactions: (filter, context) =>
+      ask(
+        context,
+        (sides) => transactions(filter, sides),
+        () => clickhouse.transactions(filter, context),
+      ),
+    transactionsByMessage: (filter, context) =>
+      ask(
+        context,
+        (sides) => transactionsByMessage(filter, sides),
+        () => clickhouse.transactionsByMessage(filter, context),
+      ),
+    adjacentTransactions: (hash, direction, context) =>
+      ask(
+        context,
+        (sides) => adjacentTransactions(hash, direction, sides),
+        () => clickhouse.adjacentTransactions(hash, direction, context),
+      ),
+    messages: (filter, context) =>
+      ask(
+        context,
+        (sides) => messages(filter, sides),
+        () => clickhouse.messages(filter, context),
+      ),
+    accountStates: (wanted, codeHashes, includeBoc, context) =>
+      ask(
+        context,
+        (sides) => accounts.accountStates(wanted, codeHashes, includeBoc, sides),
+        () => clickhouse.accountStates(wanted, codeHashes, includeBoc, context),
+      ),
+    book: (wanted, context) =>
+      ask(
+        context,
+        (sides) => accounts.book(wanted, sides),
+        () => clickhouse.book(wanted, context),
+      ),
+    topBalances: (page, context) => clickhouse.topBalances(page, context),
+  };
+}
+
+/**
+ * Whether the window may speak: once it has reached the head of the tables, and as long as it does not fall far behind
+ * it. Before, it would answer for an older head than the tables did.
+ */
+function createCurrency({ head }: Pick<ClickHouseSource, 'head'>): (view: View) => boolean {
+  let current = false;
+  return (view) => {
+    if (view.head >= head.seqno) current = true;
+    else if (head.seqno - view.head > MOST_BEHIND) current = false;
+    return current;
+  };
+}
