@@ -80,6 +80,22 @@ test('time is that of the clock, and does not go back with it', async () => {
   await end(devnet);
 });
 
+test('a gift asked for right after a start that comes days later arrives', async () => {
+  let time = 1_800_000_000_000;
+  const clock = () => time;
+  const first = await start({ rate: 0, clock });
+  await block(first.chain, 2);
+  await end(first);
+  time += 3 * 86_400_000;
+  const { chain, faucet, done } = await start({ rate: 0, clock });
+  const someone = new Address(0, Buffer.alloc(32, 6));
+  await faucet.give(someone, toNano('2'));
+  await block(chain, chain.head().mc.seqno + 3);
+  expect((await chainLedger(chain).account(someone))?.balance).toBe(toNano('2'));
+  stop.abort();
+  await done;
+});
+
 test('what serves the chain is opened before the first block and closed before the chain is', async () => {
   const seen: string[] = [];
   const devnet = await start({

@@ -62,6 +62,9 @@ export async function startDevnet(options: DevnetOptions, signal: AbortSignal): 
     startUtime: Math.floor(clock() / 1000),
     traders: options.traders ?? tradersFor(rate, blockTimeMs),
   });
+  if (rate * blockTimeMs > identity.traders * 1000) {
+    options.logger?.warn({ rate, traders: identity.traders }, 'too few wallets for the rate: each sends once a block');
+  }
   const cast = createCast(identity);
   const chain = await createChain({
     ...given(options, ['folder', 'seed', 'blockTimeMs', 'splitAt', 'mergeAt', 'limits']),
@@ -73,13 +76,14 @@ export async function startDevnet(options: DevnetOptions, signal: AbortSignal): 
     ...identity,
     rate,
     ledger: chainLedger(chain),
-    now: { seqno, nowMs: genUtime * 1000 },
+    // A chain that was away for long: what is signed before its next block must be valid in that.
+    now: { seqno, nowMs: Math.max(genUtime * 1000, clock()) },
     ...given(options, ['faucetLimits']),
   });
   const service = await openService(options, chain);
   const done = run({ chain, actors, options, signal }).finally(async () => {
     actors.close();
-    await service?.close();
+    await service.close();
     chain.close();
   });
   // Whoever started it asks for `done` later; until then a failure is not unhandled.
@@ -87,7 +91,7 @@ export async function startDevnet(options: DevnetOptions, signal: AbortSignal): 
   return { chain, actors, faucet: actors.faucet, demo: demoWallets(cast), done };
 }
 
-async function openService(options: DevnetOptions, chain: Chain): ReturnType<NonNullable<DevnetOptions['serve']>> {
+async function openService(options: DevnetOptions, chain: Chain): ReturnType<Required<DevnetOptions>['serve']> {
   try {
     return (await options.serve?.(chain)) ?? { close: () => undefined };
   } catch (error) {
