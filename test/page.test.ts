@@ -243,6 +243,26 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     await vi.waitFor(async () => expect(await text(page, '#head')).toBe('50'), PATIENCE);
   }, 120_000);
 
+  it('gives its line back while nobody looks at it', async () => {
+    const { head, url } = await start({ limits: { maxListeners: 1 } });
+    const { page, complaints } = await open(url);
+    await vi.waitFor(async () => expect(await text(page, '#head')).toBe('50'), PATIENCE);
+    const room = async () => (await fetch(`${url}live`, { method: 'HEAD' })).status;
+    expect(await room()).toBe(503);
+    const look = (hidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await page.clock.install();
+    await look(true);
+    await page.clock.fastForward(31_000);
+    await vi.waitFor(async () => expect(await room()).toBe(200), PATIENCE);
+    head.advance(51);
+    await look(false);
+    await page.clock.resume();
+    await vi.waitFor(async () => expect(await text(page, '#head')).toBe('51'), PATIENCE);
+    expect(complaints).toEqual([]);
+  }, 120_000);
+
   it('stands still while paused and shows the newest after', async () => {
     const { head, url } = await start();
     const { page } = await open(url);

@@ -7,6 +7,9 @@ import type { Status } from '../status.ts';
 import type { Push } from './push.ts';
 import { createWatch, type Watch } from './watch.ts';
 
+/** Longest wait for what comes by itself, on a machine that is busy with other tests. */
+const PATIENCE = { timeout: 30_000, interval: 5 };
+
 const STATUS: Status = {
   log: { mc_seqno: 9 },
   projected: { mc_seqno: 7 },
@@ -55,7 +58,7 @@ describe('watch', () => {
   it('tells of the pipeline', async () => {
     const { of } = start();
     watch.set(true);
-    await vi.waitFor(() => expect(of('status').length).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(of('status').length).toBeGreaterThan(1), PATIENCE);
     const { rows } = STATUS;
     expect(of('status')[0]).toEqual({ log: 9, projected: 7, lag: 2, rows, gaps: 0, perSecond: null });
     expect(of('status')[1]).toMatchObject({ perSecond: 0 });
@@ -65,18 +68,18 @@ describe('watch', () => {
     const { head, of, questions } = start();
     watch.set(true);
     watch.set(true);
-    await vi.waitFor(() => expect(of('chain')).toEqual([expect.objectContaining({ head: 7 })]));
+    await vi.waitFor(() => expect(of('chain')).toEqual([expect.objectContaining({ head: 7 })]), PATIENCE);
     await sleep(60);
     expect(questions()).toBe(1);
     for (let seqno = 8; seqno <= 100; seqno++) head.advance(seqno);
-    await vi.waitFor(() => expect(of('chain').at(-1)).toMatchObject({ head: 100 }));
+    await vi.waitFor(() => expect(of('chain').at(-1)).toMatchObject({ head: 100 }), PATIENCE);
     expect(questions()).toBeLessThanOrEqual(3);
   });
 
   it('catches up when somebody listens again, and asks nothing that it knows', async () => {
     const { head, of, questions } = start();
     watch.set(true);
-    await vi.waitFor(() => expect(of('chain')).toHaveLength(1));
+    await vi.waitFor(() => expect(of('chain')).toHaveLength(1), PATIENCE);
     watch.set(false);
     watch.set(true);
     await sleep(30);
@@ -86,7 +89,7 @@ describe('watch', () => {
     await sleep(30);
     expect(questions()).toBe(1);
     watch.set(true);
-    await vi.waitFor(() => expect(of('chain').at(-1)).toMatchObject({ head: 8 }));
+    await vi.waitFor(() => expect(of('chain').at(-1)).toMatchObject({ head: 8 }), PATIENCE);
   });
 
   it('says once that a part cannot be read, tries on, and says when it can', async () => {
@@ -98,12 +101,12 @@ describe('watch', () => {
       },
     });
     watch.set(true);
-    await vi.waitFor(() => expect(questions()).toBeGreaterThan(3));
+    await vi.waitFor(() => expect(questions()).toBeGreaterThan(3), PATIENCE);
     expect(of('trouble')).toEqual([['chain']]);
     expect(reported).toEqual([new Error('the server does not answer')]);
     expect(of('status').length).toBeGreaterThan(0);
     failing = false;
-    await vi.waitFor(() => expect(of('chain')).toHaveLength(1));
+    await vi.waitFor(() => expect(of('chain')).toHaveLength(1), PATIENCE);
     expect(of('trouble')).toEqual([['chain'], []]);
   });
 
@@ -119,9 +122,9 @@ describe('watch', () => {
         }),
     });
     watch.set(true);
-    await vi.waitFor(() => expect(questions()).toBe(1));
+    await vi.waitFor(() => expect(questions()).toBe(1), PATIENCE);
     watch.set(false);
-    await vi.waitFor(() => expect(gaveUp).toBe(true));
+    await vi.waitFor(() => expect(gaveUp).toBe(true), PATIENCE);
     await sleep(10);
     expect(reported).toEqual([]);
   });

@@ -7,6 +7,9 @@ import type { ChainSource } from '../chain/records.ts';
 import type { Status } from '../status.ts';
 import { createWeb, type Web, type WebLimits } from './web.ts';
 
+/** Longest wait for what comes by itself, on a machine that is busy with other tests. */
+const PATIENCE = { timeout: 30_000, interval: 5 };
+
 const STATUS: Status = { log: { mc_seqno: 7 }, projected: { mc_seqno: 7 }, lag_steps: 0, rows: {}, gaps: [] };
 
 let server: ApiServer;
@@ -145,7 +148,7 @@ describe('live events', () => {
       const again = await get('/live');
       expect(again.status).toBe(200);
       await again.body?.cancel();
-    });
+    }, PATIENCE);
   });
 
   it('do not count a HEAD request as a listener', async () => {
@@ -183,7 +186,7 @@ describe('live events', () => {
     reader.pause();
     reader.write('GET /live HTTP/1.1\r\nHost: a\r\n\r\n');
     const room = async () => (await get('/live', { method: 'HEAD' })).status;
-    await vi.waitFor(async () => expect(await room()).toBe(503));
+    await vi.waitFor(async () => expect(await room()).toBe(503), PATIENCE);
     // Steps go on until the buffers of the system are full.
     const steps = setInterval(() => head.advance(head.seqno + 1), 1);
     try {

@@ -2,6 +2,8 @@
 
 /** A beat comes every few seconds; a line this long without anything is dead, though nobody said so. */
 const SILENCE_MS = 16_000;
+/** A browser has six lines to a server: a page that nobody looks at gives its line back after this long. */
+const HIDDEN_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
 
@@ -15,10 +17,11 @@ export function openLine(url, kinds, on) {
   let source = null;
   let watchdog = 0;
   let retry = 0;
+  let hiding = 0;
   let failures = 0;
 
   function open() {
-    clearTimeout(retry);
+    close();
     source = new EventSource(url);
     // The browser's own way to try again gives up on an answer other than 200, as a restart behind a proxy gives.
     source.onerror = lost;
@@ -39,27 +42,36 @@ export function openLine(url, kinds, on) {
     watchdog = setTimeout(lost, SILENCE_MS);
   }
 
-  function lost() {
+  function close() {
     clearTimeout(watchdog);
-    source.close();
+    clearTimeout(retry);
+    source?.close();
+    source = null;
+  }
+
+  function lost() {
+    close();
     // Spread over time, so that a service that comes back is not met by all pages at once.
     const wait = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS) * (0.75 + Math.random() / 2);
     failures++;
-    clearTimeout(retry);
     retry = setTimeout(open, wait);
     on.state('lost', Date.now() + wait);
   }
 
+  function restWhileHidden() {
+    clearTimeout(hiding);
+    if (document.hidden) hiding = setTimeout(close, HIDDEN_MS);
+    else if (source === null) open();
+  }
+
   window.addEventListener('online', () => {
-    if (failures === 0) return;
-    source.close();
-    open();
+    if (failures > 0 && !document.hidden) open();
   });
   // A page that is left is kept by the browser for the way back; its line is not.
   window.addEventListener('pageshow', ({ persisted }) => {
-    if (!persisted) return;
-    source.close();
-    open();
+    if (persisted) open();
   });
+  document.addEventListener('visibilitychange', restWhileHidden);
   open();
+  restWhileHidden();
 }
