@@ -1,6 +1,5 @@
 import type { Shard } from '../chain/model.ts';
 import { shardContains } from '../chain/shard-ident.ts';
-import type { AccountAddress } from './messages.ts';
 import { compareEntries, goesTo, type OutQueue, type QueueEntry } from './queue.ts';
 import type { ProcessedUpto } from './state.ts';
 
@@ -13,8 +12,11 @@ export interface Neighbour {
   processed: readonly ProcessedUpto[];
 }
 
-/** End lt of the block of the account's shard that was the newest as of a masterchain block. */
-export type EndLtAt = (mcSeqno: number, account: AccountAddress) => bigint;
+/**
+ * End lt of the newest block of a shard as of a masterchain block. The shard is the one that holds the prefix:
+ * workchain and first 64 bits of an account.
+ */
+export type EndLtAt = (mcSeqno: number, prefix: Buffer) => bigint;
 
 const INFINITE_LT = 0xffffffffffffffffn;
 const LAST_HASH = '\xff'.repeat(32);
@@ -24,12 +26,12 @@ const LAST_HASH = '\xff'.repeat(32);
  * behind the entry's place in the order (MsgProcessedUptoCollection::already_processed, crypto/block/block.cpp).
  */
 export function isProcessed(processed: readonly ProcessedUpto[], entry: QueueEntry, endLtAt: EndLtAt): boolean {
-  const { source, destination } = entry.envelope.message;
+  const { destination } = entry.envelope.message;
   return processed.some(
     (upto) =>
       shardContains(upto.shard, destination.hash) &&
       compareEntries(entry, { enqueuedLt: upto.lt, hash: upto.hash }) <= 0 &&
-      entry.enqueuedLt < endLtAt(upto.mcSeqno, source),
+      entry.enqueuedLt < endLtAt(upto.mcSeqno, entry.current),
   );
 }
 

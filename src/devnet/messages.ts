@@ -70,21 +70,25 @@ function skipExternalAddress(slice: Slice): void {
 export interface Envelope {
   cell: Cell;
   message: InternalMessage;
+  /** Bits of the destination's prefix (of 96) that the message has reached. */
+  current: number;
 }
 
 /** @param current bits of the destination's prefix already reached; @param next bits reached with the next hop (of 96) */
 export function writeEnvelope(message: InternalMessage, current: number, next: number): Envelope {
   const cell = new Builder().u(4, 4).u(current, 8).u(next, 8).grams(message.fwdFee).ref(message.cell).cell();
-  return { cell, message };
+  return { cell, message, current };
 }
 
 /** Throws DecodeError. */
 export function readEnvelope(cell: Cell): Envelope {
-  const slice = new Slice(cell).tag(4, 4, 'MsgEnvelope').skip(16);
+  const slice = new Slice(cell).tag(4, 4, 'MsgEnvelope').tag(1, 0, 'interm_addr_regular');
+  const current = slice.u(7);
+  slice.skip(8);
   slice.grams();
   const message = readMessage(slice.ref());
   if (message.kind !== 'internal') throw new DecodeError('external message in an envelope');
-  return { cell, message };
+  return { cell, message, current };
 }
 
 /** What an internal message carries through queues: its value and the forwarding fee not yet earned. */

@@ -10,6 +10,8 @@ export interface QueueEntry {
   /** Next hop (workchain, prefix), then the message's hash: 352 bits. */
   key: Buffer;
   envelope: Envelope;
+  /** Where the message stands, 96 bits: its source, or its destination when that was in the shard already. */
+  current: Buffer;
   /** Lt at which it came into the queue: its creation lt. */
   enqueuedLt: bigint;
   /** Message hash as latin1 characters: decides among equal lts. */
@@ -34,7 +36,8 @@ export function readQueue(slice: Slice): OutQueue {
   eachLeaf(root, KEY_BITS.queue, (value, key) => {
     leastLt.read(value);
     const enqueuedLt = value.big(64);
-    entries.push({ key, envelope: readEnvelope(value.ref()), enqueuedLt, hash: key.toString('latin1', 12) });
+    const envelope = readEnvelope(value.ref());
+    entries.push({ key, envelope, current: currentPrefix(envelope), enqueuedLt, hash: key.toString('latin1', 12) });
   });
   return { root, entries: entries.sort(compareEntries) };
 }
@@ -66,9 +69,9 @@ export function updateQueue(
   return { root, entries: [...entries, ...added].sort(compareEntries) };
 }
 
-/** The messages of a queue that stand in one half of its shard, by their source. */
+/** The messages of a queue that stand in one half of its shard. */
 export function queueHalf(queue: OutQueue, shard: Shard, visit: Visit): OutQueue {
-  const gone = new Set(queue.entries.filter(({ envelope }) => !shardContains(shard, envelope.message.source.hash)));
+  const gone = new Set(queue.entries.filter(({ current }) => !shardContains(shard, current.subarray(4))));
   return updateQueue(queue, gone, [], visit);
 }
 
@@ -110,10 +113,10 @@ export interface Route {
 export function routeMessage(source: AccountAddress, destination: AccountAddress, shard: Shard): Route {
   const from = hopPrefix(source);
   const to = hopPrefix(destination);
-  const direct = { current: 0, next: 96, nextHop: to };
-  if (from.equals(to) || source.workchain === -1 || destination.workchain === -1) return direct;
-  if (source.workchain !== destination.workchain) return { current: 0, next: 32, nextHop: interpolate(from, to, 32) };
-  if (shardContains(shard, destination.hash)) return direct;
+  const sameWorkchain = source.workchain === destination.workchain;
+  if (sameWorkchain && shardContains(shard, destination.hash)) return { current: 96, next: 96, nextHop: to };
+  if (source.workchain === -1 || destination.workchain === -1) return { current: 0, next: 96, nextHop: to };
+  if (!sameWorkchain) return { current: 0, next: 32, nextHop: interpolate(from, to, 32) };
   let bits = 32;
   while (bits < 96 && sameNibble(from, to, bits)) bits += 4;
   let hop: Buffer;
@@ -129,6 +132,10 @@ function sameNibble(a: Buffer, b: Buffer, bits: number): boolean {
   return ((a[bits >> 3] ^ b[bits >> 3]) >> shift) % 16 === 0;
 }
 
+function currentPrefix({ message, current }: Envelope): Buffer {
+  return interpolate(hopPrefix(message.source), hopPrefix(message.destination), current);
+}
+
 /** Whether the next hop of a queue entry is in a shard. */
 export function goesTo(entry: QueueEntry, workchain: number, shard: Shard): boolean {
   return entry.key.readInt32BE(0) === workchain && shardContains(shard, entry.key.subarray(4, 12));
@@ -138,5 +145,5 @@ export function goesTo(entry: QueueEntry, workchain: number, shard: Shard): bool
 export function queueEntry(envelope: Envelope, nextHop: Buffer): QueueEntry {
   const hash = envelope.message.cell.key();
   const key = Buffer.concat([nextHop, Buffer.from(hash, 'latin1')]);
-  return { key, envelope, enqueuedLt: envelope.message.createdLt, hash };
+  return { key, envelope, current: currentPrefix(envelope), enqueuedLt: envelope.message.createdLt, hash };
 }

@@ -124,10 +124,10 @@ function tipNeighbour({ place, state }: Tip): Neighbour {
  * messages it saw those of the block before.
  */
 function endLts(context: StepContext, current: { mcSeqno: number; shards: readonly BlockPlace[] } | null): EndLtAt {
-  return (mcSeqno, { workchain, hash }) => {
-    if (workchain === -1) return context.mcPlace(current === null ? mcSeqno : mcSeqno - 1).endLt;
+  return (mcSeqno, prefix) => {
+    if (prefix.readInt32BE(0) === -1) return context.mcPlace(current === null ? mcSeqno : mcSeqno - 1).endLt;
     const tops = mcSeqno === current?.mcSeqno ? current.shards : context.topsAt(mcSeqno);
-    const top = tops.find(({ shard }) => shardContains(shard, hash));
+    const top = tops.find(({ shard }) => shardContains(shard, prefix.subarray(4)));
     return top === undefined ? 0n : top.endLt;
   };
 }
