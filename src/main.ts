@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { ingestSettings, openNetwork } from './commands/chain.ts';
 import { runDevnet } from './commands/devnet.ts';
 import { runFaucet } from './commands/faucet.ts';
@@ -37,7 +38,14 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const COMMANDS: Record<string, (running: Running, flags: Flags) => Promise<unknown>> = {
   start: runStart,
   ingest: (running, flags) => runIngest(running, openNetwork, ingestSettings(running.config, flags)),
-  devnet: (running, flags) => runDevnet(running, flags['config-out']),
+  devnet: (running, flags) =>
+    runDevnet(
+      running,
+      z
+        .string()
+        .nullable()
+        .parse(flags['config-out'] ?? null),
+    ),
   project: runProject,
   api: runApi,
   verify: runVerify,

@@ -75,7 +75,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   const server = createServer(SERVER_OPTIONS, app);
   const port = await listen(server, config.host, config.port);
   return {
-    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+    url: httpUrl(config.host, port),
     async close() {
       web.close();
       server.close();
@@ -85,6 +85,11 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       await closed;
     },
   };
+}
+
+/** `http://host:port` with an IPv6 address in brackets. */
+export function httpUrl(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The port that was taken. Errors say which setting to change. */

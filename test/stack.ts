@@ -137,6 +137,10 @@ export interface StackOptions {
   environment?: Environment;
   /** `start` unless given. */
   command?: 'start' | 'api';
+  /** `none` unless given. */
+  network?: string;
+  /** More flags. */
+  flags?: readonly string[];
   /** A folder of the caller's; a new one unless given. */
   dataDir?: string;
   /** Imported before the stack is started. */
@@ -146,15 +150,15 @@ export interface StackOptions {
 
 /** Starts a stack on a free port. Without `files` it serves what its log holds. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const { environment = {}, command = 'start', files = [], loose = false } = options;
+  const { environment = {}, command = 'start', network = 'none', flags = [], files = [], loose = false } = options;
   const folder = options.dataDir === undefined ? temporaryFolder() : { path: options.dataDir, remove: () => undefined };
   const dataDir = folder.path;
-  const importing = (paths: readonly string[], flags: readonly string[]) =>
-    runToEnd(['import', ...flags, '--data-dir', dataDir, ...paths], environment);
+  const importing = (paths: readonly string[], more: readonly string[]) =>
+    runToEnd(['import', ...more, '--data-dir', dataDir, ...paths], environment);
   let program: Program | null = null;
   try {
     if (files.length > 0) await importing(files, loose ? ['--loose'] : []);
-    const words = [command, '--network', 'none', '--data-dir', dataDir, '--port', '0'];
+    const words = [command, '--network', network, '--data-dir', dataDir, '--port', '0', ...flags];
     program = runProgram(words, environment);
     const [, url] = await program.printed(/^ +API +(http:\S+?)\/api\/v3\/$/m);
     const [, clickhouseUrl] = await program.printed(/^ +ClickHouse +(http:\S+)/m);

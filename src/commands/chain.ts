@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IngestMetrics } from '../../streams/ingest/follow.ts';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
@@ -19,6 +19,8 @@ export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 
     folder: join(config.dataDir, 'devnet'),
     ...{ seed, rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel },
   });
+  // For clients on this machine, and for other roles: --network FILE.
+  await writeFile(join(config.dataDir, 'devnet', 'global.config.json'), `${devnet.ready.globalConfig}\n`);
   shutdown.onClose('devnet', () => devnet.thread.stop());
   devnet.thread.done.catch((error) => shutdown.stop('the devnet failed', error));
   return devnet;

@@ -28,7 +28,7 @@ function devnet(give: Faucet['give']): Promise<number> {
   const address = new Address(0, Buffer.alloc(32));
   const limits = { most: 1n, giftsPerMinute: 1, queue: 1 };
   const app = express();
-  app.use(faucetRoute({ address, limits, give, step: async () => {}, close: () => {} }));
+  app.use(faucetRoute({ address, limits, give }));
   app.use(
     notFound,
     answerErrors(() => {}),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { FAUCET_PATH } from '../devnet/faucet-route.ts';
-import { httpUrl } from './devnet.ts';
+import { httpUrl } from '../service.ts';
 import type { ImportIo } from './import.ts';
 
 const given = z.object({ message_hash: z.string(), address: z.string(), amount: z.string() });

@@ -59,7 +59,9 @@ const PAIRS: [name: string, actual: string, expected: string][] = [
   ],
   [
     'account_data',
-    'SELECT toString(count()) FROM account_data FINAL WHERE (account, lt) NOT IN (SELECT account, lt FROM transactions)',
+    // Behind a step that is left out, a node may have shown data of a transaction in it.
+    `SELECT toString(count()) FROM account_data FINAL WHERE (account, lt) NOT IN (SELECT account, lt FROM transactions)
+     AND mc_seqno <= (SELECT if(count() = 0, toUInt32(-1), min(mc_seqno)) FROM gaps)`,
     "SELECT '0'",
   ],
 ];

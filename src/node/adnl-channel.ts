@@ -2,9 +2,10 @@ import * as crypto from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { StreamCiphers } from './adnl-keys.ts';
 import { frameFunctions, frameTypes } from './lite-schema.ts';
+import type { FrameCalls, FrameValues } from './lite-types.ts';
 import { createTl } from './tl.ts';
 
-export const frames = createTl(frameTypes, frameFunctions);
+export const frames = createTl<FrameValues, FrameCalls>(frameTypes, frameFunctions);
 
 export type AdnlErrorCode =
   /** The peer could not be reached or closed during the handshake. */

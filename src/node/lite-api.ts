@@ -1,31 +1,29 @@
 import type { BlockId, BlockIdExt, Hash, Shard } from '../chain/model.ts';
 import { envelopeFunctions, liteFunctions, liteTypes } from './lite-schema.ts';
-import { type AnswerByName, createTl, type FieldsByName, TlError } from './tl.ts';
-import type { BoxedOf, NameOf } from './tl-types.ts';
+import type { EnvelopeCalls, LiteCalls, LiteValues } from './lite-types.ts';
+import { createTl, TlError } from './tl.ts';
 
-const lite = createTl(liteTypes, liteFunctions);
-const envelope = createTl([], envelopeFunctions);
+const lite = createTl<LiteValues, LiteCalls>(liteTypes, liteFunctions);
+const envelope = createTl<Record<never, never>, EnvelopeCalls>([], envelopeFunctions);
 
-type LiteTypes = typeof liteTypes;
-type LiteFunctions = typeof liteFunctions;
 type Short<Name extends string> = Name extends `liteServer.${infer Rest}` ? Rest : never;
 
 /** Names of the calls without their namespace: `getBlock`, `nonfinal.getPendingShardBlocks`. */
-export type LiteMethod = Short<NameOf<LiteFunctions[number]>>;
+export type LiteMethod = Short<keyof LiteCalls>;
 /** Arguments of a call: `long` as bigint, hashes and byte strings as Buffers. */
-export type LiteFields<M extends LiteMethod> = FieldsByName<`liteServer.${M}`, LiteFunctions, LiteTypes>;
+export type LiteFields<M extends LiteMethod> = LiteCalls[`liteServer.${M}`]['fields'];
 /** A call: `{ method: 'getBlock', id }`. */
 export type LiteRequest<M extends LiteMethod = LiteMethod> = { method: M } & LiteFields<M>;
 /** Any call, told apart by `method`. */
 export type AnyLiteRequest = { [M in LiteMethod]: LiteRequest<M> }[LiteMethod];
 /** What a server answers to a call. */
-export type LiteAnswer<M extends LiteMethod> = AnswerByName<`liteServer.${M}`, LiteFunctions, LiteTypes>;
+export type LiteAnswer<M extends LiteMethod> = LiteCalls[`liteServer.${M}`]['answer'];
 /** `tonNode.blockIdExt` as decoded: the shard is a signed 64-bit number. */
-export type TlBlockIdExt = FieldsByName<'tonNode.blockIdExt', LiteTypes, LiteTypes>;
-export type TlBlockId = FieldsByName<'tonNode.blockId', LiteTypes, LiteTypes>;
+export type TlBlockIdExt = LiteValues['tonNode.blockIdExt'];
+export type TlBlockId = LiteValues['tonNode.blockId'];
 /** Ordinary and Simplex signature sets, told apart by `kind`. */
-export type TlSignatureSet = BoxedOf<'liteServer.SignatureSet', LiteTypes>;
-export type TlBlockLink = BoxedOf<'liteServer.BlockLink', LiteTypes>;
+export type TlSignatureSet = LiteValues['liteServer.blockLinkForward']['signatures'];
+export type TlBlockLink = LiteValues['liteServer.partialBlockProof']['steps'][number];
 
 /** `liteServer.error`: what a server answers in place of an answer. The codes are those of the node. */
 export class LiteServerError extends Error {

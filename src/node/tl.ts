@@ -10,11 +10,10 @@ import {
   TlWriter,
   wrong,
 } from './tl-bytes.ts';
-import type { BoxedOf, FieldsOf, NameOf, ResultOf } from './tl-types.ts';
 
 export { constructorId, TlError } from './tl-bytes.ts';
 
-interface Field {
+export interface Field {
   /** camelCase. */
   name: string;
   type: string;
@@ -24,7 +23,8 @@ interface Field {
   bit: number;
 }
 
-interface Combinator {
+/** A schema line, taken apart. */
+export interface Combinator {
   name: string;
   id: number;
   fields: readonly Field[];
@@ -35,7 +35,8 @@ function camel(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function parseLine(line: string): Combinator {
+/** @throws {TlError} for what is no schema line */
+export function parseLine(line: string): Combinator {
   const [left, result] = line.split(' = ');
   const name = /^[\w.]+/.exec(left)?.[0];
   if (name === undefined || result === undefined) throw new TlError(`not a schema line: ${line}`);
@@ -54,41 +55,32 @@ function parseLine(line: string): Combinator {
   return { name, id: constructorId(line), fields, result };
 }
 
-/** The codec of a schema: `Types` are lines of constructors, `Functions` lines of calls. */
-export interface Tl<Types extends readonly string[], Functions extends readonly string[]> {
-  /** Id, then fields. @throws {TlError} when a value does not fit */
-  encode<N extends NameOf<Types[number]>>(name: N, fields: FieldsByName<N, Types, Types>): Buffer;
-  /** Whatever constructor the bytes begin with. @throws {TlError} */
-  decode(bytes: Buffer): AnyOf<Types[number], Types>;
-  encodeCall<N extends NameOf<Functions[number]>>(name: N, fields: FieldsByName<N, Functions, Types>): Buffer;
-  /** The call at the start of the bytes, and what follows it. @throws {TlError} for an unknown or malformed one */
-  decodeCall(bytes: Buffer): { call: AnyOf<Functions[number], Types>; rest: Buffer };
-  /** Answer to a call. @throws {TlError} */
-  encodeAnswer<N extends NameOf<Functions[number]>>(name: N, answer: AnswerByName<N, Functions, Types>): Buffer;
-  /** @throws {TlError} */
-  decodeAnswer<N extends NameOf<Functions[number]>>(name: N, bytes: Buffer): AnswerByName<N, Functions, Types>;
-  /** Constructor id by name. */
-  idOf(name: NameOf<Types[number]> | NameOf<Functions[number]>): number;
-}
+/** Calls of a schema by name. */
+export type CallTypes = { fields: object; answer: unknown };
 
-type LineByName<Name extends string, Line extends string> = Line extends string
-  ? NameOf<Line> extends Name
-    ? Line
-    : never
-  : never;
-export type FieldsByName<
-  Name extends string,
-  Lines extends readonly string[],
-  Types extends readonly string[],
-> = FieldsOf<LineByName<Name, Lines[number]>, Types>;
-export type AnswerByName<
-  Name extends string,
-  Functions extends readonly string[],
-  Types extends readonly string[],
-> = BoxedOf<ResultOf<LineByName<Name, Functions[number]>>, Types>;
-export type AnyOf<Line extends string, Types extends readonly string[]> = Line extends string
-  ? { kind: NameOf<Line> } & FieldsOf<Line, Types>
-  : never;
+/** One of several constructors, told apart by `kind`. */
+export type AnyValue<Values> = { [N in keyof Values]: { kind: N } & Values[N] }[keyof Values];
+/** One of several calls, told apart by `kind`. */
+export type AnyCall<Calls extends { [N in keyof Calls]: CallTypes }> = {
+  [N in keyof Calls]: { kind: N } & Calls[N]['fields'];
+}[keyof Calls];
+
+/** The codec of a schema: `Values` are the fields of its constructors, `Calls` its functions, both by name. */
+export interface Tl<Values, Calls extends { [N in keyof Calls]: CallTypes }> {
+  /** Id, then fields. @throws {TlError} when a value does not fit */
+  encode<N extends keyof Values & string>(name: N, fields: Values[N]): Buffer;
+  /** Whatever constructor the bytes begin with. @throws {TlError} */
+  decode(bytes: Buffer): AnyValue<Values>;
+  encodeCall<N extends keyof Calls & string>(name: N, fields: Calls[N]['fields']): Buffer;
+  /** The call at the start of the bytes, and what follows it. @throws {TlError} for an unknown or malformed one */
+  decodeCall(bytes: Buffer): { call: AnyCall<Calls>; rest: Buffer };
+  /** Answer to a call. @throws {TlError} */
+  encodeAnswer<N extends keyof Calls & string>(name: N, answer: Calls[N]['answer']): Buffer;
+  /** @throws {TlError} */
+  decodeAnswer<N extends keyof Calls & string>(name: N, bytes: Buffer): Calls[N]['answer'];
+  /** Constructor id by name. */
+  idOf(name: (keyof Values | keyof Calls) & string): number;
+}
 
 /** Untyped half of a codec: values in, values out, checked against the lines. */
 function createCodec(lines: readonly string[]) {
@@ -208,12 +200,12 @@ function finish<T>(reader: TlReader, value: T): T {
 
 /**
  * Makes the codec of a schema. Byte strings come out as views into the bytes given in. Values are checked against the
- * lines on the way in and out; the static types are read off the same lines, which is why asserting them is sound.
+ * lines on the way in and out; the static types are written from the same lines, which is why asserting them is sound.
  */
-export function createTl<const Types extends readonly string[], const Functions extends readonly string[]>(
-  types: Types,
-  functions: Functions,
-): Tl<Types, Functions> {
+export function createTl<Values, Calls extends { [N in keyof Calls]: CallTypes }>(
+  types: readonly string[],
+  functions: readonly string[],
+): Tl<Values, Calls> {
   const values = createCodec(types);
   const calls = createCodec(functions);
 
@@ -236,12 +228,12 @@ export function createTl<const Types extends readonly string[], const Functions 
     encode: (name, fields) => encodeWith(values, name, fields),
     decode(bytes) {
       const reader = new TlReader(bytes);
-      return finish(reader, read(values, reader)) as AnyOf<Types[number], Types>;
+      return finish(reader, read(values, reader)) as AnyValue<Values>;
     },
     encodeCall: (name, fields) => encodeWith(calls, name, fields),
     decodeCall(bytes) {
       const reader = new TlReader(bytes);
-      const call = read(calls, reader) as AnyOf<Functions[number], Types>;
+      const call = read(calls, reader) as AnyCall<Calls>;
       return { call, rest: bytes.subarray(reader.at) };
     },
     encodeAnswer(name, answer) {
@@ -249,9 +241,9 @@ export function createTl<const Types extends readonly string[], const Functions 
       values.writeBoxed(writer, calls.get(name).result, answer as TlObject);
       return writer.done();
     },
-    decodeAnswer<N extends NameOf<Functions[number]>>(name: N, bytes: Buffer) {
+    decodeAnswer<N extends keyof Calls & string>(name: N, bytes: Buffer) {
       const reader = new TlReader(bytes);
-      return finish(reader, values.readBoxed(reader, calls.get(name).result)) as AnswerByName<N, Functions, Types>;
+      return finish(reader, values.readBoxed(reader, calls.get(name).result)) as Calls[N]['answer'];
     },
     idOf: (name) => (values.byName.has(name) ? values : calls).get(name).id,
   };
