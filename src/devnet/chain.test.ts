@@ -83,7 +83,7 @@ test('1,000 blocks with a split and a merge agree with themselves and with each 
   for (let i = 0; i < 5; i++) audit.step(chain.produce(START + 1000));
   expect(steps.reduce((sum, { shards }) => sum + shards.length + 1, 0)).toBeGreaterThanOrEqual(1000);
   expect(audit.inFlight().size).toBe(0);
-  expect(chain.head().shards.map((place) => balances(chain, place))).toEqual([{ queued: 0 }]);
+  expect(chain.head().shards.map((place) => queueOf(chain, place))).toEqual([{ queued: 0 }]);
   expect(audit.transactions()).toBeGreaterThan(2000);
   // in: msg_import_ext, _imm, _fin; out: msg_export_new, _imm, _deq_imm (after the merge), _deq_short
   expect([...audit.kinds.keys()].sort()).toEqual(['in 0', 'in 3', 'in 4', 'out 1', 'out 2', 'out 4', 'out 6']);
@@ -91,7 +91,7 @@ test('1,000 blocks with a split and a merge agree with themselves and with each 
 });
 
 /** Size of the out queue as the state tells it. */
-function balances(chain: Chain, place: BlockPlace): { queued: number } {
+function queueOf(chain: Chain, place: BlockPlace): { queued: number } {
   const state = chain.state(place);
   if (state === null) throw new Error('no state');
   return { queued: readState(state).queue.entries.length };
@@ -157,7 +157,7 @@ test('a full block leaves messages in the queue, which later blocks empty in ord
     const step = chain.produce(START + i);
     audit.step(step);
     expect(step.shards[0].transactions).toBeLessThanOrEqual(4);
-    longest = Math.max(longest, balances(chain, chain.head().shards[0]).queued);
+    longest = Math.max(longest, queueOf(chain, chain.head().shards[0]).queued);
   }
   expect(longest).toBeGreaterThan(4);
   expect(chain.pending()).toBe(0);
@@ -165,6 +165,28 @@ test('a full block leaves messages in the queue, which later blocks empty in ord
   // Six external messages and the eighteen they send; nine in the masterchain's first twenty ticks and tocks
   expect(audit.transactions()).toBe(6 + 18 + 20 * 3);
   expect(audit.kinds.get('out 4')).toBeGreaterThan(0);
+  chain.close();
+});
+
+test('queues of full blocks are divided at a split and joined at a merge', async () => {
+  const wallets = createWallets();
+  const chain = await createChain(options(wallets, { splitAt: 7, mergeAt: 11, limits: { maxTransactions: 6 } }));
+  const audit = createAudit(chain, SUPPLY);
+  audit.step(chain.produce(START));
+  const queued: number[][] = [];
+  for (let i = 1; i < 45; i++) {
+    for (const wallet of i < 12 ? [wallets[i], wallets[(i * 5) % 12]] : []) {
+      const payments = [1, 4, 7].map((k) => ({ to: wallets[(i + k) % 12].address, value: COIN }));
+      // A wallet whose last message still waits behind a full block may be refused.
+      if (!chain.submit(wallet.pay(...payments)).accepted) wallet.takeBack();
+    }
+    audit.step(chain.produce(START + i));
+    queued.push(chain.head().shards.map((place) => queueOf(chain, place).queued));
+  }
+  // Before the split, between split and merge, after the merge
+  for (const seqno of [6, 9, 11]) expect(Math.max(...queued[seqno - 2])).toBeGreaterThan(0);
+  expect(queued[43]).toEqual([0]);
+  expect(audit.inFlight().size).toBe(0);
   chain.close();
 });
 
