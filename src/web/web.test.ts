@@ -19,7 +19,7 @@ afterEach(async () => {
   await server.close();
 });
 
-async function start(limits: Partial<WebLimits> = {}, answers: Partial<ChainSource> = {}) {
+async function start(limits: Partial<WebLimits> = {}, answers: Partial<ChainSource> = {}, network = 'none') {
   const { source } = createFakeSource({
     blocks: async () => ({ rows: [madeBlock({ mcSeqno: 7 })], nextCursor: null }),
     ...answers,
@@ -30,7 +30,7 @@ async function start(limits: Partial<WebLimits> = {}, answers: Partial<ChainSour
     status: async () => STATUS,
     head,
     testnet: () => false,
-    network: 'none',
+    network,
     queryTimeoutMs: 1_000,
     report: () => undefined,
     limits: { chainEveryMs: 5, ...limits },
@@ -149,6 +149,17 @@ describe('live events', () => {
       expect(again.status).toBe(200);
       await again.body?.cancel();
     }, PATIENCE);
+  });
+
+  it.each([
+    ['none', 'none'],
+    ['devnet', 'devnet'],
+    ['/etc/secret/network.json', 'custom'],
+  ])('tell of the network %s as %s', async (network, told) => {
+    await start({}, {}, network);
+    const text = await readUntil(await get('/live'), /event: service\ndata: .*\n/);
+    expect(text).toContain(`data: {"network":"${told}"}`);
+    expect(text).not.toContain('secret');
   });
 
   it('do not count a HEAD request as a listener', async () => {

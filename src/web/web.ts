@@ -15,7 +15,7 @@ export interface WebOptions {
   head: Head;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
-  /** The chain that is followed, as the setting names it; `none` when blocks are imported. */
+  /** The chain that is followed, as the setting names it; `none` when blocks are imported. A file is not shown. */
   network: string;
   /** Milliseconds for each query. */
   queryTimeoutMs: number;
@@ -59,13 +59,15 @@ const FILES = [
   'format.js',
   'elements.js',
 ];
+/** A path or an address that stands for a network is not for every visitor to see. */
+const NAMED = new Set(['none', 'devnet', 'mainnet', 'testnet']);
 const RETRY_SECONDS = 10;
 
 export function createWeb(options: WebOptions): Web {
   const { maxListeners, beatMs, stallMs, ...pace } = { ...DEFAULT_LIMITS, ...options.limits };
   const push = createPush({ maxListeners, beatMs, stallMs, onListeners: (count) => watch.set(count > 0) });
   const watch = createWatch({ ...options, ...pace, push });
-  push.publish('service', { network: options.network });
+  push.publish('service', { network: NAMED.has(options.network) ? options.network : 'custom' });
   const router = express.Router();
   serve(router, '/', asset('index.html'));
   for (const name of FILES) serve(router, `/web/${name}`, asset(name));

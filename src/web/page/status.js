@@ -47,13 +47,14 @@ const WAYS = [
   ['Follow the main network', 'npx tonstream start --network mainnet'],
 ];
 
-/** `network`: what the service follows; `none` when it only serves what is imported. */
+/** `network`: what the service follows; `none` when it only serves what is imported, `custom` when it has no name. */
 export function renderEmpty(network) {
   const follows = network !== 'none';
-  setText(byId('empty-title'), follows ? `Waiting for the first block of ${network}` : 'Nothing is indexed yet');
+  const name = network === 'custom' ? 'the network' : network;
+  setText(byId('empty-title'), follows ? `Waiting for the first block of ${name}` : 'Nothing is indexed yet');
   const text = follows
-    ? 'The service is connected to its log, and the log is empty so far. A first block mostly takes a few seconds.'
-    : 'This service follows no chain. In another terminal, with the same data folder or Kafka settings, or instead of it:';
+    ? 'No step is in the tables yet. The first one mostly takes a few seconds.'
+    : 'This service follows no chain. Import into it from another terminal, with the same data folder or Kafka settings; or stop it and start it on a chain.';
   setText(byId('empty-text'), text);
   byId('empty-ways').replaceChildren(...(follows ? [] : WAYS.map(wayElement)));
 }
