@@ -5,8 +5,8 @@ import { Address } from '@ton/core';
 import express from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { answerErrors, notFound } from '../api/errors.ts';
+import { faucetRoute } from '../api/faucet.ts';
 import { type Faucet, FaucetError } from '../devnet/actors/faucet.ts';
-import { faucetRoute } from '../devnet/faucet-route.ts';
 import { runFaucet } from './faucet.ts';
 
 const raw = `0:${'CD'.repeat(32)}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { FAUCET_PATH } from '../api/faucet.ts';
 import type { Config } from '../config.ts';
-import { FAUCET_PATH } from '../devnet/faucet-route.ts';
 import { httpUrl } from '../service.ts';
 import type { ImportIo } from './import.ts';
 

@@ -13,6 +13,9 @@ import { badRequest, notReady } from './refusals.ts';
 const CACHED_BYTES = 4 << 20;
 const CACHED_PROOFS = 1024;
 
+/** Longest prefix of a shard in bits. */
+const MAX_PREFIX = 60;
+
 /** In place of a seqno: the newest masterchain block (2^32 - 1). */
 const NEWEST = -1;
 
@@ -147,8 +150,9 @@ function lookup(chain: Chain, { mode, id, lt, utime }: BlockQuery): BlockPlace {
       `cannot find block ${nameOf({ workchain, shard, seqno })}`,
     );
   const where = `cannot find block (${workchain},${shard})`;
-  if (by === 2) return found(chain.lookup({ workchain, shard, lt: lt ?? 0n }), `${where} lt=${lt}`);
-  return found(fromTime(chain, workchain, shard, utime ?? 0), `${where} utime=${utime}`);
+  const prefix = shardAround(shard, MAX_PREFIX);
+  if (by === 2) return found(chain.lookup({ workchain, shard: prefix, lt: lt ?? 0n }), `${where} lt=${lt}`);
+  return found(fromTime(chain, workchain, prefix, utime ?? 0), `${where} utime=${utime}`);
 }
 
 function found(place: BlockPlace | null, what: string): BlockPlace {
@@ -160,7 +164,7 @@ function found(place: BlockPlace | null, what: string): BlockPlace {
 function bySeqno(chain: Chain, { workchain, shard, seqno }: BlockId): BlockPlace | null {
   const exact = chain.lookup({ workchain, shard, seqno });
   if (exact !== null || workchain === -1) return exact;
-  for (let bits = 0; bits <= 60; bits++) {
+  for (let bits = 0; bits <= MAX_PREFIX; bits++) {
     const place = chain.lookup({ workchain, shard: shardAround(shard, bits), seqno });
     if (place !== null) return place;
   }

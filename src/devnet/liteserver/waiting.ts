@@ -15,7 +15,7 @@ export interface Waiting {
 }
 
 /** Holds calls back until the chain has a masterchain block; at most `limit` of them. */
-export function createWaiting(chain: Chain, limit: number): Waiting {
+export function createWaiting(chain: Pick<Chain, 'head' | 'onStep'>, limit: number): Waiting {
   /** Called with a head, or null at the end. */
   const waiters = new Set<(seqno: number | null) => void>();
   const wake = (seqno: number | null): void => {

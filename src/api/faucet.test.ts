@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { Address } from '@ton/core';
 import express from 'express';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { answerErrors } from '../api/errors.ts';
-import { type Faucet, FaucetError } from './actors/faucet.ts';
-import { FAUCET_PATH, faucetRoute } from './faucet-route.ts';
+import { type Faucet, FaucetError } from '../devnet/actors/faucet.ts';
+import { answerErrors } from './errors.ts';
+import { FAUCET_PATH, faucetRoute } from './faucet.ts';
 
 const gifts: [string, bigint][] = [];
 const reported: unknown[] = [];

@@ -1,9 +1,9 @@
 import { Address, toNano } from '@ton/core';
 import express, { type Router } from 'express';
 import { z } from 'zod';
-import { ApiError, notFound, sendJson } from '../api/errors.ts';
-import { type Faucet, FaucetError, type FaucetErrorCode } from './actors/faucet.ts';
-import type { FaucetDoor } from './thread.ts';
+import { type Faucet, FaucetError, type FaucetErrorCode } from '../devnet/actors/faucet.ts';
+import type { FaucetDoor } from '../devnet/thread.ts';
+import { ApiError, notFound, sendJson } from './errors.ts';
 
 export const FAUCET_PATH = '/devnet/faucet';
 
