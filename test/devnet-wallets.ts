@@ -31,6 +31,8 @@ export interface TestWallet {
   genesis(balance: bigint): GenesisAccount;
   /** A signed external message that sends the payments; counts the seqno up. */
   pay(...payments: Payment[]): Buffer;
+  /** Of the next message. */
+  seqno: number;
   /** As if the last message had never been made. */
   takeBack(): void;
 }
@@ -40,9 +42,9 @@ export function createTestWallet(number: number, workchain: 0 | -1 = 0): TestWal
   const keys = keyPairFromSeed(createHash('sha256').update(`wallet ${number}`).digest());
   const { publicKey, secretKey } = keys;
   const { address, init, transfer } = openContract(number % 3, workchain, publicKey, secretKey);
-  let seqno = 0;
-  return {
-    address: address,
+  const wallet: TestWallet = {
+    seqno: 0,
+    address,
     genesis: (balance) => ({
       workchain,
       hash: address.hash,
@@ -54,16 +56,17 @@ export function createTestWallet(number: number, workchain: 0 | -1 = 0): TestWal
       const messages = payments.map(({ to, value, bounce = false, comment }) =>
         internal({ to, value, bounce, ...(comment === undefined ? {} : { body: comment }) }),
       );
-      const body = transfer(seqno++, messages);
+      const body = transfer(wallet.seqno++, messages);
       return beginCell()
         .store(storeMessage(external({ to: address, body })))
         .endCell()
         .toBoc();
     },
     takeBack: () => {
-      seqno--;
+      wallet.seqno--;
     },
   };
+  return wallet;
 }
 
 interface Contract {

@@ -178,7 +178,7 @@ test('queues of full blocks are divided at a split and joined at a merge', async
     for (const wallet of i < 12 ? [wallets[i], wallets[(i * 5) % 12]] : []) {
       const payments = [1, 4, 7].map((k) => ({ to: wallets[(i + k) % 12].address, value: COIN }));
       // A wallet whose last message still waits behind a full block may be refused.
-      if (!chain.submit(wallet.pay(...payments)).accepted) wallet.seqno--;
+      if (!chain.submit(wallet.pay(...payments)).accepted) wallet.takeBack();
     }
     audit.step(chain.produce(START + i));
     queued.push(chain.head().shards.map((place) => queueOf(chain, place).queued));
