@@ -28,12 +28,13 @@ export function timeElement(utime, form = 'age') {
   });
 }
 
-export function renderChain(view) {
+/** `followed`: the network as the service calls it. */
+export function renderChain(view, followed) {
   const empty = view.steps.length === 0;
   byId('chain').hidden = empty;
   byId('activity').hidden = empty;
   if (empty) return;
-  renderNetwork(view.network);
+  renderNetwork(view.network, followed);
   setText(byId('head'), String(view.head));
   byId('head-note').replaceChildren(timeElement(view.steps[0].utime, 'ago'));
   setText(byId('rate-note'), view.perSecond === null ? ' ' : `${rate(view.perSecond)} tx/s in chain time`);
@@ -42,10 +43,11 @@ export function renderChain(view) {
   keep(byId('transactions'), view.transactions, ({ hash }) => hash, transactionElement);
 }
 
-function renderNetwork(id) {
-  const name = byId('network');
-  name.hidden = id === null;
-  if (id !== null) setText(name, NETWORKS[id] ?? `network ${id}`);
+/** A network that is known only by its `global_id` is called by that. */
+function renderNetwork(id, followed) {
+  const name = NETWORKS[id] ?? (followed === 'devnet' ? followed : `network ${id}`);
+  byId('network').hidden = id === null;
+  setText(byId('network'), name);
 }
 
 /** Newest at the right end; without a value the bar is a mark on the ground line. */

@@ -23,7 +23,7 @@ let saidAt = 0;
 const render = {
   service: drawEmpty,
   chain(view) {
-    renderChain(view);
+    renderChain(view, newest.service?.network);
     drawEmpty();
     drawAges();
     announce(view);

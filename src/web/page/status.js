@@ -2,9 +2,12 @@
 import { byId, copyButton, element, setText } from './elements.js';
 import { count, plural, rate } from './format.js';
 
+/** A step or two are on their way through the pipeline while a chain is followed: that is no lag to warn of. */
+const USUAL_LAG = 2;
+
 export function renderStatus({ log, projected, lag, rows, gaps, perSecond }) {
   setText(byId('lag'), plural(lag, 'step'));
-  byId('lag').dataset.level = lag > 0 ? 'behind' : 'even';
+  byId('lag').dataset.level = lag > USUAL_LAG ? 'behind' : 'even';
   setText(byId('lag-note'), log === null ? 'the log is empty' : `log ${log} · tables ${projected ?? 'empty'}`);
   setText(byId('rate'), perSecond === null ? '–' : `${rate(perSecond)} tx/s`);
   setText(byId('total'), count(rows.transactions ?? 0));
