@@ -1,0 +1,262 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { createClickHouse } from '../clickhouse/client.ts';
+import { startEmbeddedClickHouse } from '../clickhouse/server.ts';
+import { silent, startTestServer, testServerOptions } from '../clickhouse/test-server.ts';
+import { parseGlobalConfig } from '../src/node/global-config.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { lastSealed } from '../streams/step-search.ts';
+import { topicNames } from '../streams/topics.ts';
+import { type AgreedFigures, expectAgreement } from './agreement.ts';
+import type { DevnetFolderOptions } from './devnet-folder.ts';
+import { listProcesses } from './process-table.ts';
+import { type Run, runTonstream, waitFor } from './processes.ts';
+
+const WHOLE_ROUNDS = 7;
+const PART_ROUNDS = 13;
+/** `starting`: the service again, at any moment of its start. */
+const WHOLE_VICTIMS = ['service', 'starting', 'ClickHouse'] as const;
+const PART_VICTIMS = ['devnet', 'ingester', 'projector', 'ClickHouse', 'everything'] as const;
+/** A bound for machines that do much else; on a quiet one a round takes seconds. */
+const PATIENCE_MS = 240_000;
+const TEST_TIMEOUT_MS = 1_200_000;
+
+const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
+let state = seed;
+/** Park and Miller's generator: rounds can be repeated from the printed seed (the moments of kills only roughly). */
+function random(below: number): number {
+  state = (state * 48_271) % 2_147_483_647;
+  return state % below;
+}
+
+const home = mkdtempSync(join(tmpdir(), 'tonstream-live-crash-'));
+const topics = topicNames();
+const runs: Run[] = [];
+
+function run(...words: string[]): Run {
+  const started = runTonstream(...words);
+  runs.push(started);
+  return started;
+}
+
+afterAll(async () => {
+  for (const each of runs) await each.kill();
+  rmSync(home, { recursive: true, force: true });
+});
+
+function devnetOptions(splitAt: number, mergeAt: number): DevnetFolderOptions {
+  return { seed: 'crash', blockTimeMs: 200, splitAt, mergeAt };
+}
+
+function devnetFlags({ seed: name, blockTimeMs, splitAt, mergeAt }: DevnetFolderOptions): string[] {
+  const scripted = ['--split-at', String(splitAt), '--merge-at', String(mergeAt)];
+  return ['--devnet-seed', name, '--block-time', `${blockTimeMs}ms`, '--devnet-rate', '15', ...scripted];
+}
+
+const small = (): string[] => ['--batch-steps', String(1 + random(20)), '--batch-bytes', '64k', '--batch-ms', '20'];
+
+/** Each of them as often as any other, give or take one, in random order. */
+function drawn<T>(kinds: readonly T[], count: number): T[] {
+  const bag = Array.from({ length: count }, (_, i) => kinds[i % kinds.length]);
+  for (let i = bag.length - 1; i > 0; i--) {
+    const other = random(i + 1);
+    [bag[i], bag[other]] = [bag[other], bag[i]];
+  }
+  return bag;
+}
+
+/** Processes of ours that still run. */
+function leftBehind(): string[] {
+  return listProcesses().flatMap(({ pid, command }) => (command.includes(home) ? [`${pid} ${command}`] : []));
+}
+
+async function ended(part: Run): Promise<void> {
+  await part.kill('SIGTERM');
+  expect(part.child.exitCode, part.output()).toBe(0);
+}
+
+function report(what: string, victims: readonly string[], { steps, blocks, transactions }: AgreedFigures): void {
+  const figures = `${steps} steps, ${blocks} blocks, ${transactions} transactions`;
+  process.stdout.write(`CRASH_SEED=${seed}: ${what}: killed ${victims.join(', ')}; agreed on ${figures}\n`);
+}
+
+const statusAnswer = z.object({
+  log: z.object({ mc_seqno: z.number().nullable() }),
+  projected: z.object({ mc_seqno: z.number().nullable() }),
+});
+
+/** Masterchain seqnos of the log's end and of the tables; null while the service cannot tell. */
+async function positionOf(service: Run): Promise<{ logged: number; projected: number } | null> {
+  const url = /^ +Status +(http:\S+)$/m.exec(service.output())?.[1];
+  if (url === undefined) return null;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+    if (!response.ok) return null;
+    const { log, projected } = statusAnswer.parse(await response.json());
+    return { logged: log.mc_seqno ?? 0, projected: projected.mc_seqno ?? 0 };
+  } catch (error) {
+    // Its ClickHouse may be away, and then it may answer late or not at all.
+    if (error instanceof z.ZodError) throw error;
+    return null;
+  }
+}
+
+/** Waits until blocks behind `seqno` are in the tables; the log's end by then. */
+async function movedOn(service: Run, seqno: number): Promise<number> {
+  let logged = 0;
+  const check = async (): Promise<boolean> => {
+    const position = await positionOf(service);
+    logged = position?.logged ?? 0;
+    return position !== null && position.projected > seqno;
+  };
+  await waitFor(`masterchain block ${seqno + 1} in the tables`, service, check, PATIENCE_MS);
+  return logged;
+}
+
+function clickhouseOf(service: Run): number {
+  const own = listProcesses().filter(({ parent }) => parent === service.child.pid);
+  const server = own.find(({ command }) => command.includes('server-child'));
+  if (server === undefined) throw new Error(`no ClickHouse among ${JSON.stringify(own)}`);
+  return server.pid;
+}
+
+it('kill -9 of a whole service under traffic: chain, log and tables agree', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const dataDir = join(home, 'whole');
+  const devnet = devnetOptions(10, 20);
+  const words = ['start', '--network', 'devnet', ...devnetFlags(devnet), '--data-dir', dataDir, '--port', '0'];
+  const start = (): Run => run(...words, ...small());
+  const victims = drawn(WHOLE_VICTIMS, WHOLE_ROUNDS);
+  let service = start();
+  let logged = 0;
+  for (const victim of victims) {
+    if (victim === 'starting') {
+      await service.kill();
+      service = start();
+      await sleep(random(6_000));
+    } else {
+      logged = await movedOn(service, logged);
+      await sleep(random(1_000));
+    }
+    if (victim === 'ClickHouse') {
+      process.kill(clickhouseOf(service), 'SIGKILL');
+    } else {
+      await service.kill();
+      service = start();
+    }
+  }
+  await movedOn(service, await movedOn(service, logged));
+  await ended(service);
+  expect(leftBehind()).toEqual([]);
+  const server = await startEmbeddedClickHouse(testServerOptions(join(dataDir, 'clickhouse')));
+  try {
+    const tables = { clickhouseUrl: server.url, database: 'tonstream' };
+    report('the whole service', victims, await expectAgreement({ dataDir, devnet, ...tables }));
+  } finally {
+    await server.stop();
+  }
+});
+
+it('kill -9 of single parts under traffic: chain, log and tables agree', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const dataDir = join(home, 'parts');
+  const devnet = devnetOptions(40, 80);
+  const server = await startTestServer();
+  try {
+    const victims = drawn(PART_VICTIMS, PART_ROUNDS);
+    await killParts({ dataDir, devnet, server: server.server, victims });
+    const tables = { clickhouseUrl: server.server.url, database: 'parts' };
+    report('single parts', victims, await expectAgreement({ dataDir, devnet, ...tables }));
+  } finally {
+    await server.remove();
+  }
+});
+
+interface Parts {
+  dataDir: string;
+  devnet: DevnetFolderOptions;
+  server: { url: string; pid: number | null };
+  victims: (typeof PART_VICTIMS)[number][];
+}
+
+/** Starts the parts, kills one after another, and ends all in an orderly way once the tables have the whole log. */
+async function killParts({ dataDir, devnet, server, victims }: Parts): Promise<void> {
+  const configFile = join(home, 'network.json');
+  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+  const inTables = createTables(server.url, 'parts');
+  let litePort = 0;
+  const start = {
+    devnet: () => {
+      const where = ['--data-dir', dataDir, '--port', '0', '--lite-port', String(litePort)];
+      return run('devnet', ...devnetFlags(devnet), ...where, '--config-out', configFile);
+    },
+    ingester: () => run('ingest', '--network', configFile, '--from', 'genesis', '--data-dir', dataDir),
+    projector: () => {
+      const tables = ['--clickhouse-url', server.url, '--clickhouse-database', 'parts'];
+      return run('project', '--data-dir', dataDir, ...tables, ...small());
+    },
+  };
+  const names = ['devnet', 'ingester', 'projector'] as const;
+  const loggedSeqno = async (): Promise<number> => (await lastSealed(log, topics.blocks)).sealed?.mcSeqno ?? 0;
+  try {
+    const first = start.devnet();
+    await waitFor('the network config', first, async () => readPort(configFile) !== null, PATIENCE_MS);
+    litePort = readPort(configFile) ?? 0;
+    const parts = { devnet: first, ingester: start.ingester(), projector: start.projector() };
+    const projected = (seqno: number): Promise<void> =>
+      waitFor(
+        `masterchain block ${seqno} in the tables`,
+        null,
+        async () => {
+          for (const name of names) expect(parts[name].child.exitCode, parts[name].output()).toBeNull();
+          return (await inTables.seqno()) >= seqno;
+        },
+        PATIENCE_MS,
+      );
+    for (const victim of victims) {
+      await projected((await loggedSeqno()) + 1);
+      await sleep(random(600));
+      const dying = names.filter((name) => victim === name || victim === 'everything');
+      if (dying.length !== 1 && server.pid !== null) process.kill(server.pid, 'SIGKILL');
+      await Promise.all(dying.map((name) => parts[name].kill()));
+      for (const name of dying) parts[name] = start[name]();
+    }
+    await projected((await loggedSeqno()) + 5);
+    await ended(parts.devnet);
+    await ended(parts.ingester);
+    await waitFor('the end of the log in the tables', parts.projector, async () => {
+      return (await inTables.seqno()) === (await loggedSeqno());
+    });
+    await ended(parts.projector);
+    expect(leftBehind()).toEqual([]);
+  } finally {
+    await inTables.close();
+    await log.close();
+  }
+}
+
+/** Of the liteserver in the file; null while there is none. */
+function readPort(configFile: string): number | null {
+  try {
+    return parseGlobalConfig(JSON.parse(readFileSync(configFile, 'utf8'))).liteservers[0]?.port ?? null;
+  } catch {
+    // Not there yet, or half written.
+    return null;
+  }
+}
+
+/** The masterchain seqno up to which tables are complete. */
+function createTables(url: string, database: string) {
+  const clickhouse = createClickHouse({ url, database, logger: silent });
+  const sql = 'SELECT mc_seqno FROM projection_state WHERE done ORDER BY number DESC LIMIT 1';
+  return {
+    seqno: async (): Promise<number> => {
+      // The server may be away, the table not yet there.
+      const rows = await clickhouse.json(sql, z.object({ mc_seqno: z.number() }), { timeoutMs: 5_000 }).catch(() => []);
+      return rows[0]?.mc_seqno ?? 0;
+    },
+    close: () => clickhouse.close(),
+  };
+}
