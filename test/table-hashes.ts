@@ -33,7 +33,7 @@ export async function tableHashes(clickhouse: ClickHouse): Promise<Record<string
   }
   hashes.position = await oneText(
     clickhouse,
-    `SELECT toString((max(next_offset), max(mc_seqno), argMax(hex(root_hash), number), sum(transactions), sum(messages), sum(blocks))) AS text
+    `SELECT toString((max(next_offset), max(next_cell), max(mc_seqno), argMax(hex(root_hash), number), sum(transactions), sum(messages), sum(blocks))) AS text
      FROM (SELECT * FROM projection_state WHERE done LIMIT 1 BY number)`,
   );
   return hashes;

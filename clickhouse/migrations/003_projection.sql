@@ -1,10 +1,12 @@
 -- Where the projection stands. An intent names a batch by its offsets in the log before anything of it is written;
--- `done` follows when every table has it. An intent without its done is repeated with the same bounds.
+-- `done` follows when every table has it. An intent without its done is repeated with the same bounds. `next_cell` is
+-- the offset in the topic of cells of the first record that counts from a later batch on.
 CREATE TABLE IF NOT EXISTS projection_state (
   number UInt64,
   done Bool,
   first_offset UInt64,
   next_offset UInt64,
+  next_cell UInt64,
   first_mc_seqno UInt32,
   mc_seqno UInt32,
   root_hash FixedString(32),

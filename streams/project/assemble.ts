@@ -1,5 +1,6 @@
 import type { Address } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
+import type { StoredCell } from '../cell-record.ts';
 import { type AccountStore, type BatchAccounts, type BatchPlace, stateWithHash } from './accounts.ts';
 import { createCodes } from './codes.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
@@ -20,6 +21,8 @@ export interface AssemblyMetrics {
   missingCells(kind: 'code' | 'data' | 'extra'): void;
   /** Code or data larger than is stored. */
   oversized(kind: 'code' | 'data'): void;
+  /** Code, data or a library that a node was asked for. */
+  learnedCells(): void;
 }
 
 export interface AssemblerOptions {
@@ -35,6 +38,13 @@ export interface AssembledBatch {
   counts: BatchCounts;
   /** Contents of the steps, in their order, for those who follow the newest; empty unless asked for. */
   drafts: LiveDraft[];
+}
+
+export interface AssemblyOptions {
+  /** Whether drafts are wanted. Default: none. */
+  live?: boolean;
+  /** For each step, what of the topic of cells counts from it on. Default: nothing. */
+  cells?: readonly StoredCell[][];
 }
 
 /** What one batch is assembled with. */
@@ -59,18 +69,19 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
     steps: DecodedStep[],
     batch: BatchPlace,
     signal: AbortSignal,
-    live = false,
+    { live = false, cells = [] }: AssemblyOptions = {},
   ): Promise<AssembledBatch> {
     const rows = createBatchRows();
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
-    const accounts = await store.begin(batch, touchedAccounts(steps), signal);
+    const accounts = await store.begin(batch, touchedAccounts(steps, cells.flat()), signal);
     const earlier = await sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal);
     const messages = createBatchMessages(openMessages, earlier, batch.number);
     const states = createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal });
     const drafts: LiveDraft[] = [];
     const pause = createPauses();
-    for (const step of steps) {
+    for (const [at, step] of steps.entries()) {
       await pause();
+      for (const cell of cells[at] ?? []) states.learn(cell, step.mcSeqno);
       const draft = live ? createLiveDraft(step.blocks, maxDataBytes) : null;
       if (draft) drafts.push(draft);
       const workbench = { rows, counts, accounts, messages, metrics, live: draft };
@@ -88,8 +99,11 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
   return { assemble };
 }
 
-function touchedAccounts(steps: DecodedStep[]): Address[] {
+function touchedAccounts(steps: DecodedStep[], cells: StoredCell[]): Address[] {
   const touched = new Map<string, Address>();
+  for (const { kind, account } of cells) {
+    if (kind === 'data' && account !== null) touched.set(hashKey(account), account);
+  }
   for (const { states, transactions } of steps.flatMap((step) => step.blocks)) {
     for (const { account } of states) touched.set(hashKey(account), account);
     for (const { account } of transactions) touched.set(hashKey(account), account);

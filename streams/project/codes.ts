@@ -13,6 +13,16 @@ const KNOWN_CODES = 50_000;
 /** Writes the changes of accounts' code, and each code once it is seen in full. */
 export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
   const known = new LRUCache<string, true>({ max: KNOWN_CODES });
+
+  /** Writes a code that the table is not known to hold. `boc` is in its stored form. */
+  function learn(rows: BatchRows, hash: Hash, boc: Buffer): void {
+    const key = hashKey(hash);
+    if (known.has(key)) return;
+    known.set(key, true);
+    if (boc.length > maxBytes) metrics.oversized('code');
+    else rows.code(hash, methodIds(boc) ?? [], boc);
+  }
+
   return {
     /** `before` is the code hash of the state before this one. */
     write(rows: BatchRows, before: Hash | null, state: AccountState, block: DecodedBlock): void {
@@ -26,15 +36,15 @@ export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
         if (changed) metrics.missingCells('code');
         return;
       }
-      known.set(key, true);
-      if (code.length > maxBytes) {
-        metrics.oversized('code');
+      const boc = storedForm(code);
+      if (boc !== null) {
+        learn(rows, state.codeHash, boc);
         return;
       }
-      const boc = storedForm(code);
-      if (boc === null) metrics.missingCells('code');
-      else rows.code(state.codeHash, methodIds(boc) ?? [], boc);
+      known.set(key, true);
+      metrics.missingCells('code');
     },
+    learn,
   };
 }
 

@@ -59,7 +59,7 @@ async function project(boc: Buffer): Promise<number | null> {
     openMessages: createOpenMessages(1000, ignore),
     sent: createSentMessages(clickhouse),
     maxDataBytes: 1_000_000,
-    metrics: { brokenTrace: ignore, missingCells: ignore, oversized: ignore },
+    metrics: { brokenTrace: ignore, missingCells: ignore, oversized: ignore, learnedCells: ignore },
   });
   try {
     const { inserts } = await assembler.assemble([decodeStep(step)], { number: 1, firstMcSeqno: 9 }, signal);

@@ -31,6 +31,8 @@ const FEW_MESSAGES = 8;
 
 export interface DecodedStep {
   mcSeqno: number;
+  /** Where it begins in the log. */
+  firstOffset: number;
   blocks: DecodedBlock[];
 }
 
@@ -47,7 +49,8 @@ export class BlockError extends Error {
 
 /** Decodes all blocks of a step. Throws BlockError for the first that cannot be read. */
 export function decodeStep(step: Step): DecodedStep {
-  return { mcSeqno: step.mcSeqno, blocks: step.blocks.map((block) => decodeStored(block, step.mcSeqno)) };
+  const { mcSeqno, firstOffset } = step;
+  return { mcSeqno, firstOffset, blocks: step.blocks.map((block) => decodeStored(block, mcSeqno)) };
 }
 
 function decodeStored(stored: StoredBlock, mcSeqno: number): DecodedBlock {

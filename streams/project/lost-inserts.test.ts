@@ -108,6 +108,6 @@ describe.skipIf(shelf === null)('a batch that is repeated', () => {
 
 async function announce(clickhouse: ClickHouse, rows: Buffer): Promise<void> {
   const columns =
-    'number done first_offset next_offset first_mc_seqno mc_seqno root_hash global_id version transactions messages blocks';
+    'number done first_offset next_offset next_cell first_mc_seqno mc_seqno root_hash global_id version transactions messages blocks';
   await clickhouse.insert('projection_state', columns.split(' '), [rows]);
 }

@@ -26,6 +26,7 @@ const batch = (number: number, end = number * 10): Batch => ({
   number,
   firstOffset: number * 10 - 10,
   nextOffset: end,
+  nextCell: number * 3,
   firstMcSeqno: number,
   mcSeqno: number,
   rootHash: Buffer.alloc(32, number),

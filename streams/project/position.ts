@@ -14,6 +14,8 @@ export interface Batch {
   number: number;
   firstOffset: number;
   nextOffset: number;
+  /** In the topic of cells: where the records of the next batch begin. */
+  nextCell: number;
   firstMcSeqno: number;
   mcSeqno: number;
   /** Root hash of the last record of the batch: names the chain that was projected. */
@@ -42,6 +44,7 @@ const row = z.object({
   number: z.coerce.number(),
   first_offset: z.coerce.number(),
   next_offset: z.coerce.number(),
+  next_cell: z.coerce.number(),
   first_mc_seqno: z.number(),
   mc_seqno: z.number(),
   root_hash: z.string(),
@@ -49,7 +52,7 @@ const row = z.object({
   version: z.number(),
 });
 const FIELDS =
-  'number, first_offset, next_offset, first_mc_seqno, mc_seqno, lower(hex(root_hash)) AS root_hash, global_id, version';
+  'number, first_offset, next_offset, next_cell, first_mc_seqno, mc_seqno, lower(hex(root_hash)) AS root_hash, global_id, version';
 const ownerRow = z.object({ epoch: z.coerce.number(), instance: z.string() });
 
 const COLUMNS = [
@@ -57,6 +60,7 @@ const COLUMNS = [
   'done',
   'first_offset',
   'next_offset',
+  'next_cell',
   'first_mc_seqno',
   'mc_seqno',
   'root_hash',
@@ -132,6 +136,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     writer.bool(done);
     writer.u64(String(batch.firstOffset));
     writer.u64(String(batch.nextOffset));
+    writer.u64(String(batch.nextCell));
     writer.u32(batch.firstMcSeqno);
     writer.u32(batch.mcSeqno);
     writer.fixed(batch.rootHash);
@@ -154,6 +159,7 @@ function toBatch(r: z.output<typeof row>): Batch {
     number: r.number,
     firstOffset: r.first_offset,
     nextOffset: r.next_offset,
+    nextCell: r.next_cell,
     firstMcSeqno: r.first_mc_seqno,
     mcSeqno: r.mc_seqno,
     rootHash: Buffer.from(r.root_hash, 'hex'),

@@ -30,6 +30,8 @@ export interface Counters {
   missingData: number;
   missingExtraCurrencies: number;
   oversized: number;
+  /** Records of the topic of cells that were taken over: code, data or libraries that a node was asked for. */
+  learnedCells: number;
   droppedOpenMessages: number;
   duplicateRecords: number;
   gaps: number;
@@ -83,8 +85,8 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   if (position.done) await checkSameChain(log, topics.blocks, position.done);
   const publisher = options.publish ? await createPublisher({ log, topics, logger, ...options.publish }) : null;
   const reading = new AbortController();
-  const after = position.done?.mcSeqno ?? 0;
-  const writer = await createBatchWriter({ ...options, clickhouse, store, counters, after, publisher }, signal);
+  const { done } = position;
+  const writer = await createBatchWriter({ ...options, clickhouse, store, counters, done, publisher }, signal);
   // A batch that cannot be written ends the wait for more.
   void writer.failed.then(() => reading.abort());
   try {
@@ -107,7 +109,7 @@ async function repeatUnfinished(
 ): Promise<number> {
   if (!intent) return done?.number ?? 0;
   options.logger.info({ from: intent.firstMcSeqno, to: intent.mcSeqno }, 'repeating the batch that was not finished');
-  await writer.add(await readExactly(options, intent, signal), intent.number, true);
+  await writer.add(await readExactly(options, intent, signal), intent.number, intent);
   return intent.number;
 }
 
@@ -173,6 +175,7 @@ function newCounters(): Counters {
     missingData: 0,
     missingExtraCurrencies: 0,
     oversized: 0,
+    learnedCells: 0,
     droppedOpenMessages: 0,
     duplicateRecords: 0,
     gaps: 0,

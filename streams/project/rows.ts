@@ -38,6 +38,9 @@ const COLUMNS = {
 
 export type Table = keyof typeof COLUMNS;
 
+/** A state of an account by its place in the account's history. */
+export type AccountPlace = Pick<AccountState, 'account' | 'lastTransactionLt'>;
+
 /** Where a transaction stands and what is known around it. */
 export interface TransactionPlace {
   block: BlockId;
@@ -84,9 +87,9 @@ export function createBatchRows() {
     message: (message: Message, sides: MessageSides) => writeMessage(into('messages'), message, sides),
     account: (state: AccountState, mcSeqno: number, packed: Buffer) =>
       writeAccount(into('accounts'), state, mcSeqno, packed),
-    accountData(state: AccountState, mcSeqno: number, dataHash: Hash, boc: Buffer): void {
+    accountData(place: AccountPlace, mcSeqno: number, dataHash: Hash, boc: Buffer): void {
       const writer = into('account_data');
-      writeKey(writer, state, mcSeqno);
+      writeKey(writer, place, mcSeqno);
       writer.fixed(dataHash);
       writer.string(boc);
       writer.endRow();
@@ -217,9 +220,9 @@ function writeAccount(writer: RowWriter, state: AccountState, mcSeqno: number, p
   writer.endRow();
 }
 
-function writeKey(writer: RowWriter, state: AccountState, mcSeqno: number): void {
-  writer.fixed(state.account);
-  writer.u64(state.lastTransactionLt);
+function writeKey(writer: RowWriter, place: AccountPlace, mcSeqno: number): void {
+  writer.fixed(place.account);
+  writer.u64(place.lastTransactionLt);
   writer.u32(mcSeqno);
 }
 

@@ -1,5 +1,6 @@
 import { decodeState, encodeState } from '../../clickhouse/states.ts';
 import type { AccountState } from '../../src/chain/model.ts';
+import type { StoredCell } from '../cell-record.ts';
 import { type FullData, findData } from './account-data.ts';
 import type { BatchAccounts } from './accounts.ts';
 import type { AssemblyMetrics } from './assemble.ts';
@@ -7,7 +8,7 @@ import type { createCodes } from './codes.ts';
 import type { DecodedBlock } from './decode.ts';
 import type { LiveDraft } from './live.ts';
 import { compareLt } from './order.ts';
-import type { BatchRows } from './rows.ts';
+import type { AccountPlace, BatchRows } from './rows.ts';
 import { hashKey } from './traces.ts';
 
 export interface BatchStatesOptions {
@@ -22,10 +23,33 @@ export interface BatchStatesOptions {
 /** Account states of one batch: the newest of each is written at its end, balances and codes as they change. */
 export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal }: BatchStatesOptions) {
   const newest = new Map<string, { state: AccountState; mcSeqno: number; packed: Buffer }>();
-  const newestData = new Map<string, { state: AccountState; mcSeqno: number; data: FullData }>();
+  const newestData = new Map<string, { place: AccountPlace; mcSeqno: number; data: FullData }>();
   const limits = { maxBytes: maxDataBytes, metrics, signal };
 
+  /** Data that is newer than what is stored becomes what later states are completed from. */
+  function learnData({ account, lt, hash, boc, offset }: StoredCell, mcSeqno: number): void {
+    if (account === null || lt === null) throw new Error(`cell record ${offset} has data of no account`);
+    const known = accounts.get(account);
+    // Only in steps that could not be decoded: the tables know nothing of such an account.
+    if (known === null) return;
+    const { storedData } = known;
+    if (storedData && (storedData.hash.equals(hash) || compareLt(storedData.lt, lt) >= 0)) return;
+    if (boc.length > maxDataBytes) {
+      metrics.oversized('data');
+      return;
+    }
+    newestData.set(hashKey(account), { place: { account, lastTransactionLt: lt }, mcSeqno, data: { hash, boc } });
+    accounts.putData(account, boc);
+    accounts.put(account, { ...known, storedData: { hash, lt } });
+  }
+
   return {
+    /** What a node was asked for, as it counts from this step on. */
+    learn(cell: StoredCell, mcSeqno: number): void {
+      metrics.learnedCells();
+      if (cell.kind === 'data') learnData(cell, mcSeqno);
+      else codes.learn(rows, cell.hash, cell.boc);
+    },
     async write(state: AccountState, block: DecodedBlock, live: LiveDraft | null): Promise<void> {
       const { mcSeqno } = block.record;
       // Not carried forward from the former state: the recorded answers of the reference show none here.
@@ -39,7 +63,7 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
       codes.write(rows, known?.codeHash ?? null, state, block);
       const data = await findData(accounts, previous, state, block.boc, limits);
       if (data) {
-        newestData.set(key, { state, mcSeqno, data });
+        newestData.set(key, { place: state, mcSeqno, data });
         accounts.putData(state.account, data.boc);
       }
       live?.state(state, block, known?.codeHash ?? null, data);
@@ -54,7 +78,7 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
     },
     writeNewest(): void {
       for (const { state, mcSeqno, packed } of newest.values()) rows.account(state, mcSeqno, packed);
-      for (const { state, mcSeqno, data } of newestData.values()) rows.accountData(state, mcSeqno, data.hash, data.boc);
+      for (const { place, mcSeqno, data } of newestData.values()) rows.accountData(place, mcSeqno, data.hash, data.boc);
     },
   };
 }

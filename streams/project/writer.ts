@@ -2,12 +2,13 @@ import type { LiveStep } from '../live-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
 import { type AssembledBatch, type AssemblyMetrics, createAssembler } from './assemble.ts';
+import { createCellReader } from './cell-reader.ts';
 import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
 import { createGaps, type Gap } from './gaps.ts';
 import { emptyLiveStep, type LiveDraft } from './live.ts';
 import { restoreLost } from './lost-inserts.ts';
 import { createPauses } from './pause.ts';
-import type { Batch, PositionStore } from './position.ts';
+import { type Batch, PositionError, type PositionStore } from './position.ts';
 import type { Counters, ProjectorOptions } from './projector.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
@@ -21,8 +22,8 @@ const NO_COUNTS = { blocks: 0, transactions: 0, messages: 0 };
 export interface BatchWriterOptions extends ProjectorOptions {
   store: PositionStore;
   counters: Counters;
-  /** Masterchain seqno of the step before the first batch; 0 at the beginning of the log. */
-  after: number;
+  /** The last batch that is done; null at the beginning of the log. */
+  done: Batch | null;
   publisher: Publisher | null;
 }
 
@@ -36,34 +37,37 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   });
   const sent = createSentMessages(clickhouse);
   const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics: countInto(counters) });
+  const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();
-  let previous = options.after;
+  let previous = options.done?.mcSeqno ?? 0;
   let fail: () => void = () => undefined;
   const failed = new Promise<void>((resolve) => {
     fail = resolve;
   });
 
-  async function add(steps: Step[], number: number, repeated = false): Promise<void> {
+  async function add(steps: Step[], number: number, intent: Batch | null = null): Promise<void> {
     try {
-      await begin(steps, number, repeated);
+      await begin(steps, number, intent);
     } catch (error) {
       fail();
       throw error;
     }
   }
 
-  async function begin(steps: Step[], number: number, repeated: boolean): Promise<void> {
+  async function begin(steps: Step[], number: number, intent: Batch | null): Promise<void> {
     const startedAt = performance.now();
     const { decoded, failed: undecoded } = await decodeAll(steps);
-    const batch = batchOf(steps, number);
+    const cells = await cellReader.take(decoded, signal, intent?.nextCell);
+    const batch = batchOf(steps, number, cellReader.next);
+    if (intent) checkCells(batch, intent);
     const published = (await publisher?.wants(steps)) ?? false;
-    const assembled = await assembler.assemble(decoded, batch, signal, published);
+    const assembled = await assembler.assemble(decoded, batch, signal, { live: published, cells });
     const live = published ? liveSteps(steps, decoded, assembled.drafts, previous) : [];
     previous = batch.mcSeqno;
     if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
     await inserting;
-    inserting = insert(batch, { ...assembled, live }, undecoded, repeated).then(() => {
+    inserting = insert(batch, { ...assembled, live }, undecoded, intent !== null).then(() => {
       accounts.written(number);
       openMessages.written(number);
       options.onProgress?.({
@@ -109,8 +113,8 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
 
   return {
     /**
-     * Resolves once the batch before this one is in the tables; throws when that failed. A `repeated` batch was begun
-     * before.
+     * Resolves once the batch before this one is in the tables; throws when that failed. A batch that was begun before
+     * comes with what was announced of it.
      */
     add,
     /** Resolves once all batches are in the tables. */
@@ -133,20 +137,32 @@ function countInto(counters: Counters): AssemblyMetrics {
     oversized: () => {
       counters.oversized++;
     },
+    learnedCells: () => {
+      counters.learnedCells++;
+    },
   };
 }
 
-function batchOf(steps: Step[], number: number): Batch {
+function batchOf(steps: Step[], number: number, nextCell: number): Batch {
   const last = steps[steps.length - 1];
   return {
     number,
     firstOffset: steps[0].firstOffset,
     nextOffset: last.nextOffset,
+    nextCell,
     firstMcSeqno: steps[0].mcSeqno,
     mcSeqno: last.mcSeqno,
     rootHash: last.blocks[last.blocks.length - 1].id.rootHash,
     globalId: last.blocks[0].globalId,
   };
+}
+
+function checkCells({ nextCell, mcSeqno }: Batch, intent: Batch): void {
+  if (nextCell === intent.nextCell) return;
+  throw new PositionError(
+    `the log has the cells of step ${mcSeqno} up to offset ${nextCell}, not up to ${intent.nextCell} as it was announced: ` +
+      'give the log the tables were made from, or run "tonstream rebuild"',
+  );
 }
 
 /** A step with a block that cannot be read is left out as a whole; the next ones go on. */
