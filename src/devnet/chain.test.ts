@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { type Audit, createAudit } from '../../test/devnet-audit.ts';
 import { createTestWallet, type TestWallet } from '../../test/devnet-wallets.ts';
@@ -206,6 +207,25 @@ test('refuses what no contract accepts', async () => {
   expect(chain.submit(wallets[2].pay(payment))).toMatchObject({ accepted: false, exitCode: 133 });
   expect(chain.submit(createTestWallet(500).pay(payment))).toMatchObject({ accepted: false });
   expect(chain.pending()).toBe(2);
+  chain.close();
+});
+
+test('messages with wrong bits are refused and harm nothing', async () => {
+  const wallets = createWallets();
+  const chain = await createChain(options(wallets));
+  chain.produce(START);
+  const good = wallets[2].pay({ to: wallets[3].address, value: COIN });
+  fc.assert(
+    fc.property(fc.nat(good.length * 8 - 1), fc.boolean(), (bit, checksum) => {
+      const bad = Buffer.from(checksum ? good : good.subarray(0, -4));
+      if (!checksum) bad[4] &= ~0x40;
+      bad[(bit >> 3) % bad.length] ^= 1 << (bit & 7);
+      expect(chain.submit(bad)).toMatchObject({ accepted: false });
+    }),
+    { numRuns: 150, seed: 7 },
+  );
+  expect(chain.submit(good)).toMatchObject({ accepted: true });
+  expect(chain.produce(START + 1).shards[0]?.transactions).toBe(2);
   chain.close();
 });
 

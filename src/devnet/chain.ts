@@ -309,7 +309,7 @@ function openChain(parts: OpenChain): Chain {
 
   const account = (workchain: number, hash: Hash, mcSeqno = tips.mc.place.seqno): ChainAccount | null => {
     const place = accountTop(index, workchain, hash, mcSeqno);
-    const root = place === null ? null : states.get(place);
+    const root = place === null ? null : (zeroRoot(genesis, place) ?? states.get(place));
     if (root === null) throw new RangeError(`the state at masterchain block ${mcSeqno} is not kept`);
     return readAccount(root, hash);
   };

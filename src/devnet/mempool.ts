@@ -1,6 +1,13 @@
 import { type Cell, parseBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
-import { type CellText, cellText, type Executor, textCell } from '../tvm/executor.ts';
+import {
+  type CellText,
+  cellText,
+  type Executor,
+  ExecutorError,
+  type TransactionResult,
+  textCell,
+} from '../tvm/executor.ts';
 import type { SubmitResult } from './chain.ts';
 import { type ExternalIn, readMessage } from './messages.ts';
 import { readTransaction } from './transaction.ts';
@@ -38,11 +45,7 @@ export function createMempool(limit: number): Mempool {
     const { workchain, hash } = message.destination;
     const key = `${workchain}:${hash.toString('hex')}`;
     const before = ahead.get(key) ?? { text: context.account(message.destination), lt: context.lt };
-    const result = context.executor.runTransaction(before.text, cellText(message.cell), {
-      now: context.now,
-      lt: before.lt.toString(),
-      randSeed: context.randSeed,
-    });
+    const result = run(message, before, context);
     if (!result.accepted) return refused(result.reason, result.exitCode);
     const { endLt } = readTransaction(textCell(result.transaction));
     ahead.set(key, { text: result.shardAccount, lt: endLt });
@@ -70,6 +73,17 @@ export function createMempool(limit: number): Mempool {
       waiting = new Map([...messages.map((message) => [message.cell.key(), message] as const), ...waiting]);
     },
   };
+}
+
+/** A message that the executor cannot even read is refused, whatever state its account is in. */
+function run(message: ExternalIn, account: { text: CellText; lt: bigint }, context: CheckContext): TransactionResult {
+  const { now, randSeed, executor } = context;
+  try {
+    return executor.runTransaction(account.text, cellText(message.cell), { now, lt: account.lt.toString(), randSeed });
+  } catch (error) {
+    if (!(error instanceof ExecutorError)) throw error;
+    return { accepted: false, reason: error.message, exitCode: null };
+  }
 }
 
 function refused(reason: string, exitCode: number | null = null): SubmitResult {
