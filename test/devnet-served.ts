@@ -36,6 +36,7 @@ export async function serveDevnet(options: Partial<OpenLiteserverOptions> = {}):
     startUtime: START,
     splitAt: 6,
     mergeAt: 10,
+    limits: { keepStates: 1000 },
   });
   const steps: ProducedStep[] = [];
   const produce = (): ProducedStep => {

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A client written by others in another language, ready to be run with arguments of its own. */
+export interface ForeignProgram {
+  command: string;
+  args: readonly string[];
+}
+
+/** Foreign clients are optional: their packages are fetched in CI or when asked for, else used if they are there. */
+const mayFetch = Boolean(process.env.CI) || Boolean(process.env.TONSTREAM_FOREIGN);
+
+const FETCH_MS = 180_000;
+
+const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tonstream', 'foreign');
+
+function folder(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+async function works(command: string, args: readonly string[], options: object = {}): Promise<boolean> {
+  try {
+    await run(command, [...args], { timeout: FETCH_MS, ...options });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The program, or null with a printed line when its language or its packages cannot be had. */
+export async function tonutils(): Promise<ForeignProgram | null> {
+  const cwd = folder('tonutils');
+  const env = {
+    ...process.env,
+    GOTOOLCHAIN: 'local',
+    GOFLAGS: '-mod=readonly',
+    ...(mayFetch ? {} : { GOPROXY: 'off' }),
+  };
+  if (!(await works('go', ['mod', 'download'], { cwd, env }))) return missing('tonutils-go', 'go and its module');
+  mkdirSync(cache, { recursive: true });
+  const command = join(cache, 'tonutils');
+  await run('go', ['build', '-o', command, '.'], { cwd, env, timeout: FETCH_MS });
+  return { command, args: [] };
+}
+
+/** The same for pytoniq, in a virtual environment in the user's cache folder. */
+export async function pytoniq(): Promise<ForeignProgram | null> {
+  const venv = join(cache, 'pytoniq-0.1.43');
+  const command = join(venv, 'bin', 'python');
+  const args = [join(folder('pytoniq'), 'check.py')];
+  const ready = () => works(command, ['-c', 'import pytoniq']);
+  if (existsSync(command) && (await ready())) return { command, args };
+  const requirements = join(folder('pytoniq'), 'requirements.txt');
+  const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
+  const made =
+    mayFetch && (await works('python3', ['-m', 'venv', venv])) && (await works(command, install)) && (await ready());
+  return made ? { command, args } : missing('pytoniq', 'python3 and the package');
+}
+
+function missing(name: string, what: string): null {
+  const how = mayFetch ? 'cannot be had here' : 'not at hand; TONSTREAM_FOREIGN=1 fetches the package';
+  process.stderr.write(`left out: ${name} against the devnet: ${what}: ${how}\n`);
+  return null;
+}
+
+/** Runs the program; its standard output, parsed. @throws Error with what it wrote to standard error */
+export async function askForeign({ command, args }: ForeignProgram, ...more: string[]): Promise<unknown> {
+  const { stdout } = await run(command, [...args, ...more], { timeout: 120_000, maxBuffer: 16 << 20 });
+  return JSON.parse(stdout);
+}
