@@ -68,7 +68,8 @@ async def read(client, asked):
         'globalId': config[19].load_int(32),
     }
     await client.raw_send_message(base64.b64decode(asked['message']))
-    waited = await client.wait_masterchain_seqno(master.seqno + 2, 10000, 'getMasterchainInfo', {})
+    head = (await client.get_masterchain_info())['last']['seqno']
+    waited = await client.wait_masterchain_seqno(head + 2, 10000, 'getMasterchainInfo', {})
     found['waitedFor'] = waited['last']['seqno']
     return found
 

@@ -124,7 +124,7 @@ func read(ctx context.Context, api *ton.APIClient, asked question) (*answer, err
 	if err = api.VerifyProofChain(ctx, master, old); err != nil {
 		return nil, fmt.Errorf("proof of an older block: %w", err)
 	}
-	return found, send(ctx, api, asked.Message, master, found)
+	return found, send(ctx, api, asked.Message, found)
 }
 
 func readAccount(ctx context.Context, api *ton.APIClient, master *ton.BlockIDExt, raw string) (*accountFound, error) {
@@ -194,7 +194,7 @@ func readBlocks(ctx context.Context, api *ton.APIClient, seqno uint32) ([]blockF
 }
 
 // Sends the message and waits for the masterchain block after the next.
-func send(ctx context.Context, api *ton.APIClient, boc []byte, master *ton.BlockIDExt, found *answer) error {
+func send(ctx context.Context, api *ton.APIClient, boc []byte, found *answer) error {
 	root, err := cell.FromBOC(boc)
 	if err != nil {
 		return err
@@ -206,7 +206,11 @@ func send(ctx context.Context, api *ton.APIClient, boc []byte, master *ton.Block
 	if err = api.SendExternalMessage(ctx, &message); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	waited, err := api.WaitForBlock(master.SeqNo + 2).GetMasterchainInfo(ctx)
+	head, err := api.GetMasterchainInfo(ctx)
+	if err != nil {
+		return err
+	}
+	waited, err := api.WaitForBlock(head.SeqNo + 2).GetMasterchainInfo(ctx)
 	if err != nil {
 		return fmt.Errorf("wait: %w", err)
 	}
