@@ -11,6 +11,7 @@ import { createGenesis, DEFAULT_START_UTIME, type Genesis, GLOBAL_ID, type ZeroB
 import { accountText, createTextCache, findShardAccount, NO_ACCOUNT } from './ledger.ts';
 import { alignedLt } from './lt.ts';
 import { createMempool } from './mempool.ts';
+import { createRecentStates, type RecentStates } from './recent-states.ts';
 import type { Tip } from './shard-block.ts';
 import { makeStep, type StepContext, type Tips } from './step.ts';
 import { type BlockHistory, checkpointTips, replayStep, zeroTips } from './tips.ts';
@@ -182,7 +183,7 @@ export async function createChain(options: ChainOptions): Promise<Chain> {
   const file =
     options.folder === null ? createBlockMemory() : openBlockFile(options.folder, genesis.mc.rootHash, index.add);
   const history = createHistory(index, file);
-  const states = createStates(limits.keepStates);
+  const states = createRecentStates(limits.keepStates);
   const tips = restoreTips(options.folder, genesis, zero, index, history, states);
   const context: StepContext = {
     options,
@@ -220,29 +221,6 @@ function createHistory(index: BlockIndex, file: BlockFile): BlockHistory {
   };
 }
 
-/** States of the last steps by block. */
-interface States {
-  add(tips: Tips): void;
-  get(id: BlockId): Cell | null;
-}
-
-function createStates(limit: number): States {
-  const roots = new Map<string, Cell>();
-  const steps: string[][] = [];
-  const key = ({ workchain, shard, seqno }: BlockId): string => `${workchain}:${shard}:${seqno}`;
-  return {
-    add: (tips) => {
-      const tops = [tips.mc, ...tips.shards];
-      for (const { place, root } of tops) roots.set(key(place), root);
-      steps.push(tops.map(({ place }) => key(place)));
-      const kept = new Set(steps.slice(-limit).flat());
-      for (const old of steps.splice(0, Math.max(0, steps.length - limit)).flat())
-        if (!kept.has(old)) roots.delete(old);
-    },
-    get: (id) => roots.get(key(id)) ?? null,
-  };
-}
-
 /** The newest checkpoint, or the zero state, and all steps since. */
 function restoreTips(
   folder: string | null,
@@ -250,7 +228,7 @@ function restoreTips(
   zero: { mc: BlockPlace; shard: BlockPlace },
   index: BlockIndex,
   history: BlockHistory,
-  states: States,
+  states: RecentStates,
 ): Tips {
   const head = index.mcSeqno();
   const checkpoint = folder === null ? null : readCheckpoint(folder, head);
@@ -270,7 +248,7 @@ interface OpenChain {
   index: BlockIndex;
   file: BlockFile;
   history: BlockHistory;
-  states: States;
+  states: RecentStates;
   context: StepContext;
   tips: Tips;
 }

@@ -61,7 +61,7 @@ export function writeConfiguration(input: ConfigurationInput): Cell {
     ],
     [18, storagePrices()],
     [19, cell((b) => b.i(input.globalId, 32))],
-    [20, gasPrices({ flat: 1_000_000, price: 10_000 << 16, special: 70_000_000, block: 40_000_000 })],
+    [20, gasPrices({ flat: 1_000_000, price: 10_000 << 16, special: 70_000_000, block: 2_500_000 })],
     [21, gasPrices({ flat: 6_667, price: 4_369_067, special: 1_000_000, block: 10_000_000 })],
     [22, blockLimits([131_072, 524_288, 1_048_576], [200_000, 1_000_000, 2_500_000])],
     [23, blockLimits([262_144, 1_048_576, 2_097_152], [2_000_000, 10_000_000, 20_000_000])],
@@ -190,7 +190,7 @@ function consensus(): Cell {
   return cell((b) => {
     b.u(0xd9, 8).u(1, 8).u(3, 8);
     // next_candidate_delay_ms, consensus_timeout_ms, fast_attempts, attempt_duration, max_deps, sizes
-    for (const value of [2000, 1000, 3, 8, 4, 2_097_152, 2_097_152]) b.u(value, 32);
+    for (const value of [2000, 16_000, 3, 8, 4, 2_097_152, 2_097_152]) b.u(value, 32);
     return b.u(5, 16).u(10_000, 32);
   });
 }
