@@ -20,11 +20,14 @@ function checkpointNames(folder: string): { name: string; mcSeqno: number }[] {
   return names.sort((a, b) => b.mcSeqno - a.mcSeqno);
 }
 
+/** Where a checkpoint is written, always the same: one that was killed in the middle is written over. */
+const DRAFT = 'states.part';
+
 /** Writes a checkpoint beside its name and moves it there; older ones but one go. */
 export function writeCheckpoint(folder: string, { mcSeqno, roots }: Checkpoint): void {
-  const path = join(folder, `states-${mcSeqno}.boc`);
-  writeFileSync(`${path}.part`, toBoc(roots));
-  renameSync(`${path}.part`, path);
+  const draft = join(folder, DRAFT);
+  writeFileSync(draft, toBoc(roots));
+  renameSync(draft, join(folder, `states-${mcSeqno}.boc`));
   for (const { name } of checkpointNames(folder).slice(KEPT)) rmSync(join(folder, name));
 }
 
