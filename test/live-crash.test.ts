@@ -174,6 +174,30 @@ it('kill -9 of single parts under traffic: chain, log and tables agree', { timeo
   }
 });
 
+it('a second devnet in a folder is refused', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const words = ['devnet', '--data-dir', join(home, 'twice'), '--port', '0', '--block-time', '100ms'];
+  const isOpen = (each: Run) => async (): Promise<boolean> => /^ +Devnet +liteserver /m.test(each.output());
+  const first = run(...words);
+  await waitFor('the first devnet', first, isOpen(first), PATIENCE_MS);
+  const second = run(...words);
+  await waitFor(
+    'the second devnet',
+    null,
+    async () => second.child.exitCode !== null || (await isOpen(second)()),
+    PATIENCE_MS,
+  );
+  expect(second.output()).toContain(`twice/devnet is in use by process ${first.child.pid}:`);
+  expect(await second.ended).toBe(1);
+  await ended(first);
+  // One that was killed does not count.
+  const third = run(...words);
+  await waitFor('the third devnet', third, isOpen(third), PATIENCE_MS);
+  await third.kill();
+  const fourth = run(...words);
+  await waitFor('the fourth devnet', fourth, isOpen(fourth), PATIENCE_MS);
+  await ended(fourth);
+});
+
 interface Parts {
   dataDir: string;
   devnet: DevnetFolderOptions;

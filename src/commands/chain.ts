@@ -1,8 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { IngestMetrics } from '../../streams/ingest/follow.ts';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
 import { type IngestReport, startIngestThread } from '../../streams/ingest/thread.ts';
+import { releaseWriterLock, takeWriterLock } from '../../streams/writer-lock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
 import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devnet/thread.ts';
@@ -11,19 +13,49 @@ import { findGlobalConfig } from '../node/network.ts';
 import type { IngestSettings, OpenChain } from './ingest.ts';
 import type { Running } from './running.ts';
 
-/** Starts the devnet of the data folder; closed by the shutdown, which a failure of the chain begins. */
+/**
+ * Starts the devnet of the data folder; closed by the shutdown, which a failure of the chain begins.
+ * @throws Error when another process makes blocks in the folder: each would write over those of the other
+ */
 export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 'shutdown'>): Promise<DevnetThread> {
   const { devnetSeed: seed, devnetRate: rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel } = config;
-  await mkdir(config.dataDir, { recursive: true });
-  const devnet = await startDevnetThread({
-    folder: join(config.dataDir, 'devnet'),
-    ...{ seed, rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel },
-  });
-  // For clients on this machine, and for other roles: --network FILE.
-  await writeFile(join(config.dataDir, 'devnet', 'global.config.json'), `${devnet.ready.globalConfig}\n`);
+  const folder = join(config.dataDir, 'devnet');
+  await takeFolder(folder, shutdown);
+  const settings = { seed, rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel };
+  const devnet = await startDevnetThread({ folder, ...settings });
   shutdown.onClose('devnet', () => devnet.thread.stop());
   devnet.thread.done.catch((error) => shutdown.stop('the devnet failed', error));
+  // For clients on this machine, and for other roles: --network FILE.
+  await writeGlobalConfig(join(folder, 'global.config.json'), devnet.ready);
   return devnet;
+}
+
+/** Processes that start in the same moment may overwrite each other's mark; by then the last one's stays. */
+const SETTLED_MS = 50;
+
+async function takeFolder(folder: string, shutdown: Running['shutdown']): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const lock = join(folder, 'writer.json');
+  for (const waitMs of [0, SETTLED_MS]) {
+    await sleep(waitMs);
+    const lockState = takeWriterLock(lock);
+    if (lockState.taken) continue;
+    throw new Error(`${folder} is in use by process ${lockState.holder.pid}: stop it or choose another data folder`);
+  }
+  shutdown.onClose('folder of the devnet', () => releaseWriterLock(lock));
+}
+
+/** Replaces the file as a whole: who reads it while the devnet is started again finds the old text or the new one. */
+export async function writeGlobalConfig(path: string, { globalConfig }: Pick<DevnetReady, 'globalConfig'>) {
+  const text = `${globalConfig}\n`;
+  const found = await stat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  });
+  // A pipe or /dev/stdout is written to, not replaced.
+  if (found !== null && !found.isFile()) return writeFile(path, text);
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
 }
 
 /**

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import express from 'express';
 import { answerErrors, notFound } from '../api/errors.ts';
 import { FAUCET_PATH, faucetRoute } from '../api/faucet.ts';
 import { SERVER_OPTIONS } from '../api/limits.ts';
 import { httpUrl, listen } from '../service.ts';
-import { devnetLines, openDevnet } from './chain.ts';
+import { devnetLines, openDevnet, writeGlobalConfig } from './chain.ts';
 import type { Running } from './running.ts';
 
 /**
@@ -16,7 +15,7 @@ import type { Running } from './running.ts';
 export async function runDevnet(running: Running, configOut: string | null): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const { ready, faucet, thread } = await openDevnet(running);
-  if (configOut !== null) await writeFile(configOut, `${ready.globalConfig}\n`);
+  if (configOut !== null) await writeGlobalConfig(configOut, ready);
   const app = express();
   app.disable('x-powered-by');
   const report = (error: unknown): void => logger.error({ err: error }, 'a request failed');
