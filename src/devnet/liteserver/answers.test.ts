@@ -4,7 +4,7 @@ import { COIN, type ServedDevnet, serveDevnet } from '../../../test/devnet-serve
 import { blockTransactions } from '../../chain/accounts.ts';
 import { decodeBlock } from '../../chain/block.ts';
 import { openBoc } from '../../chain/boc.ts';
-import { parseBoc } from '../../chain/builder.ts';
+import { Builder, parseBoc, toBoc } from '../../chain/builder.ts';
 import { sha256Of } from '../../chain/hash.ts';
 import { shardContains } from '../../chain/shard-ident.ts';
 import { parseGlobalConfig } from '../../node/global-config.ts';
@@ -302,6 +302,12 @@ describe('accounts', () => {
     expect(bare.exitCode).toBe(0);
     expect([bare.result, bare.proof, bare.stateProof]).toEqual([undefined, undefined, undefined]);
     await expect(ask({ ...request, mode: 32, methodId: 85143n })).rejects.toMatchObject({ code: -400 });
+    await expect(ask({ ...request, mode: 4, methodId: 1n << 40n })).rejects.toMatchObject({ code: -400 });
+    // A depth of one and nothing else.
+    const noStack = new Builder().u(1, 24).cell();
+    const bad = { ...request, mode: 4, methodId: 85143n, params: toBoc(noStack) };
+    await expect(ask(bad)).rejects.toMatchObject({ code: -400 });
+    expect((await ask({ ...request, mode: 4, methodId: 85143n })).exitCode).toBe(0);
     const long = { ...request, params: Buffer.alloc(65_537), mode: 4, methodId: 1n };
     await expect(ask(long)).rejects.toMatchObject({ code: -400 });
   });

@@ -13,6 +13,9 @@ import { badRequest, notReady } from './refusals.ts';
 const CACHED_BYTES = 4 << 20;
 const CACHED_PROOFS = 1024;
 
+/** Bits of a header's mode that mean something; clients choose the others, and a cache must not grow by them. */
+const ALL_PARTS = Object.values(HEADER).reduce((all, bit) => all | bit, 0);
+
 /** Longest prefix of a shard in bits. */
 const MAX_PREFIX = 60;
 
@@ -76,11 +79,12 @@ export function createBlocks(chain: Chain): Blocks {
 
   function header(place: BlockPlace, mode: number): Cell | null {
     if (place.seqno === 0) return null;
-    const key = `${nameOf(place)} ${mode}`;
+    const parts = mode & ALL_PARTS;
+    const key = `${nameOf(place)} ${parts}`;
     const known = headers.get(key);
     if (known !== undefined) return known;
     const block = root(place);
-    const made = prove(block, (visit) => showHeader(block, mode, visit));
+    const made = prove(block, (visit) => showHeader(block, parts, visit));
     headers.set(key, made);
     return made;
   }

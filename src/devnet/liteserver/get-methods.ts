@@ -2,9 +2,15 @@ import { Builder, type Cell, parseBoc, Slice, toBoc } from '../../chain/builder.
 import { DecodeError } from '../../chain/errors.ts';
 import { merkleProof } from '../../chain/proof.ts';
 import type { LiteAnswer, LiteRequest } from '../../node/lite-api.ts';
-import { LITE_ERROR, LiteServerError } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
-import { cellText, type Executor, type GetMethodResult, textCell } from '../../tvm/executor.ts';
+import {
+  cellText,
+  type Executor,
+  ExecutorError,
+  type GetMethodCall,
+  type GetMethodResult,
+  textCell,
+} from '../../tvm/executor.ts';
 import { readCoins } from '../augmentations.ts';
 import { type FoundAccount, findAccount } from './accounts.ts';
 import type { Blocks } from './blocks.ts';
@@ -57,7 +63,7 @@ export function getMethodHandlers(blocks: Blocks, executor: Executor): LiteHandl
     const { workchain, id } = request.account;
     const master = request.id.workchain === -1 ? blocks.master(request.id) : blocks.masterAt(found.shard.mcSeqno);
     const libraries = showLibraries(blocks.state(master), () => undefined);
-    return executor.runGetMethod({
+    return runSafely(executor, {
       code: cellText(contract.code),
       data: cellText(contract.data),
       address: `${workchain}:${id.toString('hex')}`,
@@ -73,17 +79,28 @@ export function getMethodHandlers(blocks: Blocks, executor: Executor): LiteHandl
 
   return {
     runSmcMethod(request) {
-      const { mode, params } = request;
+      const { mode, params, methodId } = request;
       if (params.length > MAX_PARAMETERS) throw badRequest('more than 64k parameter bytes passed');
       if (mode & ~0x1f) throw badRequest('unsupported mode in runSmcMethod');
+      if (BigInt.asIntN(32, methodId) !== methodId) throw badRequest('a method id has 32 bits');
       const found = findAccount(blocks, request.id, request.account);
       const contract = found.account === null ? null : readContract(found.account);
       if (contract === null) return assemble(found, mode, { exitCode: NOT_ACTIVE, stack: Buffer.alloc(0) });
       const result = run(found, contract, request);
-      if (!result.success) throw new LiteServerError(LITE_ERROR.failure, result.reason);
+      if (!result.success) throw badRequest(result.reason);
       return assemble(found, mode, { exitCode: result.exitCode, stack: toBoc(textCell(result.stack)) });
     },
   };
+}
+
+/** A stack that the TVM cannot even read is the caller's mistake. */
+function runSafely(executor: Executor, call: GetMethodCall): GetMethodResult {
+  try {
+    return executor.runGetMethod(call);
+  } catch (error) {
+    if (!(error instanceof ExecutorError)) throw error;
+    return { success: false, reason: error.message };
+  }
 }
 
 function readStack(params: Buffer): Cell {

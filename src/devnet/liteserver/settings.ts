@@ -78,8 +78,11 @@ export function configurationHandlers(blocks: Blocks): LiteHandlers {
 
 type LibraryEntry = LiteAnswer<'getLibraries'>['result'][number];
 
-/** `shared_lib_descr$00 lib:^Cell publishers:(Hashmap 256 True)`: those that exist of the libraries asked for. */
-function readLibraries(state: Cell, hashes: readonly Hash[], visit: Visit): LibraryEntry[] {
+/**
+ * `shared_lib_descr$00 lib:^Cell publishers:(Hashmap 256 True)`: those that exist of the libraries asked for.
+ * @throws {LiteServerError} -400 for too many hashes
+ */
+export function readLibraries(state: Cell, hashes: readonly Hash[], visit: Visit): LibraryEntry[] {
   if (hashes.length > MAX_LIBRARIES) throw badRequest(`at most ${MAX_LIBRARIES} libraries in a call`);
   const libraries = showLibraries(state, visit);
   return hashes.flatMap((hash) => {
