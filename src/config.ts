@@ -234,6 +234,27 @@ export const settings = {
     group: 'ClickHouse',
     schema: bytes(512 * MB, 1024 * 1024 * MB).default(1200 * MB),
   },
+  windowBytes: {
+    flag: 'window-bytes',
+    env: 'TONSTREAM_WINDOW_BYTES',
+    about: 'Size of the window of newest steps in the data folder, at most half of the free disk; 0 for none',
+    group: 'Limits',
+    schema: bytes(0, 1024 * 1024 * MB).default(8 * 1024 * MB),
+  },
+  stepsBytes: {
+    flag: 'steps-bytes',
+    env: 'TONSTREAM_STEPS_BYTES',
+    about: 'Newest projected steps kept in the log, from which windows are filled',
+    group: 'Limits',
+    schema: bytes(MB, 1024 * 1024 * MB).default(4 * 1024 * MB),
+  },
+  stepsHours: {
+    flag: 'steps-hours',
+    env: 'TONSTREAM_STEPS_HOURS',
+    about: 'How long projected steps are kept in the log, in hours; 0 for as long as they fit',
+    group: 'Limits',
+    schema: integer(0, 100_000).default(24),
+  },
   batchBytes: {
     flag: 'batch-bytes',
     env: 'TONSTREAM_BATCH_BYTES',

@@ -5,10 +5,11 @@ import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
-import { createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
 import type { EventLog } from '../streams/log.ts';
 import { createApp, type Health } from './api/app.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
+import type { ChainSource } from './chain/records.ts';
 import type { Config } from './config.ts';
 import type { Metrics } from './metrics.ts';
 import { readGaps, readStatus } from './status.ts';
@@ -27,6 +28,8 @@ export interface ServiceParts {
   blocksTopic: string;
   metrics: Metrics;
   logger: Logger;
+  /** Puts something before the tables that answers for them; the tables alone unless given. */
+  answerFrom?: (tables: ClickHouseSource) => ChainSource;
   /** What else is served on the port. */
   routers?: readonly Router[];
 }
@@ -44,7 +47,8 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     maxQueued: config.queuedQueries,
     metrics: metrics.gate,
   });
-  const source = createClickHouseSource(clickhouse, gate, head);
+  const tables = createClickHouseSource(clickhouse, gate, head);
+  const source = parts.answerFrom?.(tables) ?? tables;
   const status = () => readStatus(parts);
   const testnet = () => head.globalId === TESTNET;
   const web = createWeb({

@@ -86,7 +86,7 @@ export function decodeStepPart({ headers, offset }: StoredRecord): StepPart {
 }
 
 /**
- * Whole steps from an offset on. Parts without their first one, and a step that was begun and not sealed, are passed
+ * Whole steps from an offset on, as many at a time as a batch of the log completes. Parts without their first one, and a step that was begun and not sealed, are passed
  * over: its publisher has ended and published it again.
  * @throws {LiveStepError} @throws {LogError}
  */
@@ -95,13 +95,11 @@ export async function* readLiveSteps(
   topic: string,
   from: number,
   options: ReadOptions,
-): AsyncGenerator<StoredStep> {
+): AsyncGenerator<StoredStep[]> {
   const collector = createCollector();
   for await (const batch of log.read(topic, from, options)) {
-    for (const record of batch) {
-      const step = collector.add(record);
-      if (step) yield step;
-    }
+    const steps = batch.flatMap((record) => collector.add(record) ?? []);
+    if (steps.length > 0) yield steps;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createHead, type Head } from '../../clickhouse/queries/head.ts';
 import { project } from '../../streams/project/projector.ts';
+import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { FAUCET_PATH, faucetRoute } from '../api/faucet.ts';
@@ -11,6 +12,7 @@ import type { Shutdown } from '../shutdown.ts';
 import { devnetLines, openDevnet, openIngest } from './chain.ts';
 import { openParts } from './parts.ts';
 import type { Running } from './running.ts';
+import { createWindowRole } from './window.ts';
 
 const HEAD_POLL_MS = 250;
 
@@ -31,7 +33,8 @@ export async function runApi(running: Running): Promise<void> {
 export async function runProject({ config, logger, shutdown, print }: Running): Promise<void> {
   const { clickhouse, log } = await openParts({ config, logger, shutdown, print });
   print(`projecting into ${clickhouse.database}; stop with Ctrl-C`);
-  await project({ log, topics: topicNames(config.topicPrefix), clickhouse, config, logger }, shutdown.signal);
+  const topics = topicNames(config.topicPrefix);
+  await project({ log, topics, clickhouse, config, logger, publish: publishSettings(config) }, shutdown.signal);
 }
 
 interface Roles {
@@ -46,11 +49,18 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const head = createHead(clickhouse);
   await head.refresh(shutdown.signal);
   followHead(head, logger, shutdown);
+  const window = createWindowRole(running, { log, metrics });
   if (roles.projects) {
-    const thread = startProjectorThread({ config, clickhouseUrl }, (progress) => {
-      metrics.projected(progress);
-      head.advance(progress.batch.mcSeqno);
-    });
+    const thread = startProjectorThread(
+      { config, clickhouseUrl },
+      {
+        onProgress(progress) {
+          metrics.projected(progress);
+          head.advance(progress.batch.mcSeqno);
+        },
+        onPublished: () => window.wake(),
+      },
+    );
     thread.done.catch((error) => shutdown.stop('the projector failed', error));
     shutdown.onClose('projector', () => thread.stop());
   }
@@ -60,7 +70,17 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   }
   const blocksTopic = topicNames(config.topicPrefix).blocks;
   const routers = devnet ? [faucetRoute(devnet.faucet)] : [];
-  const service = await serve({ config, clickhouse, head, log, blocksTopic, metrics, logger, routers });
+  const service = await serve({
+    config,
+    clickhouse,
+    head,
+    log,
+    blocksTopic,
+    metrics,
+    logger,
+    routers,
+    answerFrom: window.source,
+  });
   shutdown.onClose('HTTP server', () => service.close());
   for (const line of welcome(service.url, config, clickhouseUrl, devnet)) print(line);
 }

@@ -20,13 +20,12 @@ export async function messages(filter: MessageFilter, sides: Sides): Promise<Row
   if (filter.messageHashes.length > 0) return byHashes(filter, sides);
   const order = messageOrder(filter);
   const needsTables = reachesBelow(filter, order, view);
-  // Ascending, external messages of both sides come last, behind all others: not the order of a boundary.
-  if (needsTables && filter.sort === 'asc' && order === 'created_lt' && mayBeExternal(filter)) {
-    return whole.messages(filter, context);
-  }
+  // External messages have no lt and come before all others, ascending behind them: those of the tables as well.
+  const external = needsTables && order === 'created_lt' && mayBeExternal(filter);
+  if (external && filter.sort === 'asc') return whole.messages(filter, context);
   const found = await mergePage({
     rows: messageRows(view, filter),
-    ahead: (row: StoredMessage) => view.below === null || isAhead(row, order, view.below),
+    ahead: (row: StoredMessage) => !external && (view.below === null || isAhead(row, order, view.below)),
     needsTables,
     sort: filter.sort,
     page: filter.page,

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import type { LiveStep } from '../../streams/live-steps.ts';
+import type { LiveStep, StoredStep } from '../../streams/live-steps.ts';
 import { applyStep } from './apply.ts';
 import { evictOldest } from './evict.ts';
 import { encodeWindowState, readWindowState, STATE_KEY, WINDOW_VERSION, type WindowState } from './state.ts';
@@ -20,12 +20,13 @@ export interface Window {
   /** Where the window stands; null while it is empty. */
   readonly state: WindowState | null;
   /**
-   * Writes a step in one commit and takes old ones out. A step that is here already is passed over; one that does
-   * not follow the head, or is of another network, empties the window first and begins it anew.
-   * @param nextOffset where the next step begins in the topic
+   * Writes steps in one commit and takes old ones out: one step at the head, several while catching up. Steps that
+   * are here already are passed over; one that does not follow the head, or is of another network, empties the window
+   * and begins it anew.
+   * @param steps each behind the one before it
    * @param below asked when the window begins anew
    */
-  apply(step: LiveStep, nextOffset: number, below: (mcSeqno: number) => Promise<Below>): Promise<Applied>;
+  apply(steps: readonly Arrival[], below: (mcSeqno: number) => Promise<Below>): Promise<Applied>;
   /** All reads of one request, from one snapshot; null while the window is empty. To be ended with `done()`. */
   view(): View | null;
   /** Forgets everything. */
@@ -33,7 +34,12 @@ export interface Window {
   close(): Promise<void>;
 }
 
+/** A step, and where in the topic the next one begins. */
+export type Arrival = Pick<StoredStep, 'step' | 'nextOffset'>;
+
 export type Applied = 'known' | 'added' | 'begun';
+
+type Base = WindowState | null | 'unknown';
 
 /** Share of the free disk that the window may take. */
 const DISK_SHARE = 0.5;
@@ -44,30 +50,27 @@ const EVICTED_AT_ONCE = 8;
 const LOOK_AT_DISK_MS = 30_000;
 
 /**
- * The newest steps on this host's disk. One writer; readers see whole steps only. Files that cannot be of use, of
- * another version say, are emptied.
+ * The newest steps on this host's disk. Several processes may follow the topic with one folder: each step is written by
+ * one of them, and readers see whole steps only. Files that cannot be of use, of another version say, are emptied.
  */
 export function openWindow(options: WindowOptions): Window {
   const tables = openTables(options.folder);
-  const found = readWindowState(tables);
-  let state = found === 'unknown' ? null : found;
   let closed = false;
   const room = createRoom(options);
+  const read = (): Base => readWindowState(tables);
 
-  /** Runs in one transaction: a step that cannot be written leaves nothing behind. */
-  async function commit(apply: () => WindowState | null): Promise<void> {
-    state = await tables.root.childTransaction(() => {
-      const next = apply();
+  /**
+   * Runs in one transaction, so a step that cannot be written leaves nothing behind; false when the window is no
+   * longer what the change was made for, because another process writes to it too.
+   */
+  function commit(base: Base, change: () => WindowState | null): Promise<boolean> {
+    return tables.root.childTransaction(() => {
+      if (!isSame(read(), base)) return false;
+      const next = change();
       if (next) tables.meta.putSync(STATE_KEY, encodeWindowState(next));
-      return next;
+      return true;
     });
   }
-
-  const clear = () =>
-    commit(() => {
-      clearTables(tables);
-      return null;
-    });
 
   function shrink(before: WindowState, maxBytes: number): WindowState {
     let now = before;
@@ -81,39 +84,75 @@ export function openWindow(options: WindowOptions): Window {
     return now;
   }
 
+  /** Steps that follow one another, the first of them the head. */
+  function add(base: WindowState, arrivals: readonly Arrival[], maxBytes: number): WindowState {
+    return arrivals.reduce(
+      (state, { step, nextOffset }) => shrink(applyStep(tables, state, step, nextOffset), maxBytes),
+      base,
+    );
+  }
+
+  function begin(base: Base, arrivals: readonly Arrival[], below: Below, maxBytes: number): Promise<boolean> {
+    return commit(base, () => {
+      clearTables(tables);
+      return add(emptyState(arrivals[0].step, below), arrivals, maxBytes);
+    });
+  }
+
   return {
     get state() {
-      return state;
+      const state = closed ? null : read();
+      return state === 'unknown' ? null : state;
     },
-    async apply(step, nextOffset, below) {
-      if (found === 'unknown' && state === null) await clear();
-      const same = state !== null && state.globalId === step.globalId;
-      if (state && same && step.mcSeqno < state.head) return 'known';
-      if (state && same && step.mcSeqno === state.head && step.rootHash.toString('hex') === state.rootHash) {
-        return 'known';
+    async apply(steps, below) {
+      for (;;) {
+        tables.root.resetReadTxn();
+        const base = read();
+        const known = base === 'unknown' ? null : base;
+        const maxBytes = await room.maxBytes(known ? known.bytes + known.codeBytes : 0);
+        const arrivals = lastRun(known ? steps.filter(({ step }) => !isKnown(known, step)) : steps);
+        const [first] = arrivals;
+        if (first === undefined) return 'known';
+        if (known && follows(known, first.step)) {
+          if (await commit(base, () => add(known, arrivals, maxBytes))) return 'added';
+        } else if (await begin(base, arrivals, await below(first.step.mcSeqno), maxBytes)) return 'begun';
       }
-      const maxBytes = await room.maxBytes(state ? state.bytes + state.codeBytes : 0);
-      const follows = state && same && step.mcSeqno > state.head && step.previous === state.head;
-      if (state && follows) {
-        const before = state;
-        await commit(() => shrink(applyStep(tables, before, step, nextOffset), maxBytes));
-        return 'added';
-      }
-      const start = emptyState(step, await below(step.mcSeqno));
-      await commit(() => {
+    },
+    view: () => (closed ? null : createView(tables)),
+    async clear() {
+      const base = read();
+      await commit(base, () => {
         clearTables(tables);
-        return applyStep(tables, start, step, nextOffset);
+        return null;
       });
-      return 'begun';
     },
-    view: () => (closed || state === null ? null : createView(tables)),
-    clear,
     async close() {
       if (closed) return;
       closed = true;
       await tables.root.close();
     },
   };
+}
+
+/** The last steps of these that follow one another: what is before a hole would be thrown away again. */
+function lastRun(arrivals: readonly Arrival[]): readonly Arrival[] {
+  const hole = arrivals.findLastIndex(({ step }, i) => i > 0 && step.previous !== arrivals[i - 1].step.mcSeqno);
+  return hole < 0 ? arrivals : arrivals.slice(hole);
+}
+
+function isSame(a: Base, b: Base): boolean {
+  if (a === null || b === null || a === 'unknown' || b === 'unknown') return a === b;
+  return a.first === b.first && a.head === b.head && a.rootHash === b.rootHash && a.nextNumber === b.nextNumber;
+}
+
+/** Here already, or below what is here. */
+function isKnown(state: WindowState, step: LiveStep): boolean {
+  if (state.globalId !== step.globalId || step.mcSeqno > state.head) return false;
+  return step.mcSeqno < state.head || step.rootHash.toString('hex') === state.rootHash;
+}
+
+function follows(state: WindowState, step: LiveStep): boolean {
+  return state.globalId === step.globalId && step.mcSeqno > state.head && step.previous === state.head;
 }
 
 function emptyState({ mcSeqno, globalId }: LiveStep, below: Below): WindowState {

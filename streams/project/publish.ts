@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Config } from '../../src/config.ts';
 import { encodeStepRecords, type LiveStep, LiveStepError, lastLiveStep, type StepPart } from '../live-steps.ts';
 import { type EventLog, LogError, type LogRecord } from '../log.ts';
 import type { Step } from '../steps.ts';
@@ -14,6 +15,12 @@ export interface PublisherOptions {
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Told after steps were appended, with the newest of them. */
   onPublished?: (mcSeqno: number) => void;
+}
+
+const HOUR_MS = 3_600_000;
+
+export function publishSettings(config: Pick<Config, 'stepsBytes' | 'stepsHours'>) {
+  return { retainBytes: config.stepsBytes, retainMs: config.stepsHours * HOUR_MS };
 }
 
 export interface Publisher {

@@ -8,12 +8,19 @@ export interface ThreadData {
   clickhouseUrl: string;
 }
 
+/** What the thread tells: a batch is done, or its steps are in the topic of steps, which is a moment before. */
+export type ThreadNews = { type: 'progress'; progress: Progress } | { type: 'published' };
+
+export interface ThreadListener {
+  onProgress(progress: Progress): void;
+  onPublished(): void;
+}
+
 /** Runs the projector in a worker thread, so that decoding never holds up the HTTP event loop. */
-export function startProjectorThread(data: ThreadData, onProgress: (progress: Progress) => void): Thread<never> {
-  return startThread<ThreadData, never, Progress>(
-    'projector',
-    new URL('./worker.ts', import.meta.url),
-    data,
-    onProgress,
-  );
+export function startProjectorThread(data: ThreadData, listener: ThreadListener): Thread<never> {
+  const module = new URL('./worker.ts', import.meta.url);
+  return startThread<ThreadData, never, ThreadNews>('projector', module, data, (news) => {
+    if (news.type === 'progress') listener.onProgress(news.progress);
+    else listener.onPublished();
+  });
 }

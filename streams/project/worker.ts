@@ -3,11 +3,12 @@ import { createLogger } from '../../src/logger.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
-import { type Progress, project } from './projector.ts';
-import type { ThreadData } from './thread.ts';
+import { type ProjectorOptions, project } from './projector.ts';
+import { publishSettings } from './publish.ts';
+import type { ThreadData, ThreadNews } from './thread.ts';
 
 /** The projector's thread: follows the log until it is told to stop. */
-await runInThread<ThreadData, never, Progress>(async ({ data: { config, clickhouseUrl }, signal, send }) => {
+await runInThread<ThreadData, never, ThreadNews>(async ({ data: { config, clickhouseUrl }, signal, send }) => {
   const logger = createLogger(config.logLevel).child({ part: 'project' });
   const log = openLog(config, logger);
   const clickhouse = connect(config, clickhouseUrl, logger);
@@ -20,7 +21,9 @@ await runInThread<ThreadData, never, Progress>(async ({ data: { config, clickhou
   signal.addEventListener('abort', () => void closeLog(), { once: true });
   try {
     const topics = topicNames(config.topicPrefix);
-    await project({ log, topics, clickhouse, config, logger, onProgress: send }, signal);
+    const publish = { ...publishSettings(config), onPublished: () => send({ type: 'published' }) };
+    const onProgress: ProjectorOptions['onProgress'] = (progress) => send({ type: 'progress', progress });
+    await project({ log, topics, clickhouse, config, logger, onProgress, publish }, signal);
   } finally {
     await clickhouse.close();
     await closeLog();

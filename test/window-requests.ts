@@ -1,0 +1,200 @@
+/** Random requests of the endpoints that the window answers, with values that are in the steps, beside them, or nowhere. */
+import fc from 'fast-check';
+import { rawAddress } from '../src/chain/address.ts';
+import type { Hash, Message } from '../src/chain/model.ts';
+import { openTransaction } from '../src/window/entries.ts';
+import type { StoredStep } from '../streams/live-steps.ts';
+
+const NOBODY = `0:${'7'.repeat(64)}`;
+const NOTHING = '7'.repeat(64);
+
+interface Values {
+  account: string[];
+  hash: string[];
+  lt: string[];
+  utime: string[];
+  block: { workchain: number; shard: string; seqno: number }[];
+  blockHash: string[];
+  mcSeqno: string[];
+  messageHash: string[];
+  bodyHash: string[];
+  opcode: string[];
+  source: string[];
+  destination: string[];
+}
+
+const hex = (hash: Hash): string => hash.toString('hex');
+
+/** What the steps hold, to ask for. */
+function valuesOf(steps: readonly StoredStep[]): Values {
+  const blocks = steps.flatMap(({ step }) => step.blocks);
+  const transactions = blocks.flatMap((block) =>
+    block.transactions.map(({ payload }) => openTransaction(payload, block.workchain)),
+  );
+  const messages: Message[] = transactions.flatMap(({ inMsg, outMsgs }) => (inMsg ? [inMsg, ...outMsgs] : outMsgs));
+  const busy = new Map<string, number>();
+  for (const { account } of transactions) busy.set(rawAddress(account), (busy.get(rawAddress(account)) ?? 0) + 1);
+  // Busy accounts are asked for as often as they act.
+  const account = [...transactions.map((t) => rawAddress(t.account)), ...busy.keys(), NOBODY];
+  return {
+    account,
+    hash: [...transactions.map((t) => hex(t.hash)), NOTHING],
+    lt: [...transactions.map((t) => t.lt), ...blocks.flatMap((b) => [b.startLt, b.endLt]), '0', '1'],
+    utime: [...new Set(blocks.map((b) => String(b.genUtime))), '0', '4294967295'],
+    block: blocks.map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno })),
+    blockHash: [...blocks.flatMap((b) => [hex(b.rootHash), hex(b.fileHash)]), NOTHING],
+    mcSeqno: [...steps.map(({ step }) => String(step.mcSeqno)), '0', '1', '2147483647'],
+    messageHash: [...messages.flatMap((m) => [hex(m.hash), hex(m.hashNorm() ?? m.hash)]), NOTHING],
+    bodyHash: [...messages.map((m) => hex(m.bodyHash)), NOTHING],
+    opcode: [...new Set(messages.flatMap((m) => (m.opcode === null ? [] : [`0x${m.opcode.toString(16)}`])))],
+    source: [...messages.flatMap((m) => (m.source ? [rawAddress(m.source)] : [])), 'null', NOBODY],
+    destination: [...messages.flatMap((m) => (m.destination ? [rawAddress(m.destination)] : [])), 'null', NOBODY],
+  };
+}
+
+type Parameter = readonly [string, string];
+type Parameters = fc.Arbitrary<Parameter[]>;
+
+/** Paths with queries. */
+export function requests(steps: readonly StoredStep[]): fc.Arbitrary<string> {
+  const v = valuesOf(steps);
+  const one = (name: string, values: readonly string[]): Parameters =>
+    fc.constantFrom(...values).map((value): Parameter[] => [[name, value]]);
+  const some = (name: string, values: readonly string[], most: number): Parameters =>
+    fc
+      .array(fc.constantFrom(...values), { minLength: 1, maxLength: most })
+      .map((list): Parameter[] => [[name, list.join(',')]]);
+  const page = fc
+    .record(
+      {
+        limit: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(1000)).map(String),
+        offset: fc
+          .oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 40 }) }, fc.integer({ min: 0, max: 3000 }))
+          .map(String),
+        sort: fc.constantFrom('asc', 'desc'),
+      },
+      { requiredKeys: ['limit'] },
+    )
+    .map((values): Parameter[] => Object.entries(values));
+  const cursor = fc.constant<Parameter[]>([['cursor', '']]);
+  const block = (withSeqno: boolean): Parameters =>
+    fc
+      .constantFrom(...v.block)
+      .map(({ workchain, shard, seqno }): Parameter[] => [
+        ['workchain', String(workchain)],
+        ['shard', shard],
+        ...(withSeqno ? [['seqno', String(seqno)] as const] : []),
+      ]);
+  const windows = [one('start_lt', v.lt), one('end_lt', v.lt), one('start_utime', v.utime), one('end_utime', v.utime)];
+  const path = (name: string, always: Parameters[], sometimes: Parameters[]): fc.Arbitrary<string> =>
+    fc
+      .tuple(
+        fc.tuple(...always),
+        fc.subarray(sometimes, { maxLength: Math.min(3, sometimes.length) }).chain((chosen) => fc.tuple(...chosen)),
+      )
+      .map(([a, b]) => {
+        const query = [...a, ...b].flat().map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+        return `${name}?${query.join('&')}`;
+      });
+  const listing = (name: string, always: Parameters[], sometimes: Parameters[]) =>
+    path(name, [...always, page], sometimes);
+  const workchain = one('workchain', ['0', '-1', '5']);
+  return fc.oneof(
+    {
+      weight: 3,
+      arbitrary: listing('/transactions', [], [...windows, one('exclude_account', v.account), cursor, workchain]),
+    },
+    {
+      weight: 3,
+      arbitrary: listing('/transactions', [some('account', v.account, 1)], [...windows, one('lt', v.lt), cursor]),
+    },
+    {
+      weight: 3,
+      arbitrary: listing(
+        '/transactions',
+        [some('account', v.account, 40)],
+        [...windows, one('exclude_account', v.account), cursor, workchain],
+      ),
+    },
+    listing(
+      '/transactions',
+      [one('mc_seqno', v.mcSeqno)],
+      [...windows, some('account', v.account, 3), block(false), cursor],
+    ),
+    listing('/transactions', [some('hash', v.hash, 20)], [...windows, some('account', v.account, 50), one('lt', v.lt)]),
+    listing('/transactions', [one('lt', v.lt)], [workchain, cursor]),
+    listing('/transactions', [block(true)], windows),
+    listing('/transactions', [block(false)], [...windows, cursor]),
+    listing('/transactionsByMasterchainBlock', [one('seqno', v.mcSeqno)], []),
+    {
+      weight: 2,
+      arbitrary: listing(
+        '/transactionsByMessage',
+        [some('msg_hash', v.messageHash, 5)],
+        [
+          one('direction', ['in', 'out']),
+          one('opcode', v.opcode),
+          one('source', v.source),
+          one('destination', v.destination),
+        ],
+      ),
+    },
+    listing('/transactionsByMessage', [one('body_hash', v.bodyHash)], [one('direction', ['in', 'out'])]),
+    { weight: 2, arbitrary: path('/adjacentTransactions', [one('hash', v.hash)], [one('direction', ['in', 'out'])]) },
+    {
+      weight: 3,
+      arbitrary: listing(
+        '/messages',
+        [],
+        [
+          ...windows,
+          one('opcode', v.opcode),
+          one('direction', ['in', 'out']),
+          one('exclude_externals', ['true']),
+          one('only_externals', ['true']),
+          cursor,
+        ],
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: listing(
+        '/messages',
+        [one('source', v.source)],
+        [...windows, one('destination', v.destination), one('direction', ['in', 'out']), cursor],
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: listing(
+        '/messages',
+        [one('destination', v.destination)],
+        [...windows, one('opcode', v.opcode), one('direction', ['in', 'out']), cursor],
+      ),
+    },
+    listing(
+      '/messages',
+      [some('msg_hash', v.messageHash, 5)],
+      [...windows, one('direction', ['in', 'out']), one('source', v.source)],
+    ),
+    listing(
+      '/messages',
+      [one('body_hash', v.bodyHash)],
+      [...windows, one('source', v.source), one('direction', ['in', 'out'])],
+    ),
+    { weight: 2, arbitrary: listing('/blocks', [], [...windows, workchain, block(false), cursor]) },
+    listing(
+      '/blocks',
+      [fc.oneof(block(true), one('root_hash', v.blockHash), one('file_hash', v.blockHash), one('mc_seqno', v.mcSeqno))],
+      windows,
+    ),
+    path('/masterchainInfo', [], []),
+    path('/masterchainBlockShards', [one('seqno', v.mcSeqno), page], []),
+    path('/masterchainBlockShardState', [one('seqno', v.mcSeqno)], []),
+    {
+      weight: 2,
+      arbitrary: path('/accountStates', [some('address', v.account, 30)], [one('include_boc', ['true', 'false'])]),
+    },
+    path('/addressBook', [some('address', v.account, 1)], []),
+  );
+}

@@ -1,0 +1,102 @@
+/** Answers with a window against answers from the tables alone, for random requests and boundaries anywhere. */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ApiServer, serveApi } from './api-server.ts';
+import { requireShelf, shelf } from './shelf.ts';
+import { requests } from './window-requests.ts';
+import { type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
+
+const RUNS = Number(process.env.WINDOW_RUNS ?? 50);
+/** Pages followed by their cursors. */
+const MOST_PAGES = 12;
+
+/** Where the window begins, as a share of the steps. */
+const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
+/** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */
+const ROOM = 0.4;
+
+const FILES: Record<string, () => string> = {
+  private: () => join(requireShelf(), 'data/answers/private/blocks.ndjson.gz'),
+  mainnet: () => join(requireShelf(), 'data/answers/mainnet/blocks.ndjson.gz'),
+};
+
+const Page = z.object({ next_cursor: z.string().nullable().optional() });
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+async function get(url: string, path: string): Promise<Answer> {
+  const response = await fetch(`${url}/api/v3${path}`);
+  return { status: response.status, body: await response.text() };
+}
+
+/** All pages where the request asks for a cursor, else the one. */
+async function pages(url: string, path: string): Promise<Answer[]> {
+  const answers = [await get(url, path)];
+  if (!path.includes('cursor=')) return answers;
+  while (answers.length < MOST_PAGES && answers[answers.length - 1].status === 200) {
+    const { next_cursor: next } = Page.parse(JSON.parse(answers[answers.length - 1].body));
+    if (!next) break;
+    answers.push(await get(url, path.replace(/cursor=[^&]*/, `cursor=${encodeURIComponent(next)}`)));
+  }
+  return answers;
+}
+
+describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s blocks', (name) => {
+  let projected: Projected;
+  let tables: ApiServer;
+
+  beforeAll(async () => {
+    projected = await projectFiles([FILES[name]()]);
+    tables = await serveApi(projected.tables);
+  }, 120_000);
+
+  afterAll(async () => {
+    await tables?.close();
+    await projected?.remove();
+  });
+
+  it('is made of all steps, each after the one before it', () => {
+    const { steps } = projected;
+    expect(steps.length).toBeGreaterThan(20);
+    expect(steps.map(({ step }) => step.previous)).toEqual([0, ...steps.slice(0, -1).map(({ step }) => step.mcSeqno)]);
+  });
+
+  async function compare(windowed: Windowed): Promise<void> {
+    const server = await serveApi(windowed.source);
+    try {
+      const same = fc.asyncProperty(requests(projected.steps), async (path) => {
+        expect(await pages(server.url, path)).toEqual(await pages(tables.url, path));
+      });
+      await fc.assert(same, { numRuns: RUNS, endOnFailure: true });
+      expect([...server.reported, ...tables.reported]).toEqual([]);
+    } finally {
+      await server.close();
+      await windowed.remove();
+    }
+  }
+
+  it.each(BOUNDARIES)('from %f of the steps on answers as the tables do', { timeout: 60_000 }, async (share) => {
+    const first = Math.min(projected.steps.length - 1, Math.floor(projected.steps.length * share));
+    const windowed = await windowFrom(projected, first);
+    expect(windowed.window.state?.first).toBe(projected.steps[first].step.mcSeqno);
+    await compare(windowed);
+    // With everything in the window it asks hardly anything; with less, what is below.
+    if (share === 0) expect(windowed.asked().length).toBeLessThan(RUNS / 2);
+    else expect(windowed.asked()).toEqual(expect.arrayContaining([expect.stringMatching(/^below/)]));
+  });
+
+  it('answers as the tables do when it has taken steps out', { timeout: 60_000 }, async () => {
+    const all = await windowFrom(projected, 0);
+    const bytes = all.window.state?.bytes ?? 0;
+    await all.remove();
+    const windowed = await windowFrom(projected, 0, bytes * ROOM);
+    expect(windowed.window.state?.first).toBeGreaterThan(projected.steps[10].step.mcSeqno);
+    expect(windowed.window.state?.bytes).toBeLessThan(bytes * ROOM);
+    await compare(windowed);
+  });
+});

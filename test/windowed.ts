@@ -1,0 +1,134 @@
+/** A projected log with its steps, and windows over any part of them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { createQueryGate } from '../clickhouse/gate.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import { createHead } from '../clickhouse/queries/head.ts';
+import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { silent, startTestServer } from '../clickhouse/test-server.ts';
+import type { ChainSource, QueryContext } from '../src/chain/records.ts';
+import { readConfig } from '../src/config.ts';
+import { createWindowSource } from '../src/window/source.ts';
+import { type Below, openWindow, type Window } from '../src/window/window.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { importFiles } from '../streams/ingest/import.ts';
+import { readLiveSteps, type StoredStep } from '../streams/live-steps.ts';
+import type { EventLog } from '../streams/log.ts';
+import { project } from '../streams/project/projector.ts';
+import { topicNames } from '../streams/topics.ts';
+
+const GB = 1024 ** 3;
+
+export const topics = topicNames();
+
+export interface Projected {
+  folder: string;
+  log: EventLog;
+  clickhouse: ClickHouse;
+  tables: ClickHouseSource;
+  steps: StoredStep[];
+  remove(): Promise<void>;
+}
+
+export const context = (): QueryContext => ({ signal: new AbortController().signal, timeoutMs: 30_000 });
+
+/** Imports the files and projects them, the steps published. */
+export async function projectFiles(files: readonly string[]): Promise<Projected> {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
+  const server = await startTestServer();
+  const log = openEmbeddedLog({ folder: join(folder, 'log') });
+  await importFiles(log, topics, files, { loose: true });
+  const clickhouse = createClickHouse({ url: server.server.url, database: 'windowed', logger: silent });
+  await migrate({ clickhouse, logger: silent });
+  await projectAll(log, clickhouse);
+  const { signal } = context();
+  const head = createHead(clickhouse);
+  await head.refresh(signal);
+  const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 });
+  return {
+    folder,
+    log,
+    clickhouse,
+    tables: createClickHouseSource(clickhouse, gate, head),
+    steps: await stepsOf(log),
+    async remove() {
+      await clickhouse.close();
+      await log.close();
+      await server.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Projects to the end of the log, a few steps in a batch. */
+export function projectAll(log: EventLog, clickhouse: ClickHouse, retainBytes = GB): Promise<void> {
+  const config = { ...readConfig([], {}).config, batchSteps: 25 };
+  const publish = { retainBytes, retainMs: 0 };
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, publish };
+  return project(options, new AbortController().signal);
+}
+
+export async function stepsOf(log: EventLog): Promise<StoredStep[]> {
+  const { signal } = context();
+  const reading = readLiveSteps(log, topics.steps, await log.low(topics.steps), { signal, stopAtEnd: true });
+  const steps: StoredStep[] = [];
+  for await (const some of reading) steps.push(...some);
+  return steps;
+}
+
+export interface Windowed {
+  window: Window;
+  source: ChainSource;
+  /** Questions that reached the tables, each with the bound of what it asked of. */
+  asked(): readonly string[];
+  remove(): Promise<void>;
+}
+
+/** A window with the steps from this one on, as many of the newest as it has room for. */
+export async function windowFrom(projected: Projected, first: number, maxBytes = GB): Promise<Windowed> {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
+  const window = openWindow({ folder, maxBytes });
+  const { tables, steps } = projected;
+  await window.apply(steps.slice(first), (mcSeqno) => belowOf(tables, mcSeqno));
+  const noted = notingSource(tables, window);
+  return {
+    window,
+    source: createWindowSource(window, noted.source),
+    asked: noted.asked,
+    async remove() {
+      await window.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function belowOf(tables: ClickHouseSource, mcSeqno: number): Promise<Below> {
+  const newest = await tables.below(mcSeqno).newestBelow(context());
+  return newest && { lt: BigInt(newest.lt), utime: newest.utime };
+}
+
+/** Notes the questions: `below` the window, or the `whole` up to its head. */
+function notingSource(
+  tables: ClickHouseSource,
+  window: Window,
+): { source: ClickHouseSource; asked: () => readonly string[] } {
+  const asked: string[] = [];
+  const noting = <T extends object>(target: T, bound: string): T =>
+    new Proxy(target, {
+      get(inner, name, receiver) {
+        const value: unknown = Reflect.get(inner, name, receiver);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          const result: unknown = Reflect.apply(value, inner, args);
+          if (name === 'below' && typeof result === 'object' && result !== null) {
+            return noting(result, args[0] === window.state?.first ? 'below' : 'whole');
+          }
+          asked.push(`${bound}.${String(name)}`);
+          return result;
+        };
+      },
+    });
+  return { source: noting(tables, 'alone'), asked: () => asked };
+}
