@@ -34,7 +34,11 @@ export const LIBRARIES_PER_CALL = 16;
  * Code and data of an account. The answer is believed when it has the state hash that the block names.
  * @throws {NodeError} @throws {IngestError} `wrong_id` or `bad_block`
  */
-export async function askAccount(node: ChainNode, asked: AskedState, signal: AbortSignal): Promise<Answer[]> {
+export async function askAccount(
+  node: Pick<ChainNode, 'account'>,
+  asked: AskedState,
+  signal: AbortSignal,
+): Promise<Answer[]> {
   const { account, block, mcSeqno, globalId, lt } = asked;
   const { boc } = await node.account(block, workchainOf(account), account.subarray(4), signal);
   if (boc === null) throw new NodeError('not_found', 'the node says that the account does not exist');

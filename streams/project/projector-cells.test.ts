@@ -1,0 +1,275 @@
+/** Cells that blocks never show, from the log into the tables: `projector.test.ts` is about all the rest. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Cell } from '@ton/core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { addressOf, rawAddress } from '../../src/chain/address.ts';
+import { runRebuild } from '../../src/commands/rebuild.ts';
+import type { Running } from '../../src/commands/running.ts';
+import { runVerify } from '../../src/commands/verify.ts';
+import { readConfig } from '../../src/config.ts';
+import { chainLedger } from '../../src/devnet/chain-ledger.ts';
+import { createPeopledDevnet, logWithCells, type PeopledDevnet } from '../../test/peopled-devnet.ts';
+import { tableHashes } from '../../test/table-hashes.ts';
+import { decodeCellRecord, type StoredCell } from '../cell-record.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import type { EventLog } from '../log.ts';
+import { topicNames } from '../topics.ts';
+import { type Progress, type ProjectorOptions, project } from './projector.ts';
+
+const topics = topicNames();
+const STEPS = 18;
+let home: string;
+let server: TestServer;
+let devnet: PeopledDevnet;
+let log: EventLog;
+let records: StoredCell[];
+let tables: ClickHouse;
+let good: Record<string, string>;
+let databases = 0;
+const closing: (() => Promise<void>)[] = [];
+
+const connect = (database: string): ClickHouse =>
+  createClickHouse({ url: server.server.url, database, logger: silent });
+
+async function freshTables(): Promise<ClickHouse> {
+  const clickhouse = connect(`cells_${++databases}`);
+  closing.push(() => clickhouse.close());
+  await migrate({ clickhouse, logger: silent });
+  return clickhouse;
+}
+
+const base = readConfig([], {}).config;
+
+function run(
+  clickhouse: ClickHouse,
+  config: Partial<ProjectorOptions['config']> = {},
+  more: Partial<ProjectorOptions> = {},
+  signal = new AbortController().signal,
+) {
+  const options = { log, topics, clickhouse, config: { ...base, ...config }, logger: silent, stopAtEnd: true, ...more };
+  return project(options, signal);
+}
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-projector-cells-'));
+  server = await startTestServer();
+  devnet = await createPeopledDevnet('projected cells', 5);
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  await logWithCells(devnet, log, topics, STEPS);
+  records = (await log.last(topics.cells, 10_000)).map((record) => decodeCellRecord(record, topics.cells));
+  tables = connect('good');
+  await migrate({ clickhouse: tables, logger: silent });
+  await run(tables);
+  good = await tableHashes(tables);
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+afterAll(async () => {
+  await tables.close();
+  await log.close();
+  await server.remove();
+  devnet.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Hashes that a published library finds in stored cells, by the hash or account that they stand under. */
+async function storedHashes(clickhouse: ClickHouse, sql: string, width: number): Promise<Map<string, string>> {
+  const rows = new RowReader(await clickhouse.query(sql));
+  const found = new Map<string, string>();
+  while (!rows.done) {
+    const key = rows.fixed(width).toString('hex');
+    found.set(key, Cell.fromBoc(Buffer.from(rows.bytes()))[0].hash().toString('hex'));
+  }
+  return found;
+}
+
+const dataOf = (clickhouse: ClickHouse) => storedHashes(clickhouse, 'SELECT account, boc FROM account_data FINAL', 36);
+const codesOf = (clickhouse: ClickHouse) => storedHashes(clickhouse, 'SELECT code_hash, boc FROM codes FINAL', 32);
+
+/** Accounts of the zero state that the tables know, with the hashes of their code and of their data at the head. */
+async function knownGenesis(): Promise<{ account: string; code: string; data: string | undefined }[]> {
+  const rows = new RowReader(await tables.query('SELECT account, hash FROM accounts FINAL'));
+  const known = new Set<string>();
+  while (!rows.done) {
+    known.add(rows.fixed(36).toString('hex'));
+    rows.fixed(32);
+  }
+  const ledger = chainLedger(devnet.chain);
+  const found = [];
+  for (const { address, code } of devnet.genesis) {
+    const account = addressOf(address.workChain, address.hash).toString('hex');
+    if (!known.has(account)) continue;
+    const data = (await ledger.account(address))?.data?.hash().toString('hex');
+    found.push({ account, code: code.hash().toString('hex'), data });
+  }
+  return found;
+}
+
+describe('cells that a node was asked for', () => {
+  it('complete the codes and the newest data of all accounts', async () => {
+    const genesis = await knownGenesis();
+    expect(genesis.length).toBeGreaterThan(15);
+    const codes = await codesOf(tables);
+    const data = await dataOf(tables);
+    expect([...codes].filter(([hash, found]) => hash !== found)).toEqual([]);
+    expect(genesis.filter(({ code }) => !codes.has(code))).toEqual([]);
+    expect(genesis.filter(({ account, data: hash }) => data.get(account) !== hash)).toEqual([]);
+    // Most of it is no record's own: later states were completed from it.
+    const own = new Set(records.map(({ account, lt }) => `${account && rawAddress(account)} ${lt}`));
+    const rows = new RowReader(await tables.query('SELECT account, lt FROM account_data FINAL'));
+    const lines: string[] = [];
+    while (!rows.done) lines.push(`${rawAddress(Buffer.from(rows.fixed(36)))} ${rows.u64()}`);
+    expect(lines.filter((line) => own.has(line)).length).toBeGreaterThan(3);
+    expect(lines.filter((line) => !own.has(line)).length).toBeGreaterThan(3);
+  });
+
+  it('are not there for a log without them, which is projected as ever', async () => {
+    const clickhouse = await freshTables();
+    await run(clickhouse, {}, { topics: { ...topics, cells: 'none' } });
+    const genesis = await knownGenesis();
+    const codes = await codesOf(clickhouse);
+    const data = await dataOf(clickhouse);
+    expect(genesis.filter(({ code }) => codes.has(code))).toEqual([]);
+    expect(genesis.filter(({ account, data: hash }) => data.get(account) !== hash).length).toBeGreaterThan(5);
+    const { account_data, codes: _, position, ...rest } = await tableHashes(clickhouse);
+    expect(good).toMatchObject(rest);
+    expect(account_data).not.toBe(good.account_data);
+    expect(position).not.toBe(good.position);
+  });
+
+  it.each([2, 7, 50])('make the same tables in batches of %i steps with hardly any memory', async (batchSteps) => {
+    const clickhouse = await freshTables();
+    let last: Progress | null = null;
+    const onProgress = (progress: Progress) => {
+      last = progress;
+    };
+    await run(clickhouse, { batchSteps, cachedAccounts: 1 }, { onProgress });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+    const dealt = records.filter(({ offset }) => offset < (last?.batch.nextCell ?? 0)).length;
+    expect(last).toMatchObject({ counters: { learnedCells: dealt, gaps: 0 } });
+  });
+
+  it('make the same tables when they arrive while their steps are projected', async () => {
+    const clickhouse = await freshTables();
+    const live = openEmbeddedLog({ folder: join(home, 'live') });
+    const blocks = await log.last(topics.blocks, 10_000);
+    const stop = new AbortController();
+    let done = 0;
+    let told: () => void = () => undefined;
+    const onProgress = ({ batch }: Progress) => {
+      done = batch.nextOffset;
+      told();
+    };
+    const projecting = run(clickhouse, { batchMs: 0 }, { log: live, stopAtEnd: false, onProgress }, stop.signal);
+    const until = async (offset: number): Promise<void> => {
+      while (done < offset) {
+        const progress = new Promise<void>((resolve) => {
+          told = resolve;
+        });
+        await Promise.race([progress, projecting]);
+      }
+    };
+    const cells = await log.last(topics.cells, 10_000);
+    for (const block of blocks) {
+      const due = cells.filter(({ headers }) => headers.after === String(block.offset));
+      await live.append(topics.cells, due);
+      await live.append(topics.blocks, [block]);
+      // Some steps come alone, others with those behind them.
+      if (block.headers.seal !== undefined && block.offset % 4 !== 0) await until(block.offset + 1);
+    }
+    await until(blocks.length);
+    stop.abort();
+    await projecting.catch(() => undefined);
+    await live.close();
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+});
+
+class Killed extends Error {}
+
+/** Tables that end the projector at the nth insert into one of them, before it is done or after. */
+function dying(clickhouse: ClickHouse, at: { table: string; nth: number; done: boolean }): ClickHouse {
+  let inserts = 0;
+  return {
+    ...clickhouse,
+    async insert(table, ...rest) {
+      const dies = table === at.table && ++inserts === at.nth;
+      if (dies && !at.done) throw new Killed();
+      await clickhouse.insert(table, ...rest);
+      if (dies) throw new Killed();
+    },
+  };
+}
+
+describe('a batch with cells', () => {
+  it.each([
+    { table: 'projection_state', nth: 3, done: true },
+    { table: 'account_data', nth: 2, done: false },
+    { table: 'account_data', nth: 2, done: true },
+    { table: 'codes', nth: 1, done: true },
+  ])('is repeated after a death at insert $nth into $table (done: $done)', async (at) => {
+    const clickhouse = await freshTables();
+    await expect(run(dying(clickhouse, at), { batchSteps: 5 })).rejects.toThrow(Killed);
+    await run(clickhouse, { batchSteps: 9 });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+
+  it('is refused from a log that has not the cells it was made with', async () => {
+    const clickhouse = await freshTables();
+    await run(clickhouse);
+    await clickhouse.command('TRUNCATE TABLE projection_state');
+    const dies = dying(clickhouse, { table: 'blocks', nth: 1, done: false });
+    await expect(run(dies)).rejects.toThrow(Killed);
+    const less = { ...topics, cells: 'none' };
+    await expect(run(clickhouse, {}, { topics: less })).rejects.toThrow(
+      /has the cells of step 18 up to offset 0, not up to \d+ as it was announced.*"tonstream rebuild"/,
+    );
+  });
+});
+
+describe('tonstream verify and rebuild', () => {
+  /** Runs a command in this process; its status and what it printed. */
+  async function command(run: (running: Running) => Promise<unknown>) {
+    const words = ['--data-dir', home, '--clickhouse-url', server.server.url, '--clickhouse-database', 'good'];
+    const { config } = readConfig([...words, '--log-level', 'silent'], {});
+    const closers: (() => Promise<void> | void)[] = [];
+    const printed: string[] = [];
+    const shutdown: Running['shutdown'] = {
+      signal: new AbortController().signal,
+      onClose: (_, close) => closers.unshift(close),
+      stop: () => undefined,
+      done: Promise.resolve(0),
+    };
+    try {
+      const status = await run({ config, logger: silent, shutdown, print: (line) => printed.push(line) });
+      return { status, printed: printed.join('\n') };
+    } finally {
+      for (const close of closers) await close();
+    }
+  }
+
+  it('find such tables good, and make them again', async () => {
+    await log.close();
+    expect(await command(runVerify)).toEqual({
+      status: 0,
+      printed: `${STEPS} steps compared up to masterchain block ${STEPS}: 0 differences, 0 gaps`,
+    });
+    await tables.command('TRUNCATE TABLE account_data');
+    await command(runRebuild);
+    expect(await tableHashes(tables)).toEqual(good);
+    await tables.command(
+      'INSERT INTO account_data SELECT account, lt + 1, mc_seqno, data_hash, boc FROM account_data LIMIT 1',
+    );
+    expect(await command(runVerify)).toMatchObject({ status: 1, printed: expect.stringContaining('account_data') });
+    log = openEmbeddedLog({ folder: join(home, 'log') });
+  });
+});

@@ -1,0 +1,130 @@
+import { beginCell } from '@ton/core';
+import { describe, expect, it } from 'vitest';
+import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { encodeState } from '../../clickhouse/states.ts';
+import { addressOf } from '../../src/chain/address.ts';
+import { canonicalBoc } from '../../src/chain/canonical.ts';
+import type { CellKind, StoredCell } from '../cell-record.ts';
+import type { BatchAccounts, StoredAccount } from './accounts.ts';
+import { createCodes } from './codes.ts';
+import { createBatchRows } from './rows.ts';
+import { createBatchStates } from './states.ts';
+
+const ACCOUNT = addressOf(0, Buffer.alloc(32, 1));
+const MAX_BYTES = 100;
+
+function cell(kind: CellKind, number: number, lt: string | null, bits = 64): StoredCell {
+  const root = beginCell().storeUint(number, 64);
+  for (let stored = 64; stored < bits; stored += 64) root.storeUint(number, 64);
+  const account = kind === 'library' ? null : ACCOUNT;
+  const boc = canonicalBoc(root.endCell().toBoc());
+  const hash = root.endCell().hash();
+  return { kind, hash, account, lt, mcSeqno: 1, after: 0, globalId: -3, receivedAtMs: 0, boc, offset: 7 };
+}
+
+const UNKNOWN = {
+  status: 'active',
+  balance: '1',
+  extraCurrencies: {},
+  frozenHash: null,
+  codeHash: null,
+  dataHash: null,
+} as const;
+
+/** States of a batch around an account whose newest transaction has lt 90. */
+function open(storedData: StoredAccount['storedData'] = null, known = true) {
+  const stored = { lt: '90', hash: Buffer.alloc(32), state: encodeState(UNKNOWN), storedData };
+  const held = new Map<string, StoredAccount>(known ? [[ACCOUNT.toString('hex'), stored]] : []);
+  const put: Buffer[] = [];
+  const accounts: BatchAccounts = {
+    get: (account) => held.get(account.toString('hex')) ?? null,
+    put: (account, value) => void held.set(account.toString('hex'), value),
+    dataOf: async () => put.at(-1) ?? null,
+    putData: (_, boc) => void put.push(boc),
+  };
+  const oversized: string[] = [];
+  const metrics = {
+    brokenTrace: () => undefined,
+    missingCells: () => undefined,
+    oversized: (kind: string) => void oversized.push(kind),
+    learnedCells: () => undefined,
+  };
+  const rows = createBatchRows();
+  const { signal } = new AbortController();
+  const codes = createCodes(MAX_BYTES, metrics);
+  const states = createBatchStates({ accounts, codes, rows, maxDataBytes: MAX_BYTES, metrics, signal });
+  const written = () => {
+    states.writeNewest();
+    return rows.inserts();
+  };
+  return { states, accounts, written, put, oversized };
+}
+
+/** Lt, step and data hash of the rows of `account_data`. */
+function dataRows(inserts: ReturnType<ReturnType<typeof open>['written']>): [string, number, string][] {
+  const chunks = inserts.find(({ table }) => table === 'account_data')?.chunks ?? [];
+  const reader = new RowReader(Buffer.concat(chunks));
+  const found: [string, number, string][] = [];
+  while (!reader.done) {
+    reader.fixed(36);
+    found.push([reader.u64(), reader.u32(), Buffer.from(reader.fixed(32)).toString('hex')]);
+    reader.bytes();
+  }
+  return found;
+}
+
+const hex = ({ hash }: StoredCell): string => hash.toString('hex');
+
+describe('data that a node was asked for', () => {
+  it('is stored under its own lt at the step it counts from, and later states are completed from it', () => {
+    const { states, accounts, written, put } = open();
+    const data = cell('data', 1, '80');
+    states.learn(data, 5);
+    expect(accounts.get(ACCOUNT)).toMatchObject({ lt: '90', storedData: { lt: '80', hash: data.hash } });
+    expect(put).toEqual([data.boc]);
+    expect(dataRows(written())).toEqual([['80', 5, hex(data)]]);
+  });
+
+  it('changes nothing a second time, nor when it is older than what is stored or the same', () => {
+    const { states, written, put } = open();
+    const newer = cell('data', 2, '80');
+    states.learn(newer, 5);
+    for (const again of [newer, cell('data', 1, '70'), cell('data', 3, '80'), { ...newer, lt: '85' }]) {
+      states.learn(again, 6);
+    }
+    expect(put).toEqual([newer.boc]);
+    expect(dataRows(written())).toEqual([['80', 5, hex(newer)]]);
+    // Lts are numbers, not text.
+    const stored = open({ lt: '9', hash: Buffer.alloc(32) });
+    stored.states.learn(newer, 5);
+    expect(dataRows(stored.written())).toEqual([['80', 5, hex(newer)]]);
+    const later = open({ lt: '100', hash: Buffer.alloc(32) });
+    later.states.learn(newer, 5);
+    expect(dataRows(later.written())).toEqual([]);
+  });
+
+  it('is left out when it is large, counted, or of an account that the tables do not know', () => {
+    const large = open();
+    large.states.learn(cell('data', 1, '80', 960), 5);
+    expect({ rows: dataRows(large.written()), oversized: large.oversized }).toEqual({ rows: [], oversized: ['data'] });
+    const unknown = open(null, false);
+    unknown.states.learn(cell('data', 1, '80'), 5);
+    expect(dataRows(unknown.written())).toEqual([]);
+    expect(() => open().states.learn({ ...cell('data', 1, '80'), account: null }, 5)).toThrow(
+      'cell record 7 has data of no account',
+    );
+  });
+});
+
+describe('code and libraries that a node was asked for', () => {
+  it('are stored once under their hash, and left out when large', () => {
+    const { states, written, oversized } = open();
+    const code = cell('code', 1, '80');
+    const library = cell('library', 2, null);
+    for (const one of [code, library, code, cell('library', 1, null), cell('code', 3, '80', 960)]) states.learn(one, 5);
+    expect(oversized).toEqual(['code']);
+    const [insert] = written().filter(({ table }) => table === 'codes');
+    expect(insert.keys).toEqual([code.hash, library.hash]);
+    expect(insert.rows).toBe(2);
+  });
+});

@@ -1,0 +1,151 @@
+/** A devnet in memory with its people, step by step, and a log of it as an ingester would have written it. */
+import { accountStatesAfter } from '../src/chain/accounts.ts';
+import { rawAddress, workchainOf } from '../src/chain/address.ts';
+import { decodeBlock } from '../src/chain/block.ts';
+import { openBoc } from '../src/chain/boc.ts';
+import { toBoc } from '../src/chain/builder.ts';
+import type { AccountState } from '../src/chain/model.ts';
+import { createActors } from '../src/devnet/actors/actors.ts';
+import { type Cast, createCast } from '../src/devnet/actors/cast.ts';
+import { type InitialAccount, initialAccounts } from '../src/devnet/actors/initial-accounts.ts';
+import { type Chain, createChain, type ProducedBlock, type ProducedStep } from '../src/devnet/chain.ts';
+import { chainLedger, genesisOf } from '../src/devnet/chain-ledger.ts';
+import { type CellRecord, encodeCellRecord } from '../streams/cell-record.ts';
+import { encodeBlockRecord } from '../streams/envelope.ts';
+import { askAccount } from '../streams/ingest/cell-answers.ts';
+import type { EventLog, LogRecord } from '../streams/log.ts';
+import type { TopicNames } from '../streams/topics.ts';
+
+export interface PeopledDevnet {
+  chain: Chain;
+  cast: Cast;
+  genesis: readonly InitialAccount[];
+  /** Another step, a second later, and what the people send after it. */
+  step(): Promise<ProducedStep>;
+  close(): void;
+}
+
+const START = 1_700_000_000;
+const TRADERS = 8;
+
+/** @param rate external messages a step */
+export async function createPeopledDevnet(seed: string, rate: number): Promise<PeopledDevnet> {
+  const cast = createCast({ seed, traders: TRADERS });
+  const genesis = initialAccounts(cast);
+  const options = { folder: null, seed, blockTimeMs: 1000, startUtime: START };
+  const chain = await createChain({ ...options, genesis: genesisOf(genesis) });
+  const now = { seqno: 0, nowMs: START * 1000 };
+  // Jettons and items have data of several cells, of which a block shows those that change.
+  const weights = { transfer: 1, jettonPayment: 4, burn: 1, mint: 2, giveItem: 3, mintItem: 3 } as const;
+  const actors = createActors({ seed, traders: TRADERS, ledger: chainLedger(chain), now, rate, weights });
+  return {
+    chain,
+    cast,
+    genesis,
+    async step() {
+      const step = chain.produce(START + chain.head().mc.seqno + 1);
+      await actors.step({ seqno: step.mc.seqno, nowMs: step.mc.genUtime * 1000 });
+      return step;
+    },
+    close() {
+      actors.close();
+      chain.close();
+    },
+  };
+}
+
+/** The states that a step's blocks show, the whole of them or parts. */
+export function statesAfter(step: ProducedStep): { block: ProducedBlock; state: AccountState }[] {
+  return [...step.shards, step.mc].flatMap((block) =>
+    accountStatesAfter(decodeBlock(openBoc(block.bytes))).map((state) => ({ block, state })),
+  );
+}
+
+/** The blocks of a step as they stand in the log. */
+export function stepRecords({ chain }: PeopledDevnet, { shards, mc }: ProducedStep): LogRecord[] {
+  const blocks = [...shards, mc];
+  return blocks.map(({ workchain, shard, seqno, rootHash, fileHash, genUtime, bytes }, at) =>
+    encodeBlockRecord({
+      id: { workchain, shard, seqno, rootHash, fileHash },
+      globalId: chain.globalId,
+      genUtime,
+      mcSeqno: mc.seqno,
+      seal: at === blocks.length - 1 ? blocks.length : null,
+      receivedAtMs: genUtime * 1000,
+      source: 'devnet',
+      zeroState: chain.zeroState.mc.rootHash,
+      boc: bytes,
+    }),
+  );
+}
+
+/** An account to ask for: the state to ask, and the step before which the answer comes. */
+interface Question {
+  block: ProducedBlock;
+  state: AccountState;
+  mcSeqno: number;
+  due: number;
+}
+
+/**
+ * Appends steps with the cells that their blocks leave out: some answers come before the next step, others later, and
+ * some of those are outrun by a newer state, which is then asked for, too. Each comes twice.
+ */
+export async function logWithCells(devnet: PeopledDevnet, log: EventLog, topics: TopicNames, steps: number) {
+  const waiting = new Map<string, Question>();
+  const newest = new Map<string, Question>();
+  const known = new Set<string>();
+  const codes = new Set<string>();
+  let asked = 0;
+
+  async function answer(question: Question): Promise<CellRecord[]> {
+    const { state, block, mcSeqno } = question;
+    const found = devnet.chain.account(workchainOf(state.account), state.account.subarray(4), mcSeqno);
+    const node = { account: async () => ({ boc: found && toBoc(found.account) }) };
+    const { account, hash: stateHash, lastTransactionLt: lt } = state;
+    const { globalId } = devnet.chain;
+    const answers = await askAccount(
+      node,
+      { account, stateHash, lt, block, mcSeqno, globalId },
+      new AbortController().signal,
+    );
+    const after = await log.end(topics.blocks);
+    return answers
+      .filter(({ kind, hash }) => kind === 'data' || !codes.has(hash.toString('hex')))
+      .map((one) => ({ ...one, after, receivedAtMs: 0 }));
+  }
+
+  async function keep(question: Question): Promise<void> {
+    const records = await answer(question);
+    for (const { kind, hash } of records) if (kind === 'code') codes.add(hash.toString('hex'));
+    await log.append(topics.cells, records.map(encodeCellRecord));
+  }
+
+  function look(step: ProducedStep): void {
+    const { seqno } = step.mc;
+    for (const { block, state } of statesAfter(step)) {
+      const account = rawAddress(state.account);
+      const question = { block, state, mcSeqno: seqno, due: seqno };
+      newest.set(account, question);
+      const code = state.codeHash !== null && !state.codeComplete && !codes.has(state.codeHash.toString('hex'));
+      const data = state.dataHash !== null && !state.dataComplete && !known.has(account);
+      if ((code || data) && !waiting.has(account)) waiting.set(account, { ...question, due: seqno + (asked++ % 3) });
+    }
+  }
+
+  for (let n = 0; n < steps; n++) {
+    const step = await devnet.step();
+    await log.append(topics.blocks, stepRecords(devnet, step));
+    look(step);
+    for (const [account, question] of waiting) {
+      if (question.due > step.mc.seqno && n < steps - 2) continue;
+      waiting.delete(account);
+      known.add(account);
+      await keep(question);
+      const later = newest.get(account);
+      if (later && later.mcSeqno > question.mcSeqno) await keep(later);
+      // As two ingesters in turn may do.
+      await keep(question);
+    }
+  }
+}
