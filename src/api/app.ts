@@ -1,14 +1,13 @@
 /** The HTTP front: every path the service answers. Listening is the caller's, with SERVER_OPTIONS of limits.ts. */
 import express, { type Express, type Request, type RequestHandler, type Response, type Router } from 'express';
-import { Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { ChainSource } from '../chain/records.ts';
+import { createAnswering, type KeptBytes } from './answering.ts';
 import { documentation } from './documentation.ts';
 import { answerErrors, notFound, sendError, sendJson } from './errors.ts';
 import { type ApiLimits, limitBody } from './limits.ts';
 import { openApiDocument } from './openapi.ts';
-import { allowOrigins, queryContext, readQuery, readSwitches, stampAnswers } from './request.ts';
-import { createBook } from './v3/render/book.ts';
-import type { Route } from './v3/route.ts';
+import { allowOrigins, stampAnswers } from './request.ts';
 import { v3Routes } from './v3/routes.ts';
 
 /** `degraded`: requests are served, yet something is missing from the answers. */
@@ -20,8 +19,10 @@ export interface AppOptions {
   health: () => Health | Promise<Health>;
   /** What `/status` prints as JSON. */
   status: () => object | Promise<object>;
-  /** What `/metrics` prints; gets the durations of requests. */
+  /** Gets the durations of requests and what else is counted of them. */
   metrics: Registry;
+  /** What `/metrics` prints; these metrics unless given. */
+  printMetrics?: () => Promise<string>;
   limits: ApiLimits;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
@@ -29,6 +30,10 @@ export interface AppOptions {
   report: (error: unknown, request: Request) => void;
   /** `X-API-Version`, the version of the TON Center data schema answered in. */
   apiVersion?: string;
+  /** Names the state of the source, see AnsweringOptions. */
+  version?: () => string;
+  /** Memory to answer faster with. */
+  kept?: KeptBytes;
   /** Answers `/` and what the page there needs; without it `/` leads to the documentation. */
   web?: Router;
   /** What else is answered, before the 404. */
@@ -47,8 +52,8 @@ export function createApp(options: AppOptions): Express {
   app.set('query parser', false);
   app.use(stampAnswers(apiVersion), allowOrigins, limitBody(options.limits.maxBodyBytes));
   const routes = v3Routes(options.limits);
-  const durations = requestDurations(options.metrics);
-  for (const route of routes) serve(app, `${BASE}${route.path}`, answerRoute(route, options, durations));
+  const answer = createAnswering(options);
+  for (const route of routes) serve(app, `${BASE}${route.path}`, answer(route));
   serve(app, BASE, redirect);
   app.use(BASE, documentation(openApiDocument(routes, BASE, apiVersion)));
   if (options.web === undefined) serve(app, '/', redirect);
@@ -73,36 +78,7 @@ function redirect(_request: Request, response: Response): void {
   response.redirect(301, `${BASE}/index.html`);
 }
 
-function answerRoute(route: Route, options: AppOptions, durations: Histogram<'path' | 'status'>): RequestHandler {
-  const { source, limits, testnet } = options;
-  return async (request, response) => {
-    const stop = durations.startTimer({ path: route.path });
-    response.once('close', () => stop({ status: String(response.statusCode) }));
-    const query = readQuery(request.url);
-    const switches = readSwitches(request.headers, query);
-    const context = queryContext(response, switches.timeoutMs, limits.queryTimeoutMs);
-    const testOnly = testnet();
-    const book = createBook(testOnly);
-    const addressBook = async () => {
-      const accounts = switches.noAddressBook ? [] : book.addresses();
-      return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
-    };
-    const text = await route.answer(query, { source, context, testOnly, book, addressBook });
-    if (!response.destroyed) sendJson(response, 200, text);
-  };
-}
-
-function requestDurations(metrics: Registry): Histogram<'path' | 'status'> {
-  return new Histogram({
-    name: 'tonstream_api_request_seconds',
-    help: 'Time from request to end of answer',
-    labelNames: ['path', 'status'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    registers: [metrics],
-  });
-}
-
-function serviceRoutes(app: Express, { health, status, metrics }: AppOptions): void {
+function serviceRoutes(app: Express, { health, status, metrics, printMetrics }: AppOptions): void {
   serve(app, '/healthcheck', async (_request, response) => {
     const state = await health();
     response.type('text/plain').status(state.ok ? 200 : 503);
@@ -111,6 +87,6 @@ function serviceRoutes(app: Express, { health, status, metrics }: AppOptions): v
   serve(app, '/status', async (_request, response) => sendJson(response, 200, JSON.stringify(await status())));
   serve(app, '/metrics', async (_request, response) => {
     response.setHeader('Content-Type', metrics.contentType);
-    response.end(await metrics.metrics());
+    response.end(await (printMetrics?.() ?? metrics.metrics()));
   });
 }

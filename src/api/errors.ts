@@ -51,12 +51,12 @@ function clientStatusOf(error: Error): number | null {
   return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
 }
 
-/** Writes JSON text as it is; `HEAD` gets the same headers without the body. */
-export function sendJson(response: Response, status: number, text: string): void {
+/** Writes JSON as it is; `HEAD` gets the same headers without the body. */
+export function sendJson(response: Response, status: number, json: string | Buffer): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json');
-  response.setHeader('Content-Length', Buffer.byteLength(text));
-  response.end(text);
+  response.setHeader('Content-Length', Buffer.byteLength(json));
+  response.end(json);
 }
 
 export function sendError(response: Response, status: number, text: string): void {

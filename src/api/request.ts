@@ -79,12 +79,12 @@ export function stampAnswers(apiVersion: string): RequestHandler {
 }
 
 const ALLOWED_HEADERS =
-  'Content-Type, X-Api-Key, X-Timeout, X-No-Address-Book, X-No-Metadata, X-Debug-Request, X-Actions-Version';
+  'Content-Type, If-None-Match, X-Api-Key, X-Timeout, X-No-Address-Book, X-No-Metadata, X-Debug-Request, X-Actions-Version';
 
 /** Any web page may read the API; preflight requests end here. */
 export const allowOrigins: RequestHandler = (request, response, next) => {
   response.setHeader('Access-Control-Allow-Origin', '*');
-  response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After');
+  response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After, ETag');
   if (request.method !== 'OPTIONS') return next();
   response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, OPTIONS');
   response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);

@@ -44,6 +44,18 @@ export interface TransactionRecord {
   /** Null when only the hash is known. */
   before: KnownState | null;
   after: KnownState | null;
+  /**
+   * The bytes that `transaction`, `before` and `after` are read from, where there are such: equal bytes, equal values.
+   * Who has them need not decode what was decoded before.
+   */
+  stored?: StoredBytes;
+}
+
+export interface StoredBytes {
+  /** The transaction as a bag of cells of its own. */
+  payload: Buffer;
+  /** The states beside it, as the source packs them. */
+  states: Buffer;
 }
 
 export interface MessageRecord {

@@ -15,6 +15,7 @@ export function adjacentTransactionsRoute(): Route {
       direction: lenientDirection('`in`: the parent, `out`: the children; both when absent.'),
     }),
     response: transactions,
+    tagged: ['hash'],
     async answer(p, asked) {
       if (p.hash === undefined) throw new ApiError(422, 'hash is required');
       const rows = await asked.source.adjacentTransactions(p.hash, p.direction, asked.context);

@@ -28,6 +28,7 @@ export function blocksRoute(limits: ApiLimits): Route {
       cursor: cursor(),
     }),
     response: blocks,
+    tagged: ['root_hash', 'file_hash'],
     async answer(p, { source, context }) {
       if (p.shard !== undefined && p.workchain === undefined) throw new ApiError(422, 'shard needs workchain');
       const filter = {

@@ -11,6 +11,7 @@ export function masterchainInfoRoute(): Route {
     summary: 'First and last indexed masterchain block',
     parameters: z.object({}),
     response: masterchainInfo,
+    tagged: 'always',
     async answer(_parameters, { source, context }) {
       const info = await source.masterchainInfo(context);
       if (info === null) throw new ApiError(500, 'internal server error: no masterchain block is indexed');

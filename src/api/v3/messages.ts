@@ -44,6 +44,7 @@ export function messagesRoute(limits: ApiLimits): Route {
       cursor: cursor(),
     }),
     response: messages,
+    tagged: ['msg_hash', 'hash'],
     async answer(p, { source, context, book, addressBook }) {
       const filter = {
         messageHashes: p.msg_hash.length > 0 || p.hash === undefined ? p.msg_hash : [p.hash],

@@ -4,6 +4,7 @@ import type { ChainSource, QueryContext } from '../../chain/records.ts';
 import { type Parameters, readParameters } from '../parameters.ts';
 import type { Query } from '../request.ts';
 import type { Book } from './render/book.ts';
+import type { Renderings } from './render/renderings.ts';
 
 /** What a route may use to answer. */
 export interface Asked {
@@ -13,6 +14,7 @@ export interface Asked {
   testOnly: boolean;
   /** Collects the addresses the answer prints. */
   book: Book;
+  renderings: Renderings;
   /** JSON text of the `address_book`; `{}` when switched off. */
   addressBook(): Promise<string>;
 }
@@ -23,13 +25,18 @@ export interface Route {
   summary: string;
   parameters: Parameters;
   response: z.ZodType;
-  /** JSON text of the answer to the query. Throws ApiError. */
-  answer(query: Query, asked: Asked): Promise<string>;
+  /**
+   * Whether the answer carries a tag by which a client asks whether it is still the same: always, or when one of these
+   * parameters is given. For what clients ask again and again and changes seldom.
+   */
+  tagged?: 'always' | readonly string[];
+  /** JSON of the answer to the query. Throws ApiError. */
+  answer(query: Query, asked: Asked): Promise<string | Buffer>;
 }
 
 interface Declaration<T extends Parameters> extends Omit<Route, 'parameters' | 'answer'> {
   parameters: T;
-  answer(parameters: z.output<T>, asked: Asked, query: Query): Promise<string>;
+  answer(parameters: z.output<T>, asked: Asked, query: Query): Promise<string | Buffer>;
 }
 
 /** Ties the declared parameters to the types that `answer` receives. */

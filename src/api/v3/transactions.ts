@@ -3,7 +3,7 @@ import type { TransactionFilter, TransactionRecord } from '../../chain/records.t
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { addresses, cursor, hashes, int32, limit, offset, shard, sort, uint64, utime } from '../parameters.ts';
-import { transactionJson } from './render/transaction.ts';
+import { joinRows } from './render/renderings.ts';
 import { type Asked, isBlockSeqno, nextCursor, type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
 
@@ -31,6 +31,7 @@ export function transactionsRoute(limits: ApiLimits): Route {
       cursor: cursor(),
     }),
     response: transactions,
+    tagged: ['hash'],
     async answer(p, asked, query) {
       if (p.shard !== undefined && p.workchain === undefined) throw new ApiError(422, 'shard needs workchain');
       if (p.seqno !== undefined && (p.workchain === undefined || p.shard === undefined)) {
@@ -65,13 +66,12 @@ export async function requireMasterchainBlock(seqno: number, { source, context }
   throw new ApiError(404, `masterchain block ${seqno} not found`);
 }
 
-/** JSON text of `TransactionsResponse`. */
+/** JSON of `TransactionsResponse`. */
 export async function transactionsJson(
   rows: readonly TransactionRecord[],
-  { book, addressBook }: Asked,
+  { book, renderings, addressBook }: Pick<Asked, 'book' | 'renderings' | 'addressBook'>,
   extras = '',
-): Promise<string> {
-  let text = '';
-  for (const row of rows) text += (text === '' ? '' : ',') + transactionJson(row, book);
-  return `{"transactions":[${text}],"address_book":${await addressBook()}${extras}}`;
+): Promise<Buffer> {
+  const list = rows.map((row) => renderings.transaction(row, book));
+  return joinRows('{"transactions":[', list, `],"address_book":${await addressBook()}${extras}}`);
 }

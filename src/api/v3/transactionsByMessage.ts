@@ -23,6 +23,7 @@ export function transactionsByMessageRoute(limits: ApiLimits): Route {
       sort: sort(),
     }),
     response: transactions,
+    tagged: ['msg_hash'],
     async answer(p, asked) {
       if (p.msg_hash.length === 0 && p.body_hash === undefined && p.opcode === undefined) {
         throw new ApiError(422, 'at least one of msg_hash, body_hash, opcode should be specified');

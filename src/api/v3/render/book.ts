@@ -4,9 +4,21 @@ import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 
+/** An address that an answer prints. */
+export interface Noted {
+  /** The address as text of its bytes. */
+  key: string;
+  address: Address;
+  /** Raw form. */
+  text: string;
+}
+
 export interface Book {
   /** The raw text of the address, which is thereby noted. */
   text(address: Address): string;
+  /** Notes what another book has noted. */
+  note(addresses: readonly Noted[]): void;
+  noted(): Noted[];
   /** Every noted address, once. */
   addresses(): Address[];
   /** JSON text of the book, keys sorted; addresses the source says nothing of are left out. */
@@ -15,17 +27,21 @@ export interface Book {
 
 /** One book for one answer. `testOnly` sets the test flag in user-friendly forms. */
 export function createBook(testOnly: boolean): Book {
-  const noted = new Map<string, { address: Address; text: string }>();
+  const noted = new Map<string, Noted>();
   const text = (address: Address): string => {
     const key = address.toString('latin1');
     const known = noted.get(key);
     if (known !== undefined) return known.text;
     const raw = rawAddress(address);
-    noted.set(key, { address, text: raw });
+    noted.set(key, { key, address, text: raw });
     return raw;
   };
   return {
     text,
+    note(others) {
+      for (const other of others) if (!noted.has(other.key)) noted.set(other.key, other);
+    },
+    noted: () => [...noted.values()],
     addresses: () => Array.from(noted.values(), ({ address }) => address),
     json(records) {
       const rows = records.map((record) => `"${rawAddress(record.account)}":${bookRow(record, testOnly)}`);

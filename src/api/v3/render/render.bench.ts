@@ -1,13 +1,21 @@
 /**
- * Decodes the four busiest recorded mainnet blocks and renders every transaction: transactions a second on one core.
+ * Pages of transactions of the four busiest recorded mainnet blocks, each stored as a bag of its own as sources have
+ * it, to the bytes of an answer with its address book: CPU time of a page, decoded and rendered anew and with the
+ * renderings kept, and of packing it for the way. Then the blocks decoded as a whole: transactions a second on one core.
  * Run by `npm run bench:render`.
  */
 import { readFileSync } from 'node:fs';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { requireShelf } from '../../../../test/shelf.ts';
+import { type StoredPage, storedRecords } from '../../../../test/stored-records.ts';
 import { blockTransactions } from '../../../chain/accounts.ts';
 import { decodeBlock } from '../../../chain/block.ts';
 import { openBoc } from '../../../chain/boc.ts';
+import type { TransactionRecord } from '../../../chain/records.ts';
+import { BROTLI, GZIP } from '../../compression.ts';
+import { transactionsJson } from '../transactions.ts';
 import { createBook } from './book.ts';
+import { createRenderings, type Renderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
 
 const BLOCKS = [
@@ -17,6 +25,71 @@ const BLOCKS = [
   'mainnet_0_8000000000000000_71398501',
 ];
 const SECONDS_EACH = 2;
+const PAGES = [1, 100, 1000];
+const ROOM = 64 * 1024 * 1024;
+/** Of the 1,526 transactions: every page has some of each block. */
+const STRIDE = 7;
+
+const stored = BLOCKS.map((name) => storedRecords(readFileSync(`${requireShelf()}/data/blocks/${name}.boc`)));
+const everything: StoredPage = stored.flat();
+/** In an order that mixes the blocks, so that each page is like the others. */
+const mixed = everything.map((_, i) => everything[(i * STRIDE) % everything.length]);
+
+const line = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** What a route does between the rows and the bytes, every account with no code known. */
+async function answer(rows: TransactionRecord[], renderings: Renderings): Promise<Buffer> {
+  const book = createBook(false);
+  const addressBook = async (): Promise<string> =>
+    book.json(book.addresses().map((account) => ({ account, codeHash: null, methods: null })));
+  return transactionsJson(rows, { book, renderings, addressBook });
+}
+
+interface Cost {
+  cpuMs: number;
+  bytes: number;
+}
+
+/** CPU time of this process for one call: the machine may be busy with other things. */
+async function cost(call: (i: number) => Buffer | Promise<Buffer>): Promise<Cost> {
+  const work = async (ms: number): Promise<Cost & { calls: number }> => {
+    const before = process.cpuUsage();
+    let bytes = 0;
+    let calls = 0;
+    for (let spent = 0; spent < ms; calls++) {
+      bytes += (await call(calls)).length;
+      const { user, system } = process.cpuUsage(before);
+      spent = (user + system) / 1000;
+    }
+    const { user, system } = process.cpuUsage(before);
+    return { cpuMs: (user + system) / 1000 / calls, bytes: bytes / calls, calls };
+  };
+  await work(1000);
+  return work(SECONDS_EACH * 1000);
+}
+
+async function measurePages(): Promise<void> {
+  const renderings = createRenderings({ maxBytes: ROOM });
+  const nothingKept = createRenderings({ maxBytes: 0 });
+  for (const size of PAGES) {
+    const page = (i: number): TransactionRecord[] => {
+      const start = (i * size) % (mixed.length - size);
+      return mixed.slice(start, start + size).map((make) => make());
+    };
+    const anew = await cost((i) => answer(page(i), nothingKept));
+    const kept = await cost((i) => answer(page(i), renderings));
+    const kilobytes = Math.round(kept.bytes / 1024);
+    line(
+      `page of ${size}: ${kilobytes} KB; decoded and rendered anew ${anew.cpuMs.toFixed(3)} ms CPU, kept ${kept.cpuMs.toFixed(3)} ms`,
+    );
+    if (kept.bytes < 64 * 1024) continue;
+    const body = await answer(page(1), renderings);
+    const gzip = await cost(() => gzipSync(body, GZIP));
+    const brotli = await cost(() => brotliCompressSync(body, BROTLI));
+    const shown = ({ cpuMs, bytes }: Cost): string => `${cpuMs.toFixed(2)} ms CPU to ${Math.round(bytes / 1024)} KB`;
+    line(`  packed: gzip ${shown(gzip)}, brotli ${shown(brotli)}`);
+  }
+}
 
 interface Round {
   rounds: number;
@@ -82,10 +155,11 @@ function add(sum: Round, one: Round): Round {
 function print(name: string, sum: Round): void {
   const rate = (ms: number) => Math.round((sum.transactions / ms) * 1000).toLocaleString('en');
   const size = Math.round(sum.bytes / sum.transactions);
-  process.stdout.write(
+  line(
     `${name}: ${rate(sum.decodeMs + sum.renderMs)} tx/s to JSON text ` +
-      `(decode ${rate(sum.decodeMs)}, render ${rate(sum.renderMs)}; ${size} characters each)\n`,
+      `(decode ${rate(sum.decodeMs)}, render ${rate(sum.renderMs)}; ${size} characters each)`,
   );
 }
 
+await measurePages();
 print('all four', BLOCKS.map(measure).reduce(add));

@@ -1,0 +1,90 @@
+/** From a request of the API to its answer: what is asked, who has asked it already, and how the answer goes out. */
+import type { RequestHandler } from 'express';
+import type { Registry } from 'prom-client';
+import type { ChainSource, QueryContext } from '../chain/records.ts';
+import { type Answer, makeAnswer, sendAnswer } from './answers.ts';
+import { requestDurations, watchAnswers } from './api-metrics.ts';
+import { createCompression } from './compression.ts';
+import type { ApiLimits } from './limits.ts';
+import { type Query, queryContext, readQuery, readSwitches } from './request.ts';
+import { createSharedAnswers } from './shared-answers.ts';
+import { createBook } from './v3/render/book.ts';
+import { createRenderings } from './v3/render/renderings.ts';
+import type { Route } from './v3/route.ts';
+
+export interface AnsweringOptions {
+  source: ChainSource;
+  metrics: Registry;
+  limits: ApiLimits;
+  testnet: () => boolean;
+  /**
+   * Names the state of the source: another text whenever an answer may be another. Without it every request is
+   * answered for itself.
+   */
+  version?: () => string;
+  kept?: KeptBytes;
+}
+
+/** Memory to answer faster with; nothing is kept by default. */
+export interface KeptBytes {
+  /** Of whole answers, for as long as the version is the same. */
+  answers: number;
+  /** Of rendered transactions. */
+  renderings: number;
+}
+
+/** Each takes a thread of libuv's four. */
+const PACKED_AT_ONCE = 2;
+
+/** Makes the handlers of routes; they share what is kept. */
+export function createAnswering(options: AnsweringOptions): (route: Route) => RequestHandler {
+  const { source, limits, testnet, version, metrics, kept = { answers: 0, renderings: 0 } } = options;
+  const renderings = createRenderings({ maxBytes: kept.renderings });
+  const shared = createSharedAnswers({ maxBytes: kept.answers });
+  const compression = createCompression(PACKED_AT_ONCE);
+  const durations = requestDurations(metrics);
+  watchAnswers(metrics, { renderings, shared, compression });
+
+  async function compute(route: Route, query: Query, noAddressBook: boolean, context: QueryContext): Promise<Answer> {
+    const testOnly = testnet();
+    const book = createBook(testOnly);
+    const addressBook = async (): Promise<string> => {
+      const accounts = noAddressBook ? [] : book.addresses();
+      return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
+    };
+    const json = await route.answer(query, { source, context, testOnly, book, renderings, addressBook });
+    return makeAnswer(json, isTagged(route, query));
+  }
+
+  return (route) => async (request, response) => {
+    const stop = durations.startTimer({ path: route.path });
+    response.once('close', () => stop({ status: String(response.statusCode) }));
+    const query = readQuery(request.url);
+    const { timeoutMs, noAddressBook } = readSwitches(request.headers, query);
+    const context = queryContext(response, timeoutMs, limits.queryTimeoutMs);
+    const answer =
+      version === undefined
+        ? await compute(route, query, noAddressBook, context)
+        : await shared.get(questionOf(route, query, noAddressBook, context), version(), context, (forAll) =>
+            compute(route, query, noAddressBook, forAll),
+          );
+    await sendAnswer(request, response, answer, compression);
+  };
+}
+
+function isTagged({ tagged = [] }: Route, query: Query): boolean {
+  return tagged === 'always' || tagged.some((name) => query.has(name));
+}
+
+/**
+ * One text for all spellings of a request: the declared parameters in their order, each with all its values, and what
+ * else has a part in the answer. Those with less patience are not to end the wait of the others.
+ */
+function questionOf(route: Route, query: Query, noAddressBook: boolean, { timeoutMs }: QueryContext): string {
+  const words: unknown[] = [route.path, noAddressBook, timeoutMs];
+  for (const name of Object.keys(route.parameters.shape)) {
+    const values = query.get(name);
+    if (values !== undefined) words.push(name, values);
+  }
+  return JSON.stringify(words);
+}

@@ -1,0 +1,78 @@
+/** What a route answered, and how it reaches a client: whole, packed, or as "still the same". */
+import { createHash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import { acceptedEncoding, type Compression, type Encoding, PACKED_FROM_BYTES } from './compression.ts';
+import { sendJson } from './errors.ts';
+
+/** A 200 answer. It may go to several clients, so nobody changes it. */
+export interface Answer {
+  json: Buffer;
+  /** Value of the `ETag` header; null when the answer has none. */
+  tag: string | null;
+  /** Packed once for all who want it so; null when it had to go out plain. */
+  packed: Map<Encoding, Promise<Buffer | null>>;
+}
+
+/** @param tagged whether clients may ask if it is still the same */
+export function makeAnswer(json: string | Buffer, tagged: boolean): Answer {
+  const bytes = typeof json === 'string' ? Buffer.from(json) : json;
+  return { json: bytes, tag: tagged ? tagOf(bytes) : null, packed: new Map() };
+}
+
+/**
+ * Made of the bytes, so an answer that changes (a message that is received later) changes its tag, and every process
+ * and every start gives the same one. Weak, as it stands for the plain and the packed form alike (RFC 9110, 8.8.1).
+ */
+function tagOf(json: Buffer): string {
+  return `W/"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"`;
+}
+
+/** Whether `If-None-Match` names the tag, by the weak comparison (RFC 9110, 13.1.2). */
+function isKnown(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  const opaque = tag.slice(2);
+  return header.split(',').some((word) => {
+    const known = word.trim();
+    return known === '*' || known === tag || known === opaque;
+  });
+}
+
+/** Answers GET and HEAD. A hang-up in the meantime is not an error. */
+export async function sendAnswer(
+  request: Request,
+  response: Response,
+  answer: Answer,
+  compression: Compression,
+): Promise<void> {
+  if (response.destroyed) return;
+  response.setHeader('Vary', 'Accept-Encoding');
+  if (answer.tag !== null) {
+    response.setHeader('ETag', answer.tag);
+    // It may be kept, and is to be asked for again each time.
+    response.setHeader('Cache-Control', 'no-cache');
+    if (isKnown(request.headers['if-none-match'], answer.tag)) {
+      response.statusCode = 304;
+      response.end();
+      return;
+    }
+  }
+  const encoding = answer.json.length < PACKED_FROM_BYTES ? null : encodingFor(request);
+  const packed = encoding === null ? null : await pack(answer, encoding, compression);
+  if (response.destroyed) return;
+  if (packed !== null && encoding !== null) response.setHeader('Content-Encoding', encoding);
+  sendJson(response, 200, packed ?? answer.json);
+}
+
+function encodingFor(request: Request): Encoding | null {
+  const accepted = request.headers['accept-encoding'];
+  return acceptedEncoding(Array.isArray(accepted) ? accepted.join(',') : accepted);
+}
+
+/** Null is not remembered: the next client may find a free place. */
+async function pack(answer: Answer, encoding: Encoding, compression: Compression): Promise<Buffer | null> {
+  const known = answer.packed.get(encoding);
+  if (known !== undefined) return known;
+  const packing = compression.pack(answer.json, encoding);
+  if (packing !== null) answer.packed.set(encoding, packing);
+  return packing;
+}

@@ -1,0 +1,65 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Compression } from './compression.ts';
+import type { SharedAnswers } from './shared-answers.ts';
+import type { Renderings } from './v3/render/renderings.ts';
+
+interface Watched {
+  renderings: Renderings;
+  shared: SharedAnswers;
+  compression: Compression;
+}
+
+/** Time from request to end of answer, by path and status. */
+export function requestDurations(registry: Registry): Histogram<'path' | 'status'> {
+  return new Histogram({
+    name: 'tonstream_api_request_seconds',
+    help: 'Time from request to end of answer',
+    labelNames: ['path', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [registry],
+  });
+}
+
+/** Counts that their owners keep are read when the metrics are: a count a transaction would cost more than finding it. */
+export function watchAnswers(registry: Registry, { renderings, shared, compression }: Watched): void {
+  counter(registry, 'answers_total', 'Answers by origin: made, shared with others who asked, kept from before', () => {
+    const { made, shared: joined, kept } = shared.figures;
+    return { made, shared: joined, kept };
+  });
+  counter(registry, 'rendered_transactions_total', 'Transactions shown: rendered anew (made), or kept', () => {
+    const { made, kept } = renderings.figures;
+    return { made, kept };
+  });
+  counter(
+    registry,
+    'compressions_total',
+    'Large answers packed, and refused because too many were being packed',
+    () => {
+      const { packed, refused } = compression.figures;
+      return { packed, refused };
+    },
+  );
+  new Gauge({
+    name: 'tonstream_api_kept_bytes',
+    help: 'Memory of what is kept to answer faster',
+    labelNames: ['what'],
+    registers: [registry],
+    collect() {
+      this.set({ what: 'answers' }, shared.figures.bytes);
+      this.set({ what: 'transactions' }, renderings.figures.bytes);
+    },
+  });
+}
+
+function counter(registry: Registry, name: string, help: string, read: () => Record<string, number>): void {
+  new Counter({
+    name: `tonstream_api_${name}`,
+    help,
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(read())) this.inc({ outcome }, count);
+    },
+  });
+}

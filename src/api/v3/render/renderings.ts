@@ -1,0 +1,142 @@
+/** Transactions as JSON bytes, the ones asked for lately kept: what is shown again is neither decoded nor rendered. */
+import { LRUCache } from 'lru-cache';
+import type { BlockId, Hash } from '../../../chain/model.ts';
+import type { StoredBytes, TransactionRecord } from '../../../chain/records.ts';
+import { storedKey } from '../../../chain/stored.ts';
+import { type Book, createBook, type Noted } from './book.ts';
+import { transactionJson } from './transaction.ts';
+
+export interface Renderings {
+  /** JSON bytes of a transaction (schema `Transaction`); its addresses are noted in `book`. Not to be changed. */
+  transaction(record: TransactionRecord, book: Book): Buffer;
+  readonly figures: RenderingsFigures;
+}
+
+export interface RenderingsFigures {
+  /** Since the start: transactions shown that were kept, and that had to be rendered. */
+  readonly kept: number;
+  readonly made: number;
+  /** Kept now. */
+  readonly bytes: number;
+}
+
+export interface RenderingsOptions {
+  /** Most bytes to keep, about; 0 keeps nothing. */
+  maxBytes: number;
+}
+
+/** All that the text is made of, and the text. */
+interface Rendering {
+  stored: StoredBytes;
+  block: BlockId;
+  mcSeqno: number;
+  globalVersion: number;
+  traceId: Hash | null;
+  json: Buffer;
+  noted: Noted[];
+}
+
+/** An entry and its key besides the bytes, and a noted address, in memory. */
+const ENTRY_BYTES = 700;
+const NOTED_BYTES = 350;
+/** A rendering above this share of the room is not kept: it would push out too many others. */
+const LARGEST_SHARE = 1 / 16;
+
+/**
+ * Renderings are found by account and lt, and used only if everything the text depends on is the same: the stored
+ * bytes (compared, which costs less than any hash of them), the block, the step, the trace and the version. The network
+ * is no part of it: a transaction prints raw addresses.
+ */
+export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
+  const kept = maxBytes > 0 ? new LRUCache<string, Rendering>({ maxSize: maxBytes, sizeCalculation }) : null;
+  const largest = maxBytes * LARGEST_SHARE;
+  const figures = {
+    kept: 0,
+    made: 0,
+    get bytes() {
+      return kept?.calculatedSize ?? 0;
+    },
+  };
+
+  function make(record: TransactionRecord, book: Book): Buffer {
+    figures.made++;
+    return Buffer.from(transactionJson(record, book));
+  }
+
+  return {
+    figures,
+    transaction(record, book) {
+      const { stored } = record;
+      const key = kept === null || stored === undefined ? null : storedKey(stored.payload);
+      if (kept === null || stored === undefined || key === null) return make(record, book);
+      const found = kept.get(key);
+      if (found !== undefined && isSame(found, record, stored)) {
+        figures.kept++;
+        book.note(found.noted);
+        return found.json;
+      }
+      const own = createBook(false);
+      const rendering = keepable(record, stored, make(record, own), own.noted());
+      book.note(rendering.noted);
+      if (sizeCalculation(rendering) <= largest) kept.set(key, rendering);
+      return rendering.json;
+    },
+  };
+}
+
+function sizeCalculation({ stored, json, noted }: Rendering): number {
+  return ENTRY_BYTES + NOTED_BYTES * noted.length + stored.payload.length + stored.states.length + json.length;
+}
+
+function isSame(kept: Rendering, record: TransactionRecord, { payload, states }: StoredBytes): boolean {
+  const { block, traceId } = record;
+  return (
+    kept.mcSeqno === record.mcSeqno &&
+    kept.globalVersion === record.globalVersion &&
+    kept.block.seqno === block.seqno &&
+    kept.block.workchain === block.workchain &&
+    kept.block.shard === block.shard &&
+    (kept.traceId === null ? traceId === null : traceId !== null && kept.traceId.equals(traceId)) &&
+    kept.stored.payload.equals(payload) &&
+    kept.stored.states.equals(states)
+  );
+}
+
+/** In memory of its own: the bytes of a record are part of the page they came in, which would stay alive with them. */
+function keepable(record: TransactionRecord, stored: StoredBytes, json: Buffer, noted: Noted[]): Rendering {
+  const parts = [stored.payload, stored.states, json, record.traceId ?? Buffer.alloc(0)];
+  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  const [payload, states, text, trace] = parts.map((part) => {
+    part.copy(bytes, at);
+    at += part.length;
+    return bytes.subarray(at - part.length, at);
+  });
+  return {
+    stored: { payload, states },
+    block: record.block,
+    mcSeqno: record.mcSeqno,
+    globalVersion: record.globalVersion,
+    traceId: record.traceId === null ? null : trace,
+    json: text,
+    noted: noted.map(({ key, address, text: raw }) => ({ key, address: Buffer.from(address), text: raw })),
+  };
+}
+
+const COMMA = 0x2c;
+
+/** A JSON list of rows between two texts, in one piece. */
+export function joinRows(before: string, rows: readonly Buffer[], behind: string): Buffer {
+  const beforeBytes = Buffer.byteLength(before);
+  const commas = Math.max(0, rows.length - 1);
+  let size = beforeBytes + Buffer.byteLength(behind) + commas;
+  for (const row of rows) size += row.length;
+  const bytes = Buffer.allocUnsafe(size);
+  let at = bytes.write(before);
+  for (let i = 0; i < rows.length; i++) {
+    if (i > 0) bytes[at++] = COMMA;
+    at += rows[i].copy(bytes, at);
+  }
+  bytes.write(behind, at);
+  return bytes;
+}
