@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,8 +6,8 @@ import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createClickHouse } from '../clickhouse/client.ts';
 import { startEmbeddedClickHouse } from '../clickhouse/server.ts';
+import { choosePort } from '../clickhouse/server-folder.ts';
 import { silent, startTestServer, testServerOptions } from '../clickhouse/test-server.ts';
-import { parseGlobalConfig } from '../src/node/global-config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { lastSealed } from '../streams/step-search.ts';
 import { topicNames } from '../streams/topics.ts';
@@ -176,27 +176,29 @@ it('kill -9 of single parts under traffic: chain, log and tables agree', { timeo
 
 it('a second devnet in a folder is refused', { timeout: TEST_TIMEOUT_MS }, async () => {
   const words = ['devnet', '--data-dir', join(home, 'twice'), '--port', '0', '--block-time', '100ms'];
-  const isOpen = (each: Run) => async (): Promise<boolean> => /^ +Devnet +liteserver /m.test(each.output());
   const first = run(...words);
-  await waitFor('the first devnet', first, isOpen(first), PATIENCE_MS);
+  await waitFor('the first devnet', first, async () => isOpen(first), PATIENCE_MS);
   const second = run(...words);
-  await waitFor(
-    'the second devnet',
-    null,
-    async () => second.child.exitCode !== null || (await isOpen(second)()),
-    PATIENCE_MS,
-  );
+  const hasEnded = async () => second.child.exitCode !== null || isOpen(second);
+  await waitFor('the second devnet', null, hasEnded, PATIENCE_MS);
   expect(second.output()).toContain(`twice/devnet is in use by process ${first.child.pid}:`);
   expect(await second.ended).toBe(1);
   await ended(first);
   // One that was killed does not count.
   const third = run(...words);
-  await waitFor('the third devnet', third, isOpen(third), PATIENCE_MS);
+  await waitFor('the third devnet', third, async () => isOpen(third), PATIENCE_MS);
   await third.kill();
   const fourth = run(...words);
-  await waitFor('the fourth devnet', fourth, isOpen(fourth), PATIENCE_MS);
+  await waitFor('the fourth devnet', fourth, async () => isOpen(fourth), PATIENCE_MS);
   await ended(fourth);
 });
+
+function isOpen(devnet: Run): boolean {
+  return /^ +Devnet +liteserver /m.test(devnet.output());
+}
+
+const PART_NAMES = ['devnet', 'ingester', 'projector'] as const;
+type PartName = (typeof PART_NAMES)[number];
 
 interface Parts {
   dataDir: string;
@@ -205,74 +207,72 @@ interface Parts {
   victims: (typeof PART_VICTIMS)[number][];
 }
 
-/** Starts the parts, kills one after another, and ends all in an orderly way once the tables have the whole log. */
-async function killParts({ dataDir, devnet, server, victims }: Parts): Promise<void> {
+/** How each part is started, and started again. */
+async function partsOf({ dataDir, devnet, server }: Parts): Promise<Record<PartName, () => Run>> {
   const configFile = join(home, 'network.json');
-  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
-  const inTables = createTables(server.url, 'parts');
-  let litePort = 0;
-  const start = {
-    devnet: () => {
-      const where = ['--data-dir', dataDir, '--port', '0', '--lite-port', String(litePort)];
-      return run('devnet', ...devnetFlags(devnet), ...where, '--config-out', configFile);
-    },
+  // Not one of the system's own choice: while the devnet is dead an outgoing connection might be given it.
+  const litePort = await choosePort(join(home, 'lite-port'));
+  const ports = ['--port', '0', '--lite-port', String(litePort)];
+  const tables = ['--clickhouse-url', server.url, '--clickhouse-database', 'parts'];
+  return {
+    devnet: () => run('devnet', ...devnetFlags(devnet), '--data-dir', dataDir, ...ports, '--config-out', configFile),
     ingester: () => run('ingest', '--network', configFile, '--from', 'genesis', '--data-dir', dataDir),
-    projector: () => {
-      const tables = ['--clickhouse-url', server.url, '--clickhouse-database', 'parts'];
-      return run('project', '--data-dir', dataDir, ...tables, ...small());
-    },
+    projector: () => run('project', '--data-dir', dataDir, ...tables, ...small()),
   };
-  const names = ['devnet', 'ingester', 'projector'] as const;
+}
+
+/** Starts the parts, kills one after another, and ends all in an orderly way once the tables have the whole log. */
+async function killParts(options: Parts): Promise<void> {
+  const { dataDir, server, victims } = options;
+  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+  const tables = openTables(server.url, 'parts');
   const loggedSeqno = async (): Promise<number> => (await lastSealed(log, topics.blocks)).sealed?.mcSeqno ?? 0;
   try {
-    const first = start.devnet();
-    await waitFor('the network config', first, async () => readPort(configFile) !== null, PATIENCE_MS);
-    litePort = readPort(configFile) ?? 0;
-    const parts = { devnet: first, ingester: start.ingester(), projector: start.projector() };
-    const projected = (seqno: number): Promise<void> =>
-      waitFor(
-        `masterchain block ${seqno} in the tables`,
-        null,
-        async () => {
-          for (const name of names) expect(parts[name].child.exitCode, parts[name].output()).toBeNull();
-          return (await inTables.seqno()) >= seqno;
-        },
-        PATIENCE_MS,
-      );
+    const start = await partsOf(options);
+    const devnet = start.devnet();
+    await waitFor('the devnet', devnet, async () => isOpen(devnet), PATIENCE_MS);
+    const parts = { devnet, ingester: start.ingester(), projector: start.projector() };
     for (const victim of victims) {
-      await projected((await loggedSeqno()) + 1);
+      await projected(parts, tables, (await loggedSeqno()) + 1);
       await sleep(random(600));
-      const dying = names.filter((name) => victim === name || victim === 'everything');
-      if (dying.length !== 1 && server.pid !== null) process.kill(server.pid, 'SIGKILL');
+      const dying = PART_NAMES.filter((name) => victim === name || victim === 'everything');
+      if (dying.length !== 1) await killClickHouse(server);
       await Promise.all(dying.map((name) => parts[name].kill()));
       for (const name of dying) parts[name] = start[name]();
     }
-    await projected((await loggedSeqno()) + 5);
+    await projected(parts, tables, (await loggedSeqno()) + 5);
     await ended(parts.devnet);
     await ended(parts.ingester);
-    await waitFor('the end of the log in the tables', parts.projector, async () => {
-      return (await inTables.seqno()) === (await loggedSeqno());
-    });
+    const isWhole = async (): Promise<boolean> => (await tables.seqno()) === (await loggedSeqno());
+    await waitFor('the end of the log in the tables', parts.projector, isWhole, PATIENCE_MS);
     await ended(parts.projector);
     expect(leftBehind()).toEqual([]);
   } finally {
-    await inTables.close();
+    await tables.close();
     await log.close();
   }
 }
 
-/** Of the liteserver in the file; null while there is none. */
-function readPort(configFile: string): number | null {
-  try {
-    return parseGlobalConfig(JSON.parse(readFileSync(configFile, 'utf8'))).liteservers[0]?.port ?? null;
-  } catch {
-    // Not there yet, or half written.
-    return null;
-  }
+/** Waits until a masterchain block is in the tables. None of the parts may end meanwhile. */
+async function projected(parts: Record<PartName, Run>, tables: Tables, seqno: number): Promise<void> {
+  const output = (): string => PART_NAMES.map((name) => `${name}:\n${parts[name].output()}`).join('\n');
+  const check = async (): Promise<boolean> => {
+    for (const name of PART_NAMES) expect(parts[name].child.exitCode, output()).toBeNull();
+    return (await tables.seqno()) >= seqno;
+  };
+  await waitFor(`masterchain block ${seqno} in the tables`, { ...parts.devnet, output }, check, PATIENCE_MS);
 }
 
+/** It answers a moment before its supervisor knows that it is up again. */
+async function killClickHouse(server: Parts['server']): Promise<void> {
+  await waitFor('ClickHouse', null, async () => server.pid !== null, PATIENCE_MS);
+  if (server.pid !== null) process.kill(server.pid, 'SIGKILL');
+}
+
+type Tables = ReturnType<typeof openTables>;
+
 /** The masterchain seqno up to which tables are complete. */
-function createTables(url: string, database: string) {
+function openTables(url: string, database: string) {
   const clickhouse = createClickHouse({ url, database, logger: silent });
   const sql = 'SELECT mc_seqno FROM projection_state WHERE done ORDER BY number DESC LIMIT 1';
   return {
