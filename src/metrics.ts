@@ -1,7 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ClickHouseMetrics } from '../clickhouse/client.ts';
 import type { QueryGateMetrics } from '../clickhouse/gate.ts';
-import type { Counters, Progress } from '../streams/project/projector.ts';
+import type { Counters } from '../streams/project/counters.ts';
+import type { Progress } from '../streams/project/options.ts';
 import { createIngestMetrics } from './ingest-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -9,7 +9,8 @@ import { connect } from '../clickhouse/open.ts';
 import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../clickhouse/server.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { openLog } from '../streams/open.ts';
-import { type Progress, project } from '../streams/project/projector.ts';
+import type { Progress } from '../streams/project/options.ts';
+import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type Load, prepareLoad } from './load.ts';
 

@@ -191,3 +191,6 @@ export function ordinaryHash(data: Uint8Array, bits: number, children: readonly 
   for (const child of children) end += child.hash.copy(scratch, end);
   return Buffer.from(sha256(views[end]), 'latin1');
 }
+
+/** Key of a 32-byte hash in a Map. */
+export const hashKey = (hash: Buffer): string => hash.toString('latin1');

@@ -1,8 +1,9 @@
 import { identifier } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { beginSwap, finishSwap, rebuildDatabase } from '../../clickhouse/swap.ts';
+import type { Progress as BatchProgress } from '../../streams/project/options.ts';
 import { createPositionStore } from '../../streams/project/position.ts';
-import { type Progress as BatchProgress, project } from '../../streams/project/projector.ts';
+import { project } from '../../streams/project/projector.ts';
 import { lastSealed } from '../../streams/step-search.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { createProgress } from '../progress.ts';

@@ -1,10 +1,11 @@
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { mergePruned } from '../../src/chain/merge.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
-import type { BatchAccounts, StoredAccount } from './accounts.ts';
-import type { AssemblyMetrics } from './assemble.ts';
+import type { BatchAccounts } from './accounts.ts';
 import { orNull, storedForm, wholeCells } from './cells.ts';
+import type { AssemblyMetrics } from './counters.ts';
 import { compareLt } from './order.ts';
+import type { StoredAccount } from './packed.ts';
 
 export interface FullData {
   hash: Hash;

@@ -3,20 +3,11 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeState, decodeStates, encodeState } from '../../clickhouse/states.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { KnownState } from '../../src/chain/records.ts';
+import type { StoredAccount } from './packed.ts';
 import { type PackedAccount, packAccount, packBytes, unpackAccount, unpackBytes } from './packed.ts';
-import { hashKey } from './traces.ts';
-
-/** The newest state of an account as the projector remembers it. */
-export interface StoredAccount {
-  lt: Decimal;
-  hash: Hash;
-  /** Packed KnownState. */
-  state: Buffer;
-  /** What table `account_data` holds of the account: the data's hash and its row's lt; null when it holds none. */
-  storedData: { hash: Hash; lt: Decimal } | null;
-}
 
 export interface AccountStoreOptions {
   clickhouse: ClickHouse;

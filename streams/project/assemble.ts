@@ -1,8 +1,10 @@
+import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import type { StoredCell } from '../cell-record.ts';
 import { type AccountStore, type BatchAccounts, type BatchPlace, stateWithHash } from './accounts.ts';
 import { createCodes } from './codes.ts';
+import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
 import { createLiveDraft, type LiveDraft } from './live.ts';
 import { createBatchMessages, unknownMessages } from './messages.ts';
@@ -12,18 +14,7 @@ import type { BatchCounts } from './position.ts';
 import { type BatchRows, createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
 import { createBatchStates } from './states.ts';
-import { hashKey, linkTrace, type OpenMessages, startsTrace } from './traces.ts';
-
-export interface AssemblyMetrics {
-  /** An internal message arrived whose sender is not in the tables: its trace begins in the middle. */
-  brokenTrace(): void;
-  /** Code or data of an account that no block has shown in full yet. */
-  missingCells(kind: 'code' | 'data' | 'extra'): void;
-  /** Code or data larger than is stored. */
-  oversized(kind: 'code' | 'data'): void;
-  /** Code, data or a library that a node was asked for. */
-  learnedCells(): void;
-}
+import { linkTrace, type OpenMessages, startsTrace } from './traces.ts';
 
 export interface AssemblerOptions {
   accounts: AccountStore;

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { hashKey } from '../../src/chain/hash.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
-import type { AssemblyMetrics } from './assemble.ts';
 import { storedForm, wholeCells } from './cells.ts';
+import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock } from './decode.ts';
 import type { BatchRows } from './rows.ts';
-import { hashKey } from './traces.ts';
 
 /** Hashes of codes that table `codes` is known to hold. */
 const KNOWN_CODES = 50_000;

@@ -1,4 +1,5 @@
 import { encodeState, encodeStates } from '../../clickhouse/states.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
 import type { KnownState } from '../../src/chain/records.ts';
@@ -7,7 +8,7 @@ import type { Step } from '../steps.ts';
 import { storedForm, wholeCells } from './cells.ts';
 import type { DecodedBlock } from './decode.ts';
 import { compareLt, type Placed } from './order.ts';
-import { hashKey, type OpenMessage } from './traces.ts';
+import type { OpenMessage } from './packed.ts';
 
 /** What is known around a transaction when its rows are written. */
 export interface LiveLinks {

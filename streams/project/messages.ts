@@ -1,9 +1,11 @@
 import type { Boc } from '../../src/chain/boc.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import type { Message, Transaction } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
+import type { OpenMessage } from './packed.ts';
 import type { BatchRows } from './rows.ts';
-import { hashKey, type OpenMessage, type OpenMessages, type TraceLink } from './traces.ts';
+import type { OpenMessages, TraceLink } from './traces.ts';
 
 interface Leaving {
   message: Message;

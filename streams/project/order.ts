@@ -1,6 +1,6 @@
+import { hashKey } from '../../src/chain/hash.ts';
 import type { AccountState, Transaction } from '../../src/chain/model.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
-import { hashKey } from './traces.ts';
 
 /** A transaction with its block and what the block shows of the account. */
 export interface Placed {

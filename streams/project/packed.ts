@@ -1,6 +1,4 @@
-import type { Decimal } from '../../src/chain/model.ts';
-import type { StoredAccount } from './accounts.ts';
-import type { OpenMessage } from './traces.ts';
+import type { Decimal, Hash } from '../../src/chain/model.ts';
 
 /*
  * How long-lived things are kept in memory: as Latin-1 text, a byte a character, in the engine's own heap. A small
@@ -9,6 +7,27 @@ import type { OpenMessage } from './traces.ts';
  */
 
 const HASH_BYTES = 32;
+
+/** The newest state of an account as the projector remembers it. */
+export interface StoredAccount {
+  lt: Decimal;
+  hash: Hash;
+  /** Packed KnownState. */
+  state: Buffer;
+  /** What table `account_data` holds of the account: the data's hash and its row's lt; null when it holds none. */
+  storedData: { hash: Hash; lt: Decimal } | null;
+}
+
+/** What is remembered of a message that was sent and not yet received. */
+export interface OpenMessage {
+  traceId: Hash;
+  /** Hash of the in-message of the trace's root; null when the root has none. */
+  externalHash: Hash | null;
+  outTxHash: Hash;
+  outLt: string;
+  outMcSeqno: number;
+  globalVersion: number;
+}
 
 /** A StoredAccount: state hash and packed state, then the hash of the stored data and its lt. */
 export interface PackedAccount {

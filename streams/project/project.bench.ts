@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { type Bench, openBench, print, projectLoad } from '../../test/bench-tables.ts';
 import { processUsage } from '../../test/process-usage.ts';
-import type { Progress } from './projector.ts';
+import type { Progress } from './options.ts';
 
 const MB = 1024 * 1024;
 const count = (n: number): string => Math.round(n).toLocaleString('en');

@@ -20,7 +20,8 @@ import { decodeCellRecord, type StoredCell } from '../cell-record.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
-import { type Progress, type ProjectorOptions, project } from './projector.ts';
+import type { Progress, ProjectorOptions } from './options.ts';
+import { project } from './projector.ts';
 
 const topics = topicNames();
 const STEPS = 18;

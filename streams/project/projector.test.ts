@@ -12,7 +12,8 @@ import { openEmbeddedLog } from '../embedded.ts';
 import { importFiles } from '../ingest/import.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
-import { type Progress, type ProjectorOptions, project } from './projector.ts';
+import type { Progress, ProjectorOptions } from './options.ts';
+import { project } from './projector.ts';
 
 const topics = topicNames();
 let home: string;

@@ -1,59 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import type { Logger } from 'pino';
-import type { ClickHouse } from '../../clickhouse/client.ts';
-import type { Config } from '../../src/config.ts';
 import { decodeEnvelope } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { readSteps, type Step } from '../steps.ts';
-import type { TopicNames } from '../topics.ts';
 import { cutBatches } from './batches.ts';
+import { type Counters, newCounters } from './counters.ts';
+import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
-import { type Batch, type BatchCounts, createPositionStore, type Position, PositionError } from './position.ts';
+import { type Batch, createPositionStore, type Position, PositionError } from './position.ts';
 import { createPublisher } from './publish.ts';
 import { createBatchWriter } from './writer.ts';
-
-/** What the projector tells after each batch that is in the tables. */
-export interface Progress {
-  batch: Batch;
-  counts: BatchCounts;
-  /** Milliseconds from the read of its first step. */
-  tookMs: number;
-  /** Newest generation time in the batch, Unix seconds. */
-  genUtime: number;
-  counters: Counters;
-}
-
-/** Running totals since the start of the process. */
-export interface Counters {
-  brokenTraces: number;
-  missingCode: number;
-  missingData: number;
-  missingExtraCurrencies: number;
-  oversized: number;
-  /** Records of the topic of cells that were taken over: code, data or libraries that a node was asked for. */
-  learnedCells: number;
-  droppedOpenMessages: number;
-  duplicateRecords: number;
-  gaps: number;
-  /** Reads and inserts that were tried again because ClickHouse was away or busy. */
-  retries: number;
-}
-
-export interface ProjectorOptions {
-  log: EventLog;
-  topics: TopicNames;
-  clickhouse: ClickHouse;
-  config: Pick<
-    Config,
-    'batchBytes' | 'batchSteps' | 'batchMs' | 'cachedAccounts' | 'openMessages' | 'maxDataBytes' | 'outageMs'
-  >;
-  logger: Logger;
-  onProgress?: (progress: Progress) => void;
-  /** End at the log's present end instead of following it. */
-  stopAtEnd?: boolean;
-  /** Where given, each projected step is published in the topic of steps, which keeps this much. */
-  publish?: { retainBytes: number; retainMs: number; onPublished?: (mcSeqno: number) => void };
-}
 
 const MAX_REQUESTS = 64;
 
@@ -166,19 +121,4 @@ async function readExactly(options: ProjectorOptions, intent: Batch, signal: Abo
     );
   }
   return steps;
-}
-
-function newCounters(): Counters {
-  return {
-    brokenTraces: 0,
-    missingCode: 0,
-    missingData: 0,
-    missingExtraCurrencies: 0,
-    oversized: 0,
-    learnedCells: 0,
-    droppedOpenMessages: 0,
-    duplicateRecords: 0,
-    gaps: 0,
-    retries: 0,
-  };
 }

@@ -2,7 +2,8 @@ import { RowWriter } from '../../clickhouse/rowbinary.ts';
 import { encodeStates, statusNumber } from '../../clickhouse/states.ts';
 import type { AccountState, Address, BlockId, Decimal, Hash, Message, Transaction } from '../../src/chain/model.ts';
 import type { BlockRecord, KnownState } from '../../src/chain/records.ts';
-import type { OpenMessage, TraceLink } from './traces.ts';
+import type { OpenMessage } from './packed.ts';
+import type { TraceLink } from './traces.ts';
 
 /** One insert: a table, its columns in the order of the rows, and the rows in RowBinary. */
 export interface Insert {

@@ -1,8 +1,9 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
-import { hashKey, type OpenMessage } from './traces.ts';
+import type { OpenMessage } from './packed.ts';
 
 export interface SentMessages {
   /** What the tables hold of the sending side of these messages, from steps before `firstMcSeqno`. */

@@ -5,8 +5,9 @@ import { encodeState } from '../../clickhouse/states.ts';
 import { addressOf } from '../../src/chain/address.ts';
 import { canonicalBoc } from '../../src/chain/canonical.ts';
 import type { CellKind, StoredCell } from '../cell-record.ts';
-import type { BatchAccounts, StoredAccount } from './accounts.ts';
+import type { BatchAccounts } from './accounts.ts';
 import { createCodes } from './codes.ts';
+import type { StoredAccount } from './packed.ts';
 import { createBatchRows } from './rows.ts';
 import { createBatchStates } from './states.ts';
 

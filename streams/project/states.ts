@@ -1,15 +1,15 @@
 import { decodeState, encodeState } from '../../clickhouse/states.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import type { AccountState } from '../../src/chain/model.ts';
 import type { StoredCell } from '../cell-record.ts';
 import { type FullData, findData } from './account-data.ts';
 import type { BatchAccounts } from './accounts.ts';
-import type { AssemblyMetrics } from './assemble.ts';
 import type { createCodes } from './codes.ts';
+import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock } from './decode.ts';
 import type { LiveDraft } from './live.ts';
 import { compareLt } from './order.ts';
 import type { AccountPlace, BatchRows } from './rows.ts';
-import { hashKey } from './traces.ts';
 
 export interface BatchStatesOptions {
   accounts: BatchAccounts;

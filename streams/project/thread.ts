@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config.ts';
 import { startThread, type Thread } from '../../src/thread.ts';
-import type { Progress } from './projector.ts';
+import type { Progress } from './options.ts';
 
 /** What the thread is started with. */
 export interface ThreadData {

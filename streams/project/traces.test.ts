@@ -5,7 +5,8 @@ import { openBoc } from '../../src/chain/boc.ts';
 import type { Message, Transaction } from '../../src/chain/model.ts';
 import { shelf } from '../../test/shelf.ts';
 import { readSequence, sequenceFile } from '../ingest/recorded-sequence.ts';
-import { createOpenMessages, linkTrace, type OpenMessage, startsTrace } from './traces.ts';
+import type { OpenMessage } from './packed.ts';
+import { createOpenMessages, linkTrace, startsTrace } from './traces.ts';
 
 const hash = (byte: number): Buffer => Buffer.alloc(32, byte);
 const sent: OpenMessage = {

@@ -1,16 +1,7 @@
+import { hashKey } from '../../src/chain/hash.ts';
 import type { Hash, Message, Transaction } from '../../src/chain/model.ts';
+import type { OpenMessage } from './packed.ts';
 import { type PackedMessage, packMessage, unpackMessage } from './packed.ts';
-
-/** What is remembered of a message that was sent and not yet received. */
-export interface OpenMessage {
-  traceId: Hash;
-  /** Hash of the in-message of the trace's root; null when the root has none. */
-  externalHash: Hash | null;
-  outTxHash: Hash;
-  outLt: string;
-  outMcSeqno: number;
-  globalVersion: number;
-}
 
 export interface TraceLink {
   traceId: Hash;
@@ -21,9 +12,6 @@ export interface TraceLink {
 
 /** `-1:00..00`, the source of messages that the system itself makes. */
 const SYSTEM = Buffer.concat([Buffer.from([0x7f, 0xff, 0xff, 0xff]), Buffer.alloc(32)]);
-
-/** Key of a 32-byte hash in a Map. */
-export const hashKey = (hash: Buffer): string => hash.toString('latin1');
 
 export type OpenMessages = ReturnType<typeof createOpenMessages>;
 

@@ -3,7 +3,8 @@ import { createLogger } from '../../src/logger.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
-import { type ProjectorOptions, project } from './projector.ts';
+import type { ProjectorOptions } from './options.ts';
+import { project } from './projector.ts';
 import { publishSettings } from './publish.ts';
 import type { ThreadData, ThreadNews } from './thread.ts';
 

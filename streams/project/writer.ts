@@ -1,15 +1,16 @@
 import type { LiveStep } from '../live-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
-import { type AssembledBatch, type AssemblyMetrics, createAssembler } from './assemble.ts';
+import { type AssembledBatch, createAssembler } from './assemble.ts';
 import { createCellReader } from './cell-reader.ts';
+import { type Counters, countInto } from './counters.ts';
 import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
 import { createGaps, type Gap } from './gaps.ts';
 import { emptyLiveStep, type LiveDraft } from './live.ts';
 import { restoreLost } from './lost-inserts.ts';
+import type { ProjectorOptions } from './options.ts';
 import { createPauses } from './pause.ts';
 import { type Batch, PositionError, type PositionStore } from './position.ts';
-import type { Counters, ProjectorOptions } from './projector.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import { createSentMessages } from './sent.ts';
@@ -121,25 +122,6 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     flush: () => inserting,
     /** Resolves when a batch could not be written. */
     failed,
-  };
-}
-
-const MISSING = { code: 'missingCode', data: 'missingData', extra: 'missingExtraCurrencies' } as const;
-
-function countInto(counters: Counters): AssemblyMetrics {
-  return {
-    brokenTrace: () => {
-      counters.brokenTraces++;
-    },
-    missingCells: (kind) => {
-      counters[MISSING[kind]]++;
-    },
-    oversized: () => {
-      counters.oversized++;
-    },
-    learnedCells: () => {
-      counters.learnedCells++;
-    },
   };
 }
 

@@ -1,0 +1,63 @@
+/** What the projector counts: values that cannot be known, and what went wrong. */
+
+/** Running totals since the start of the process. */
+export interface Counters {
+  brokenTraces: number;
+  missingCode: number;
+  missingData: number;
+  missingExtraCurrencies: number;
+  oversized: number;
+  /** Records of the topic of cells that were taken over: code, data or libraries that a node was asked for. */
+  learnedCells: number;
+  droppedOpenMessages: number;
+  duplicateRecords: number;
+  gaps: number;
+  /** Reads and inserts that were tried again because ClickHouse was away or busy. */
+  retries: number;
+}
+
+/** Told of while rows are assembled. */
+export interface AssemblyMetrics {
+  /** An internal message arrived whose sender is not in the tables: its trace begins in the middle. */
+  brokenTrace(): void;
+  /** Code or data of an account that no block has shown in full yet. */
+  missingCells(kind: 'code' | 'data' | 'extra'): void;
+  /** Code or data larger than is stored. */
+  oversized(kind: 'code' | 'data'): void;
+  /** Code, data or a library that a node was asked for. */
+  learnedCells(): void;
+}
+
+export function newCounters(): Counters {
+  return {
+    brokenTraces: 0,
+    missingCode: 0,
+    missingData: 0,
+    missingExtraCurrencies: 0,
+    oversized: 0,
+    learnedCells: 0,
+    droppedOpenMessages: 0,
+    duplicateRecords: 0,
+    gaps: 0,
+    retries: 0,
+  };
+}
+
+const MISSING = { code: 'missingCode', data: 'missingData', extra: 'missingExtraCurrencies' } as const;
+
+export function countInto(counters: Counters): AssemblyMetrics {
+  return {
+    brokenTrace: () => {
+      counters.brokenTraces++;
+    },
+    missingCells: (kind) => {
+      counters[MISSING[kind]]++;
+    },
+    oversized: () => {
+      counters.oversized++;
+    },
+    learnedCells: () => {
+      counters.learnedCells++;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import type { Config } from '../../src/config.ts';
+import type { EventLog } from '../log.ts';
+import type { TopicNames } from '../topics.ts';
+import type { Counters } from './counters.ts';
+import type { Batch, BatchCounts } from './position.ts';
+
+/** What the projector tells after each batch that is in the tables. */
+export interface Progress {
+  batch: Batch;
+  counts: BatchCounts;
+  /** Milliseconds from the read of its first step. */
+  tookMs: number;
+  /** Newest generation time in the batch, Unix seconds. */
+  genUtime: number;
+  counters: Counters;
+}
+
+export interface ProjectorOptions {
+  log: EventLog;
+  topics: TopicNames;
+  clickhouse: ClickHouse;
+  config: Pick<
+    Config,
+    'batchBytes' | 'batchSteps' | 'batchMs' | 'cachedAccounts' | 'openMessages' | 'maxDataBytes' | 'outageMs'
+  >;
+  logger: Logger;
+  onProgress?: (progress: Progress) => void;
+  /** End at the log's present end instead of following it. */
+  stopAtEnd?: boolean;
+  /** Where given, each projected step is published in the topic of steps, which keeps this much. */
+  publish?: { retainBytes: number; retainMs: number; onPublished?: (mcSeqno: number) => void };
+}
