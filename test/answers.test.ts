@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveApi } from './api-server.ts';
 import { requireShelf, shelf } from './shelf.ts';
-import { type Stack, startStack } from './stack.ts';
+import { type Stack, startStack, until } from './stack.ts';
+import { projectedBy, windowFrom } from './windowed.ts';
 
 const COMPARER = fileURLToPath(new URL('v3-diff.py', import.meta.url));
 
@@ -52,7 +54,7 @@ const RECORDINGS = [
   },
 ];
 
-async function compare(recording: string, endpoint: string, url: string): Promise<string> {
+async function compare(recording: string, url: string, endpoint: string): Promise<string> {
   const words = [join(requireShelf(), 'tools', 'v3-diff'), '--against', join(answers(), recording)];
   const child = spawn('python3', [COMPARER, ...words, '--endpoint', endpoint, '--show', '5', url], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -79,6 +81,11 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
     stack = await startStack({ files: [join(answers(), recording.name, 'blocks.ndjson.gz')], loose: true });
     const status = await stack.caughtUp(recording.lastMcSeqno);
     expect(status.gaps).toEqual([]);
+    // The stack answers from a window that holds everything.
+    await until('the window holds everything', async () => {
+      const metrics = await (await fetch(`${stack.url}/metrics`)).text();
+      return metrics.includes(`\ntonstream_window_mc_seqno ${recording.lastMcSeqno}\n`) ? true : null;
+    });
   }, 200_000);
 
   afterAll(async () => {
@@ -89,10 +96,34 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
   it.each(Object.entries(recording.cases))(
     '/%s: all %i',
     async (endpoint, count) => {
-      const output = await compare(recording.name, endpoint, stack.url);
+      const output = await compare(recording.name, stack.url, endpoint);
       expect(output).toContain(`${count} passed, 0 failed\n`);
       if (endpoint === 'messages') expect(output).toContain(`\n${recording.pagesOutOfOrder} pages put in order\n`);
       passed += count;
+    },
+    120_000,
+  );
+
+  /** Where the window begins, as a share of the steps; 1 is without a window. */
+  it.each([0.25, 0.5, 0.75, 1])(
+    'all of them from the tables and a window that begins at %f',
+    async (share) => {
+      const projected = await projectedBy(stack);
+      const first = Math.floor(projected.steps.length * share);
+      const windowed = share === 1 ? null : await windowFrom(projected, first);
+      const server = await serveApi(windowed?.source ?? projected.tables);
+      try {
+        for (const [endpoint, count] of Object.entries(recording.cases)) {
+          const output = await compare(recording.name, server.url, endpoint);
+          expect(output).toContain(`${count} passed, 0 failed\n`);
+          passed += count;
+        }
+        expect(server.reported).toEqual([]);
+      } finally {
+        await server.close();
+        await windowed?.remove();
+        await projected.close();
+      }
     },
     120_000,
   );

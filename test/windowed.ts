@@ -43,15 +43,11 @@ export async function projectFiles(files: readonly string[]): Promise<Projected>
   const clickhouse = createClickHouse({ url: server.server.url, database: 'windowed', logger: silent });
   await migrate({ clickhouse, logger: silent });
   await projectAll(log, clickhouse);
-  const { signal } = context();
-  const head = createHead(clickhouse);
-  await head.refresh(signal);
-  const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 });
   return {
     folder,
     log,
     clickhouse,
-    tables: createClickHouseSource(clickhouse, gate, head),
+    tables: await tablesOf(clickhouse),
     steps: await stepsOf(log),
     async remove() {
       await clickhouse.close();
@@ -60,6 +56,26 @@ export async function projectFiles(files: readonly string[]): Promise<Projected>
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The tables and steps of a stack that runs. */
+export async function projectedBy(stack: { dataDir: string; clickhouseUrl: string }) {
+  const log = openEmbeddedLog({ folder: join(stack.dataDir, 'log') });
+  const clickhouse = createClickHouse({ url: stack.clickhouseUrl, database: 'tonstream', logger: silent });
+  return {
+    tables: await tablesOf(clickhouse),
+    steps: await stepsOf(log),
+    async close() {
+      await clickhouse.close();
+      await log.close();
+    },
+  };
+}
+
+async function tablesOf(clickhouse: ClickHouse): Promise<ClickHouseSource> {
+  const head = createHead(clickhouse);
+  await head.refresh(context().signal);
+  return createClickHouseSource(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 }), head);
 }
 
 /** Projects to the end of the log, a few steps in a batch. */
@@ -87,7 +103,11 @@ export interface Windowed {
 }
 
 /** A window with the steps from this one on, as many of the newest as it has room for. */
-export async function windowFrom(projected: Projected, first: number, maxBytes = GB): Promise<Windowed> {
+export async function windowFrom(
+  projected: Pick<Projected, 'tables' | 'steps'>,
+  first: number,
+  maxBytes = GB,
+): Promise<Windowed> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
   const window = openWindow({ folder, maxBytes });
   const { tables, steps } = projected;

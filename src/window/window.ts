@@ -46,7 +46,7 @@ const DISK_SHARE = 0.5;
 /** Of the window, for codes: above it they are forgotten and read from ClickHouse again. */
 const CODES_SHARE = 0.05;
 /** Steps taken out in one commit; the rest goes with the next ones. */
-const EVICTED_AT_ONCE = 8;
+const EVICTED_AT_ONCE = 64;
 const LOOK_AT_DISK_MS = 30_000;
 
 /**

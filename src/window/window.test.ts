@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { recordedSteps } from '../../test/recorded-steps.ts';
+import { shelf } from '../../test/shelf.ts';
+import { numberKey } from './keys.ts';
+import { STATE_KEY } from './state.ts';
+import { openTables, type Tables } from './tables.ts';
+import { type Arrival, openWindow, type Window } from './window.ts';
+
+const MB = 1024 * 1024;
+const WRITER = fileURLToPath(new URL('../../test/window-writer.ts', import.meta.url));
+
+let steps: Arrival[];
+let home: string;
+const windows: Window[] = [];
+
+function open(name: string, maxBytes = 64 * MB): Window {
+  const window = openWindow({ folder: join(home, name), maxBytes });
+  windows.push(window);
+  return window;
+}
+
+const nothingBelow = async () => null;
+const below = { lt: 5n, utime: 6 };
+
+/** Keys of every table, but for those that are numbered, or outlive their step. */
+function keys(folder: string): Record<string, string[]> {
+  const tables: Tables = openTables(join(home, folder));
+  const { root, meta: _meta, transactions: _numbered, codes: _codes, accountData: _data, ...compared } = tables;
+  root.resetReadTxn();
+  return Object.fromEntries(
+    Object.entries(compared).map(([name, table]) => [name, Array.from(table.getKeys(), (key) => key.toString('hex'))]),
+  );
+}
+
+beforeAll(async () => {
+  if (shelf !== null) steps = await recordedSteps('mainnet-genesis_a');
+});
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
+});
+afterEach(async () => {
+  for (const window of windows.splice(0)) await window.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe.skipIf(shelf === null)('the window', () => {
+  it('holds the transactions of its steps, also when it is opened again', async () => {
+    const first = open('a');
+    expect(await first.apply(steps, nothingBelow)).toBe('begun');
+    const state = first.state;
+    await first.close();
+    const again = open('a');
+    expect(again.state).toEqual(state);
+    const view = again.view();
+    const wanted = steps.flatMap(({ step }) => step.blocks.flatMap(({ transactions }) => transactions));
+    const found = wanted.map((_, number) => view?.transaction(number).transaction.lt);
+    expect(found.toSorted()).toEqual(wanted.map(({ lt }) => lt).toSorted());
+    view?.done();
+  });
+
+  it('passes over what it has, and goes on behind it', async () => {
+    const window = open('a');
+    await window.apply(steps.slice(0, 40), nothingBelow);
+    const { state } = window;
+    expect(await window.apply(steps.slice(10, 40), nothingBelow)).toBe('known');
+    expect(window.state).toEqual(state);
+    expect(await window.apply(steps.slice(30, 60), nothingBelow)).toBe('added');
+    expect(window.state).toMatchObject({ first: steps[0].step.mcSeqno, head: steps[59].step.mcSeqno, nextOffset: 60 });
+  });
+
+  it('is the same whether its first steps were taken out or never came', async () => {
+    // Of the size of a few steps, so that steps go all the time.
+    const small = open('small', 300_000);
+    for (const arrival of steps) await small.apply([arrival], nothingBelow);
+    const { first, bytes } = small.state ?? { first: 0, bytes: 0 };
+    expect(first).toBeGreaterThan(steps[0].step.mcSeqno);
+    expect(bytes).toBeLessThan(300_000);
+    const fresh = open('fresh');
+    await fresh.apply(
+      steps.filter(({ step }) => step.mcSeqno >= first),
+      async () => below,
+    );
+    expect(keys('small')).toEqual(keys('fresh'));
+    expect(fresh.state).toMatchObject({ first, below });
+    // What it took out it knows the end of.
+    const out = steps.filter(({ step }) => step.mcSeqno < first).flatMap(({ step }) => step.blocks);
+    const ends = out.map(({ endLt }) => endLt.padStart(20, '0')).sort();
+    expect(small.state?.below).toEqual({
+      lt: BigInt(ends[ends.length - 1]),
+      utime: Math.max(...out.map(({ genUtime }) => genUtime)),
+    });
+  });
+
+  it('takes no more of the disk than it may', async () => {
+    const window = open('a', 2 * MB);
+    // Many times its size goes through it.
+    for (let round = 0; round < 12; round++) {
+      for (let i = 0; i < steps.length; i += 4) await window.apply(steps.slice(i, i + 4), nothingBelow);
+      await window.clear();
+    }
+    // lmdb keeps what a commit has freed for a commit or two.
+    expect(statSync(join(home, 'a', 'data.mdb')).size).toBeLessThan(2.5 * 2 * MB);
+  });
+
+  it('begins anew behind a hole, with a bound of what is below', async () => {
+    const window = open('a');
+    await window.apply(steps.slice(0, 40), nothingBelow);
+    expect(await window.apply(steps.slice(50, 60), async () => below)).toBe('begun');
+    expect(window.state).toMatchObject({ first: steps[50].step.mcSeqno, head: steps[59].step.mcSeqno, below });
+    const fresh = open('fresh');
+    await fresh.apply(steps.slice(50, 60), nothingBelow);
+    expect(keys('a')).toEqual(keys('fresh'));
+  });
+
+  it('begins anew with the steps of another network', async () => {
+    const window = open('a');
+    await window.apply(steps.slice(0, 40), nothingBelow);
+    const foreign = steps.slice(40, 42).map(({ step, ...rest }) => ({ ...rest, step: { ...step, globalId: -3 } }));
+    expect(await window.apply(foreign, nothingBelow)).toBe('begun');
+    expect(window.state).toMatchObject({ first: steps[40].step.mcSeqno, globalId: -3, nextNumber: expect.any(Number) });
+  });
+
+  it('throws away what another version has written', async () => {
+    await open('a').apply(steps.slice(0, 40), nothingBelow);
+    const tables = openTables(join(home, 'a'));
+    const state: unknown = JSON.parse(String(tables.meta.get(STATE_KEY)));
+    tables.meta.putSync(STATE_KEY, Buffer.from(JSON.stringify({ ...Object(state), version: 0 })));
+    const window = open('a');
+    expect(window.state).toBeNull();
+    expect(window.view()).toBeNull();
+    expect(await window.apply(steps.slice(60, 70), nothingBelow)).toBe('begun');
+    const fresh = open('fresh');
+    await fresh.apply(steps.slice(60, 70), nothingBelow);
+    expect(keys('a')).toEqual(keys('fresh'));
+  });
+
+  it('can be written by two that follow the same steps', async () => {
+    const [one, other] = [open('a'), open('a')];
+    for (let i = 0; i < 60; i++) {
+      await Promise.all([one.apply([steps[i]], nothingBelow), other.apply([steps[i]], nothingBelow)]);
+    }
+    const fresh = open('fresh');
+    await fresh.apply(steps.slice(0, 60), nothingBelow);
+    expect(keys('a')).toEqual(keys('fresh'));
+    expect(one.state?.nextNumber).toBe(fresh.state?.nextNumber);
+  });
+
+  it('lets a reader see one moment to its end', async () => {
+    const window = open('a', 300_000);
+    await window.apply(steps.slice(0, 20), nothingBelow);
+    const view = window.view();
+    for (const arrival of steps.slice(20)) await window.apply([arrival], nothingBelow);
+    const { first, head } = { first: 0, head: 0, ...view };
+    expect(head).toBe(steps[19].step.mcSeqno);
+    const oldest = steps.find(({ step }) => step.mcSeqno === first)?.step;
+    expect(view?.blocksOf(first)).toHaveLength(oldest?.blocks.length ?? 0);
+    const numbers = Array.from(view?.range('transactions', { low: numberKey(0), high: null }) ?? [], ({ key }) => key);
+    const held = steps.slice(0, 20).filter(({ step }) => step.mcSeqno >= first);
+    expect(numbers).toHaveLength(held.flatMap(({ step }) => step.blocks.flatMap((block) => block.transactions)).length);
+    view?.done();
+    expect(window.state?.first).toBeGreaterThan(first);
+  });
+
+  it('holds whole steps whenever its writer is killed', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 4; round++) {
+      const writer = spawn(process.execPath, ['--import', 'tsx', WRITER, join(home, 'a'), '400000'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await steppedTo(writer, 10 + Math.floor(Math.random() * 60));
+      writer.kill('SIGKILL');
+      await once(writer, 'exit');
+      const window = open('a');
+      const { first, head } = window.state ?? { first: 0, head: 0 };
+      const fresh = open(`fresh${round}`);
+      const kept = steps.filter(({ step }) => step.mcSeqno >= first && step.mcSeqno <= head);
+      await fresh.apply(kept, nothingBelow);
+      expect(kept.length).toBeGreaterThan(0);
+      expect(keys('a')).toEqual(keys(`fresh${round}`));
+      await window.clear();
+      await window.close();
+    }
+  });
+});
+
+/** Waits until it has written so many steps. */
+async function steppedTo(writer: ChildProcess, count: number): Promise<void> {
+  if (writer.stdout === null) throw new Error('the writer says nothing');
+  let written = 0;
+  for await (const _ of createInterface({ input: writer.stdout })) if (++written >= count) return;
+  throw new Error('the writer ended early');
+}
