@@ -6,8 +6,8 @@ import { type Cell, parseBoc, Slice } from '../src/chain/builder.ts';
 import { sha256Of } from '../src/chain/hash.ts';
 import type { Message, Transaction } from '../src/chain/model.ts';
 import { applyMerkleUpdate } from '../src/chain/proof.ts';
-import type { Chain, ProducedBlock, ProducedStep } from '../src/devnet/chain.ts';
 import { eachLeaf } from '../src/devnet/dictionary.ts';
+import type { Chain, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
 
 const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
-import type { Chain } from '../src/devnet/chain.ts';
+import type { Chain } from '../src/devnet/model.ts';
 import { openProducer, produceOne } from './devnet-producer.ts';
 
 const PRODUCER = fileURLToPath(new URL('./devnet-producer.ts', import.meta.url));

@@ -6,9 +6,10 @@ import { openBoc } from '../src/chain/boc.ts';
 import type { BlockId } from '../src/chain/model.ts';
 import { createCast } from '../src/devnet/actors/cast.ts';
 import { initialAccounts } from '../src/devnet/actors/initial-accounts.ts';
-import { type BlockPlace, type Chain, createChain } from '../src/devnet/chain.ts';
+import { createChain } from '../src/devnet/chain.ts';
 import { genesisOf } from '../src/devnet/chain-ledger.ts';
 import { claimIdentity, type Identity } from '../src/devnet/identity.ts';
+import type { BlockPlace, Chain } from '../src/devnet/model.ts';
 
 export interface DevnetFolderOptions {
   seed: string;

@@ -4,7 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Slice } from '../src/chain/builder.ts';
-import { type Chain, createChain } from '../src/devnet/chain.ts';
+import { createChain } from '../src/devnet/chain.ts';
+import type { Chain } from '../src/devnet/model.ts';
 import { createTestWallet, type TestWallet } from './devnet-wallets.ts';
 
 const START = 1_700_000_000;

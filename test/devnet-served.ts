@@ -1,5 +1,6 @@
-import { type Chain, createChain, type ProducedStep } from '../src/devnet/chain.ts';
+import { createChain } from '../src/devnet/chain.ts';
 import { type OpenLiteserver, type OpenLiteserverOptions, openLiteserver } from '../src/devnet/liteserver/open.ts';
+import type { Chain, ProducedStep } from '../src/devnet/model.ts';
 import { createTestWallet, type TestWallet } from './devnet-wallets.ts';
 
 export const COIN = 1_000_000_000n;

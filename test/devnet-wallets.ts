@@ -12,7 +12,7 @@ import {
 import { keyPairFromSeed } from '@ton/crypto';
 import { WalletContractV3R2, WalletContractV4, WalletContractV5R1 } from '@ton/ton';
 import { parseBoc } from '../src/chain/builder.ts';
-import type { GenesisAccount } from '../src/devnet/chain.ts';
+import type { GenesisAccount } from '../src/devnet/model.ts';
 
 const GLOBAL_ID = -217;
 

@@ -51,7 +51,11 @@ const transaction = z.object({
   orig_status: z.string(),
   end_status: z.string(),
   total_fees: z.string(),
-  description: z.object({ type: z.string(), aborted: z.boolean(), compute_ph: z.object({ success: z.boolean().optional() }) }),
+  description: z.object({
+    type: z.string(),
+    aborted: z.boolean(),
+    compute_ph: z.object({ success: z.boolean().optional() }),
+  }),
   in_msg: message,
   out_msgs: z.array(message),
   mc_block_seqno: z.number(),

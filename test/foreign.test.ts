@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { blockTransactions } from '../src/chain/accounts.ts';
 import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
-import type { ProducedBlock } from '../src/devnet/chain.ts';
+import type { ProducedBlock } from '../src/devnet/model.ts';
 import { accountBalance } from '../src/devnet/transaction.ts';
 import { COIN, type ServedDevnet, serveDevnet } from './devnet-served.ts';
 import { askForeign, type ForeignProgram, pytoniq, tonutils } from './foreign/programs.ts';

@@ -4,7 +4,7 @@ import { openBoc } from '../chain/boc.ts';
 import type { Hash } from '../chain/model.ts';
 import { serialize } from '../chain/serialize.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
-import type { BlockPlace, ChainTransaction } from './chain.ts';
+import type { BlockPlace, ChainTransaction } from './model.ts';
 
 /** Finds the block of a workchain's account that holds an lt. */
 export type FindByLt = (workchain: number, shard: string, lt: bigint) => { place: BlockPlace; bytes: Buffer } | null;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crc32c } from '../chain/crc.ts';
 import type { Hash } from '../chain/model.ts';
 import { type Extent, PLACE_BYTES, readLength, readPlace, writePlace } from './block-index.ts';
-import type { BlockPlace, ProducedBlock } from './chain.ts';
+import type { BlockPlace, ProducedBlock } from './model.ts';
 
 /** The folder holds another chain, or is not one of ours. */
 export class ChainFolderError extends Error {

@@ -1,7 +1,7 @@
 import type { Shard } from '../chain/model.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
-import type { BlockPlace, Lookup } from './chain.ts';
 import { withinShard } from './delivery.ts';
+import type { BlockPlace, Lookup } from './model.ts';
 
 /** Bytes of a place in the block file and in memory. */
 export const PLACE_BYTES = 116;

@@ -3,7 +3,7 @@ import { type Cell, parseBoc, Slice, toBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
 import type { InitialAccount } from './actors/initial-accounts.ts';
 import type { Ledger, LedgerAccount } from './actors/ledger.ts';
-import type { Chain, GenesisAccount } from './chain.ts';
+import type { Chain, GenesisAccount } from './model.ts';
 
 /** The chain as the actors see it. */
 export function chainLedger(chain: Pick<Chain, 'account' | 'submit'>): Ledger {

@@ -8,8 +8,9 @@ import { createTestWallet, type TestWallet } from '../../test/devnet-wallets.ts'
 import { decodeBlock } from '../chain/block.ts';
 import { openBoc } from '../chain/boc.ts';
 import { parseBoc } from '../chain/builder.ts';
-import { type BlockPlace, type Chain, type ChainOptions, createChain, type ProducedStep } from './chain.ts';
+import { createChain } from './chain.ts';
 import { derive } from './configuration.ts';
+import type { BlockPlace, Chain, ChainOptions, ProducedStep } from './model.ts';
 import { readState } from './state.ts';
 
 const START = 1_700_000_000;

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Address, toNano } from '@ton/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Chain } from './chain.ts';
 import { chainLedger } from './chain-ledger.ts';
 import { type Devnet, type DevnetOptions, startDevnet } from './devnet.ts';
 import { IdentityError } from './identity.ts';
+import type { Chain } from './model.ts';
 
 let folder: string;
 let stop: AbortController;

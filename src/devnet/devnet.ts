@@ -3,10 +3,11 @@ import { type Actors, createActors, type DemoWallet, demoWallets } from './actor
 import { createCast } from './actors/cast.ts';
 import type { Faucet, FaucetLimits } from './actors/faucet.ts';
 import { initialAccounts } from './actors/initial-accounts.ts';
-import { type Chain, type ChainLimits, createChain } from './chain.ts';
+import { createChain } from './chain.ts';
 import { chainLedger, genesisOf } from './chain-ledger.ts';
 import { runClockwork } from './clockwork.ts';
 import { claimIdentity } from './identity.ts';
+import type { Chain, ChainLimits } from './model.ts';
 
 export interface DevnetOptions {
   /** Where the chain is kept; null keeps it in memory only. */

@@ -1,6 +1,5 @@
 import type { LiteHandlers, LiteServerOptions } from '../node/lite-server.ts';
 import type { Executor } from '../tvm/executor.ts';
-import type { Chain } from './chain.ts';
 import { accountHandlers } from './liteserver/accounts.ts';
 import { blockTransactionHandlers } from './liteserver/block-transactions.ts';
 import { createBlocks } from './liteserver/blocks.ts';
@@ -12,6 +11,7 @@ import { configurationHandlers, libraryHandlers } from './liteserver/settings.ts
 import { shardHandlers } from './liteserver/shards.ts';
 import { transactionHandlers } from './liteserver/transactions.ts';
 import { createWaiting } from './liteserver/waiting.ts';
+import type { Chain } from './model.ts';
 
 const MAX_WAITERS = 1000;
 

@@ -8,8 +8,8 @@ import {
   type TransactionResult,
   textCell,
 } from '../tvm/executor.ts';
-import type { SubmitResult } from './chain.ts';
 import { type ExternalIn, readMessage } from './messages.ts';
+import type { SubmitResult } from './model.ts';
 import { readTransaction } from './transaction.ts';
 
 /** External messages are not larger (configuration parameter 43). */

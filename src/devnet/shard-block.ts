@@ -3,8 +3,8 @@ import { sha256Of } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import { type CellSet, markChanged, merkleUpdate } from '../chain/proof.ts';
 import { type BlockInfo, type Flow, valueFlow, writeBlock } from './block-cells.ts';
-import type { BlockPlace, ProducedBlock } from './chain.ts';
 import type { Collation } from './collator.ts';
+import type { BlockPlace, ProducedBlock } from './model.ts';
 import { type BlockRef, type ShardState, writeState } from './state.ts';
 
 /** A block of one chain and the state it leads to. */

@@ -3,7 +3,6 @@ import type { CellSet } from '../chain/proof.ts';
 import { FULL_SHARD, shardChildren, shardContains, shardParent } from '../chain/shard-ident.ts';
 import type { Executor } from '../tvm/executor.ts';
 import { KEY_BITS, keyMaxLt } from './augmentations.ts';
-import type { BlockPlace, ChainOptions } from './chain.ts';
 import { collate } from './collator.ts';
 import { derive } from './configuration.ts';
 import type { EndLtAt, Neighbour } from './delivery.ts';
@@ -21,6 +20,7 @@ import {
   writeShardHashes,
 } from './masterchain.ts';
 import type { ExternalIn } from './messages.ts';
+import type { BlockPlace, ChainOptions } from './model.ts';
 import { mergeStates, splitState, writeSplitState } from './resharding.ts';
 import { type BlockFrame, type MadeBlock, makeBlock, refOf, type Tip } from './shard-block.ts';
 import type { ShardState } from './state.ts';

@@ -1,9 +1,9 @@
 import { type Cell, parseBoc } from '../chain/builder.ts';
 import { applyMerkleUpdate } from '../chain/proof.ts';
-import type { BlockPlace } from './chain.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { withinShard } from './delivery.ts';
 import type { Genesis } from './genesis.ts';
+import type { BlockPlace } from './model.ts';
 import { writeSplitState } from './resharding.ts';
 import type { Tip } from './shard-block.ts';
 import { readState } from './state.ts';

@@ -10,11 +10,12 @@ import { type Actors, createActors } from './actors/actors.ts';
 import { createCast } from './actors/cast.ts';
 import { initialAccounts } from './actors/initial-accounts.ts';
 import type { Ledger } from './actors/ledger.ts';
-import { type Chain, createChain, type ProducedStep } from './chain.ts';
+import { createChain } from './chain.ts';
 import { chainLedger, genesisOf } from './chain-ledger.ts';
 import { faultsAddress } from './contracts/faults.ts';
 import { JETTON_OPS, jettonWalletAddress, readJettonMaster, readJettonWallet } from './contracts/jettons.ts';
 import { NFT_OPS, nftItemAddress, readNftCollection } from './contracts/nfts.ts';
+import type { Chain, ProducedStep } from './model.ts';
 
 const START = 1_760_000_000;
 const identity = { seed: 'traffic test', traders: 24 };

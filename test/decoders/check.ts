@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { blockTransactions } from '../../src/chain/accounts.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { openBoc } from '../../src/chain/boc.ts';
-import { createChain, type ProducedBlock } from '../../src/devnet/chain.ts';
+import { createChain } from '../../src/devnet/chain.ts';
+import type { ProducedBlock } from '../../src/devnet/model.ts';
 import { createTestWallet } from '../devnet-wallets.ts';
 
 const START = 1_700_000_000;

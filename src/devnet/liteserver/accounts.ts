@@ -3,7 +3,7 @@ import { merkleProof } from '../../chain/proof.ts';
 import { shardContains } from '../../chain/shard-ident.ts';
 import { blockIdExtToTl, type LiteAnswer, type LiteRequest, type TlBlockIdExt } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
-import type { BlockPlace } from '../chain.ts';
+import type { BlockPlace } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { showAccount } from './proofs.ts';
 import { badRequest } from './refusals.ts';

@@ -11,7 +11,7 @@ import { parseGlobalConfig } from '../../node/global-config.ts';
 import { blockIdExtToTl, type LiteAnswer, type LiteMethod, type LiteRequest, shardToTl } from '../../node/lite-api.ts';
 import { connectLite, type LiteConnection } from '../../node/lite-connection.ts';
 import { checkHeader } from '../../node/lite-proofs.ts';
-import type { BlockPlace, ProducedBlock } from '../chain.ts';
+import type { BlockPlace, ProducedBlock } from '../model.ts';
 
 const never = new AbortController().signal;
 const FULL = -(1n << 63n);

@@ -5,7 +5,7 @@ import { type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import type { BlockHeader, BlockId, Shard } from '../../chain/model.ts';
 import { FULL_SHARD } from '../../chain/shard-ident.ts';
 import { blockIdExtFromTl, sameBlock, shardFromTl, type TlBlockId, type TlBlockIdExt } from '../../node/lite-api.ts';
-import type { BlockPlace, Chain } from '../chain.ts';
+import type { BlockPlace, Chain } from '../model.ts';
 import { HEADER, prove, type Show, showHeader } from './proofs.ts';
 import { badRequest, notReady } from './refusals.ts';
 

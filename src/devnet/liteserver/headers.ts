@@ -3,7 +3,7 @@ import { sha256Of } from '../../chain/hash.ts';
 import { shardContains } from '../../chain/shard-ident.ts';
 import { blockIdExtToTl, type LiteAnswer, type LiteRequest, shardFromTl } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
-import type { BlockPlace, Chain } from '../chain.ts';
+import type { BlockPlace, Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { HEADER, prove } from './proofs.ts';
 import { badRequest, notReady } from './refusals.ts';

@@ -4,8 +4,8 @@ import { DecodeError } from '../../chain/errors.ts';
 import { sha256Of } from '../../chain/hash.ts';
 import { blockIdExtToTl, LiteServerError } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
-import type { Chain } from '../chain.ts';
 import { readMessage } from '../messages.ts';
+import type { Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { badRequest } from './refusals.ts';
 

@@ -3,8 +3,8 @@ import type { Cell } from '../../chain/builder.ts';
 import { type LiteServerOptions, serveLite } from '../../node/lite-server.ts';
 import { cellText, createExecutor } from '../../tvm/executor.ts';
 import { deriveKeys } from '../actors/keys.ts';
-import type { Chain } from '../chain.ts';
 import { createLiteserver, type LiteserverOptions } from '../liteserver.ts';
+import type { Chain } from '../model.ts';
 import { globalConfig } from './global-config.ts';
 import { configurationOf } from './settings.ts';
 

@@ -1,8 +1,8 @@
 import { type Cell, Slice, type Visit } from '../../chain/builder.ts';
 import { blockIdExtToTl, shardFromTl } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
-import type { BlockPlace, Chain } from '../chain.ts';
 import { withinShard } from '../delivery.ts';
+import type { BlockPlace, Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 
 const WANT_PROOF = 1;

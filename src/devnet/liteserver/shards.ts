@@ -4,8 +4,8 @@ import { FULL_SHARD, shardChildren, shardContains } from '../../chain/shard-iden
 import { blockIdExtToTl, shardFromTl, type TlBlockIdExt } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import { KEY_BITS } from '../augmentations.ts';
-import type { BlockPlace } from '../chain.ts';
 import { findLeaf } from '../dictionary.ts';
+import type { BlockPlace } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { HEADER, prove, showBlockShards, showHeader, showStateShards } from './proofs.ts';
 import { badRequest, notReady } from './refusals.ts';

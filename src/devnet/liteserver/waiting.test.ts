@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FULL_SHARD } from '../../chain/shard-ident.ts';
-import type { BlockPlace, Chain, ProducedStep } from '../chain.ts';
+import type { BlockPlace, Chain, ProducedStep } from '../model.ts';
 import { createWaiting } from './waiting.ts';
 
 const never = new AbortController().signal;

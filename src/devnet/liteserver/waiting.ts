@@ -1,6 +1,6 @@
 import { LITE_ERROR, LiteServerError } from '../../node/lite-api.ts';
 import type { LiteServerOptions } from '../../node/lite-server.ts';
-import type { Chain } from '../chain.ts';
+import type { Chain } from '../model.ts';
 import { notReady } from './refusals.ts';
 
 /** Blocks ahead of the head that a node lets a client wait for. */
