@@ -112,7 +112,7 @@ function liveBlock({ record, info, shardTops }: DecodedBlock, transactions: Live
     randSeed: record.randSeed,
     createdBy: record.createdBy,
     info,
-    shardTops,
+    shardTops: shardTops.map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno })),
     transactions,
   };
 }

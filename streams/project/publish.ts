@@ -23,12 +23,17 @@ export function publishSettings(config: Pick<Config, 'stepsBytes' | 'stepsHours'
   return { retainBytes: config.stepsBytes, retainMs: config.stepsHours * HOUR_MS };
 }
 
+/** What the publisher looks at of a step of the log. */
+export interface Weighed extends Pick<Step, 'mcSeqno' | 'nextOffset'> {
+  blocks: readonly { boc: Buffer }[];
+}
+
 export interface Publisher {
   /**
    * Whether these steps are to be published: they are behind those in the topic, and near enough to the end of the
    * log to be still in the topic when the projector has reached it. So a long history is not written to the log twice.
    */
-  wants(steps: readonly Step[]): Promise<boolean>;
+  wants(steps: readonly Weighed[]): Promise<boolean>;
   /** Appends what the topic does not have yet, in order. To be called when the tables have the rows of these steps. */
   publish(steps: readonly LiveStep[]): Promise<void>;
 }

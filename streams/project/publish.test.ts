@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silent } from '../../clickhouse/test-server.ts';
+import { recordedSteps } from '../../test/recorded-steps.ts';
+import { shelf } from '../../test/shelf.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import { decodeLiveStep, encodeLiveStep, encodeStepRecords, type LiveStep, readLiveSteps } from '../live-steps.ts';
+import type { EventLog } from '../log.ts';
+import { topicNames } from '../topics.ts';
+import { createPublisher } from './publish.ts';
+
+const topics = topicNames();
+const MB = 1024 * 1024;
+
+let steps: LiveStep[];
+let folder: string;
+let log: EventLog;
+
+beforeAll(async () => {
+  if (shelf !== null) steps = (await recordedSteps('mainnet-genesis_a')).map(({ step }) => step);
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tonstream-publish-'));
+  log = openEmbeddedLog({ folder });
+});
+afterEach(async () => {
+  await log.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const publisher = (retainBytes = 64 * MB) => createPublisher({ log, topics, logger: silent, retainBytes, retainMs: 0 });
+
+async function published(): Promise<LiveStep[]> {
+  const { signal } = new AbortController();
+  const found: LiveStep[] = [];
+  for await (const some of readLiveSteps(log, topics.steps, await log.low(topics.steps), { signal, stopAtEnd: true })) {
+    found.push(...some.map(({ step }) => step));
+  }
+  return found;
+}
+
+const seqnos = (some: readonly LiveStep[]): number[] => some.map(({ mcSeqno }) => mcSeqno);
+
+describe.skipIf(shelf === null)('projected steps', () => {
+  it('are read as they were written', () => {
+    for (const step of steps) expect(decodeLiveStep(encodeLiveStep(step))).toEqual(step);
+  });
+
+  it('have the same bytes each time', async () => {
+    const again = (await recordedSteps('mainnet-genesis_a')).map(({ step }) => encodeLiveStep(step));
+    expect(again).toEqual(steps.map(encodeLiveStep));
+  });
+
+  it('that are damaged or of another version are refused', () => {
+    const bytes = encodeLiveStep(steps[3]);
+    expect(() => decodeLiveStep(bytes.subarray(0, bytes.length - 1))).toThrow('damaged');
+    expect(() => decodeLiveStep(Buffer.concat([bytes, Buffer.alloc(1)]))).toThrow('behind the end');
+    expect(() => decodeLiveStep(Buffer.concat([Buffer.from([9]), bytes.subarray(1)]))).toThrow('version 9');
+  });
+
+  it('come in parts when they are large, and count once the last is there', async () => {
+    const [first, second, third] = steps;
+    const parts = encodeStepRecords(second, 0, 500);
+    expect(parts.length).toBeGreaterThan(2);
+    // The publisher was killed in the middle of the second step, and published it again.
+    const records = [
+      ...encodeStepRecords(first, 0),
+      ...parts.slice(0, 2),
+      ...parts,
+      ...encodeStepRecords(third, 0, 700),
+    ];
+    for (const record of records) await log.append(topics.steps, [record]);
+    expect(await published()).toEqual([first, second, third]);
+    // One who begins to read inside a step sees the next one first.
+    await log.trim(topics.steps, 2);
+    expect(seqnos(await published())).toEqual(seqnos([second, third]));
+  });
+});
+
+describe.skipIf(shelf === null)('the publisher', () => {
+  it('goes on where the topic ends, whatever it is given again', async () => {
+    await (await publisher()).publish(steps.slice(0, 30));
+    const second = await publisher();
+    await second.publish(steps.slice(10, 20));
+    await second.publish(steps.slice(20, 50));
+    expect(await published()).toEqual(steps.slice(0, 50));
+  });
+
+  it('begins the topic anew behind a hole', async () => {
+    const one = await publisher();
+    await one.publish(steps.slice(0, 30));
+    await one.publish(steps.slice(40, 50));
+    await one.publish(steps.slice(50, 60));
+    expect(seqnos(await published())).toEqual(seqnos(steps.slice(40, 60)));
+  });
+
+  it('begins it anew when the same step is of another chain', async () => {
+    const one = await publisher();
+    await one.publish(steps.slice(0, 30));
+    const other = steps.slice(29, 32).map((step) => ({ ...step, rootHash: Buffer.alloc(32, step.mcSeqno) }));
+    await one.publish(other);
+    expect((await published())[0].rootHash).toEqual(other[1].rootHash);
+  });
+
+  it('keeps the newest bytes, in whole steps', async () => {
+    const retained = 200_000;
+    const one = await publisher(retained);
+    for (const step of steps) await one.publish([step]);
+    const kept = await published();
+    const bytes = kept.reduce((sum, step) => sum + encodeLiveStep(step).length, 0);
+    expect(kept).toEqual(steps.slice(-kept.length));
+    // Trimmed each time a sixteenth was added.
+    expect(bytes).toBeGreaterThan(retained * 0.9);
+    expect(bytes).toBeLessThan(retained * 1.2);
+  });
+
+  it('does not want steps that would be gone from the topic before the end of the log is reached', async () => {
+    const boc = Buffer.alloc(1_000);
+    for (let i = 0; i < 300; i++) await log.append(topics.blocks, [{ key: String(i), headers: {}, value: boc }]);
+    const one = await publisher(MB / 8);
+    const at = (nextOffset: number) => [{ mcSeqno: nextOffset, nextOffset, blocks: [{ boc }] }];
+    expect(await one.wants(at(10))).toBe(false);
+    expect(await one.wants(at(100))).toBe(false);
+    expect(await one.wants(at(200))).toBe(true);
+    // It stays with what it has begun.
+    expect(await one.wants(at(100))).toBe(true);
+    await one.publish(steps.slice(0, 20));
+    expect(await one.wants(at(5))).toBe(false);
+  });
+});
