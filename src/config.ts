@@ -274,7 +274,7 @@ export const settings = {
     env: 'TONSTREAM_BATCH_MS',
     about: 'Longest wait for more steps before a batch is written, in milliseconds',
     group: 'Limits',
-    schema: integer(0, 60_000).default(200),
+    schema: integer(0, 60_000).default(10),
   },
   outageMs: {
     flag: 'outage-ms',
