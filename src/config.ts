@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
@@ -23,6 +24,7 @@ const optionalText = z.string().min(1).optional();
 const integer = (low: number, high: number) => z.coerce.number().int().min(low).max(high);
 const bool = z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1')]);
 const MB = 1024 * 1024;
+const MOST_WORKERS_UNASKED = 4;
 
 /** A number of bytes: `512`, `64k`, `256M`, `8G`. */
 const bytes = (low: number, high: number) =>
@@ -133,6 +135,14 @@ export const settings = {
     about: 'Port of the HTTP server; 0 takes a free one',
     group: 'Service',
     schema: integer(0, 65_535).default(8081),
+  },
+  workers: {
+    flag: 'workers',
+    env: 'TONSTREAM_WORKERS',
+    about: 'Processes that answer HTTP requests; 1 answers them in the main process',
+    group: 'Service',
+    schema: integer(1, 64).default(Math.min(availableParallelism(), MOST_WORKERS_UNASKED)),
+    shownDefault: `cores, at most ${MOST_WORKERS_UNASKED}`,
   },
   logLevel: {
     flag: 'log-level',
@@ -324,6 +334,20 @@ export const settings = {
     about: 'Queries that wait for their turn; above it a request is answered 429',
     group: 'Limits',
     schema: integer(0, 100_000).default(256),
+  },
+  cachedAnswersBytes: {
+    flag: 'cached-answers-bytes',
+    env: 'TONSTREAM_CACHED_ANSWERS_BYTES',
+    about: 'Answers kept in memory until the next step, for those who ask the same; 0 for none',
+    group: 'Limits',
+    schema: bytes(0, 64 * 1024 * MB).default(64 * MB),
+  },
+  cachedRenderingsBytes: {
+    flag: 'cached-renderings-bytes',
+    env: 'TONSTREAM_CACHED_RENDERINGS_BYTES',
+    about: 'Transactions kept in memory as they are printed; 0 for none',
+    group: 'Limits',
+    schema: bytes(0, 64 * 1024 * MB).default(256 * MB),
   },
   maxLimit: {
     flag: 'max-limit',

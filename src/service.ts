@@ -30,6 +30,10 @@ export interface ServiceParts {
   logger: Logger;
   /** Puts something before the tables that answers for them; the tables alone unless given. */
   answerFrom?: (tables: ClickHouseSource) => ChainSource;
+  /** The newest step of what is put there; 0 while it has none. */
+  windowHead?: () => number;
+  /** What `/metrics` prints; these metrics unless given. */
+  printMetrics?: () => Promise<string>;
   /** What else is served on the port. */
   routers?: readonly Router[];
 }
@@ -65,6 +69,9 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     health: () => health(clickhouse, metrics),
     status,
     metrics: metrics.registry,
+    ...(parts.printMetrics ? { printMetrics: parts.printMetrics } : {}),
+    version: () => `${head.seqno} ${parts.windowHead?.() ?? 0}`,
+    kept: { answers: config.cachedAnswersBytes, renderings: config.cachedRenderingsBytes },
     limits: {
       ...DEFAULT_LIMITS,
       maxRows: config.maxLimit,

@@ -4,19 +4,19 @@ import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
 import { topicNames } from '../../streams/topics.ts';
-import { FAUCET_PATH, faucetRoute } from '../api/faucet.ts';
+import { FAUCET_PATH } from '../api/faucet.ts';
 import { type Config, settings } from '../config.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
-import { serve } from '../service.ts';
 import type { Shutdown } from '../shutdown.ts';
 import { devnetLines, openDevnet, openIngest } from './chain.ts';
+import { openHttp } from './http.ts';
 import { openParts } from './parts.ts';
 import type { Running } from './running.ts';
 import { createWindowRole } from './window.ts';
 
 const HEAD_POLL_MS = 250;
 
-/** `tonstream start`: chain, ingester, log, ClickHouse, projector and API in one process. */
+/** `tonstream start`: chain, ingester, log, ClickHouse, projector and API, with processes of their own for requests. */
 export async function runStart(running: Running): Promise<void> {
   const devnet = running.config.network === 'devnet' ? openDevnet(running) : Promise.resolve(null);
   // Its failure is told where it is waited for; until then it is not unhandled.
@@ -68,21 +68,8 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   if (roles.projects && config.network !== 'none') {
     openIngest(running, devnet?.ready.globalConfig ?? null, metrics.ingest);
   }
-  const blocksTopic = topicNames(config.topicPrefix).blocks;
-  const routers = devnet ? [faucetRoute(devnet.faucet)] : [];
-  const service = await serve({
-    config,
-    clickhouse,
-    head,
-    log,
-    blocksTopic,
-    metrics,
-    logger,
-    routers,
-    answerFrom: window.source,
-  });
-  shutdown.onClose('HTTP server', () => service.close());
-  for (const line of welcome(service.url, config, clickhouseUrl, devnet)) print(line);
+  const url = await openHttp(running, { clickhouse, clickhouseUrl, log, metrics, head, window, devnet });
+  for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
 
 function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {

@@ -13,6 +13,8 @@ import type { Running } from './running.ts';
 export interface WindowRole {
   /** What answers: the window with the tables behind it, or the tables alone where the window is switched off. */
   source(tables: ClickHouseSource): ChainSource;
+  /** The newest step of the window; 0 while there is none. */
+  head(): number;
   /** There is a step more in the topic. */
   wake(): void;
 }
@@ -22,8 +24,9 @@ export function createWindowRole(
   { config, logger, shutdown }: Running,
   { log, metrics }: { log: EventLog; metrics: Pick<Metrics, 'registry'> },
 ): WindowRole {
-  if (config.windowBytes === 0) return { source: (tables) => tables, wake: () => undefined };
+  if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, wake: () => undefined };
   let wake = (): void => undefined;
+  let head = (): number => 0;
   return {
     source(tables) {
       const window = openWindow({ folder: join(config.dataDir, 'window'), maxBytes: config.windowBytes });
@@ -38,6 +41,7 @@ export function createWindowRole(
         continuous: config.kafkaBrokers !== undefined,
       });
       wake = follower.wake;
+      head = () => window.state?.head ?? 0;
       const following = follower.run(shutdown.signal);
       shutdown.onClose('window', async () => {
         await following;
@@ -45,6 +49,7 @@ export function createWindowRole(
       });
       return createWindowSource(follower, tables);
     },
+    head: () => head(),
     wake: () => wake(),
   };
 }

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { Address } from '@ton/core';
+import { createQueryGate } from '../../clickhouse/gate.ts';
+import type { Head } from '../../clickhouse/queries/head.ts';
+import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { topicNames } from '../../streams/topics.ts';
+import { faucetRoute } from '../api/faucet.ts';
+import type { DevnetThread, FaucetDoor } from '../devnet/thread.ts';
+import { httpUrl, listen, serve } from '../service.ts';
+import { startWorkerPool, type WorkerPool } from '../workers/pool.ts';
+import { shareOf, workerCount } from '../workers/share.ts';
+import type { Parts } from './parts.ts';
+import type { Running } from './running.ts';
+import type { WindowRole } from './window.ts';
+
+export interface HttpParts extends Parts {
+  head: Head;
+  window: WindowRole;
+  devnet: DevnetThread | null;
+}
+
+/** Answers HTTP requests until the shutdown, in this process or in workers of it. Gives the URL. */
+export async function openHttp(running: Running, parts: HttpParts): Promise<string> {
+  const count = workerCount(running.config);
+  return count === 1 ? openHere(running, parts) : openWorkers(running, parts, count);
+}
+
+async function openHere({ config, logger, shutdown }: Running, parts: HttpParts): Promise<string> {
+  const { window, devnet } = parts;
+  const service = await serve({
+    ...parts,
+    config,
+    logger,
+    blocksTopic: topicNames(config.topicPrefix).blocks,
+    routers: devnet ? [faucetRoute(devnet.faucet)] : [],
+    answerFrom: window.source,
+    windowHead: window.head,
+  });
+  shutdown.onClose('HTTP server', () => service.close());
+  return service.url;
+}
+
+/** This process writes the window, and the workers read it. */
+async function openWorkers(
+  { config, logger, shutdown }: Running,
+  { clickhouse, clickhouseUrl, head, metrics, window, devnet }: HttpParts,
+  count: number,
+): Promise<string> {
+  const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
+  window.source(createClickHouseSource(clickhouse, gate, head));
+  const port = await freePort(config.host, config.port);
+  const faucet = devnet && { address: devnet.faucet.address.toRawString(), limits: devnet.faucet.limits };
+  let pool: WorkerPool | null = null;
+  head.onAdvance((_, to) => pool?.advance(to));
+  pool = await startWorkerPool({
+    count,
+    startOf: (index) => ({
+      config: { ...shareOf(config, index, count), port },
+      clickhouseUrl,
+      head: head.seqno,
+      faucet,
+    }),
+    answer: ({ to, nanotons }) => give(devnet?.faucet ?? null, to, nanotons),
+    registry: metrics.registry,
+    logger: logger.child({ part: 'http' }),
+    onGivenUp: (error) => shutdown.stop('the HTTP workers cannot be kept running', error),
+  });
+  shutdown.onClose('HTTP workers', pool.close);
+  return httpUrl(config.host, port);
+}
+
+async function give(faucet: FaucetDoor | null, to: string, nanotons: bigint): Promise<Uint8Array> {
+  if (faucet === null) throw new Error('there is no faucet');
+  return (await faucet.give(Address.parse(to), nanotons)).messageHash;
+}
+
+/** Tries to listen, so that a wrong address is told of before any worker is started, and port 0 becomes a real one. */
+async function freePort(host: string, wanted: number): Promise<number> {
+  const server = createServer();
+  const port = await listen(server, host, wanted);
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,42 @@
+/** What the main process and its HTTP workers tell each other. All of it can be cloned. */
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { Config } from '../config.ts';
+import type { FaucetErrorCode, FaucetLimits } from '../devnet/actors/faucet.ts';
+
+/** What a worker is started with. */
+export interface WorkerStart {
+  /** With this worker's share of the limits, and the port that all listen on. */
+  config: Config;
+  clickhouseUrl: string;
+  /** The newest step the main process knows of. */
+  head: number;
+  /** The devnet's faucet, which is in the main process; null without one. Raw address. */
+  faucet: { address: string; limits: FaucetLimits } | null;
+}
+
+export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];
+
+/** What a worker asks the main process for. */
+export type Question =
+  /** Text of the metrics of all processes. */
+  | { kind: 'metrics' }
+  /** A gift of the faucet; answered with the message hash. Raw address. */
+  | { kind: 'gift'; to: string; nanotons: bigint };
+
+export type ToWorker =
+  | { type: 'start'; start: WorkerStart }
+  | { type: 'head'; mcSeqno: number }
+  /** Asks for the metrics of this process. */
+  | { type: 'metrics'; id: number }
+  | { type: 'answer'; id: number; answer: string | Uint8Array }
+  | { type: 'refusal'; id: number; reason: string; code: FaucetErrorCode | null }
+  | { type: 'stop' };
+
+export type FromWorker =
+  /** The process runs and waits for `start`. */
+  | { type: 'ready' }
+  | { type: 'listening' }
+  /** It cannot listen, or not open what it needs; it ends. */
+  | { type: 'failed'; reason: string }
+  | { type: 'metrics'; id: number; metrics: MetricsOfProcess }
+  | { type: 'question'; id: number; question: Question };

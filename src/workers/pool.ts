@@ -1,0 +1,209 @@
+/** HTTP workers as seen from the main process: started, started again when they die, spoken to, stopped. */
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { AggregatorRegistry, Counter, Gauge, type Registry } from 'prom-client';
+import { FaucetError } from '../devnet/actors/faucet.ts';
+import type { FromWorker, MetricsOfProcess, Question, ToWorker, WorkerStart } from './messages.ts';
+
+export interface WorkerPoolOptions {
+  count: number;
+  /** What worker `index` is started with, asked again for each start. */
+  startOf: (index: number) => WorkerStart;
+  /** Answers what workers ask for besides metrics. Its errors go back to who asked. */
+  answer: (question: Exclude<Question, { kind: 'metrics' }>) => Promise<string | Uint8Array>;
+  /** Of this process; gets the figures of the workers. */
+  registry: Registry;
+  logger: Logger;
+  /** A worker dies again and again. */
+  onGivenUp: (error: Error) => void;
+  /** Differ from the defaults in tests only. */
+  patience?: Partial<Patience>;
+}
+
+export interface Patience {
+  /** Wait before the first restart of a worker, in milliseconds; twice as long each time it dies young. */
+  restartAfterMs: number;
+  longestWaitMs: number;
+  /** A worker that served this long was all right. */
+  oldAfterMs: number;
+  /** Starts in a row of one worker that end young before the pool gives up. */
+  maxYoungDeaths: number;
+  /** A worker that takes longer to stop is killed. */
+  stopMs: number;
+}
+
+const PATIENCE: Patience = {
+  restartAfterMs: 100,
+  longestWaitMs: 5_000,
+  oldAfterMs: 30_000,
+  maxYoungDeaths: 10,
+  stopMs: 5_000,
+};
+/** A worker that takes longer to tell its metrics is left out of them this time. */
+const METRICS_MS = 1_000;
+/** Every worker that was asked for its health tells the same gaps. */
+const NOT_SUMMED = new Set(['tonstream_gaps']);
+
+export interface WorkerPool {
+  /** Process ids of the workers that run. */
+  readonly pids: number[];
+  /** There is a new step. */
+  advance(mcSeqno: number): void;
+  /** Metrics of this process and all workers, summed. */
+  metrics(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the workers and waits until all of them listen.
+ * @throws Error with the reason when one cannot
+ */
+export async function startWorkerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
+  const { count, registry, logger, onGivenUp } = options;
+  const patience = { ...PATIENCE, ...options.patience };
+  const running = new Map<number, Worker>();
+  const exits = new Set<Promise<unknown>>();
+  const collecting = new Map<number, (metrics: MetricsOfProcess) => void>();
+  const restarts = showPool(registry, running);
+  let lastId = 0;
+  let stopping = false;
+  cluster.setupPrimary({
+    exec: fileURLToPath(new URL('../../bin/worker.js', import.meta.url)),
+    args: [],
+    serialization: 'advanced',
+  });
+
+  /** Resolves when it listens, rejects when it says that it cannot or ends before. */
+  function startOne(index: number, died: (worker: Worker, livedMs: number) => void): Promise<void> {
+    const worker = cluster.fork();
+    const begun = performance.now();
+    running.set(index, worker);
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.type === 'ready') tell(worker, { type: 'start', start: options.startOf(index) });
+        else if (message.type === 'listening') resolve();
+        else if (message.type === 'failed') reject(new Error(message.reason));
+        else if (message.type === 'metrics') collecting.get(message.id)?.(message.metrics);
+        else void answer(worker, message.id, message.question);
+      });
+      worker.on('error', (error) => logger.warn({ err: error, worker: index }, 'a message to an HTTP worker is lost'));
+      const exit = once(worker, 'exit').then(([code, signal]) => {
+        running.delete(index);
+        exits.delete(exit);
+        reject(new Error(`HTTP worker ${index} ended with ${signal ?? `status ${code}`}`));
+        died(worker, performance.now() - begun);
+      });
+      exits.add(exit);
+    });
+  }
+
+  async function answer(worker: Worker, id: number, question: Question): Promise<void> {
+    try {
+      const told = question.kind === 'metrics' ? await metrics() : await options.answer(question);
+      tell(worker, { type: 'answer', id, answer: told });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      tell(worker, { type: 'refusal', id, reason, code: error instanceof FaucetError ? error.code : null });
+    }
+  }
+
+  /** Keeps a worker running; `young` deaths in a row make the waits longer, and too many are the end. */
+  function keep(index: number, young: number): Promise<void> {
+    return startOne(index, (worker, livedMs) => {
+      if (stopping) return;
+      const deaths = livedMs < patience.oldAfterMs ? young + 1 : 1;
+      const pid = worker.process.pid;
+      if (deaths > patience.maxYoungDeaths) {
+        onGivenUp(new Error(`HTTP worker ${index} died ${deaths} times soon after its start`));
+        return;
+      }
+      const waitMs = Math.min(patience.restartAfterMs * 2 ** (deaths - 1), patience.longestWaitMs);
+      logger.error({ worker: index, pid, waitMs }, 'an HTTP worker died and is started again');
+      setTimeout(() => {
+        if (stopping) return;
+        restarts.inc();
+        // What it failed of is in the log: its own lines, or the one above when it dies again.
+        keep(index, deaths).catch((error) =>
+          logger.warn({ err: error, worker: index }, 'an HTTP worker did not start'),
+        );
+      }, waitMs);
+    });
+  }
+
+  function metricsOf(worker: Worker): Promise<MetricsOfProcess> {
+    const id = ++lastId;
+    return new Promise((resolve) => {
+      const done = (metrics: MetricsOfProcess): void => {
+        clearTimeout(timer);
+        collecting.delete(id);
+        resolve(metrics);
+      };
+      const timer = setTimeout(() => done([]), METRICS_MS);
+      collecting.set(id, done);
+      tell(worker, { type: 'metrics', id });
+    });
+  }
+
+  async function metrics(): Promise<string> {
+    const all = [registry.getMetricsAsJSON(), ...Array.from(running.values(), metricsOf)];
+    return AggregatorRegistry.aggregate((await Promise.all(all)).map(withAggregators)).metrics();
+  }
+
+  async function close(): Promise<void> {
+    stopping = true;
+    for (const worker of running.values()) tell(worker, { type: 'stop' });
+    const killing = setTimeout(() => {
+      for (const worker of running.values()) worker.process.kill('SIGKILL');
+    }, patience.stopMs);
+    await Promise.all(exits);
+    clearTimeout(killing);
+  }
+
+  const pool: WorkerPool = {
+    get pids() {
+      return Array.from(running.values()).flatMap(({ process: { pid } }) => pid ?? []);
+    },
+    advance(mcSeqno) {
+      for (const worker of running.values()) tell(worker, { type: 'head', mcSeqno });
+    },
+    metrics,
+    close,
+  };
+  let started = false;
+  try {
+    // A worker that cannot start the first time is a wrong setting more often than an accident.
+    const first = Array.from({ length: count }, (_, index) => keep(index, 0));
+    await Promise.all(first);
+    started = true;
+    return pool;
+  } finally {
+    if (!started) await close();
+  }
+}
+
+/** A worker that has just died is told nothing; whoever waits for it hears of its end. */
+function tell(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message);
+}
+
+function withAggregators(metrics: MetricsOfProcess): MetricsOfProcess {
+  return metrics.map((metric) => (NOT_SUMMED.has(metric.name) ? { ...metric, aggregator: 'max' } : metric));
+}
+
+function showPool(registry: Registry, running: ReadonlyMap<number, Worker>): Counter {
+  new Gauge({
+    name: 'tonstream_workers',
+    help: 'HTTP workers that run',
+    registers: [registry],
+    collect() {
+      this.set(running.size);
+    },
+  });
+  return new Counter({
+    name: 'tonstream_worker_restarts_total',
+    help: 'HTTP workers that died and were started again',
+    registers: [registry],
+  });
+}

@@ -1,0 +1,18 @@
+import type { Config } from '../config.ts';
+
+/** How many HTTP processes to run: as asked, but every one has a query to run at least. 1 is no worker at all. */
+export function workerCount({ workers, concurrentQueries }: Config): number {
+  return Math.min(workers, concurrentQueries);
+}
+
+/** Bounds that hold over all workers together. */
+const DIVIDED = ['concurrentQueries', 'queuedQueries', 'cachedAnswersBytes', 'cachedRenderingsBytes'] as const;
+
+/** The configuration of worker `index` of `count`: what is left over by dividing goes to the first ones. */
+export function shareOf(config: Config, index: number, count: number): Config {
+  const share = { ...config, workers: count };
+  for (const name of DIVIDED) {
+    share[name] = Math.floor(config[name] / count) + (index < config[name] % count ? 1 : 0);
+  }
+  return share;
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import type { Head } from '../../clickhouse/queries/head.ts';
+import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import type { ChainSource } from '../chain/records.ts';
+import type { Config } from '../config.ts';
+import { createWindowSource } from '../window/source.ts';
+import { openTables } from '../window/tables.ts';
+import { createView, type View } from '../window/view.ts';
+
+export interface WindowReader {
+  /** The window with the tables behind it, or the tables alone where the window is switched off. */
+  source(tables: ClickHouseSource): ChainSource;
+  /** The newest step of the window; 0 while there is none. */
+  head(): number;
+  close(): Promise<void>;
+}
+
+/** Reads the window that the main process of this host writes. */
+export function openWindowReader(config: Config, head: Pick<Head, 'seqno'>): WindowReader {
+  if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, close: async () => undefined };
+  const tables = openTables(join(config.dataDir, 'window'));
+  let trusted = false;
+  let closed = false;
+
+  /** Null until the tables were seen to hold all that the window has: they may have been dropped since it was written. */
+  function view(): View | null {
+    const found = closed ? null : createView(tables);
+    if (found === null || trusted) return found;
+    trusted = head.seqno >= found.head;
+    if (trusted) return found;
+    found.done();
+    return null;
+  }
+
+  return {
+    source: (clickhouse) => createWindowSource({ view }, clickhouse),
+    head() {
+      const found = view();
+      found?.done();
+      return found?.head ?? 0;
+    },
+    async close() {
+      closed = true;
+      await tables.root.close();
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/** An HTTP worker: a process that answers requests, with connections of its own to the tables, the log and the window. */
+import { Address } from '@ton/core';
+import { connect } from '../../clickhouse/open.ts';
+import { createHead } from '../../clickhouse/queries/head.ts';
+import { openLog } from '../../streams/open.ts';
+import { topicNames } from '../../streams/topics.ts';
+import { faucetRoute } from '../api/faucet.ts';
+import { FaucetError } from '../devnet/actors/faucet.ts';
+import type { FaucetDoor } from '../devnet/thread.ts';
+import { createLogger } from '../logger.ts';
+import { createMetrics } from '../metrics.ts';
+import { serve } from '../service.ts';
+import type { FromWorker, Question, ToWorker, WorkerStart } from './messages.ts';
+import { openWindowReader } from './window-reader.ts';
+
+/** How long the main process may take for what a worker asks it. */
+const ANSWER_MS = 30_000;
+/** The main process tells of every step; this is for what it was not told of itself. */
+const HEAD_POLL_MS = 250;
+
+interface Waiting {
+  resolve: (answer: string | Uint8Array) => void;
+  reject: (error: Error) => void;
+}
+
+const waiting = new Map<number, Waiting>();
+let lastId = 0;
+const stopping = new AbortController();
+
+function tell(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}
+
+function ask(question: Question): Promise<string | Uint8Array> {
+  const id = ++lastId;
+  return new Promise<string | Uint8Array>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the main process does not answer')), ANSWER_MS);
+    const end =
+      <T>(settle: (value: T) => void) =>
+      (value: T): void => {
+        clearTimeout(timer);
+        waiting.delete(id);
+        settle(value);
+      };
+    waiting.set(id, { resolve: end(resolve), reject: end(reject) });
+    tell({ type: 'question', id, question });
+  });
+}
+
+async function askText(question: Question): Promise<string> {
+  const answer = await ask(question);
+  return typeof answer === 'string' ? answer : Buffer.from(answer).toString();
+}
+
+/** The faucet as it is spoken to from another process. */
+function faucetDoor({ address, limits }: NonNullable<WorkerStart['faucet']>): FaucetDoor {
+  return {
+    address: Address.parse(address),
+    limits,
+    async give(to, nanotons) {
+      const hash = await ask({ kind: 'gift', to: to.toRawString(), nanotons });
+      return { messageHash: Buffer.from(hash) };
+    },
+  };
+}
+
+/** What is done with messages of the main process once the worker serves. */
+interface Serving {
+  head(mcSeqno: number): void;
+  metrics(id: number): void;
+  stop(): void;
+}
+
+async function begin({ config, clickhouseUrl, head: known, faucet }: WorkerStart): Promise<Serving> {
+  const logger = createLogger(config.logLevel);
+  const metrics = createMetrics();
+  const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
+  const log = openLog(config, logger);
+  const head = createHead(clickhouse);
+  await head.refresh(stopping.signal);
+  head.advance(known);
+  void head.follow(HEAD_POLL_MS, stopping.signal, (error) => logger.warn({ err: error }, 'the head cannot be read'));
+  const window = openWindowReader(config, head);
+  const service = await serve({
+    config,
+    clickhouse,
+    head,
+    log,
+    blocksTopic: topicNames(config.topicPrefix).blocks,
+    metrics,
+    logger,
+    routers: faucet === null ? [] : [faucetRoute(faucetDoor(faucet))],
+    answerFrom: window.source,
+    windowHead: window.head,
+    printMetrics: () => askText({ kind: 'metrics' }),
+  });
+  const close = async (): Promise<void> => {
+    stopping.abort();
+    for (const end of [() => service.close(), () => window.close(), () => log.close(), () => clickhouse.close()]) {
+      await end();
+    }
+  };
+  return {
+    head: (mcSeqno) => head.advance(mcSeqno),
+    metrics(id) {
+      void metrics.registry.getMetricsAsJSON().then((told) => tell({ type: 'metrics', id, metrics: told }));
+    },
+    stop() {
+      close().then(
+        () => process.exit(0),
+        (error) => {
+          logger.error({ err: error }, 'an HTTP worker cannot close');
+          process.exit(1);
+        },
+      );
+    },
+  };
+}
+
+let serving: Serving | null = null;
+
+async function start(what: WorkerStart): Promise<void> {
+  try {
+    serving = await begin(what);
+    tell({ type: 'listening' });
+  } catch (error) {
+    tell({ type: 'failed', reason: error instanceof Error ? error.message : String(error) });
+    // Time for the message to leave; the main process ends this one if it does not end by itself.
+    setTimeout(() => process.exit(1), 100);
+  }
+}
+
+process.on('message', (message: ToWorker) => {
+  if (message.type === 'start') void start(message.start);
+  else if (message.type === 'head') serving?.head(message.mcSeqno);
+  else if (message.type === 'answer') waiting.get(message.id)?.resolve(message.answer);
+  else if (message.type === 'refusal') {
+    const { code, reason } = message;
+    waiting.get(message.id)?.reject(code === null ? new Error(reason) : new FaucetError(code, reason));
+  } else if (message.type === 'metrics') serving?.metrics(message.id);
+  else if (serving === null) process.exit(0);
+  else serving.stop();
+});
+// Both reach every process of a terminal or a service; the main process says when to stop. Its end, which cuts the
+// line, ends a worker at once (node:cluster).
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined);
+tell({ type: 'ready' });
