@@ -25,6 +25,8 @@ export const topics = topicNames();
 
 export interface Projected {
   folder: string;
+  /** Of the ClickHouse server. */
+  url: string;
   log: EventLog;
   clickhouse: ClickHouse;
   tables: ClickHouseSource;
@@ -45,6 +47,7 @@ export async function projectFiles(files: readonly string[]): Promise<Projected>
   await projectAll(log, clickhouse);
   return {
     folder,
+    url: server.server.url,
     log,
     clickhouse,
     tables: await tablesOf(clickhouse),
