@@ -41,7 +41,9 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
   const { window, log, topic, clickhouse, logger, continuous = false } = options;
   const { head } = clickhouse;
   let trusted = false;
-  let woken = (): void => undefined;
+  let wakeUp = (): void => undefined;
+  /** Woken while it was reading: what woke it may have come behind the end of that. */
+  let woken = false;
 
   /** The tables are made again when they were dropped; the window must wait for them. */
   async function untilTablesHave(mcSeqno: number, signal: AbortSignal): Promise<void> {
@@ -88,6 +90,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
   }
 
   function idle(signal: AbortSignal): Promise<void> {
+    if (woken) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -96,7 +99,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
       };
       const timer = setTimeout(done, IDLE_MS);
       signal.addEventListener('abort', done);
-      woken = done;
+      wakeUp = done;
     });
   }
 
@@ -104,6 +107,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     let next = await start(signal);
     while (!signal.aborted) {
       const from = (await log.end(topic)) < next ? await log.low(topic) : next;
+      woken = false;
       next = await read(from, signal);
       // Nothing new, or a step that is not sealed yet.
       if (next === from) await idle(signal);
@@ -112,7 +116,10 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
 
   return {
     view: () => (trusted ? window.view() : null),
-    wake: () => woken(),
+    wake() {
+      woken = true;
+      wakeUp();
+    },
     async run(signal) {
       while (!signal.aborted) {
         try {
