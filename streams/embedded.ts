@@ -12,7 +12,7 @@ export interface EmbeddedLogOptions {
   pollMs?: number;
 }
 
-const DEFAULT_POLL_MS = 100;
+const DEFAULT_POLL_MS = 20;
 const DEFAULT_BATCH_BYTES = 8 * 1024 * 1024;
 /** Records in one batch of `read`, however small, so that a batch does not hold the event loop for long. */
 const BATCH_RECORDS = 10_000;
