@@ -14,11 +14,11 @@ export interface Run {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts `tonstream` with these words. */
+/** Starts `tonstream` with these words; requests are answered in one process unless they say more. */
 export function runTonstream(...words: string[]): Run {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, TONSTREAM_LOG_LEVEL: 'warn' },
+    env: { ...process.env, TONSTREAM_LOG_LEVEL: 'warn', TONSTREAM_WORKERS: '1' },
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -33,10 +33,16 @@ export function temporaryFolder(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Starts `tonstream` with these words. Settings of the caller's environment do not reach it. */
+/** Starts `tonstream` with these words. Settings of the caller's environment do not reach it; requests are answered in one process. */
 export function runProgram(words: readonly string[], environment: Environment = {}): Program {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TONSTREAM_LOG_LEVEL: 'warn', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      TONSTREAM_LOG_LEVEL: 'warn',
+      TONSTREAM_WORKERS: '1',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

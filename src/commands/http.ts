@@ -59,6 +59,7 @@ async function openWorkers(
       config: { ...shareOf(config, index, count), port },
       clickhouseUrl,
       head: head.seqno,
+      globalId: head.globalId,
       faucet,
     }),
     answer: ({ to, nanotons }) => give(devnet?.faucet ?? null, to, nanotons),

@@ -10,6 +10,7 @@ export interface WorkerStart {
   clickhouseUrl: string;
   /** The newest step the main process knows of. */
   head: number;
+  globalId: number | null;
   /** The devnet's faucet, which is in the main process; null without one. Raw address. */
   faucet: { address: string; limits: FaucetLimits } | null;
 }

@@ -1,6 +1,5 @@
 /** HTTP workers as seen from the main process: started, started again when they die, spoken to, stopped. */
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, Gauge, type Registry } from 'prom-client';
@@ -18,8 +17,9 @@ export interface WorkerPoolOptions {
   logger: Logger;
   /** A worker dies again and again. */
   onGivenUp: (error: Error) => void;
-  /** Differ from the defaults in tests only. */
+  /** Both differ from the defaults in tests only. */
   patience?: Partial<Patience>;
+  program?: string;
 }
 
 export interface Patience {
@@ -41,6 +41,7 @@ const PATIENCE: Patience = {
   maxYoungDeaths: 10,
   stopMs: 5_000,
 };
+const PROGRAM = fileURLToPath(new URL('../../bin/worker.js', import.meta.url));
 /** A worker that takes longer to tell its metrics is left out of them this time. */
 const METRICS_MS = 1_000;
 /** Every worker that was asked for its health tells the same gaps. */
@@ -69,11 +70,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   const restarts = showPool(registry, running);
   let lastId = 0;
   let stopping = false;
-  cluster.setupPrimary({
-    exec: fileURLToPath(new URL('../../bin/worker.js', import.meta.url)),
-    args: [],
-    serialization: 'advanced',
-  });
+  cluster.setupPrimary({ exec: options.program ?? PROGRAM, args: [], serialization: 'advanced' });
 
   /** Resolves when it listens, rejects when it says that it cannot or ends before. */
   function startOne(index: number, died: (worker: Worker, livedMs: number) => void): Promise<void> {
@@ -89,10 +86,10 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
         else void answer(worker, message.id, message.question);
       });
       worker.on('error', (error) => logger.warn({ err: error, worker: index }, 'a message to an HTTP worker is lost'));
-      const exit = once(worker, 'exit').then(([code, signal]) => {
+      const exit = exitOf(worker).then((how) => {
         running.delete(index);
         exits.delete(exit);
-        reject(new Error(`HTTP worker ${index} ended with ${signal ?? `status ${code}`}`));
+        reject(new Error(`HTTP worker ${index} ended with ${how}`));
         died(worker, performance.now() - begun);
       });
       exits.add(exit);
@@ -181,6 +178,13 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   } finally {
     if (!started) await close();
   }
+}
+
+/** Its signal or status. Lost messages, which are errors of the worker too, do not end the wait. */
+function exitOf(worker: Worker): Promise<string> {
+  return new Promise((resolve) => {
+    worker.once('exit', (code, signal) => resolve(signal ?? `status ${code}`));
+  });
 }
 
 /** A worker that has just died is told nothing; whoever waits for it hears of its end. */

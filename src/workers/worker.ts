@@ -1,7 +1,7 @@
 /** An HTTP worker: a process that answers requests, with connections of its own to the tables, the log and the window. */
 import { Address } from '@ton/core';
 import { connect } from '../../clickhouse/open.ts';
-import { createHead } from '../../clickhouse/queries/head.ts';
+import { createHead, type Head } from '../../clickhouse/queries/head.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { faucetRoute } from '../api/faucet.ts';
@@ -64,6 +64,20 @@ function faucetDoor({ address, limits }: NonNullable<WorkerStart['faucet']>): Fa
   };
 }
 
+/** A head that begins where the main process is. */
+function knownHead(head: Head, { head: mcSeqno, globalId }: WorkerStart): Head {
+  head.advance(mcSeqno);
+  return {
+    ...head,
+    get seqno() {
+      return head.seqno;
+    },
+    get globalId() {
+      return head.globalId ?? globalId;
+    },
+  };
+}
+
 /** What is done with messages of the main process once the worker serves. */
 interface Serving {
   head(mcSeqno: number): void;
@@ -71,14 +85,14 @@ interface Serving {
   stop(): void;
 }
 
-async function begin({ config, clickhouseUrl, head: known, faucet }: WorkerStart): Promise<Serving> {
+async function begin(start: WorkerStart): Promise<Serving> {
+  const { config, clickhouseUrl, faucet } = start;
   const logger = createLogger(config.logLevel);
   const metrics = createMetrics();
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
   const log = openLog(config, logger);
-  const head = createHead(clickhouse);
-  await head.refresh(stopping.signal);
-  head.advance(known);
+  const head = knownHead(createHead(clickhouse), start);
+  // Not waited for: a worker that is started while the tables are away must not die of it.
   void head.follow(HEAD_POLL_MS, stopping.signal, (error) => logger.warn({ err: error }, 'the head cannot be read'));
   const window = openWindowReader(config, head);
   const service = await serve({

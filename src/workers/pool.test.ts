@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../config.ts';
+import { FaucetError } from '../devnet/actors/faucet.ts';
+import { startWorkerPool, type WorkerPool, type WorkerPoolOptions } from './pool.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tonstream-pool-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+let pool: WorkerPool | null = null;
+afterEach(() => pool?.close());
+
+/** A pool of workers that do what `onMessage` says, a body of JavaScript that sees `message` and `tell`. */
+async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> = {}) {
+  const program = join(folder, `${Math.random()}.mjs`);
+  writeFileSync(
+    program,
+    `const tell = (message) => process.send(message);
+    process.on('message', (message) => { ${onMessage} });
+    tell({ type: 'ready' });`,
+  );
+  const givenUp: Error[] = [];
+  const registry = new Registry();
+  pool = await startWorkerPool({
+    count: 2,
+    startOf: () => ({
+      config: readConfig([], {}).config,
+      clickhouseUrl: '',
+      head: 5,
+      globalId: -239,
+      faucet: null,
+    }),
+    answer: async () => Buffer.from('given'),
+    registry,
+    logger: pino({ level: 'silent' }),
+    onGivenUp: (error) => givenUp.push(error),
+    program,
+    ...options,
+    patience: { restartAfterMs: 1, longestWaitMs: 5, stopMs: 200, ...options.patience },
+  });
+  return { pool, registry, givenUp };
+}
+
+const LISTENS = `if (message.type === 'start') tell({ type: 'listening' });`;
+const STOPS = `if (message.type === 'stop') process.exit(0);`;
+
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+describe('worker pool', () => {
+  it('waits for all to listen, and says why one cannot', async () => {
+    const { pool } = await startPool(LISTENS + STOPS);
+    expect(pool.pids).toHaveLength(2);
+    const failing = startPool(`if (message.type === 'start') tell({ type: 'failed', reason: 'no port' });${STOPS}`);
+    await expect(failing).rejects.toThrow('no port');
+    await expect(startPool('process.exit(7)')).rejects.toThrow(/HTTP worker \d ended with status 7/);
+  });
+
+  it('starts again what dies, counts it, and gives up when it goes on and on', async () => {
+    const dying = `if (message.type === 'start') { tell({ type: 'listening' }); setTimeout(() => process.exit(3), 20); }`;
+    const { registry, givenUp } = await startPool(dying, { count: 1, patience: { maxYoungDeaths: 3 } });
+    await until(() => givenUp.length > 0);
+    expect(givenUp[0].message).toBe('HTTP worker 0 died 4 times soon after its start');
+    expect(await registry.metrics()).toContain('tonstream_worker_restarts_total 3');
+    expect(await registry.metrics()).toContain('tonstream_workers 0');
+  });
+
+  it('sums metrics, without those of a worker that does not tell', async () => {
+    const told = `[{ name: 'x', help: 'x', type: 'counter', aggregator: 'sum', values: [{ value: 20, labels: {} }] },
+      { name: 'tonstream_gaps', help: 'x', type: 'gauge', aggregator: 'sum', values: [{ value: 2, labels: {} }] }]`;
+    const telling = `if (message.type === 'metrics') tell({ type: 'metrics', id: message.id, metrics: ${told} });`;
+    const { pool } = await startPool(LISTENS + telling + STOPS);
+    const text = await pool.metrics();
+    expect(text).toContain('\nx 40\n');
+    expect(text).toContain('\ntonstream_gaps 2\n');
+    expect(text).toContain('\ntonstream_workers 2\n');
+    await pool.close();
+    const silent = await startPool(LISTENS + STOPS);
+    expect(await silent.pool.metrics()).toContain('tonstream_workers 2');
+  });
+
+  it('tells of steps and answers questions, refusals with their code', async () => {
+    const heads: number[] = [];
+    const asking = `if (message.type === 'head') tell({ type: 'question', id: 1, question: { kind: 'gift', to: 'x', nanotons: BigInt(message.mcSeqno) } });
+      if (message.type === 'answer' || message.type === 'refusal') tell({ type: 'question', id: 2, question: { kind: 'gift', to: message.code ?? String(message.answer.length), nanotons: 0n } });`;
+    const answers: string[] = [];
+    const { pool } = await startPool(LISTENS + asking + STOPS, {
+      count: 1,
+      answer: async ({ to, nanotons }) => {
+        if (to !== 'x') answers.push(to);
+        else heads.push(Number(nanotons));
+        if (heads.length === 2 && to === 'x') throw new FaucetError('rate', 'too often');
+        return Buffer.from('given');
+      },
+    });
+    pool.advance(7);
+    await until(() => answers.length > 0);
+    pool.advance(8);
+    await until(() => answers.includes('rate'));
+    expect(heads).toEqual([7, 8]);
+    expect(answers[0]).toBe('5');
+  });
+
+  it('kills what does not stop', async () => {
+    const { pool } = await startPool(LISTENS);
+    const { pids } = pool;
+    await pool.close();
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+});
