@@ -1,8 +1,9 @@
 /**
- * Asks the HTTP API, running as a process of its own over the tables of `npm run bench:project` (made when they are
+ * Asks the HTTP API, running in processes of its own over the tables of `npm run bench:project` (made when they are
  * not there), with one client: requests a second, times, and CPU time of the service and of ClickHouse for each kind
  * of request. Run by `npm run bench:api`; BENCH_SEED repeats a draw, BENCH_SECONDS sets the time of each case,
- * BENCH_ONLY takes the cases whose name has this text.
+ * BENCH_ONLY takes the cases whose name has this text, BENCH_WORKERS sets the number of processes that answer.
+ * Whole answers are not kept, as a case asks few things again and again, unless BENCH_ANSWERS says how many bytes of them.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { apiCases } from '../../test/bench-cases.ts';
 import { type Bench, isProjected, openBench, print, projectLoad } from '../../test/bench-tables.ts';
-import { processUsage } from '../../test/process-usage.ts';
+import { childrenOf, processUsage } from '../../test/process-usage.ts';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
 const SEED = Number(process.env.BENCH_SEED ?? Math.floor(Math.random() * 1_000_000));
@@ -24,9 +25,13 @@ const MIN_REQUESTS = 30;
 const MAX_REQUESTS = 2_000;
 const MERGE_WAIT_MS = 60_000;
 
+const WORKERS = process.env.BENCH_WORKERS ?? '1';
+const ANSWERS = process.env.BENCH_ANSWERS ?? '0';
+
 interface Service {
   url: string;
-  pid: number;
+  /** The main process first. */
+  pids: number[];
   stop(): Promise<void>;
 }
 
@@ -66,7 +71,8 @@ async function settleMerges({ clickhouse }: Bench): Promise<void> {
 async function startService({ config, server }: Bench): Promise<Service> {
   const binary = fileURLToPath(new URL('../../bin/tonstream.js', import.meta.url));
   const args = [binary, 'api', '--data-dir', config.dataDir, '--port', '0', '--log-level', 'warn'];
-  const child: ChildProcess = spawn(process.execPath, [...args, '--clickhouse-url', server.url], {
+  const serving = ['--workers', WORKERS, '--cached-answers-bytes', ANSWERS, '--clickhouse-url', server.url];
+  const child: ChildProcess = spawn(process.execPath, [...args, ...serving], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (child.stdout === null || child.pid === undefined) throw new Error('the service did not start');
@@ -74,7 +80,7 @@ async function startService({ config, server }: Bench): Promise<Service> {
     const url = /API\s+(http:\/\/[^/\s]+)\//.exec(text)?.[1];
     if (url === undefined) continue;
     child.stdout.resume();
-    return { url, pid: child.pid, stop: () => stop(child) };
+    return { url, pids: [child.pid, ...childrenOf(child.pid)], stop: () => stop(child) };
   }
   throw new Error('the service ended before it listened');
 }
@@ -82,6 +88,11 @@ async function startService({ config, server }: Bench): Promise<Service> {
 async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
   await once(child, 'exit');
+}
+
+/** Milliseconds of CPU time of several processes. */
+function cpuMsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + processUsage(pid).cpuMs, 0);
 }
 
 async function measureAll(service: Service): Promise<void> {
@@ -98,14 +109,29 @@ async function measureAll(service: Service): Promise<void> {
   agent.destroy();
   for (const { name, paths } of cases) await measure(service, name, paths);
   const megabytes = (pid: number): string => `${Math.round(processUsage(pid).peakBytes / 1024 / 1024)} MB`;
-  print(`peak resident: service ${megabytes(service.pid)}, ClickHouse ${megabytes(bench.serverPid)}`);
+  print(`peak resident: service ${service.pids.map(megabytes).join(' + ')}, ClickHouse ${megabytes(bench.serverPid)}`);
+  await printKept(service);
+}
+
+/** How many transactions were shown from memory, and how many answers were. */
+async function printKept({ url }: Service): Promise<void> {
+  const metrics = (await ask(`${url}/metrics`, new Agent())).toString();
+  const count = (name: string): string =>
+    ['kept', 'made'].map((outcome) => `${outcome} ${metricOf(metrics, `${name}{outcome="${outcome}"}`)}`).join(', ');
+  print(`transactions shown: ${count('tonstream_api_rendered_transactions_total')}`);
+  print(`answers: ${count('tonstream_api_answers_total')}`);
+}
+
+function metricOf(metrics: string, name: string): string {
+  const line = metrics.split('\n').find((one) => one.startsWith(`${name} `));
+  return line?.slice(name.length + 1) ?? '?';
 }
 
 async function measure(service: Service, name: string, paths: string[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const path = (i: number): string => `${service.url}${paths[i % paths.length]}`;
   for (let i = 0; i < WARM_UP; i++) await ask(path(i), agent);
-  const before = { node: processUsage(service.pid).cpuMs, server: processUsage(bench.serverPid).cpuMs };
+  const before = { node: cpuMsOf(service.pids), server: processUsage(bench.serverPid).cpuMs };
   const times: number[] = [];
   let bytes = 0;
   let rows = 0;
@@ -119,7 +145,7 @@ async function measure(service: Service, name: string, paths: string[]): Promise
   }
   const elapsed = performance.now() - began;
   const n = times.length;
-  const node = (processUsage(service.pid).cpuMs - before.node) / n;
+  const node = (cpuMsOf(service.pids) - before.node) / n;
   const server = (processUsage(bench.serverPid).cpuMs - before.server) / n;
   agent.destroy();
   const sorted = times.toSorted((a, b) => a - b);
