@@ -81,7 +81,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     testnet,
     web: web.router,
     routers: parts.routers ?? [],
-    report: (error, request) => logger.error({ err: error, url: request.url.slice(0, 300) }, 'a request failed'),
+    report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
   const port = await listen(server, config.host, config.port);

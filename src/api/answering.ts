@@ -1,5 +1,5 @@
 /** From a request of the API to its answer: what is asked, who has asked it already, and how the answer goes out. */
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { ChainSource, QueryContext } from '../chain/records.ts';
 import { type Answer, makeAnswer, sendAnswer } from './answers.ts';
@@ -36,8 +36,11 @@ export interface KeptBytes {
 /** Each takes a thread of libuv's four. */
 const PACKED_AT_ONCE = 2;
 
+/** Answers one GET or HEAD request, or rejects with what went wrong before anything was sent. */
+export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
 /** Makes the handlers of routes; they share what is kept. */
-export function createAnswering(options: AnsweringOptions): (route: Route) => RequestHandler {
+export function createAnswering(options: AnsweringOptions): (route: Route) => Handler {
   const { source, limits, testnet, version, metrics, kept = { answers: 0, renderings: 0 } } = options;
   const renderings = createRenderings({ maxBytes: kept.renderings });
   const shared = createSharedAnswers({ maxBytes: kept.answers });
@@ -59,7 +62,7 @@ export function createAnswering(options: AnsweringOptions): (route: Route) => Re
   return (route) => async (request, response) => {
     const stop = durations.startTimer({ path: route.path });
     response.once('close', () => stop({ status: String(response.statusCode) }));
-    const query = readQuery(request.url);
+    const query = readQuery(request.url ?? '');
     const { timeoutMs, noAddressBook } = readSwitches(request.headers, query);
     const context = queryContext(response, timeoutMs, limits.queryTimeoutMs);
     const answer =

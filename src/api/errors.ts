@@ -1,4 +1,5 @@
 /** Answers other than 200: every one of them has the body `{"error": "<text>"}`. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 
 export class ApiError extends Error {
@@ -51,15 +52,15 @@ function clientStatusOf(error: Error): number | null {
   return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
 }
 
-/** Writes JSON as it is; `HEAD` gets the same headers without the body. */
-export function sendJson(response: Response, status: number, json: string | Buffer): void {
+/** Writes JSON, or what it was packed into, as it is; `HEAD` gets the same headers without the body. */
+export function sendJson(response: ServerResponse, status: number, json: string | Buffer): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(json));
   response.end(json);
 }
 
-export function sendError(response: Response, status: number, text: string): void {
+export function sendError(response: ServerResponse, status: number, text: string): void {
   sendJson(response, status, JSON.stringify({ error: text }));
 }
 
@@ -68,14 +69,29 @@ export function notFound(request: Request, response: Response): void {
   sendError(response, 404, `Cannot ${request.method} ${request.path}`);
 }
 
-/** The last handler: turns what routes throw into answers. `report` sees the errors the service is to blame for. */
-export function answerErrors(report: (error: unknown, request: Request) => void): ErrorRequestHandler {
-  return (error, request, response, next) => {
-    if (request.socket.destroyed || response.writableEnded) return;
-    const failure = failureOf(error);
-    if (failure.internal) report(error, request);
-    if (response.headersSent) return next(error);
-    if (failure.retryAfter !== undefined) response.setHeader('Retry-After', failure.retryAfter);
-    sendError(response, failure.status, failure.text);
-  };
+/** Sees an error that the service is to blame for. */
+export type Report = (error: unknown, request: IncomingMessage) => void;
+
+/** Turns what a handler threw into an answer; one that has begun is cut off. */
+export function answerFailure(
+  error: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+  report: Report,
+): void {
+  if (request.socket.destroyed || response.writableEnded) return;
+  const failure = failureOf(error);
+  if (failure.internal) report(error, request);
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (failure.retryAfter !== undefined) response.setHeader('Retry-After', failure.retryAfter);
+  sendError(response, failure.status, failure.text);
+}
+
+/** The same as the last handler of an express app. */
+export function answerErrors(report: Report): ErrorRequestHandler {
+  // Express knows a handler of errors by its four parameters.
+  return (error, request, response, _next) => answerFailure(error, request, response, report);
 }

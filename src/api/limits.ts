@@ -1,6 +1,5 @@
 /** Bounds on what one request may send and ask for. */
-import type { ServerOptions } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, ServerOptions } from 'node:http';
 import { ApiError } from './errors.ts';
 
 export interface ApiLimits {
@@ -40,16 +39,10 @@ export const SERVER_OPTIONS: ServerOptions = {
 };
 
 /**
- * Refuses larger declared bodies with 413 before anything reads them. A body of unknown length is only read by a
- * route that takes one, whose parser has the same limit.
+ * The refusal of a larger declared body, before anything reads it; null when it may come. A body of unknown length is
+ * only read by a route that takes one, whose parser has the same limit.
  */
-export function limitBody(maxBytes: number): RequestHandler {
-  return (request, response, next) => {
-    const declared = Number(request.headers['content-length'] ?? 0);
-    if (declared > maxBytes) {
-      response.setHeader('Connection', 'close');
-      return next(new ApiError(413, `request body is larger than ${maxBytes} bytes`));
-    }
-    next();
-  };
+export function refusedBody(request: IncomingMessage, maxBytes: number): ApiError | null {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  return declared > maxBytes ? new ApiError(413, `request body is larger than ${maxBytes} bytes`) : null;
 }

@@ -1,5 +1,5 @@
 /** What a request says about itself besides its parameters: switches, timeout, and whether the caller still waits. */
-import type { Request, RequestHandler, Response } from 'express';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { QueryContext } from '../chain/records.ts';
 
 /** Query parameters by name, each with all its values in order; `name[]` counts as `name`. */
@@ -39,7 +39,7 @@ function parseTimeout(text: string): number | null {
 }
 
 /** Each switch is a header or a query parameter; the header wins, and what does not parse is as if absent. */
-export function readSwitches(headers: Request['headers'], query: Query): Switches {
+export function readSwitches(headers: IncomingHttpHeaders, query: Query): Switches {
   const read = <T>(header: string, name: string, parse: (text: string) => T | null): T | null => {
     const sent = headers[header];
     const fromHeader = typeof sent === 'string' ? parse(sent) : null;
@@ -55,7 +55,7 @@ export function readSwitches(headers: Request['headers'], query: Query): Switche
 }
 
 /** A context that ends when the caller hangs up. */
-export function queryContext(response: Response, asked: number | null, maxTimeoutMs: number): QueryContext {
+export function queryContext(response: ServerResponse, asked: number | null, maxTimeoutMs: number): QueryContext {
   const gone = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();
@@ -64,31 +64,28 @@ export function queryContext(response: Response, asked: number | null, maxTimeou
 }
 
 /** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on every answer. */
-export function stampAnswers(apiVersion: string): RequestHandler {
-  return (_request, response, next) => {
-    const started = process.hrtime.bigint();
-    const writeHead = response.writeHead;
-    response.writeHead = function stamped(this: Response, ...parts: Parameters<Response['writeHead']>) {
-      const ms = Number(process.hrtime.bigint() - started) / 1e6;
-      response.setHeader('Server-timing', `app;dur=${ms.toFixed(3)}ms`);
-      response.setHeader('X-API-Version', apiVersion);
-      return writeHead.apply(this, parts);
-    } as Response['writeHead'];
-    next();
-  };
+export function stampAnswer(response: ServerResponse, apiVersion: string): void {
+  const started = performance.now();
+  const writeHead = response.writeHead;
+  response.writeHead = function stamped(this: ServerResponse, ...parts: Parameters<ServerResponse['writeHead']>) {
+    response.setHeader('Server-timing', `app;dur=${(performance.now() - started).toFixed(3)}ms`);
+    response.setHeader('X-API-Version', apiVersion);
+    return writeHead.apply(this, parts);
+  } as ServerResponse['writeHead'];
 }
 
 const ALLOWED_HEADERS =
   'Content-Type, If-None-Match, X-Api-Key, X-Timeout, X-No-Address-Book, X-No-Metadata, X-Debug-Request, X-Actions-Version';
 
-/** Any web page may read the API; preflight requests end here. */
-export const allowOrigins: RequestHandler = (request, response, next) => {
+/** Any web page may read the API. True for preflight requests, which are answered thereby. */
+export function allowOrigins(request: IncomingMessage, response: ServerResponse): boolean {
   response.setHeader('Access-Control-Allow-Origin', '*');
   response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After, ETag');
-  if (request.method !== 'OPTIONS') return next();
+  if (request.method !== 'OPTIONS') return false;
   response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, OPTIONS');
   response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
   response.setHeader('Access-Control-Max-Age', '86400');
   response.statusCode = 204;
   response.end();
-};
+  return true;
+}

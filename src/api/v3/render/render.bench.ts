@@ -4,8 +4,13 @@
  * renderings kept, and of packing it for the way. Then the blocks decoded as a whole: transactions a second on one core.
  * Run by `npm run bench:render`.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage, type RequestOptions } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { z } from 'zod';
 import { requireShelf } from '../../../../test/shelf.ts';
 import { type StoredPage, storedRecords } from '../../../../test/stored-records.ts';
 import { blockTransactions } from '../../../chain/accounts.ts';
@@ -161,5 +166,49 @@ function print(name: string, sum: Round): void {
   );
 }
 
+const Url = z.string();
+const Cpu = z.object({ user: z.number(), system: z.number() });
+const SMALL_REQUESTS = 15_000;
+const SMALL = '/api/v3/masterchainInfo';
+
+/** Eight connections ask a server of its own process; only the CPU time of the server counts. */
+async function measureSmall(): Promise<void> {
+  const module = fileURLToPath(new URL('../../../../test/api-child.ts', import.meta.url));
+  const child = fork(module, { execArgv: ['--import', import.meta.resolve('tsx')] });
+  const [told] = await once(child, 'message');
+  const origin = Url.parse(told);
+  // A request target with the origin in it is what proxies send; express takes it.
+  const ways = { 'by the quick way': SMALL, 'through express': `${origin}${SMALL}` };
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const cpuUs = async (): Promise<number> => {
+    child.send('cpu');
+    const { user, system } = Cpu.parse((await once(child, 'message'))[0]);
+    return user + system;
+  };
+  for (const [way, path] of Object.entries(ways)) {
+    await askMany(origin, { path, agent }, SMALL_REQUESTS / 2);
+    const before = await cpuUs();
+    await askMany(origin, { path, agent }, SMALL_REQUESTS);
+    line(`small answer, ${way}: ${(((await cpuUs()) - before) / SMALL_REQUESTS).toFixed(0)} us CPU`);
+  }
+  agent.destroy();
+  child.kill();
+}
+
+async function askMany(origin: string, options: RequestOptions, count: number): Promise<void> {
+  const one = async (): Promise<void> => {
+    const [response]: IncomingMessage[] = await once(get(origin, options), 'response');
+    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+    response.resume();
+    await once(response, 'end');
+  };
+  let left = count;
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await one();
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+}
+
 await measurePages();
 print('all four', BLOCKS.map(measure).reduce(add));
+await measureSmall();
