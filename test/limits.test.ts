@@ -35,8 +35,10 @@ afterAll(async () => {
   await server?.remove();
 });
 
+let asked = 0;
+/** Something new each time: the same question would be answered together with the ones before. */
 const ask = (signal?: AbortSignal): Promise<Response> =>
-  fetch(`${stack.url}/api/v3/messages?opcode=7`, signal ? { signal } : {});
+  fetch(`${stack.url}/api/v3/messages?opcode=${++asked}`, signal ? { signal } : {});
 
 function letGo(): void {
   const waiting = held ?? [];
