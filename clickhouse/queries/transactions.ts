@@ -1,5 +1,4 @@
-import { openBoc } from '../../src/chain/boc.ts';
-import type { Address, Decimal, Hash, Transaction } from '../../src/chain/model.ts';
+import type { Address, BlockId, Decimal, Hash, Transaction } from '../../src/chain/model.ts';
 import type {
   KnownState,
   QueryContext,
@@ -9,7 +8,7 @@ import type {
   TransactionRecord,
   TransactionsByMessageFilter,
 } from '../../src/chain/records.ts';
-import { decodeTransaction } from '../../src/chain/transaction.ts';
+import { storedTransaction } from '../../src/chain/stored.ts';
 import { bytes, i32, list, u32, u64 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { decodeStates } from '../states.ts';
@@ -298,16 +297,37 @@ function readTransaction(rows: RowReader): TransactionRecord {
   const seqno = rows.u32();
   const traceId = rows.fixed(32);
   const globalVersion = rows.u8();
-  const { before, after } = decodeStates(rows.bytes());
-  const boc = openBoc(rows.bytes());
+  return storedRecord({ workchain, shard, seqno, mcSeqno, traceId, globalVersion }, rows.bytes(), rows.bytes());
+}
+
+/** Where a stored transaction stands. */
+export interface StoredPlace extends BlockId {
+  mcSeqno: number;
+  traceId: Hash;
+  globalVersion: number;
+}
+
+/** A record of stored bytes, of which nothing is decoded that is not asked for: a page is sorted by its places. */
+export function storedRecord(place: StoredPlace, states: Buffer, payload: Buffer): TransactionRecord {
+  const { workchain, shard, seqno, mcSeqno, traceId, globalVersion } = place;
+  let sides: ReturnType<typeof decodeStates> | null = null;
+  const known = (): ReturnType<typeof decodeStates> => {
+    sides ??= decodeStates(states);
+    return sides;
+  };
   return {
-    transaction: decodeTransaction(boc, boc.roots[0], workchain),
+    transaction: storedTransaction(payload, workchain),
     block: { workchain, shard, seqno },
     mcSeqno,
     traceId,
     globalVersion,
-    before: shown(before),
-    after: shown(after),
+    get before() {
+      return shown(known().before);
+    },
+    get after() {
+      return shown(known().after);
+    },
+    stored: { payload, states },
   };
 }
 

@@ -1,5 +1,5 @@
-import { shown } from '../../clickhouse/queries/transactions.ts';
-import { decodeState, decodeStates } from '../../clickhouse/states.ts';
+import { storedRecord } from '../../clickhouse/queries/transactions.ts';
+import { decodeState } from '../../clickhouse/states.ts';
 import type { LiveAccount, LiveBlock, LiveTransaction } from '../../streams/live-steps.ts';
 import { openBoc } from '../chain/boc.ts';
 import { decodeBlockInfo } from '../chain/header.ts';
@@ -57,18 +57,16 @@ export function encodeTransaction(mcSeqno: number, block: LiveBlock, transaction
 }
 
 export function decodeStored(bytes: Buffer): TransactionRecord {
-  const workchain = bytes.readInt32BE(4);
   const statesEnd = TRANSACTION_HEAD + bytes.readUInt32BE(53);
-  const { before, after } = decodeStates(bytes.subarray(TRANSACTION_HEAD, statesEnd));
-  return {
-    transaction: openTransaction(bytes.subarray(statesEnd), workchain),
-    block: { workchain, shard: bytes.toString('hex', 8, 16), seqno: bytes.readUInt32BE(16) },
+  const place = {
+    workchain: bytes.readInt32BE(4),
+    shard: bytes.toString('hex', 8, 16),
+    seqno: bytes.readUInt32BE(16),
     mcSeqno: bytes.readUInt32BE(0),
     traceId: bytes.subarray(21, 53),
     globalVersion: bytes[20],
-    before: shown(before),
-    after: shown(after),
   };
+  return storedRecord(place, bytes.subarray(TRANSACTION_HEAD, statesEnd), bytes.subarray(statesEnd));
 }
 
 /** The transaction of a bag of its own. */

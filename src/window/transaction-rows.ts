@@ -56,7 +56,7 @@ function ordered(view: View, filter: TransactionFilter, order: Order, bounds: Bo
   const rows = order === 'time' ? byTime(view, bounds, reverse) : byLt(view, bounds, reverse);
   // Turned round, equal lt have their accounts in descending order: the contract wants them ascending.
   if (!reverse || order === 'account') return rows;
-  return turnGroups(rows, (a, b) => a.lt === b.lt && a.now === b.now);
+  return turnGroups(rows, (a, b) => a.lt === b.lt && (order === 'lt' || a.now === b.now));
 }
 
 function* ofAccount(view: View, account: Address, { lt }: Bounds, reverse: boolean): Generator<Candidate> {

@@ -74,7 +74,9 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
     if (number === null) missing.push(hash);
     else found.push(view.transaction(number));
   }
-  const here = found.filter(({ transaction, block, mcSeqno }) => passes({ ...transaction, ...block, mcSeqno }));
+  const here = found.filter(({ transaction: { account, lt, now, hash }, block: { shard, seqno }, mcSeqno }) =>
+    passes({ account, lt, now, hash, shard, seqno, mcSeqno }),
+  );
   if (missing.length > 0) {
     const page = { limit: missing.length, offset: 0 };
     here.push(...(await below.transactions({ ...filter, hashes: missing, page }, context)).rows);
