@@ -106,6 +106,9 @@ function load(environment: Environment, topic: string, offset: number): StoredRe
   return decodeFrame(frame, topic, offset);
 }
 
+/** What a reader may keep of the file in memory. */
+const MAPPED_BYTES = 64 * 1024 * 1024;
+
 async function* readBatches(
   environment: Environment,
   topic: string,
@@ -115,6 +118,7 @@ async function* readBatches(
 ): AsyncGenerator<StoredRecord[]> {
   const maxBytes = options.maxBytes ?? DEFAULT_BATCH_BYTES;
   let offset = from;
+  let bytesPassed = 0;
   while (!options.signal.aborted) {
     environment.refresh();
     const { next, low } = environment.state(topic);
@@ -123,6 +127,11 @@ async function* readBatches(
     if (offset < next) {
       const batch = loadBatch(environment, topic, offset, next, maxBytes);
       offset += batch.length;
+      for (const { value } of batch) bytesPassed += value.length;
+      if (bytesPassed > MAPPED_BYTES) {
+        environment.releasePages();
+        bytesPassed = 0;
+      }
       yield batch;
     } else if (options.stopAtEnd === true) {
       return;

@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { LogError } from './log.ts';
+import { releaseMappedPages } from './mapped-pages.ts';
 import { releaseWriterLock, takeWriterLock } from './writer-lock.ts';
 
 /** Where a topic stands. Offsets from `low` up to, not including, `next` are in the log. */
@@ -37,6 +38,8 @@ export interface Environment {
   changed(topic: string, waitMs: number, signal: AbortSignal): Promise<void>;
   /** Forgets the snapshot that earlier reads of this turn of the event loop see. */
   refresh(): void;
+  /** Gives memory back that pages of the file take. */
+  releasePages(): void;
   release(): Promise<void>;
 }
 
@@ -133,6 +136,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     },
     changed: wakers.wait,
     refresh: () => root.resetReadTxn(),
+    releasePages: () => releaseMappedPages(join(path, 'data.mdb')),
     async release() {
       if (!lastUser()) return;
       await root.flushed;
