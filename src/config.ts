@@ -347,7 +347,7 @@ export const settings = {
     env: 'TONSTREAM_CACHED_RENDERINGS_BYTES',
     about: 'Transactions kept in memory as they are printed; 0 for none',
     group: 'Limits',
-    schema: bytes(0, 64 * 1024 * MB).default(256 * MB),
+    schema: bytes(0, 64 * 1024 * MB).default(64 * MB),
   },
   maxLimit: {
     flag: 'max-limit',
