@@ -67,10 +67,6 @@ export function levelMask(boc: Boc, cell: number): number {
   return boc.d1[cell] >> 5;
 }
 
-export function refCount(boc: Boc, cell: number): number {
-  return boc.d1[cell] & 7;
-}
-
 const ones = [0, 1, 1, 2, 1, 2, 2, 3];
 
 /** Bits set in a level mask. */

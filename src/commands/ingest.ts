@@ -1,11 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import type { BlockSource } from '../../streams/envelope.ts';
-import { type IngestMetrics, ingest } from '../../streams/ingest/follow.ts';
+import { ingest } from '../../streams/ingest/follow.ts';
 import type { StartPoint } from '../../streams/ingest/follow-start.ts';
-import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
-import { createFollowView, type FollowView } from '../follow-view.ts';
+import { createFollowView } from '../follow-view.ts';
 import type { ChainNode } from '../node/chain-node.ts';
 import type { ProgressOptions } from '../progress.ts';
 import type { Running } from './running.ts';
@@ -48,35 +47,18 @@ export async function runIngest(
   shutdown.onClose('chain node', () => chain.close());
   const view = createFollowView({ out, servers: chain.servers });
   try {
-    await followChain(running, { chain, log, settings, view });
+    await ingest(
+      {
+        log,
+        topics: topicNames(config.topicPrefix),
+        node: chain.node,
+        options: { ...settings, source: chain.source, cells: { maxBytes: config.maxDataBytes } },
+        logger: logger.child({ part: 'ingest' }),
+        onProgress: view.update,
+      },
+      shutdown.signal,
+    );
   } finally {
     view.end();
   }
-}
-
-/** What is followed, and into what. */
-export interface Following {
-  chain: OpenChain;
-  log: EventLog;
-  settings: IngestSettings;
-  metrics?: IngestMetrics;
-  /** None where other things are printed. */
-  view?: FollowView;
-}
-
-/** The ingester as one role of a process that holds the log and the chain. Ends when the shutdown begins. */
-export async function followChain({ config, logger, shutdown }: Running, following: Following): Promise<void> {
-  const { chain, log, settings, metrics, view } = following;
-  await ingest(
-    {
-      log,
-      topics: topicNames(config.topicPrefix),
-      node: chain.node,
-      options: { ...settings, source: chain.source, cells: { maxBytes: config.maxDataBytes } },
-      logger: logger.child({ part: 'ingest' }),
-      ...(metrics === undefined ? {} : { metrics }),
-      ...(view === undefined ? {} : { onProgress: view.update }),
-    },
-    shutdown.signal,
-  );
 }

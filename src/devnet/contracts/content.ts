@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { beginCell, Cell, Dictionary } from '@ton/core';
 
 const ON_CHAIN = 0;
-const OFF_CHAIN = 1;
 const SNAKE = 0;
 
 /** Content kept in the contract: a dictionary of SHA-256 of the key to the value as a snake of bytes. */
@@ -13,11 +12,6 @@ export function onChainContent(values: Record<string, string>): Cell {
     entries.set(createHash('sha256').update(key).digest(), snake(Buffer.from(value), SNAKE));
   }
   return beginCell().storeUint(ON_CHAIN, 8).storeDict(entries).endCell();
-}
-
-/** Content that is a URI. */
-export function offChainContent(uri: string): Cell {
-  return snake(Buffer.from(uri), OFF_CHAIN);
 }
 
 /** Bytes of text and nothing else, for what is continued or continues. */
