@@ -217,3 +217,18 @@ describe('tonstream devnet', () => {
     }
   });
 });
+
+describe('tonstream start --network mainnet', () => {
+  it('ends with one line when the global config cannot be had', async () => {
+    const folder = temporaryFolder();
+    try {
+      const flags = ['--config', 'http://127.0.0.1:9/global.config.json', '--data-dir', folder.path, '--port', '0'];
+      const said = await runToEnd(['start', '--network', 'mainnet', ...flags], {}, 1);
+      expect(said.trim().split('\n')).toEqual([
+        expect.stringMatching(/cannot be had from http\S+ \(.+\).*--config <file>/),
+      ]);
+    } finally {
+      folder.remove();
+    }
+  });
+});

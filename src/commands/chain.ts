@@ -8,6 +8,7 @@ import { releaseWriterLock, takeWriterLock } from '../../streams/writer-lock.ts'
 import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
 import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devnet/thread.ts';
+import { parseGlobalConfig } from '../node/global-config.ts';
 import { createLitePool } from '../node/lite-pool.ts';
 import { findGlobalConfig } from '../node/network.ts';
 import type { IngestSettings, OpenChain } from './ingest.ts';
@@ -60,11 +61,11 @@ export async function writeGlobalConfig(path: string, { globalConfig }: Pick<Dev
 
 /**
  * Starts the ingester of the configured network; closed by the shutdown.
- * @param globalConfig text of the network's global config; null: of the network that the settings name
+ * @param globalConfig text of the network's global config
  */
 export function openIngest(
   { config, shutdown }: Pick<Running, 'config' | 'shutdown'>,
-  globalConfig: string | null,
+  globalConfig: string,
   metrics: IngestMetrics,
   onReport?: (report: IngestReport) => void,
 ): { done: Promise<void> } {
@@ -83,7 +84,8 @@ export async function openNetwork({ config, logger, shutdown, print }: Running):
     );
   }
   const { signal } = shutdown;
-  const network = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
+  const text = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
+  const network = parseGlobalConfig(JSON.parse(text));
   print(`following ${config.network} through ${network.liteservers.length} liteservers; stop with Ctrl-C`);
   const node = createLitePool(network, { logger });
   const servers = () => {

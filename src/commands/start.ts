@@ -7,6 +7,7 @@ import { topicNames } from '../../streams/topics.ts';
 import { FAUCET_PATH } from '../api/faucet.ts';
 import { type Config, settings } from '../config.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
+import { findGlobalConfig } from '../node/network.ts';
 import type { Shutdown } from '../shutdown.ts';
 import { devnetLines, openDevnet, openIngest } from './chain.ts';
 import { openHttp } from './http.ts';
@@ -18,15 +19,24 @@ const HEAD_POLL_MS = 250;
 
 /** `tonstream start`: chain, ingester, log, ClickHouse, projector and API, with processes of their own for requests. */
 export async function runStart(running: Running): Promise<void> {
-  const devnet = running.config.network === 'devnet' ? openDevnet(running) : Promise.resolve(null);
-  // Its failure is told where it is waited for; until then it is not unhandled.
-  devnet.catch(() => undefined);
-  await runRoles(running, { projects: true, devnet });
+  const { config, logger, shutdown } = running;
+  const { network } = config;
+  if (network === 'none') return runRoles(running, { projects: true, devnet: null, globalConfig: null });
+  if (network === 'devnet') {
+    const devnet = openDevnet(running);
+    // Its failure is told where it is waited for; until then it is not unhandled.
+    devnet.catch(() => undefined);
+    return runRoles(running, { projects: true, devnet, globalConfig: null });
+  }
+  // Before anything else is started: without it there is nothing to follow.
+  const { signal } = shutdown;
+  const globalConfig = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
+  await runRoles(running, { projects: true, devnet: null, globalConfig });
 }
 
 /** `tonstream api`: answers only; another process projects. */
 export async function runApi(running: Running): Promise<void> {
-  await runRoles(running, { projects: false, devnet: null });
+  await runRoles(running, { projects: false, devnet: null, globalConfig: null });
 }
 
 /** `tonstream project`: projects only, in this thread. */
@@ -40,7 +50,9 @@ export async function runProject({ config, logger, shutdown, print }: Running): 
 interface Roles {
   projects: boolean;
   /** The chain of the process's own; null when it has none or follows another. */
-  devnet: Promise<DevnetThread | null> | null;
+  devnet: Promise<DevnetThread> | null;
+  /** Text of the global config of another chain to follow; null for none. */
+  globalConfig: string | null;
 }
 
 async function runRoles(running: Running, roles: Roles): Promise<void> {
@@ -65,9 +77,10 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
     shutdown.onClose('projector', () => thread.stop());
   }
   const devnet = await roles.devnet;
-  if (roles.projects && config.network !== 'none') {
-    openIngest(running, devnet?.ready.globalConfig ?? null, metrics.ingest);
-  }
+  const globalConfig = devnet?.ready.globalConfig ?? roles.globalConfig;
+  if (globalConfig !== null) openIngest(running, globalConfig, metrics.ingest);
+  // Something may have failed meanwhile: then nothing is served any more.
+  shutdown.signal.throwIfAborted();
   const url = await openHttp(running, { clickhouse, clickhouseUrl, log, metrics, head, window, devnet });
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }

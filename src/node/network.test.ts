@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseGlobalConfig } from './global-config.ts';
 import { findGlobalConfig } from './network.ts';
 
 const zero = {
@@ -46,14 +47,16 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const find = (network: string, source?: string) =>
-  findGlobalConfig({
+const find = async (network: string, source?: string) => {
+  const text = await findGlobalConfig({
     network,
     source,
     dataDir: folder,
     logger: { warn: (_fields: object, text?: string) => void warnings.push(text ?? '') },
     signal: new AbortController().signal,
   });
+  return parseGlobalConfig(JSON.parse(text));
+};
 
 describe('findGlobalConfig', () => {
   it('downloads, keeps a copy, and uses it when the next download fails', async () => {

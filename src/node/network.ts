@@ -1,8 +1,8 @@
 /** Finds the global config of a network: a file, a URL, or the published one with a copy in the data folder. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type GlobalConfig, parseGlobalConfig } from './global-config.ts';
+import { parseGlobalConfig } from './global-config.ts';
 
 const PUBLISHED: Record<string, string> = {
   mainnet: 'https://ton.org/global.config.json',
@@ -26,10 +26,10 @@ export interface NetworkOptions {
 }
 
 /**
- * The config of a network. What is downloaded is kept in the data folder and used when the next download fails.
+ * Text of the config of a network, checked. What is downloaded is kept in the data folder and used when the next download fails.
  * @throws {NetworkError} that says what to do
  */
-export async function findGlobalConfig(options: NetworkOptions): Promise<GlobalConfig> {
+export async function findGlobalConfig(options: NetworkOptions): Promise<string> {
   const { network, source } = options;
   const published = PUBLISHED[network];
   if (published === undefined) return readConfigFile(network, '--network');
@@ -38,38 +38,39 @@ export async function findGlobalConfig(options: NetworkOptions): Promise<GlobalC
   return downloaded(from, options);
 }
 
-async function readConfigFile(path: string, flag: string): Promise<GlobalConfig> {
+async function readConfigFile(path: string, flag: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     const hint = flag === '--network' ? ': give devnet, mainnet, testnet, none, or the path of a global config' : '';
     throw new NetworkError(`${flag}: ${path} cannot be read${hint}`, { cause });
   });
-  return parsed(text, path);
+  return checked(text, path);
 }
 
-function parsed(text: string, place: string): GlobalConfig {
+function checked(text: string, place: string): string {
   try {
-    return parseGlobalConfig(JSON.parse(text));
+    parseGlobalConfig(JSON.parse(text));
+    return text;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new NetworkError(`${place}: ${why}`, { cause });
   }
 }
 
-async function downloaded(url: string, { network, dataDir, logger, signal }: NetworkOptions): Promise<GlobalConfig> {
+async function downloaded(url: string, { network, dataDir, logger, signal }: NetworkOptions): Promise<string> {
   const kept = join(dataDir, `${network}.global.config.json`);
   try {
-    const text = await download(url, signal);
-    const config = parsed(text, url);
+    const text = checked(await download(url, signal), url);
+    await mkdir(dataDir, { recursive: true });
     await writeFile(`${kept}.new`, text);
     await rename(`${kept}.new`, kept);
-    return config;
+    return text;
   } catch (cause) {
     signal.throwIfAborted();
     const why = cause instanceof Error ? cause.message : String(cause);
     const copy = await readFile(kept, 'utf8').catch(() => null);
     if (copy !== null) {
       logger.warn({ url, kept, reason: why }, 'the global config cannot be downloaded, using the copy');
-      return parsed(copy, kept);
+      return checked(copy, kept);
     }
     throw new NetworkError(
       `the global config of ${network} cannot be had from ${url} (${why}), and ${kept} is not there. ` +

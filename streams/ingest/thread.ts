@@ -6,8 +6,8 @@ import type { IngestMetrics, IngestProgress } from './follow.ts';
 /** What the thread is started with. */
 export interface IngestThreadData {
   config: Config;
-  /** Text of the network's global config; null: of the network that the settings name. */
-  globalConfig: string | null;
+  /** Text of the network's global config. */
+  globalConfig: string;
 }
 
 /** A call of a metric, made in the thread and repeated where the registry is. */

@@ -1,7 +1,6 @@
 import { createLogger } from '../../src/logger.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
 import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
-import { findGlobalConfig } from '../../src/node/network.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
@@ -16,12 +15,8 @@ const MOST_CALLS = 10_000;
 /** The ingester's thread: follows the network into the log until it is told to stop. */
 await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config, globalConfig }, signal, send }) => {
   const logger = createLogger(config.logLevel).child({ part: 'ingest' });
-  const network =
-    globalConfig === null
-      ? await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal })
-      : parseGlobalConfig(JSON.parse(globalConfig));
   const reports = createReports();
-  const node = createLitePool(network, { logger });
+  const node = createLitePool(parseGlobalConfig(JSON.parse(globalConfig)), { logger });
   const log = openLog(config, logger);
   const timer = setInterval(() => send(reports.take(node)), REPORT_MS);
   try {
