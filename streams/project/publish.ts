@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../src/config.ts';
 import { encodeStepRecords, type LiveStep, LiveStepError, lastLiveStep, type StepPart } from '../live-steps.ts';
 import { type EventLog, LogError, type LogRecord } from '../log.ts';
+import { offsetOfStep } from '../step-search.ts';
 import type { Step } from '../steps.ts';
 import type { TopicNames } from '../topics.ts';
 
@@ -29,6 +30,13 @@ export interface Weighed extends Pick<Step, 'mcSeqno' | 'nextOffset'> {
 }
 
 export interface Publisher {
+  /** Masterchain seqno of the newest step of the topic; null when it has none. */
+  readonly last: number | null;
+  /**
+   * The first offset of the blocks topic whose step is still worth publishing when the topic is to end at `end`: what
+   * is before it would be trimmed again. @param after masterchain seqno of a step that the topic has
+   */
+  reach(end: number, after: number | null): Promise<number>;
   /**
    * Whether these steps are to be published: they are behind those in the topic, and near enough to the end of the
    * log to be still in the topic when the projector has reached it. So a long history is not written to the log twice.
@@ -89,6 +97,10 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
   }
 
   return {
+    get last() {
+      return last?.mcSeqno ?? null;
+    },
+    reach: (end, after) => firstWorth(options, end, after),
     async wants(steps) {
       const newest = steps[steps.length - 1];
       if (last && newest.mcSeqno <= last.mcSeqno) return false;
@@ -144,6 +156,26 @@ async function firstKept(options: PublisherOptions, sum: number): Promise<number
   // The newest step stays, so that the next publisher knows where the topic ends.
   const kept = Math.min(Math.max(low, byTime), end - 1);
   return firstPartAt(log, topic, kept);
+}
+
+/** Blocks looked at to tell how large they are. */
+const SAMPLES = 64;
+
+async function firstWorth({ log, topics, retainBytes, retainMs }: PublisherOptions, end: number, after: number | null) {
+  const topic = topics.blocks;
+  const low = await log.low(topic);
+  const byTime = retainMs > 0 ? await log.offsetAt(topic, Date.now() - retainMs) : 0;
+  // Steps take about as many bytes as their blocks.
+  const stride = Math.max(1, Math.floor((end - low) / SAMPLES));
+  let bytes = 0;
+  let samples = 0;
+  for (let offset = end - 1; offset >= low; offset -= stride) {
+    bytes += (await log.get(topic, offset))?.value.length ?? 0;
+    samples++;
+  }
+  const byBytes = end - Math.floor(retainBytes / Math.max(1, bytes / Math.max(1, samples)));
+  const held = after === null ? null : await offsetOfStep(log, topic, after);
+  return Math.max(low, byTime, byBytes, held ?? 0);
 }
 
 async function sumAt(log: EventLog, topic: string, offset: number): Promise<number> {
