@@ -7,6 +7,8 @@ export interface ApiCase {
   name: string;
   /** Asked in turn. */
   paths: string[];
+  /** Requests a second over eight connections to all workers that are to be reached. */
+  reach?: number;
 }
 
 const DRAWN = 400;
@@ -15,26 +17,84 @@ const API = '/api/v3';
 const row = z.record(z.string(), z.union([z.string(), z.number()]));
 type Row = z.output<typeof row>;
 
+/** What wallets, explorers and dashboards ask most. The same seed over the same tables draws the same. */
+export async function askedMost(clickhouse: ClickHouse, seed: number): Promise<ApiCase[]> {
+  const rows = rowsOf(clickhouse);
+  const path = `${API}/transactions`;
+  const drawn = await rows(drawnTransactions(seed));
+  const accounts = (await rows(drawnAccounts(seed))).map(text('account'));
+  const steps = await rows(
+    `SELECT mc_seqno FROM blocks GROUP BY mc_seqno HAVING sum(tx_count) BETWEEN 30 AND 60 ORDER BY cityHash64(mc_seqno, ${seed}) LIMIT ${DRAWN}`,
+  );
+  const messages = await rows(drawnMessages(seed));
+  const ofAccounts = async (limit: number): Promise<string[]> => {
+    const busy = await rows(
+      `SELECT ${address('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= ${limit}
+       ORDER BY cityHash64(t.account, ${seed}) LIMIT ${DRAWN}`,
+    );
+    return busy.map((a) => `${path}?account=${a.account}&limit=${limit}`);
+  };
+  const states = (size: number): string[] =>
+    group(accounts, size).map((some) => `${API}/accountStates?address=${some.join(',')}`);
+  const fifties = group(accounts, 50).map((some) => `${path}?account=${some.join(',')}&limit=100`);
+  const behind = drawn.map((t) => `${path}?limit=100&cursor=${cursorOf(t)}`);
+  return [
+    { name: 'transaction by hash', reach: 4_000, paths: drawn.map((t) => `${path}?hash=${t.hash}`) },
+    { name: 'transactions of an account, 10', reach: 4_000, paths: await ofAccounts(10) },
+    { name: 'transactions of an account, 100', reach: 800, paths: await ofAccounts(100) },
+    { name: 'transactions of an account, 1000', reach: 60, paths: await ofAccounts(1000) },
+    { name: 'transactions of 50 accounts, 100', reach: 800, paths: fifties },
+    {
+      name: 'transactions of a mc_seqno, 30 to 60 rows',
+      reach: 1_500,
+      paths: steps.map((t) => `${path}?mc_seqno=${t.mc_seqno}&limit=100`),
+    },
+    { name: 'latest transactions, 100', reach: 800, paths: [`${path}?limit=100`] },
+    { name: 'message by hash', reach: 5_000, paths: messages.map((m) => `${API}/messages?msg_hash=${m.hash}`) },
+    { name: 'state of 1 account', reach: 6_000, paths: states(1).slice(0, DRAWN) },
+    { name: 'states of 1000 accounts', reach: 150, paths: states(1000) },
+    { name: 'masterchain info', reach: 10_000, paths: [`${API}/masterchainInfo`] },
+    { name: 'transactions at offset 100,000, 100', reach: 100, paths: [`${path}?limit=100&offset=100000`] },
+    { name: 'transactions behind any cursor, 100', reach: 100, paths: behind },
+  ];
+}
+
+const rowsOf =
+  (clickhouse: ClickHouse) =>
+  (sql: string): Promise<Row[]> =>
+    clickhouse.json(sql, row, { timeoutMs: 60_000 });
+
+/** SQL for the raw form of an address column. */
+const address = (column: string): string =>
+  `concat(toString(toInt64(reinterpretAsUInt32(reverse(substring(${column}, 1, 4)))) - 2147483648), ':', hex(substring(${column}, 5)))`;
+
+const drawnTransactions = (seed: number): string =>
+  `SELECT lower(hex(t.hash)) AS hash, lower(hex(t.account)) AS key, lt, now, mc_seqno
+   FROM transactions AS t ORDER BY cityHash64(t.hash, ${seed}) LIMIT ${DRAWN}`;
+
+const drawnAccounts = (seed: number): string =>
+  `SELECT ${address('a.account')} AS account FROM accounts AS a FINAL ORDER BY cityHash64(a.account, ${seed}) LIMIT 20000`;
+
+const drawnMessages = (seed: number): string =>
+  `SELECT lower(hex(m.hash)) AS hash, ${address('m.source')} AS source, ${address('m.destination')} AS destination, created_lt, created_at
+   FROM messages AS m WHERE m.source != toFixedString('', 36) AND m.destination != toFixedString('', 36)
+   ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`;
+
+const cursorOf = (t: Row): string =>
+  makeCursor(
+    'lt',
+    ['now', 'lt', 'key'].map((name) => text(name)(t)),
+  );
+
 /** All cases. The same seed over the same tables draws the same. */
 export async function apiCases(clickhouse: ClickHouse, seed: number): Promise<ApiCase[]> {
-  const rows = (sql: string): Promise<Row[]> => clickhouse.json(sql, row, { timeoutMs: 60_000 });
-  const address = (column: string): string =>
-    `concat(toString(toInt64(reinterpretAsUInt32(reverse(substring(${column}, 1, 4)))) - 2147483648), ':', hex(substring(${column}, 5)))`;
-  const drawn = await rows(
-    `SELECT lower(hex(t.hash)) AS hash, lower(hex(t.account)) AS key, lt, now, mc_seqno
-     FROM transactions AS t ORDER BY cityHash64(t.hash, ${seed}) LIMIT ${DRAWN}`,
-  );
-  const accounts = await rows(
-    `SELECT ${address('a.account')} AS account FROM accounts AS a FINAL ORDER BY cityHash64(a.account, ${seed}) LIMIT 20000`,
-  );
+  const rows = rowsOf(clickhouse);
+  const drawn = await rows(drawnTransactions(seed));
+  const accounts = await rows(drawnAccounts(seed));
   const hot = await rows(
     `SELECT ${address('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= 1000 ORDER BY count() DESC LIMIT 20`,
   );
-  const messages = await rows(
-    `SELECT lower(hex(m.hash)) AS hash, ${address('m.source')} AS source, ${address('m.destination')} AS destination, created_lt, created_at
-     FROM messages AS m WHERE m.source != toFixedString('', 36) AND m.destination != toFixedString('', 36)
-     ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`,
-  );
+  const messages = await rows(drawnMessages(seed));
   const joined = await rows(
     `SELECT lower(hex(m.out_tx_hash)) AS hash FROM messages AS m WHERE in_mc_seqno > 0 AND out_mc_seqno > 0
      ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`,
@@ -84,13 +144,7 @@ function transactionCases(drawn: Row[], hot: Row[], accounts: Row[], fifties: st
     { name: 'transactions at offset 10,000, 100', paths: [`${path}?limit=100&offset=10000`] },
     {
       name: 'transactions behind a deep cursor, 100',
-      paths: drawn.map(
-        (t) =>
-          `${path}?limit=100&cursor=${makeCursor(
-            'lt',
-            ['now', 'lt', 'key'].map((name) => text(name)(t)),
-          )}`,
-      ),
+      paths: drawn.map((t) => `${path}?limit=100&cursor=${cursorOf(t)}`),
     },
     {
       name: 'transactions of a masterchain block',

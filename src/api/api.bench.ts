@@ -1,39 +1,40 @@
 /**
  * Asks the HTTP API, running in processes of its own over the tables of `npm run bench:project` (made when they are
- * not there), with one client: requests a second, times, and CPU time of the service and of ClickHouse for each kind
- * of request. Run by `npm run bench:api`; BENCH_SEED repeats a draw, BENCH_SECONDS sets the time of each case,
- * BENCH_ONLY takes the cases whose name has this text, BENCH_WORKERS sets the number of processes that answer.
- * Whole answers are not kept, as a case asks few things again and again, unless BENCH_ANSWERS says how many bytes of them.
+ * not there), as fast as it answers: requests a second, times, and CPU time of the service and of ClickHouse for each
+ * kind of request; with a window that holds all of the steps, the newer half of them or none, by one worker and by all,
+ * over one connection and over eight. Whole answers are not kept, as a case asks few things again and again. Run by
+ * `npm run bench:api`. In the environment, lists with commas:
+ * BENCH_WINDOW (all,half,nothing), BENCH_WORKERS (1 and the number of cores, at most 4), BENCH_CONNECTIONS (1,8),
+ * BENCH_CASES (`asked` for what is asked most, `every` for all kinds), BENCH_ONLY (cases whose name has this text),
+ * BENCH_SECONDS (each case), BENCH_SEED (repeats a draw), BENCH_ANSWERS (bytes of answers that are kept).
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { Agent, get } from 'node:http';
-import { createInterface } from 'node:readline';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { apiCases } from '../../test/bench-cases.ts';
+import { type ApiCase, apiCases, askedMost } from '../../test/bench-cases.ts';
+import { type BenchService, startBenchService } from '../../test/bench-service.ts';
 import { type Bench, isProjected, openBench, print, projectLoad } from '../../test/bench-tables.ts';
-import { childrenOf, processUsage } from '../../test/process-usage.ts';
+import { HELD, type Held, useWindow } from '../../test/bench-windows.ts';
+import { closedLoop } from '../../test/closed-loop.ts';
+import { processUsage } from '../../test/process-usage.ts';
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
+const list = (name: string, usual: readonly string[]): string[] => process.env[name]?.split(',') ?? [...usual];
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 2);
 const SEED = Number(process.env.BENCH_SEED ?? Math.floor(Math.random() * 1_000_000));
-/** Requests of each case in a round before the first is measured, and before each is: code gets compiled. */
-const FIRST_ROUND = 300;
+const ANSWERS = Number(process.env.BENCH_ANSWERS ?? 0);
+const EVERY = process.env.BENCH_CASES === 'every';
+const ONLY = process.env.BENCH_ONLY ?? '';
+const CORES = Math.min(4, availableParallelism());
+const WORKERS = list('BENCH_WORKERS', [...new Set(['1', String(CORES)])]).map(Number);
+const CONNECTIONS = list('BENCH_CONNECTIONS', ['1', '8']).map(Number);
+const WINDOWS = z.array(z.enum(HELD)).parse(list('BENCH_WINDOW', HELD));
+/** Requests of each case before the first is measured, and before each is: code gets compiled. */
+const FIRST_ROUND = 200;
 const WARM_UP = 20;
 const MIN_REQUESTS = 30;
-const MAX_REQUESTS = 2_000;
+const MAX_REQUESTS = 50_000;
 const MERGE_WAIT_MS = 60_000;
-
-const WORKERS = process.env.BENCH_WORKERS ?? '1';
-const ANSWERS = process.env.BENCH_ANSWERS ?? '0';
-
-interface Service {
-  url: string;
-  /** The main process first. */
-  pids: number[];
-  stop(): Promise<void>;
-}
+const NAMES = ['requests/s', 'reach', 'p50 ms', 'p99 ms', 'node ms', 'server ms', 'KB'];
 
 const bench = await openBench(false);
 try {
@@ -42,11 +43,11 @@ try {
     await projectLoad(bench, () => undefined);
   }
   await settleMerges(bench);
-  const service = await startService(bench);
-  try {
-    await measureAll(service);
-  } finally {
-    await service.stop();
+  const drawn = EVERY ? await apiCases(bench.clickhouse, SEED) : await askedMost(bench.clickhouse, SEED);
+  const cases = drawn.filter(({ name }) => name.includes(ONLY));
+  for (const held of WINDOWS) {
+    await useWindow(bench, held);
+    for (const workers of WORKERS) await measureService(held, workers, cases);
   }
 } finally {
   await bench.close();
@@ -68,54 +69,56 @@ async function settleMerges({ clickhouse }: Bench): Promise<void> {
   print(`table transactions has ${parts?.n} parts; seed ${SEED}`);
 }
 
-async function startService({ config, server }: Bench): Promise<Service> {
-  const binary = fileURLToPath(new URL('../../bin/tonstream.js', import.meta.url));
-  const args = [binary, 'api', '--data-dir', config.dataDir, '--port', '0', '--log-level', 'warn'];
-  const serving = ['--workers', WORKERS, '--cached-answers-bytes', ANSWERS, '--clickhouse-url', server.url];
-  const child: ChildProcess = spawn(process.execPath, [...args, ...serving], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+async function measureService(held: Held, workers: number, cases: readonly ApiCase[]): Promise<void> {
+  const service = await startBenchService(bench, { workers, window: held !== 'nothing', answersBytes: ANSWERS });
+  try {
+    for (const { paths } of cases) await ask(service, paths, { connections: workers, requests: FIRST_ROUND });
+    for (const connections of CONNECTIONS) {
+      print(`\nwindow holds ${held}, ${workers} worker(s), ${connections} connection(s)`);
+      print(`${'request'.padEnd(40)}${NAMES.map((name) => name.padStart(11)).join('')}`);
+      for (const one of cases) await measure(service, one, connections);
+    }
+    const megabytes = (pid: number): string => `${Math.round(processUsage(pid).peakBytes / 1024 / 1024)} MB`;
+    print(
+      `peak resident: service ${service.pids.map(megabytes).join(' + ')}, ClickHouse ${megabytes(bench.serverPid)}`,
+    );
+    await printKept(service);
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Untimed. */
+function ask(
+  { url }: BenchService,
+  paths: readonly string[],
+  { connections, requests }: Record<'connections' | 'requests', number>,
+) {
+  return closedLoop({ url, paths, connections, seconds: SECONDS, minRequests: WARM_UP, maxRequests: requests });
+}
+
+async function measure(service: BenchService, { name, paths, reach }: ApiCase, connections: number): Promise<void> {
+  await ask(service, paths, { connections, requests: WARM_UP });
+  const before = { node: service.cpuMs(), server: processUsage(bench.serverPid).cpuMs };
+  const { requests, seconds, bytes, times } = await closedLoop({
+    url: service.url,
+    paths,
+    connections,
+    seconds: SECONDS,
+    minRequests: MIN_REQUESTS,
+    maxRequests: MAX_REQUESTS,
   });
-  if (child.stdout === null || child.pid === undefined) throw new Error('the service did not start');
-  for await (const text of createInterface({ input: child.stdout })) {
-    const url = /API\s+(http:\/\/[^/\s]+)\//.exec(text)?.[1];
-    if (url === undefined) continue;
-    child.stdout.resume();
-    return { url, pids: [child.pid, ...childrenOf(child.pid)], stop: () => stop(child) };
-  }
-  throw new Error('the service ended before it listened');
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
-
-/** Milliseconds of CPU time of several processes. */
-function cpuMsOf(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + processUsage(pid).cpuMs, 0);
-}
-
-async function measureAll(service: Service): Promise<void> {
-  const names = ['requests/s', 'p50 ms', 'p99 ms', 'node ms', 'server ms', 'rows', 'KB', 'node us/row'];
-  print(`${'request'.padEnd(40)}${names.map((name) => name.padStart(12)).join('')}`);
-  const only = process.env.BENCH_ONLY;
-  const cases = (await apiCases(bench.clickhouse, SEED)).filter(
-    ({ name }) => only === undefined || name.includes(only),
-  );
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  for (const { paths } of cases) {
-    for (let i = 0; i < FIRST_ROUND; i++) await ask(`${service.url}${paths[i % paths.length]}`, agent);
-  }
-  agent.destroy();
-  for (const { name, paths } of cases) await measure(service, name, paths);
-  const megabytes = (pid: number): string => `${Math.round(processUsage(pid).peakBytes / 1024 / 1024)} MB`;
-  print(`peak resident: service ${service.pids.map(megabytes).join(' + ')}, ClickHouse ${megabytes(bench.serverPid)}`);
-  await printKept(service);
+  const node = (service.cpuMs() - before.node) / requests;
+  const server = (processUsage(bench.serverPid).cpuMs - before.server) / requests;
+  const at = (share: number): string => times[Math.floor(requests * share)].toFixed(2);
+  const figures = [(requests / seconds).toFixed(0), reach === undefined ? '-' : String(reach), at(0.5), at(0.99)];
+  figures.push(node.toFixed(2), server.toFixed(2), (bytes / requests / 1024).toFixed(1));
+  print(`${name.padEnd(40)}${figures.map((figure) => figure.padStart(11)).join('')}`);
 }
 
 /** How many transactions were shown from memory, and how many answers were. */
-async function printKept({ url }: Service): Promise<void> {
-  const metrics = (await ask(`${url}/metrics`, new Agent())).toString();
+async function printKept({ url }: BenchService): Promise<void> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
   const count = (name: string): string =>
     ['kept', 'made'].map((outcome) => `${outcome} ${metricOf(metrics, `${name}{outcome="${outcome}"}`)}`).join(', ');
   print(`transactions shown: ${count('tonstream_api_rendered_transactions_total')}`);
@@ -125,61 +128,4 @@ async function printKept({ url }: Service): Promise<void> {
 function metricOf(metrics: string, name: string): string {
   const line = metrics.split('\n').find((one) => one.startsWith(`${name} `));
   return line?.slice(name.length + 1) ?? '?';
-}
-
-async function measure(service: Service, name: string, paths: string[]): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const path = (i: number): string => `${service.url}${paths[i % paths.length]}`;
-  for (let i = 0; i < WARM_UP; i++) await ask(path(i), agent);
-  const before = { node: cpuMsOf(service.pids), server: processUsage(bench.serverPid).cpuMs };
-  const times: number[] = [];
-  let bytes = 0;
-  let rows = 0;
-  const began = performance.now();
-  while (times.length < MAX_REQUESTS && (times.length < MIN_REQUESTS || performance.now() - began < SECONDS * 1000)) {
-    const sent = performance.now();
-    const body = await ask(path(WARM_UP + times.length), agent);
-    times.push(performance.now() - sent);
-    bytes += body.length;
-    rows += countRows(body);
-  }
-  const elapsed = performance.now() - began;
-  const n = times.length;
-  const node = (cpuMsOf(service.pids) - before.node) / n;
-  const server = (processUsage(bench.serverPid).cpuMs - before.server) / n;
-  agent.destroy();
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): string => sorted[Math.floor(n * share)].toFixed(1);
-  const figures = [((n / elapsed) * 1000).toFixed(0), at(0.5), at(0.99), node.toFixed(2), server.toFixed(2)];
-  const each = rows === 0 ? '-' : (((node * n) / rows) * 1000).toFixed(0);
-  const sizes = [(rows / n).toFixed(1), (bytes / n / 1024).toFixed(1), each];
-  print(`${name.padEnd(40)}${[...figures, ...sizes].map((figure) => figure.padStart(12)).join('')}`);
-}
-
-/** Elements of the first list of an answer, counted by a field that each has once at its own level. */
-function countRows(body: Buffer): number {
-  const kinds = ['"orig_status":', '"hash_norm":', '"account_state_hash":', '"balance":', '"root_hash":'];
-  const head = body.toString('latin1', 0, 40);
-  const marks: Record<string, string> = { '{"transactions"': kinds[0], '{"messages"': '"in_msg_tx_hash":' };
-  const list = /^\{"\w+"/.exec(head)?.[0] ?? '[';
-  const mark = marks[list] ?? (list === '{"accounts"' ? kinds[2] : list === '{"blocks"' ? kinds[4] : kinds[3]);
-  let count = 0;
-  for (let i = body.indexOf(mark); i >= 0; i = body.indexOf(mark, i + mark.length)) count++;
-  return count;
-}
-
-function ask(url: string, agent: Agent): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { agent }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        const body = Buffer.concat(chunks);
-        if (response.statusCode === 200) resolve(body);
-        else reject(new Error(`${response.statusCode} for ${url.slice(0, 200)}: ${body.toString('utf8', 0, 300)}`));
-      });
-    });
-    request.on('error', reject);
-  });
 }

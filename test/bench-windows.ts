@@ -1,0 +1,95 @@
+/** Windows over the load of the benchmarks: with all of its steps, with the newer half of them, or none. */
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { z } from 'zod';
+import { openLog } from '../streams/open.ts';
+import { project } from '../streams/project/projector.ts';
+import { topicNames } from '../streams/topics.ts';
+import { type BenchService, startBenchService } from './bench-service.ts';
+import { type Bench, print } from './bench-tables.ts';
+
+export const HELD = ['all', 'half', 'nothing'] as const;
+export type Held = (typeof HELD)[number];
+
+const SHARE: Record<Held, number> = { all: 1, half: 0.5, nothing: 0 };
+/** Room in the topic of steps for all of the load, several times over. */
+const ROOM = 64 * 1024 ** 3;
+const FILL_MS = 20 * 60_000;
+const marker = z.object({ first: z.number(), head: z.number() });
+
+/** Makes the folder `window` of the load the one that holds this much; filled by the service itself the first time. */
+export async function useWindow(bench: Bench, held: Held): Promise<void> {
+  const { load } = bench;
+  rmSync(join(load.folder, 'window'), { recursive: true, force: true });
+  if (held === 'nothing') return;
+  const name = `window-${held}`;
+  const folder = join(load.folder, name);
+  const filled = `${folder}.json`;
+  if (!existsSync(filled)) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    symlinkSync(name, join(load.folder, 'window'));
+    await publishSteps(bench, SHARE[held]);
+    const state = await fill(bench);
+    writeFileSync(filled, JSON.stringify(state));
+  } else symlinkSync(name, join(load.folder, 'window'));
+  await showShare(bench, marker.parse(JSON.parse(readFileSync(filled, 'utf8'))));
+}
+
+/** Puts this share of the load into the topic of steps, the newest of it. */
+async function publishSteps({ config, clickhouse, load }: Bench, share: number): Promise<void> {
+  const log = openLog(config);
+  const topics = topicNames(config.topicPrefix);
+  print(`publishing ${100 * share} % of the steps`);
+  await log.ensureTopic(topics.steps);
+  await log.trim(topics.steps, await log.end(topics.steps));
+  const publish = { retainBytes: share < 1 ? Math.round(load.bytes * share) : ROOM, retainMs: 0 };
+  const logger = pino({ level: 'warn' });
+  await project({ log, topics, clickhouse, config, logger, stopAtEnd: true, publish }, new AbortController().signal);
+  await log.close();
+}
+
+async function fill(bench: Bench): Promise<z.output<typeof marker>> {
+  const head = await lastStep(bench);
+  const service = await startBenchService(bench, { workers: 1 });
+  const began = performance.now();
+  try {
+    for (let told = 0; performance.now() - began < FILL_MS; await sleep(500)) {
+      const state = {
+        first: await windowMetric(service, 'first_mc_seqno'),
+        head: await windowMetric(service, 'mc_seqno'),
+      };
+      if (state.head === head) {
+        print(`window filled in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+        return state;
+      }
+      if (performance.now() - told < 10_000) continue;
+      told = performance.now();
+      print(`  the window has steps up to ${state.head} of ${head}`);
+    }
+    throw new Error(`the window was not filled within ${FILL_MS / 60_000} minutes`);
+  } finally {
+    await service.stop();
+  }
+}
+
+async function lastStep({ clickhouse }: Bench): Promise<number> {
+  const [row] = await clickhouse.json('SELECT max(mc_seqno) AS n FROM blocks', z.object({ n: z.number() }));
+  return row?.n ?? 0;
+}
+
+async function windowMetric({ url }: BenchService, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(new RegExp(`^tonstream_window_${name} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+}
+
+async function showShare({ clickhouse }: Bench, { first, head }: z.output<typeof marker>): Promise<void> {
+  const counted = z.object({ here: z.coerce.number(), all: z.coerce.number() });
+  const [row] = await clickhouse.json(
+    `SELECT countIf(mc_seqno >= ${first}) AS here, count() AS all FROM transactions`,
+    counted,
+  );
+  if (row) print(`window: steps ${first} to ${head}, ${((100 * row.here) / row.all).toFixed(0)} % of the transactions`);
+}
