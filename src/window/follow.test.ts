@@ -1,0 +1,311 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Head } from '../../clickhouse/queries/head.ts';
+import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { openEmbeddedLog } from '../../streams/embedded.ts';
+import { encodeStepRecords, type LiveStep } from '../../streams/live-steps.ts';
+import { type EventLog, LogError } from '../../streams/log.ts';
+import { createWindowFollower, type WindowFollower } from './follow.ts';
+import { openWindow, type Window } from './window.ts';
+
+const TOPIC = 'steps';
+const BELOW = { lt: '77', utime: 7 };
+
+function stepOf(mcSeqno: number, changes: Partial<LiveStep> = {}): LiveStep {
+  return {
+    mcSeqno,
+    previous: mcSeqno - 1,
+    globalId: -217,
+    rootHash: Buffer.alloc(32, mcSeqno),
+    blocks: [],
+    accounts: [],
+    codes: [],
+    ...changes,
+  };
+}
+
+const stepsUpTo = (last: number, first = 1): LiveStep[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => stepOf(first + i));
+
+let home: string;
+let log: EventLog;
+let window: Window;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-follow-'));
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  await log.ensureTopic(TOPIC);
+  window = openWindow({ folder: join(home, 'window'), maxBytes: 1024 ** 2 });
+});
+afterEach(async () => {
+  for (const stop of running.splice(0)) await stop();
+  await window.close();
+  await log.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+let sum = 0;
+async function publish(steps: readonly LiveStep[]): Promise<void> {
+  for (const step of steps) {
+    const records = encodeStepRecords(step, sum);
+    sum += records.reduce((bytes, { value }) => bytes + value.length, 0);
+    await log.append(TOPIC, records);
+  }
+}
+
+/** Tables that have what they are told to have. */
+function tablesUpTo(seqno: number) {
+  const tables = { seqno, refreshed: 0, asked: [] as number[] };
+  const head: Head = {
+    get seqno() {
+      return tables.seqno;
+    },
+    globalId: null,
+    advance(to) {
+      tables.seqno = Math.max(tables.seqno, to);
+    },
+    async refresh() {
+      tables.refreshed++;
+    },
+    reach: async () => undefined,
+    onAdvance: () => undefined,
+    follow: async () => undefined,
+  };
+  const newestBelow = async () => BELOW;
+  const below: ClickHouseSource['below'] = (mcSeqno) => {
+    tables.asked.push(mcSeqno);
+    // Nothing else is asked of it.
+    return new Proxy(unasked, { get: (_, name) => (name === 'newestBelow' ? newestBelow : undefined) });
+  };
+  return { tables, clickhouse: { head, below } };
+}
+const unasked: ReturnType<ClickHouseSource['below']> = Object.create(null);
+
+const running: (() => Promise<void>)[] = [];
+
+interface Following {
+  follower: WindowFollower;
+  tables: ReturnType<typeof tablesUpTo>['tables'];
+  warnings: unknown[];
+  seen: number[];
+  stop(): Promise<void>;
+}
+
+function follow(options: { from?: EventLog; tablesHave?: number } = {}): Following {
+  const { tables, clickhouse } = tablesUpTo(options.tablesHave ?? 1_000);
+  const warnings: unknown[] = [];
+  const seen: number[] = [];
+  const follower = createWindowFollower({
+    window,
+    log: options.from ?? log,
+    topic: TOPIC,
+    clickhouse,
+    logger: { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) },
+    onSteps: (steps) => seen.push(...steps.map(({ step }) => step.mcSeqno)),
+  });
+  const abort = new AbortController();
+  const run = follower.run(abort.signal);
+  const stop = async (): Promise<void> => {
+    abort.abort();
+    await run;
+  };
+  running.push(stop);
+  return { follower, tables, warnings, seen, stop };
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let tries = 0; !holds(); tries++) {
+    if (tries > 1_000) throw new Error(`gave up waiting: ${what}`);
+    await sleep(10);
+  }
+}
+
+const untilHead = (mcSeqno: number): Promise<void> => until(`step ${mcSeqno}`, () => window.state?.head === mcSeqno);
+
+/** The log, with another way to read for as long as `fails` gives an error. */
+function failing(fails: (from: number) => LogError | null): EventLog {
+  return {
+    ...log,
+    read(topic, from, options) {
+      const error = fails(from);
+      if (error === null) return log.read(topic, from, options);
+      return (async function* () {
+        yield* [];
+        throw error;
+      })();
+    },
+  };
+}
+
+describe('a follower', () => {
+  it('brings what is there and what comes into the window, each step once, and tells of it', async () => {
+    await publish(stepsUpTo(3));
+    const { seen, tables, follower } = follow({ tablesHave: 3 });
+    await untilHead(3);
+    await publish(stepsUpTo(5, 4));
+    follower.wake();
+    await untilHead(5);
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+    expect(window.state).toMatchObject({ first: 1, head: 5, nextOffset: 5, below: { lt: 77n, utime: 7 } });
+    // Published steps are in the tables.
+    expect(tables.seqno).toBe(5);
+    expect(tables.asked).toEqual([1]);
+  });
+
+  it('goes on where it was when it is started again', async () => {
+    await publish(stepsUpTo(3));
+    const first = follow();
+    await untilHead(3);
+    await first.stop();
+    await publish(stepsUpTo(6, 4));
+    const { seen, tables } = follow();
+    await untilHead(6);
+    expect(seen).toEqual([4, 5, 6]);
+    expect(tables.asked).toEqual([]);
+    expect(window.state?.first).toBe(1);
+  });
+
+  it('waits for a log that is away, and loses and doubles nothing', async () => {
+    await publish(stepsUpTo(2));
+    let away = 0;
+    const { seen, warnings } = follow({
+      from: failing((from) => (from === 2 && away++ < 1 ? new LogError('unavailable', 'the broker is away') : null)),
+    });
+    await until('the outage', () => warnings.length > 0);
+    await publish(stepsUpTo(4, 3));
+    await untilHead(4);
+    expect(seen).toEqual([1, 2, 3, 4]);
+    expect(warnings).toEqual([{ err: expect.objectContaining({ code: 'unavailable' }) }]);
+    expect(window.state?.first).toBe(1);
+  });
+
+  it('begins anew with a step of another network', async () => {
+    await publish(stepsUpTo(3));
+    follow();
+    await untilHead(3);
+    await publish([stepOf(4, { globalId: -3 })]);
+    await untilHead(4);
+    expect(window.state).toMatchObject({ first: 4, head: 4, globalId: -3 });
+  });
+
+  it('begins anew behind a hole, with what the tables have below it', async () => {
+    await publish(stepsUpTo(3));
+    const { tables } = follow();
+    await untilHead(3);
+    await publish([stepOf(6), stepOf(7)]);
+    await untilHead(7);
+    expect(window.state).toMatchObject({ first: 6, below: { lt: 77n, utime: 7 } });
+    expect(tables.asked).toEqual([1, 6]);
+  });
+
+  it('begins anew when the topic was trimmed above it while it was away', async () => {
+    await publish(stepsUpTo(3));
+    const first = follow();
+    await untilHead(3);
+    await first.stop();
+    await publish(stepsUpTo(9, 4));
+    await log.trim(TOPIC, 6);
+    const { seen, warnings } = follow();
+    await untilHead(9);
+    expect(seen).toEqual([7, 8, 9]);
+    expect(window.state).toMatchObject({ first: 7, nextOffset: 9 });
+    expect(warnings).toEqual([]);
+  });
+
+  it('keeps what it has when only steps that it knows were trimmed', async () => {
+    await publish(stepsUpTo(5));
+    const first = follow();
+    await untilHead(5);
+    await first.stop();
+    await publish([stepOf(6)]);
+    await log.trim(TOPIC, 5);
+    follow();
+    await untilHead(6);
+    expect(window.state?.first).toBe(1);
+  });
+
+  it('reads from the new beginning when the topic is trimmed under its hands, without a warning', async () => {
+    await publish(stepsUpTo(2));
+    let trimmed = 0;
+    const { warnings, seen } = follow({
+      from: failing((from) => (from === 2 && trimmed++ < 1 ? new LogError('trimmed', 'offset 2 was trimmed') : null)),
+    });
+    await until('the trim', () => trimmed > 0);
+    await publish([stepOf(3)]);
+    await untilHead(3);
+    expect(seen).toEqual([1, 2, 3]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('reads a topic that was made anew from its beginning', async () => {
+    await publish(stepsUpTo(5));
+    const first = follow();
+    await untilHead(5);
+    await first.stop();
+    await log.close();
+    rmSync(join(home, 'log'), { recursive: true });
+    log = openEmbeddedLog({ folder: join(home, 'log') });
+    await log.ensureTopic(TOPIC);
+    await publish([stepOf(5), stepOf(6)]);
+    follow();
+    await untilHead(6);
+    expect(window.state).toMatchObject({ first: 1, nextOffset: 2 });
+  });
+
+  it('does not answer from steps of a version it cannot read, and goes on behind them', async () => {
+    await publish(stepsUpTo(2));
+    const { follower, warnings } = follow();
+    await untilHead(2);
+    expect(follower.view()).not.toBeNull();
+    const [record] = encodeStepRecords(stepOf(3), sum);
+    await log.append(TOPIC, [{ ...record, headers: { ...record.headers, v: '99' } }]);
+    await until('the refusal', () => warnings.length > 0);
+    expect(warnings[0]).toEqual({ err: expect.objectContaining({ name: 'LiveStepError' }) });
+    expect(follower.view()).toBeNull();
+    expect(window.state?.head).toBe(2);
+    // A publisher of this version begins the topic anew.
+    await log.trim(TOPIC, await log.end(TOPIC));
+    await publish([stepOf(3), stepOf(4)]);
+    await untilHead(4);
+    expect(window.state?.first).toBe(1);
+    follower.view()?.done();
+  });
+
+  it('does not answer until the tables have what it has', async () => {
+    await publish(stepsUpTo(4));
+    const first = follow();
+    await untilHead(4);
+    await first.stop();
+    const { follower, tables } = follow({ tablesHave: 2 });
+    await until('a few looks at the tables', () => tables.refreshed > 2);
+    expect(follower.view()).toBeNull();
+    tables.seqno = 4;
+    await until('trust', () => {
+      const view = follower.view();
+      view?.done();
+      return view?.head === 4;
+    });
+  });
+
+  it.each([
+    ['for more', { tablesHave: 100 }],
+    ['for the tables', { tablesHave: 0 }],
+  ])('ends at once when it is stopped while it waits %s', async (_, options) => {
+    await publish(stepsUpTo(2));
+    const { stop, tables } = follow(options);
+    if (options.tablesHave === 0) await until('a look at the tables', () => tables.refreshed > 0);
+    else await untilHead(2);
+    await stop();
+    expect(window.state?.head).toBe(options.tablesHave === 0 ? undefined : 2);
+  });
+
+  it('ends at once when it is stopped while it waits after a failure', async () => {
+    const { stop, warnings } = follow({ from: failing(() => new LogError('unavailable', 'the broker is away')) });
+    await until('a failure', () => warnings.length > 0);
+    await stop();
+    expect(warnings).toHaveLength(1);
+  });
+});
