@@ -8,6 +8,7 @@ import { migrate } from '../clickhouse/migrate.ts';
 import { createHead } from '../clickhouse/queries/head.ts';
 import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
 import { silent, startTestServer } from '../clickhouse/test-server.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
 import type { ChainSource, QueryContext } from '../src/chain/records.ts';
 import { readConfig } from '../src/config.ts';
 import { createWindowSource } from '../src/window/source.ts';
@@ -75,7 +76,7 @@ export async function projectedBy(stack: { dataDir: string; clickhouseUrl: strin
   };
 }
 
-async function tablesOf(clickhouse: ClickHouse): Promise<ClickHouseSource> {
+export async function tablesOf(clickhouse: ClickHouse): Promise<ClickHouseSource> {
   const head = createHead(clickhouse);
   await head.refresh(context().signal);
   return createClickHouseSource(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 }), head);
@@ -112,7 +113,7 @@ export async function windowFrom(
   maxBytes = GB,
 ): Promise<Windowed> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
-  const window = openWindow({ folder, maxBytes });
+  const window = openWindow({ folder, maxBytes, form: transactionForm });
   const { tables, steps } = projected;
   await window.apply(steps.slice(first), (mcSeqno) => belowOf(tables, mcSeqno));
   const noted = notingSource(tables, window);

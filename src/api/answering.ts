@@ -9,6 +9,7 @@ import type { ApiLimits } from './limits.ts';
 import { type Query, queryContext, readQuery, readSwitches } from './request.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 import { createBook } from './v3/render/book.ts';
+import { createBookRows } from './v3/render/book-rows.ts';
 import { createRenderings } from './v3/render/renderings.ts';
 import type { Route } from './v3/route.ts';
 
@@ -33,6 +34,8 @@ export interface KeptBytes {
   renderings: number;
 }
 
+/** Some 8 MB. */
+const KEPT_BOOK_ROWS = 16_384;
 /** Each takes a thread of libuv's four. */
 const PACKED_AT_ONCE = 2;
 
@@ -43,6 +46,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 export function createAnswering(options: AnsweringOptions): (route: Route) => Handler {
   const { source, limits, testnet, version, metrics, kept = { answers: 0, renderings: 0 } } = options;
   const renderings = createRenderings({ maxBytes: kept.renderings });
+  const bookRows = createBookRows(KEPT_BOOK_ROWS);
   const shared = createSharedAnswers({ maxBytes: kept.answers });
   const compression = createCompression(PACKED_AT_ONCE);
   const durations = requestDurations(metrics);
@@ -50,12 +54,13 @@ export function createAnswering(options: AnsweringOptions): (route: Route) => Ha
 
   async function compute(route: Route, query: Query, noAddressBook: boolean, context: QueryContext): Promise<Answer> {
     const testOnly = testnet();
-    const book = createBook(testOnly);
+    const book = createBook(testOnly, bookRows);
     const addressBook = async (): Promise<string> => {
       const accounts = noAddressBook ? [] : book.addresses();
       return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
     };
-    const json = await route.answer(query, { source, context, testOnly, book, renderings, addressBook });
+    const asked = { source, context: { ...context, formsSuffice: true }, testOnly, book, renderings, addressBook };
+    const json = await route.answer(query, asked);
     return makeAnswer(json, isTagged(route, query));
   }
 

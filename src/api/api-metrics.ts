@@ -26,10 +26,15 @@ export function watchAnswers(registry: Registry, { renderings, shared, compressi
     const { made, shared: joined, kept } = shared.figures;
     return { made, shared: joined, kept };
   });
-  counter(registry, 'rendered_transactions_total', 'Transactions shown: rendered anew (made), or kept', () => {
-    const { made, kept } = renderings.figures;
-    return { made, kept };
-  });
+  counter(
+    registry,
+    'rendered_transactions_total',
+    'Transactions shown: rendered anew (made), kept, or from the window as they are (formed)',
+    () => {
+      const { made, kept, formed } = renderings.figures;
+      return { made, kept, formed };
+    },
+  );
   counter(
     registry,
     'compressions_total',

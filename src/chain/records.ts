@@ -49,6 +49,8 @@ export interface TransactionRecord {
    * Who has them need not decode what was decoded before.
    */
   stored?: StoredBytes;
+  /** The transaction as it is shown, where it is kept so: between those who make such forms and those who show them. */
+  form?: Buffer;
 }
 
 export interface StoredBytes {
@@ -64,6 +66,8 @@ export interface MessageRecord {
   /** The transaction that received the message, and the one that sent it; null when not seen. */
   inTxHash: Hash | null;
   outTxHash: Hash | null;
+  /** The form of a transaction that shows the message, and its place there: 0 the in-message, then the others. */
+  form?: { transaction: Buffer; index: number };
 }
 
 export interface AccountRecord extends KnownState {
@@ -174,6 +178,11 @@ export interface QueryContext {
   signal: AbortSignal;
   /** Milliseconds for each query of the request. */
   timeoutMs: number;
+  /**
+   * Set by who shows a row with a form by that alone. Of a transaction in a listing nothing else is read then but its
+   * place (account, lt, time), of a message nothing but its keys: more can be asked of the row only until the answer.
+   */
+  formsSuffice?: boolean;
 }
 
 export interface ChainSource {

@@ -3,6 +3,7 @@ import { Gauge } from 'prom-client';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { transactionForm } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/records.ts';
 import type { Metrics } from '../metrics.ts';
 import { createWindowFollower } from '../window/follow.ts';
@@ -29,7 +30,8 @@ export function createWindowRole(
   let head = (): number => 0;
   return {
     source(tables) {
-      const window = openWindow({ folder: join(config.dataDir, 'window'), maxBytes: config.windowBytes });
+      const folder = join(config.dataDir, 'window');
+      const window = openWindow({ folder, maxBytes: config.windowBytes, form: transactionForm });
       showWindow(window, metrics);
       const follower = createWindowFollower({
         window,

@@ -1,6 +1,8 @@
 import { NO_LT, NO_TIME } from '../../clickhouse/queries/messages.ts';
+import { storedRecord } from '../../clickhouse/queries/transactions.ts';
 import type { LiveAccount, LiveBlock, LiveStep, LiveTransaction } from '../../streams/live-steps.ts';
 import type { Message, Transaction } from '../chain/model.ts';
+import type { TransactionRecord } from '../chain/records.ts';
 import { type Change, createChange, entryBytes } from './change.ts';
 import {
   decodeMessageEntry,
@@ -15,6 +17,7 @@ import {
   openTransaction,
   type Side,
 } from './entries.ts';
+import { packedBytes } from './form.ts';
 import { accountLtKey, blockIdKey, blockKey, ltAccountKey, messageKey, numberKey, timeKey, u32Key } from './keys.ts';
 import { messageIndexKeys } from './message-keys.ts';
 import type { WindowState } from './state.ts';
@@ -98,11 +101,23 @@ function writeTransaction(tables: Tables, change: Change, arriving: Arriving): v
   const { live, block, transaction, number, mcSeqno } = arriving;
   const { account, lt, now, hash } = transaction;
   const place = encodePlace({ number, now, mcSeqno, shard: block.shard, seqno: block.seqno });
-  change.put(tables.transactions, numberKey(number), encodeTransaction(mcSeqno, block, live));
+  const stored = encodeTransaction(mcSeqno, block, live);
+  change.append(tables.transactions, numberKey(number), stored);
+  if (tables.form) {
+    const form = tables.form.of(recordOf(arriving));
+    change.append(tables.forms, numberKey(number), form, packedBytes(form, stored.length));
+  }
   change.put(tables.transactionsByAccount, accountLtKey(account, lt), place);
   change.put(tables.transactionsByLt, ltAccountKey(lt, account), place);
   change.put(tables.transactionsByTime, timeKey(now, lt, account), place);
   change.put(tables.transactionsByHash, hash, numberKey(number));
+}
+
+/** As it is read again, but for the transaction, which is decoded already. */
+function recordOf({ live, block, transaction, mcSeqno }: Arriving): TransactionRecord {
+  const { workchain, shard, seqno, globalVersion } = block;
+  const place = { workchain, shard, seqno, mcSeqno, traceId: live.traceId, globalVersion };
+  return { ...storedRecord(place, live.states, live.payload), transaction };
 }
 
 /**
@@ -138,18 +153,20 @@ interface Sides {
   globalVersion: number;
 }
 
-function writeMessage(tables: Tables, change: Change, { number }: Arriving, sides: Sides): void {
+function writeMessage(tables: Tables, change: Change, { number, block }: Arriving, sides: Sides): void {
   const { message, index, sent, received, globalVersion } = sides;
   const key = messageKey(message.createdLt ?? NO_LT, message.hash);
   const known = tables.messages.get(key);
   if (known && received.mcSeqno === 0 && decodeMessageEntry(key, known).received.mcSeqno > 0) return;
   const norm = message.hashNorm();
+  const { globalVersion: shownVersion } = block;
   const stored = {
     createdLt: message.createdLt ?? NO_LT,
     hash: message.hash,
     sent,
     received,
     globalVersion,
+    shownVersion,
     number,
     index,
     createdAt: message.createdAt ?? NO_TIME,

@@ -31,15 +31,11 @@ export function encodePlace(place: Place): Buffer {
   return bytes;
 }
 
-export function decodePlace(bytes: Buffer): Place {
-  return {
-    number: bytes.readUIntBE(0, 6),
-    now: bytes.readUInt32BE(6),
-    mcSeqno: bytes.readUInt32BE(10),
-    shard: bytes.toString('hex', 14, 22),
-    seqno: bytes.readUInt32BE(22),
-  };
-}
+export const placeNumber = (place: Buffer): number => place.readUIntBE(0, 6);
+export const placeTime = (place: Buffer): number => place.readUInt32BE(6);
+export const placeStep = (place: Buffer): number => place.readUInt32BE(10);
+export const placeShard = (place: Buffer): Shard => place.toString('hex', 14, 22);
+export const placeSeqno = (place: Buffer): number => place.readUInt32BE(22);
 
 const TRANSACTION_HEAD = 57;
 
@@ -89,6 +85,8 @@ export interface StoredMessage {
   sent: Side;
   received: Side;
   globalVersion: number;
+  /** The version that the form of the transaction shows the message with. */
+  shownVersion: number;
   number: number;
   index: number;
   createdAt: number;
@@ -100,7 +98,7 @@ export interface StoredMessage {
   hashNorm: Hash;
 }
 
-const MESSAGE_BYTES = 242;
+const MESSAGE_BYTES = 243;
 
 export function encodeMessage(message: StoredMessage): Buffer {
   const bytes = Buffer.allocUnsafe(MESSAGE_BYTES);
@@ -116,6 +114,7 @@ export function encodeMessage(message: StoredMessage): Buffer {
   message.destination.copy(bytes, 142);
   message.bodyHash.copy(bytes, 178);
   message.hashNorm.copy(bytes, 210);
+  bytes[242] = Math.min(message.shownVersion, 255);
   return bytes;
 }
 
@@ -126,6 +125,7 @@ export function decodeMessageEntry(key: Buffer, bytes: Buffer): StoredMessage {
     sent: readSide(bytes, 0),
     received: readSide(bytes, 44),
     globalVersion: bytes[88],
+    shownVersion: bytes[242],
     number: bytes.readUIntBE(89, 6),
     index: bytes.readUInt16BE(95),
     createdAt: bytes.readUInt32BE(97),
@@ -201,12 +201,17 @@ export interface StoredAccount {
   state: KnownState;
 }
 
+const ACCOUNT_HEAD = 77;
+
+/** With the place of the code hash in the packed state in front of it, 0 where there is none. */
 export function encodeAccount(mcSeqno: number, account: LiveAccount): Buffer {
-  const head = Buffer.allocUnsafe(76);
+  const head = Buffer.allocUnsafe(ACCOUNT_HEAD);
+  const { codeHash } = decodeState(account.state);
   head.writeUInt32BE(mcSeqno, 0);
   head.writeBigUInt64BE(BigInt(account.lt), 4);
   account.hash.copy(head, 12);
   account.lastTransactionHash.copy(head, 44);
+  head[76] = codeHash ? account.state.indexOf(codeHash) : 0;
   return Buffer.concat([head, account.state]);
 }
 
@@ -216,8 +221,15 @@ export function decodeAccount(bytes: Buffer): StoredAccount {
     lt: lt(bytes, 4),
     hash: bytes.subarray(12, 44),
     lastTransactionHash: bytes.subarray(44, 76),
-    state: decodeState(bytes.subarray(76)),
+    state: decodeState(bytes.subarray(ACCOUNT_HEAD)),
   };
+}
+
+/** Of an account, copied: the address book asks for nothing else. */
+export function codeHashOf(account: Buffer): Hash | null {
+  const at = account[76];
+  if (at === 0) return null;
+  return Buffer.from(account.subarray(ACCOUNT_HEAD + at, ACCOUNT_HEAD + at + 32));
 }
 
 export function encodeCode(methods: readonly number[], boc: Buffer): Buffer {
@@ -228,9 +240,12 @@ export function encodeCode(methods: readonly number[], boc: Buffer): Buffer {
 }
 
 export function decodeCode(bytes: Buffer): { methods: number[]; boc: Buffer } {
-  const count = bytes.readUInt32BE(0);
-  const methods = Array.from({ length: count }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
-  return { methods, boc: bytes.subarray(4 + 4 * count) };
+  const methods = decodeMethods(bytes);
+  return { methods, boc: bytes.subarray(4 + 4 * methods.length) };
+}
+
+export function decodeMethods(bytes: Buffer): number[] {
+  return Array.from({ length: bytes.readUInt32BE(0) }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
 }
 
 /** What a step has: to take it out again, and to know where the next one starts. */

@@ -54,6 +54,7 @@ function removeTransactions(tables: Tables, mcSeqno: number, step: StoredStep): 
     const { transaction } = decodeStored(stored);
     const { account, lt, now, hash, inMsg, outMsgs } = transaction;
     tables.transactions.removeSync(numberKey(number));
+    if (tables.form) tables.forms.removeSync(numberKey(number));
     tables.transactionsByAccount.removeSync(accountLtKey(account, lt));
     tables.transactionsByLt.removeSync(ltAccountKey(lt, account));
     tables.transactionsByTime.removeSync(timeKey(now, lt, account));

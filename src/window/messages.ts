@@ -10,6 +10,7 @@ import type { Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
 import { messageAt, type StoredMessage } from './entries.ts';
 import { messageKey } from './keys.ts';
+import { listedMessage } from './listed.ts';
 import { mergePage, WHOLE } from './merge.ts';
 import { compareMessages, isVisible, isWithin, messageRows, messagesByHash } from './message-rows.ts';
 import type { Sides } from './sides.ts';
@@ -29,10 +30,10 @@ export async function messages(filter: MessageFilter, sides: Sides): Promise<Row
     needsTables,
     sort: filter.sort,
     page: filter.page,
-    load: (row) => recordOf(view, row, filter.direction),
+    load: (row) => recordOf(row, filter, sides),
     fetch: async (page) => {
       const { rows } = await below.messages({ ...filter, page }, context);
-      return rows.map((record) => newer(view, record, filter.direction));
+      return rows.map((record) => newer(record, filter, sides));
     },
     compare: (row, { message }) => compareMessages(row, orderedOf(message), order, filter.sort),
   });
@@ -40,14 +41,15 @@ export async function messages(filter: MessageFilter, sides: Sides): Promise<Row
   return { rows: found, nextCursor: nextMessages(found, filter) };
 }
 
-async function byHashes(filter: MessageFilter, { view, whole, context }: Sides): Promise<Rows<MessageRecord>> {
+async function byHashes(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
+  const { view, whole, context } = sides;
   const order = messageOrder(filter);
   const all = messagesByHash(view, filter);
   if (all === null || filter.cursor) return whole.messages(filter, context);
   const found = all.filter((row) => isVisible(row, filter.direction) && isWithin(row, filter));
   found.sort((a, b) => compareMessages(a, b, order, filter.sort));
   const { offset, limit } = filter.page;
-  const rows = found.slice(offset, offset + limit).map((row) => recordOf(view, row, filter.direction));
+  const rows = found.slice(offset, offset + limit).map((row) => recordOf(row, filter, sides));
   return { rows, nextCursor: nextMessages(rows, filter) };
 }
 
@@ -76,20 +78,26 @@ function orderedOf({ createdLt, createdAt, hash }: Message) {
   return { createdLt: createdLt ?? NO_LT, createdAt: createdAt ?? NO_TIME, hash };
 }
 
-function recordOf(view: View, row: StoredMessage, direction: MessageFilter['direction']): MessageRecord {
-  const message = messageAt(view.transaction(row.number).transaction, row.index);
-  if (message === null) throw new Error(`transaction ${row.number} of the window has no message ${row.index}`);
-  return {
-    message,
-    globalVersion: row.globalVersion,
+function recordOf(row: StoredMessage, { direction }: MessageFilter, { view, context }: Sides): MessageRecord {
+  const ends = {
     inTxHash: row.received.mcSeqno > 0 && direction !== 'out' ? row.received.txHash : null,
     outTxHash: row.sent.mcSeqno > 0 && direction !== 'in' ? row.sent.txHash : null,
   };
+  const read = (): Message => readMessage(view, row);
+  const shows = context.formsSuffice && row.globalVersion === row.shownVersion;
+  const form = shows ? view.form(row.number) : null;
+  return form ? listedMessage(read, row, ends, form) : { message: read(), globalVersion: row.globalVersion, ...ends };
+}
+
+function readMessage(view: View, { number, index }: StoredMessage): Message {
+  const message = messageAt(view.transaction(number).transaction, index);
+  if (message === null) throw new Error(`transaction ${number} of the window has no message ${index}`);
+  return message;
 }
 
 /** What the tables know as sent may have been received in the window. */
-function newer(view: View, record: MessageRecord, direction: MessageFilter['direction']): MessageRecord {
+function newer(record: MessageRecord, filter: MessageFilter, sides: Sides): MessageRecord {
   const { createdLt, hash } = orderedOf(record.message);
-  const row = direction === 'in' ? null : view.message(messageKey(createdLt, hash));
-  return row ? recordOf(view, row, direction) : record;
+  const row = filter.direction === 'in' ? null : sides.view.message(messageKey(createdLt, hash));
+  return row ? recordOf(row, filter, sides) : record;
 }

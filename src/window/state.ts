@@ -1,8 +1,10 @@
+import type { Transaction } from 'lmdb';
 import { z } from 'zod';
-import type { Tables } from './tables.ts';
+import { formVersion } from './form.ts';
+import type { Table, Tables } from './tables.ts';
 
 /** Version of what the window writes. Files of another one are emptied and filled again. */
-export const WINDOW_VERSION = 1;
+export const WINDOW_VERSION = 2;
 
 const decimal = z
   .string()
@@ -11,6 +13,8 @@ const decimal = z
 
 const schema = z.object({
   version: z.literal(WINDOW_VERSION),
+  /** Version of the forms of the transactions. */
+  form: z.string(),
   /** First and last step that are here; the steps between are all here. */
   first: z.number().int(),
   head: z.number().int(),
@@ -37,8 +41,7 @@ export function encodeWindowState(state: WindowState): Buffer {
   return Buffer.from(JSON.stringify({ ...state, below }));
 }
 
-/** Null for an empty window; `unknown` for one of another version. */
-export function decodeWindowState(bytes: Buffer | undefined): WindowState | null | 'unknown' {
+function decodeWindowState(bytes: Buffer | undefined): WindowState | null | 'unknown' {
   if (bytes === undefined) return null;
   try {
     return schema.safeParse(JSON.parse(bytes.toString())).data ?? 'unknown';
@@ -48,6 +51,19 @@ export function decodeWindowState(bytes: Buffer | undefined): WindowState | null
   }
 }
 
-export function readWindowState(tables: Tables): WindowState | null | 'unknown' {
-  return decodeWindowState(tables.meta.get(STATE_KEY));
+/** Null for an empty window; `unknown` for one of another version, or with other forms. */
+export function readWindowState(
+  { meta, form }: Pick<Tables, 'meta' | 'form'>,
+  transaction?: Transaction,
+): WindowState | null | 'unknown' {
+  const bytes = meta.get(STATE_KEY, transaction ? { transaction } : undefined);
+  const last = lastRead.get(meta);
+  if (bytes && last?.bytes.equals(bytes)) return last.state;
+  const decoded = decodeWindowState(bytes);
+  const state = decoded && decoded !== 'unknown' && decoded.form !== formVersion(form) ? 'unknown' : decoded;
+  if (bytes) lastRead.set(meta, { bytes, state });
+  return state;
 }
+
+/** Read with every view, and mostly the same as for the one before. */
+const lastRead = new WeakMap<Table, { bytes: Buffer; state: WindowState | null | 'unknown' }>();

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase, type Transaction } from 'lmdb';
+import { packing, type TransactionForm } from './form.ts';
 
 /** Keys and values are bytes: keys sort as they are read (keys.ts), values are laid out in entries.ts. */
 export type Table = Database<Buffer, Buffer>;
@@ -16,6 +17,8 @@ const NAMES = [
   'tops',
   /** Number of the transaction, in the order of the steps, to the transaction; and its place by four keys. */
   'transactions',
+  /** The same number to the form of the transaction. */
+  'forms',
   'transactionsByAccount',
   'transactionsByLt',
   'transactionsByTime',
@@ -40,17 +43,27 @@ export interface Tables extends Record<TableName, Table> {
   root: RootDatabase<Buffer, Buffer>;
   /** Small things by name. */
   meta: Table;
+  /** Of the transactions; null when they are kept without. */
+  form: TransactionForm | null;
 }
 
 const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
-/** Opens the folder, which is made when it is not there. On a local disk: lmdb maps its file into memory. */
-export function openTables(folder: string): Tables {
+/**
+ * Opens the folder, which is made when it is not there. On a local disk: lmdb maps its file into memory. All who open it
+ * are to give the same form.
+ */
+export function openTables(folder: string, form: TransactionForm | null = null): Tables {
   mkdirSync(folder, { recursive: true });
   const root = open<Buffer, Buffer>({ path: folder, noSubdir: false, maxDbs: NAMES.length + 4, ...bytes });
-  const table = (name: string): Table => root.openDB<Buffer, Buffer>({ name, ...bytes });
+  const table = (name: string): Table =>
+    root.openDB<Buffer, Buffer>({
+      name,
+      ...bytes,
+      ...(name === 'forms' && form ? { compression: packing(form) } : {}),
+    });
   const tables = NAMES.map((name): [TableName, Table] => [name, table(name)]);
-  return { root, meta: table('meta'), ...byName(tables) };
+  return { root, meta: table('meta'), form, ...byName(tables) };
 }
 
 function byName(tables: readonly [TableName, Table][]): Record<TableName, Table> {
@@ -67,6 +80,7 @@ function byName(tables: readonly [TableName, Table][]): Record<TableName, Table>
     blocksByTime: find('blocksByTime'),
     tops: find('tops'),
     transactions: find('transactions'),
+    forms: find('forms'),
     transactionsByAccount: find('transactionsByAccount'),
     transactionsByLt: find('transactionsByLt'),
     transactionsByTime: find('transactionsByTime'),
@@ -89,6 +103,56 @@ export function clearTables(tables: Tables): void {
   tables.meta.clearSync();
 }
 
+/** What lmdb reads into a buffer of its own, valid until the next read; not in its types with a transaction. */
+interface QuickReads {
+  getBinaryFast(key: Buffer, options: { transaction: Transaction }): Buffer | undefined;
+}
+
+/** Room for what one view reads; more is taken where that is not enough, twice as much each time. */
+const FIRST_SLAB_BYTES = 8 * 1024;
+const LARGEST_SLAB_BYTES = 256 * 1024;
+
+export interface Reader {
+  /** The value, in memory of its own. */
+  get(table: Table, key: Buffer): Buffer | undefined;
+  /** The value until the next read. */
+  peek(table: Table, key: Buffer): Buffer | undefined;
+}
+
+/**
+ * Reads of one snapshot. `Database.get` makes a buffer for each value, which takes twice as long as reading it; here
+ * many values share one (1,000 transactions: 2.6 ms against 0.9 ms).
+ */
+export function createReader(transaction: Transaction): Reader {
+  const options = { transaction };
+  let size = FIRST_SLAB_BYTES / 2;
+  let slab = Buffer.alloc(0);
+  let at = 0;
+
+  function peek(table: Table, key: Buffer): Buffer | undefined {
+    const reads: QuickReads = table;
+    return reads.getBinaryFast(key, options);
+  }
+
+  return {
+    peek,
+    get(table, key) {
+      const found = peek(table, key);
+      if (found === undefined) return undefined;
+      // Set by lmdb: the shared buffer itself is longer.
+      const { length } = found;
+      if (at + length > slab.length) {
+        size = Math.min(2 * size, LARGEST_SLAB_BYTES);
+        slab = Buffer.allocUnsafeSlow(Math.max(size, length));
+        at = 0;
+      }
+      slab.set(found.subarray(0, length), at);
+      at += length;
+      return slab.subarray(at - length, at);
+    },
+  };
+}
+
 /** An entry of a range. */
 export interface Entry {
   key: Buffer;
@@ -98,14 +162,14 @@ export interface Entry {
 /**
  * Entries from `low` up to, not including, `high`, in either direction. Both bounds are keys or prefixes of keys.
  */
-export function* entries(
+export function entries(
   table: Table,
   transaction: Transaction,
   range: { low: Buffer; high: Buffer | null; reverse?: boolean },
-): Generator<Entry> {
+): Iterable<Entry> {
   const { low, high, reverse = false } = range;
-  if (high && low.compare(high) >= 0) return;
-  const found = reverse
+  if (high && low.compare(high) >= 0) return [];
+  return reverse
     ? table.getRange({
         ...(high ? { start: high, exclusiveStart: true } : {}),
         end: low,
@@ -114,5 +178,4 @@ export function* entries(
         transaction,
       })
     : table.getRange({ start: low, ...(high ? { end: high } : {}), transaction });
-  for (const { key, value } of found) yield { key, value };
 }

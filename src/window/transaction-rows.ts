@@ -1,13 +1,15 @@
 import { compareDecimal } from '../../clickhouse/queries/keys.ts';
 import { comparePlaces, type Order, readTransactionCursor } from '../../clickhouse/queries/transactions.ts';
-import type { Address, Decimal } from '../chain/model.ts';
+import type { Address, Decimal, Shard } from '../chain/model.ts';
 import type { TransactionFilter } from '../chain/records.ts';
-import { decodePlace, type Place } from './entries.ts';
+import { type Place, placeNumber, placeSeqno, placeShard, placeStep, placeTime } from './entries.ts';
 import { behindPrefix, ltKey, lt as ltOf, u32Key, withLt } from './keys.ts';
 import { TIRED } from './merge.ts';
 import { mergeOrdered, turnGroups } from './ordered.ts';
 import type { Entry } from './tables.ts';
 import type { View } from './view.ts';
+
+const NO_HASH = Buffer.alloc(0);
 
 /** A transaction of the window by its keys. */
 export interface Candidate extends Place {
@@ -17,7 +19,44 @@ export interface Candidate extends Place {
   hash: Buffer;
 }
 
-const NO_HASH = Buffer.alloc(0);
+/** Of the place only what is asked for is decoded. A class, not a factory: no closures are made for each row of a page. */
+class Row implements Candidate {
+  readonly account: Address;
+  readonly hash = NO_HASH;
+  readonly #place: Buffer;
+  readonly #key: Buffer;
+  readonly #ltAt: number;
+  #lt: Decimal | null = null;
+
+  /** @param ltAt where the lt is in the key */
+  constructor(place: Buffer, account: Address, key: Buffer, ltAt: number) {
+    this.account = account;
+    this.#place = place;
+    this.#key = key;
+    this.#ltAt = ltAt;
+  }
+
+  get lt(): Decimal {
+    this.#lt ??= ltOf(this.#key, this.#ltAt);
+    return this.#lt;
+  }
+  get number(): number {
+    return placeNumber(this.#place);
+  }
+  get now(): number {
+    return placeTime(this.#place);
+  }
+  get mcSeqno(): number {
+    return placeStep(this.#place);
+  }
+  get shard(): Shard {
+    return placeShard(this.#place);
+  }
+  get seqno(): number {
+    return placeSeqno(this.#place);
+  }
+}
+
 const MAX_LT = 2n ** 64n - 1n;
 const MAX_TIME = 0xffff_ffff;
 /** Entries looked through for one page: some 10 ms. With more, the tables are faster. */
@@ -36,7 +75,8 @@ export function* transactionRows(
   order: Order,
   mcSeqno: number | undefined,
 ): Generator<Candidate | typeof TIRED> {
-  const passes = predicateOf(filter, order, mcSeqno);
+  // The ranges are of the accounts asked for.
+  const passes = predicateOf({ ...filter, accounts: [] }, order, mcSeqno);
   let looked = 0;
   for (const row of ordered(view, filter, order, boundsOf(view, filter, order, mcSeqno))) {
     if (++looked > ENOUGH) yield TIRED;
@@ -63,14 +103,14 @@ function* ofAccount(view: View, account: Address, { lt }: Bounds, reverse: boole
   const low = withLt(account, lt.low);
   const high = lt.high === MAX_LT ? behindPrefix(account) : withLt(account, lt.high + 1n);
   for (const { key, value } of view.range('transactionsByAccount', { low, high, reverse })) {
-    yield { ...decodePlace(value), account, lt: ltOf(key, 36), hash: NO_HASH };
+    yield new Row(value, account, key, 36);
   }
 }
 
 function* byLt(view: View, { lt }: Bounds, reverse: boolean): Generator<Candidate> {
   const high = lt.high === MAX_LT ? null : ltKey(lt.high + 1n);
   for (const { key, value } of view.range('transactionsByLt', { low: ltKey(lt.low), high, reverse })) {
-    yield { ...decodePlace(value), account: key.subarray(8, 44), lt: ltOf(key, 0), hash: NO_HASH };
+    yield new Row(value, key.subarray(8, 44), key, 0);
   }
 }
 
@@ -78,7 +118,7 @@ function* byTime(view: View, { now }: Bounds, reverse: boolean): Generator<Candi
   const high = now.high >= MAX_TIME ? null : u32Key(now.high + 1);
   const found: Iterable<Entry> = view.range('transactionsByTime', { low: u32Key(now.low), high, reverse });
   for (const { key, value } of found) {
-    yield { ...decodePlace(value), account: key.subarray(12, 48), lt: ltOf(key, 4), hash: NO_HASH };
+    yield new Row(value, key.subarray(12, 48), key, 4);
   }
 }
 
@@ -116,35 +156,39 @@ function ltOfStep(view: View, mcSeqno: number): Bounds['lt'] {
   return range;
 }
 
-/** Whether a row is among those asked for. */
+/** Whether a row is among those asked for. Only what the filter names is looked at. */
 export function predicateOf(
   filter: TransactionFilter,
   order: Order,
   mcSeqno: number | undefined,
 ): (row: Omit<Candidate, 'number'>) => boolean {
   const { accounts, excludeAccounts, workchain, shard, seqno, lt, utime, ltWindow } = filter;
+  const tests: ((row: Omit<Candidate, 'number'>) => boolean)[] = [];
   const only = new Set(accounts.map(text));
   const without = new Set(excludeAccounts.map(text));
-  const place = readTransactionCursor(filter.cursor, order);
-  const behind = place && {
-    now: Number(place[0]),
-    lt: place[1],
-    account: Buffer.from(place[2], 'hex'),
-    hash: NO_HASH,
-  };
-  return (row) =>
-    (mcSeqno === undefined || row.mcSeqno === mcSeqno) &&
-    (only.size === 0 || only.has(text(row.account))) &&
-    (without.size === 0 || !without.has(text(row.account))) &&
-    (workchain === undefined || row.account.readUInt32BE(0) - 0x8000_0000 === workchain) &&
-    (shard === undefined || row.shard === shard) &&
-    (seqno === undefined || row.seqno === seqno) &&
-    (lt === undefined || row.lt === lt) &&
-    row.now >= (utime.start ?? 0) &&
-    row.now <= (utime.end ?? Number.POSITIVE_INFINITY) &&
-    (ltWindow.start === undefined || compareDecimal(row.lt, ltWindow.start) >= 0) &&
-    (ltWindow.end === undefined || compareDecimal(row.lt, ltWindow.end) <= 0) &&
-    (!behind || comparePlaces(behind, row, order, filter.sort) < 0);
+  const [start, end] = [utime.start ?? 0, utime.end ?? Number.POSITIVE_INFINITY];
+  if (mcSeqno !== undefined) tests.push((row) => row.mcSeqno === mcSeqno);
+  if (only.size > 0) tests.push((row) => only.has(text(row.account)));
+  if (without.size > 0) tests.push((row) => !without.has(text(row.account)));
+  if (workchain !== undefined) tests.push((row) => row.account.readUInt32BE(0) - 0x8000_0000 === workchain);
+  if (shard !== undefined) tests.push((row) => row.shard === shard);
+  if (seqno !== undefined) tests.push((row) => row.seqno === seqno);
+  if (lt !== undefined) tests.push((row) => row.lt === lt);
+  if (utime.start !== undefined || utime.end !== undefined) tests.push(({ now }) => now >= start && now <= end);
+  if (ltWindow.start !== undefined || ltWindow.end !== undefined) tests.push((row) => isWithin(row.lt, ltWindow));
+  const behind = placeBehind(filter, order);
+  if (behind) tests.push((row) => comparePlaces(behind, row, order, filter.sort) < 0);
+  return (row) => tests.every((test) => test(row));
+}
+
+function isWithin(lt: Decimal, { start, end }: TransactionFilter['ltWindow']): boolean {
+  return (start === undefined || compareDecimal(lt, start) >= 0) && (end === undefined || compareDecimal(lt, end) <= 0);
+}
+
+/** The last row of the page before. */
+function placeBehind({ cursor }: TransactionFilter, order: Order) {
+  const place = readTransactionCursor(cursor, order);
+  return place && { now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex'), hash: NO_HASH };
 }
 
 const text = (bytes: Buffer): string => bytes.toString('latin1');

@@ -7,13 +7,20 @@ import {
   readTransactionCursor,
 } from '../../clickhouse/queries/transactions.ts';
 import type { Hash, Message, Transaction } from '../chain/model.ts';
-import type { Rows, TransactionFilter, TransactionRecord, TransactionsByMessageFilter } from '../chain/records.ts';
+import type {
+  QueryContext,
+  Rows,
+  TransactionFilter,
+  TransactionRecord,
+  TransactionsByMessageFilter,
+} from '../chain/records.ts';
 import type { Side, StoredMessage } from './entries.ts';
 import { accountLtKey, blockIdKey, messageKey } from './keys.ts';
+import { listedTransaction } from './listed.ts';
 import { mergePage, WHOLE } from './merge.ts';
 import { messagesByHash } from './message-rows.ts';
 import { distinct, type Sides, text } from './sides.ts';
-import { predicateOf, transactionRows } from './transaction-rows.ts';
+import { type Candidate, predicateOf, transactionRows } from './transaction-rows.ts';
 import type { View } from './view.ts';
 
 export async function transactions(filter: TransactionFilter, sides: Sides): Promise<Rows<TransactionRecord>> {
@@ -30,12 +37,25 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
     needsTables: step === undefined && reachesBelow(filter, order, view),
     sort: order === 'account' ? 'asc' : filter.sort,
     page: filter.page,
-    load: ({ number }) => view.transaction(number),
+    load: (row) => listed(view, row, context),
     fetch: async (page) => (await below.transactions({ ...filter, page }, context)).rows,
     compare: (row, { transaction }) => comparePlaces(row, transaction, order, filter.sort),
   });
   if (found === WHOLE) return whole.transactions(filter, context);
   return { rows: found, nextCursor: nextTransactions(found, filter, order) };
+}
+
+/** All of it, or what is shown of it where that is enough. */
+function listed(view: View, row: Candidate, { formsSuffice }: QueryContext): TransactionRecord {
+  const form = formsSuffice ? view.form(row.number) : null;
+  return form ? listedTransaction(view, row, form) : view.transaction(row.number);
+}
+
+/** A transaction that is named: read whole, and with its form. */
+function named(view: View, number: number): TransactionRecord {
+  const form = view.form(number);
+  const record = view.transaction(number);
+  return form ? Object.assign(record, { form }) : record;
 }
 
 /** The one step of the window that a filter names, by itself or by a block; `below` when what it names is not here. */
@@ -72,7 +92,7 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
   for (const hash of distinct(filter.hashes)) {
     const number = view.numberOf(hash);
     if (number === null) missing.push(hash);
-    else found.push(view.transaction(number));
+    else found.push(named(view, number));
   }
   const here = found.filter(({ transaction: { account, lt, now, hash }, block: { shard, seqno }, mcSeqno }) =>
     passes({ account, lt, now, hash, shard, seqno, mcSeqno }),
@@ -155,8 +175,8 @@ async function atPlaces(places: readonly Place[], { view, below, context }: Side
   const missing: Place[] = [];
   const once = new Map(places.map((place) => [text(accountLtKey(place.account, place.lt)), place]));
   for (const place of once.values()) {
-    const here = view.placeOf(accountLtKey(place.account, place.lt));
-    if (here) found.push(view.transaction(here.number));
+    const number = view.numberAt(accountLtKey(place.account, place.lt));
+    if (number !== null) found.push(named(view, number));
     else missing.push(place);
   }
   return missing.length === 0 ? found : [...found, ...(await below.transactionsAt(missing, context))];

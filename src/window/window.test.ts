@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
+import type { TransactionForm } from './form.ts';
 import { numberKey } from './keys.ts';
 import { STATE_KEY } from './state.ts';
 import { openTables, type Tables } from './tables.ts';
@@ -20,10 +21,22 @@ let steps: Arrival[];
 let home: string;
 const windows: Window[] = [];
 
-function open(name: string, maxBytes = 64 * MB): Window {
-  const window = openWindow({ folder: join(home, name), maxBytes });
+function open(name: string, maxBytes = 64 * MB, form?: TransactionForm): Window {
+  const window = openWindow({ folder: join(home, name), maxBytes, ...(form ? { form } : {}) });
   windows.push(window);
   return window;
+}
+
+/** Long enough to be packed. */
+const textOf = (hash: Buffer | undefined, mcSeqno: number | undefined): string =>
+  `${mcSeqno} shows ${hash?.toString('hex')} `.repeat(40);
+
+function formOf(version: string): TransactionForm {
+  return {
+    version,
+    dictionary: Buffer.from(`${version} shows`.padEnd(16)),
+    of: ({ transaction, mcSeqno }) => Buffer.from(textOf(transaction.hash, mcSeqno)),
+  };
 }
 
 const nothingBelow = async () => null;
@@ -32,7 +45,8 @@ const below = { lt: 5n, utime: 6 };
 /** Keys of every table, but for those that are numbered, or outlive their step. */
 function keys(folder: string): Record<string, string[]> {
   const tables: Tables = openTables(join(home, folder));
-  const { root, meta: _meta, transactions: _numbered, codes: _codes, accountData: _data, ...compared } = tables;
+  const { root, form: _form, meta: _meta, codes: _codes, accountData: _data, ...rest } = tables;
+  const { transactions: _numbered, forms: _forms, ...compared } = rest;
   root.resetReadTxn();
   return Object.fromEntries(
     Object.entries(compared).map(([name, table]) => [name, Array.from(table.getKeys(), (key) => key.toString('hex'))]),
@@ -139,6 +153,45 @@ describe.skipIf(shelf === null)('the window', () => {
     const fresh = open('fresh');
     await fresh.apply(steps.slice(60, 70), nothingBelow);
     expect(keys('a')).toEqual(keys('fresh'));
+  });
+
+  it('keeps the forms of its transactions, and takes them out with their steps', async () => {
+    const window = open('a', 400_000, formOf('1'));
+    for (const arrival of steps) await window.apply([arrival], nothingBelow);
+    const { first = 0, nextNumber = 0, bytes = 0 } = window.state ?? {};
+    expect(first).toBeGreaterThan(steps[0].step.mcSeqno);
+    expect(bytes).toBeLessThan(400_000);
+    const view = window.view();
+    const numbers = Array.from(view?.range('transactions', { low: numberKey(0), high: null }) ?? [], ({ key }) =>
+      key.readUIntBE(0, 6),
+    );
+    expect(numbers.length).toBeGreaterThan(10);
+    expect(numbers.at(-1)).toBe(nextNumber - 1);
+    for (const number of numbers) {
+      const { transaction, mcSeqno } = view?.transaction(number) ?? {};
+      expect(view?.form(number)?.toString()).toBe(textOf(transaction?.hash, mcSeqno));
+    }
+    expect(view?.form(numbers[0] - 1)).toBeNull();
+    view?.done();
+    expect(() => view?.form(numbers[0])).toThrow('has ended');
+  });
+
+  it('throws away what was kept with other forms, or without', async () => {
+    for (const [before, after] of [
+      [undefined, formOf('1')],
+      [formOf('1'), formOf('2')],
+      [formOf('2'), undefined],
+    ]) {
+      const written = open('a', 64 * MB, before);
+      await written.apply(steps.slice(0, 20), nothingBelow);
+      await written.close();
+      const window = open('a', 64 * MB, after);
+      expect(window.state).toBeNull();
+      expect(window.view()).toBeNull();
+      expect(await window.apply(steps.slice(0, 20), nothingBelow)).toBe('begun');
+      await window.clear();
+      await window.close();
+    }
   });
 
   it('can be written by two that follow the same steps', async () => {

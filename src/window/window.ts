@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { LiveStep, StoredStep } from '../../streams/live-steps.ts';
 import { applyStep } from './apply.ts';
 import { evictOldest } from './evict.ts';
+import { formVersion, type TransactionForm } from './form.ts';
 import { encodeWindowState, readWindowState, STATE_KEY, WINDOW_VERSION, type WindowState } from './state.ts';
 import { clearTables, openTables } from './tables.ts';
 import { createView, type View } from './view.ts';
@@ -11,6 +12,8 @@ export interface WindowOptions {
   folder: string;
   /** Most bytes of the file, about; less where the disk has less than twice as much to give. */
   maxBytes: number;
+  /** Of transactions; they are kept without unless given. */
+  form?: TransactionForm;
 }
 
 /** Greatest lt and time of any block in the steps before one; null when there is none. */
@@ -54,7 +57,7 @@ const LOOK_AT_DISK_MS = 30_000;
  * one of them, and readers see whole steps only. Files that cannot be of use, of another version say, are emptied.
  */
 export function openWindow(options: WindowOptions): Window {
-  const tables = openTables(options.folder);
+  const tables = openTables(options.folder, options.form);
   let closed = false;
   const room = createRoom(options);
   const read = (): Base => readWindowState(tables);
@@ -95,7 +98,7 @@ export function openWindow(options: WindowOptions): Window {
   function begin(base: Base, arrivals: readonly Arrival[], below: Below, maxBytes: number): Promise<boolean> {
     return commit(base, () => {
       clearTables(tables);
-      return add(emptyState(arrivals[0].step, below), arrivals, maxBytes);
+      return add(emptyState(arrivals[0].step, below, formVersion(tables.form)), arrivals, maxBytes);
     });
   }
 
@@ -155,9 +158,10 @@ function follows(state: WindowState, step: LiveStep): boolean {
   return state.globalId === step.globalId && step.mcSeqno > state.head && step.previous === state.head;
 }
 
-function emptyState({ mcSeqno, globalId }: LiveStep, below: Below): WindowState {
+function emptyState({ mcSeqno, globalId }: LiveStep, below: Below, form: string): WindowState {
   return {
     version: WINDOW_VERSION,
+    form,
     first: mcSeqno,
     head: mcSeqno,
     globalId,

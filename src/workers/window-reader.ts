@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { transactionForm } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/records.ts';
 import type { Config } from '../config.ts';
 import { createWindowSource } from '../window/source.ts';
@@ -18,7 +19,7 @@ export interface WindowReader {
 /** Reads the window that the main process of this host writes. */
 export function openWindowReader(config: Config, head: Pick<Head, 'seqno'>): WindowReader {
   if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, close: async () => undefined };
-  const tables = openTables(join(config.dataDir, 'window'));
+  const tables = openTables(join(config.dataDir, 'window'), transactionForm);
   let trusted = false;
   let closed = false;
 

@@ -4,7 +4,7 @@ import type { Address } from '../../chain/model.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { texts } from '../parameters.ts';
-import { bookRow, UNREADABLE_ROW } from './render/book.ts';
+import { bookRow, UNREADABLE_ROW } from './render/book-rows.ts';
 import { type Route, route } from './route.ts';
 import { addressBook } from './schemas.ts';
 

@@ -15,7 +15,7 @@ import {
   uint64,
   utime,
 } from '../parameters.ts';
-import { messageRowJson } from './render/message.ts';
+import { joinRows } from './render/renderings.ts';
 import { nextCursor, type Route, route } from './route.ts';
 import { messages } from './schemas.ts';
 
@@ -45,7 +45,7 @@ export function messagesRoute(limits: ApiLimits): Route {
     }),
     response: messages,
     tagged: ['msg_hash', 'hash'],
-    async answer(p, { source, context, book, addressBook }) {
+    async answer(p, { source, context, book, renderings, addressBook }) {
       const filter = {
         messageHashes: p.msg_hash.length > 0 || p.hash === undefined ? p.msg_hash : [p.hash],
         bodyHash: p.body_hash,
@@ -62,9 +62,9 @@ export function messagesRoute(limits: ApiLimits): Route {
         cursor: p.cursor,
       };
       const found = await source.messages(filter, context);
-      const rows = found.rows.map((row) => messageRowJson(row, book)).join(',');
+      const rows = found.rows.map((row) => renderings.message(row, book));
       const extras = nextCursor(p.cursor, found.nextCursor);
-      return `{"messages":[${rows}],"address_book":${await addressBook()},"metadata":{}${extras}}`;
+      return joinRows('{"messages":[', rows, `],"address_book":${await addressBook()},"metadata":{}${extras}}`);
     },
   });
 }

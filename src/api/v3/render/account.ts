@@ -1,7 +1,8 @@
 import { rawAddress } from '../../../chain/address.ts';
 import type { Hash } from '../../../chain/model.ts';
 import type { AccountRecord, BalanceRecord, KnownState } from '../../../chain/records.ts';
-import { type Book, interfacesJson } from './book.ts';
+import type { Book } from './book.ts';
+import { interfacesJson } from './book-rows.ts';
 import { extraJson, hashJson, hashOrNull } from './values.ts';
 
 /** JSON text of the state beside a transaction (schema `AccountState`): only the hash when nothing else is known. */

@@ -9,22 +9,30 @@ const EXTRA_FLAGS_VERSION = 12;
 const LONGEST_IMPORT_FEE = '9223372036854775807';
 const NOTHING_INTERNAL = ',"value":null,"value_extra_currencies":null,"fwd_fee":null,"ihr_fee":null,"extra_flags":null';
 
-/** JSON text of a message (schema `Message`) inside a transaction. */
-export function messageJson(message: Message, globalVersion: number, book: Book): string {
-  return render(message, globalVersion, book, '');
+/**
+ * JSON text of a message (schema `Message`) inside a transaction, in two: between them a row of `/messages` names the
+ * transactions at both ends.
+ */
+export function messageHalves(message: Message, globalVersion: number, book: Book): [string, string] {
+  return [firstHalf(message, globalVersion, book), secondHalf(message)];
 }
 
-/** JSON text of a row of `/messages`, which also names the transactions at both ends. */
+/** JSON text of a row of `/messages`. */
 export function messageRowJson(record: MessageRecord, book: Book): string {
-  const ends = transactionEnd('in', record.inTxHash) + transactionEnd('out', record.outTxHash);
-  return render(record.message, record.globalVersion, book, ends);
+  const [before, behind] = messageHalves(record.message, record.globalVersion, book);
+  return before + endsJson(record) + behind;
+}
+
+/** What only a row of `/messages` says. */
+export function endsJson({ inTxHash, outTxHash }: Pick<MessageRecord, 'inTxHash' | 'outTxHash'>): string {
+  return transactionEnd('in', inTxHash) + transactionEnd('out', outTxHash);
 }
 
 function transactionEnd(side: 'in' | 'out', hash: Hash | null): string {
   return hash === null ? '' : `,"${side}_msg_tx_hash":${hashJson(hash)}`;
 }
 
-function render(message: Message, globalVersion: number, book: Book, ends: string): string {
+function firstHalf(message: Message, globalVersion: number, book: Book): string {
   const { source, destination, opcode, createdAt } = message;
   return (
     `{"hash":${hashJson(message.hash)},"source":${source === null ? 'null' : `"${book.text(source)}"`}` +
@@ -34,9 +42,13 @@ function render(message: Message, globalVersion: number, book: Book, ends: strin
     `,"opcode":${opcode === null ? 'null' : `"0x${opcode.toString(16).padStart(8, '0')}"`}` +
     `,"decoded_opcode":${opcode === 0 ? '"text_comment"' : 'null'}` +
     `,"ihr_disabled":${message.ihrDisabled},"bounce":${message.bounce},"bounced":${message.bounced}` +
-    `,"import_fee":${importFee(message)}${ends}` +
-    `,"message_content":${contentJson(message)}` +
-    `,"init_state":${initState(message)}${normalizedHash(message)}}`
+    `,"import_fee":${importFee(message)}`
+  );
+}
+
+function secondHalf(message: Message): string {
+  return (
+    `,"message_content":${contentJson(message)}` + `,"init_state":${initState(message)}${normalizedHash(message)}}`
   );
 }
 

@@ -109,7 +109,7 @@ describe('renderings', () => {
     const renderings = createRenderings({ maxBytes: ROOM });
     const record = madeTransaction({ name: 'a', mcSeqno: 1 });
     for (let i = 0; i < 2; i++) expect(rendered(renderings, record)).toEqual(anew(record));
-    expect(renderings.figures).toEqual({ made: 2, kept: 0, bytes: 0 });
+    expect(renderings.figures).toEqual({ formed: 0, made: 2, kept: 0, bytes: 0 });
   });
 
   it.each([[[]], [['{"a":1}']], [['"ü"', '{}', '"🙂"']]])('join %j', (rows) => {

@@ -1,19 +1,23 @@
 /** Transactions as JSON bytes, the ones asked for lately kept: what is shown again is neither decoded nor rendered. */
 import { LRUCache } from 'lru-cache';
 import type { BlockId, Hash } from '../../../chain/model.ts';
-import type { StoredBytes, TransactionRecord } from '../../../chain/records.ts';
+import type { MessageRecord, StoredBytes, TransactionRecord } from '../../../chain/records.ts';
 import { storedKey } from '../../../chain/stored.ts';
-import { type Book, createBook, type Noted } from './book.ts';
-import { transactionJson } from './transaction.ts';
+import type { Book } from './book.ts';
+import { formAddresses, formJson, formMessage, formOf } from './forms.ts';
+import { endsJson, messageRowJson } from './message.ts';
 
 export interface Renderings {
   /** JSON bytes of a transaction (schema `Transaction`); its addresses are noted in `book`. Not to be changed. */
   transaction(record: TransactionRecord, book: Book): Buffer;
+  /** The same of a row of `/messages` (schema `Message`). */
+  message(record: MessageRecord, book: Book): Buffer;
   readonly figures: RenderingsFigures;
 }
 
 export interface RenderingsFigures {
-  /** Since the start: transactions shown that were kept, and that had to be rendered. */
+  /** Since the start: transactions shown that came in their form, that were kept, and that had to be rendered. */
+  readonly formed: number;
   readonly kept: number;
   readonly made: number;
   /** Kept now. */
@@ -32,13 +36,11 @@ interface Rendering {
   mcSeqno: number;
   globalVersion: number;
   traceId: Hash | null;
-  json: Buffer;
-  noted: Noted[];
+  form: Buffer;
 }
 
-/** An entry and its key besides the bytes, and a noted address, in memory. */
+/** An entry and its key besides the bytes, in memory. */
 const ENTRY_BYTES = 700;
-const NOTED_BYTES = 350;
 /** A rendering above this share of the room is not kept: it would push out too many others. */
 const LARGEST_SHARE = 1 / 16;
 
@@ -51,6 +53,7 @@ export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
   const kept = maxBytes > 0 ? new LRUCache<string, Rendering>({ maxSize: maxBytes, sizeCalculation }) : null;
   const largest = maxBytes * LARGEST_SHARE;
   const figures = {
+    formed: 0,
     kept: 0,
     made: 0,
     get bytes() {
@@ -58,34 +61,45 @@ export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
     },
   };
 
-  function make(record: TransactionRecord, book: Book): Buffer {
+  function find(record: TransactionRecord): Buffer {
+    const { stored } = record;
+    const key = kept === null || stored === undefined ? null : storedKey(stored.payload);
+    if (kept === null || stored === undefined || key === null) return make(record);
+    const found = kept.get(key);
+    if (found !== undefined && isSame(found, record, stored)) {
+      figures.kept++;
+      return found.form;
+    }
+    const rendering = keepable(record, stored, make(record));
+    if (sizeCalculation(rendering) <= largest) kept.set(key, rendering);
+    return rendering.form;
+  }
+
+  function make(record: TransactionRecord): Buffer {
     figures.made++;
-    return Buffer.from(transactionJson(record, book));
+    return formOf(record);
   }
 
   return {
     figures,
     transaction(record, book) {
-      const { stored } = record;
-      const key = kept === null || stored === undefined ? null : storedKey(stored.payload);
-      if (kept === null || stored === undefined || key === null) return make(record, book);
-      const found = kept.get(key);
-      if (found !== undefined && isSame(found, record, stored)) {
-        figures.kept++;
-        book.note(found.noted);
-        return found.json;
-      }
-      const own = createBook(false);
-      const rendering = keepable(record, stored, make(record, own), own.noted());
-      book.note(rendering.noted);
-      if (sizeCalculation(rendering) <= largest) kept.set(key, rendering);
-      return rendering.json;
+      const form = record.form ?? find(record);
+      if (record.form !== undefined) figures.formed++;
+      book.note(formAddresses(form));
+      return formJson(form);
+    },
+    message(record, book) {
+      const { form, message } = record;
+      if (form === undefined) return Buffer.from(messageRowJson(record, book));
+      for (const address of [message.source, message.destination]) if (address !== null) book.note(address);
+      const [before, behind] = formMessage(form.transaction, form.index);
+      return Buffer.concat([before, Buffer.from(endsJson(record)), behind]);
     },
   };
 }
 
-function sizeCalculation({ stored, json, noted }: Rendering): number {
-  return ENTRY_BYTES + NOTED_BYTES * noted.length + stored.payload.length + stored.states.length + json.length;
+function sizeCalculation({ stored, form }: Rendering): number {
+  return ENTRY_BYTES + stored.payload.length + stored.states.length + form.length;
 }
 
 function isSame(kept: Rendering, record: TransactionRecord, { payload, states }: StoredBytes): boolean {
@@ -103,11 +117,11 @@ function isSame(kept: Rendering, record: TransactionRecord, { payload, states }:
 }
 
 /** In memory of its own: the bytes of a record are part of the page they came in, which would stay alive with them. */
-function keepable(record: TransactionRecord, stored: StoredBytes, json: Buffer, noted: Noted[]): Rendering {
-  const parts = [stored.payload, stored.states, json, record.traceId ?? Buffer.alloc(0)];
+function keepable(record: TransactionRecord, stored: StoredBytes, made: Buffer): Rendering {
+  const parts = [stored.payload, stored.states, made, record.traceId ?? Buffer.alloc(0)];
   const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
-  const [payload, states, text, trace] = parts.map((part) => {
+  const [payload, states, form, trace] = parts.map((part) => {
     part.copy(bytes, at);
     at += part.length;
     return bytes.subarray(at - part.length, at);
@@ -118,8 +132,7 @@ function keepable(record: TransactionRecord, stored: StoredBytes, json: Buffer, 
     mcSeqno: record.mcSeqno,
     globalVersion: record.globalVersion,
     traceId: record.traceId === null ? null : trace,
-    json: text,
-    noted: noted.map(({ key, address, text: raw }) => ({ key, address: Buffer.from(address), text: raw })),
+    form,
   };
 }
 

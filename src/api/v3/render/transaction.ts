@@ -1,31 +1,70 @@
 import { addressOf, rawAddress, workchainOf } from '../../../chain/address.ts';
-import type { ActionPhase, BouncePhase, ComputePhase, SplitInfo, Transaction } from '../../../chain/model.ts';
+import type { ActionPhase, BouncePhase, ComputePhase, Message, SplitInfo, Transaction } from '../../../chain/model.ts';
 import type { TransactionRecord } from '../../../chain/records.ts';
 import { stateJson } from './account.ts';
 import type { Book } from './book.ts';
-import { messageJson } from './message.ts';
+import { messageHalves } from './message.ts';
 import { blockIdJson, extraJson, hasExtra, hashJson } from './values.ts';
+
+/** The text of a transaction, and where its messages are in it, in characters: the in-message, then the others. */
+export interface TransactionText {
+  text: string;
+  messages: MessagePlace[];
+}
+
+export interface MessagePlace {
+  start: number;
+  /** Where a row of `/messages` names the transactions at both ends. */
+  middle: number;
+  end: number;
+}
+
+/** Of an in-message that is not there. */
+const NOWHERE: MessagePlace = { start: 0, middle: 0, end: 0 };
 
 /** JSON text of a transaction (schema `Transaction`). Addresses for the book are noted in `book`. */
 export function transactionJson(record: TransactionRecord, book: Book): string {
-  const t = record.transaction;
-  let outMessages = '';
-  for (const message of t.outMsgs) {
-    outMessages += (outMessages === '' ? '' : ',') + messageJson(message, record.globalVersion, book);
+  return transactionText(record, book).text;
+}
+
+export function transactionText(record: TransactionRecord, book: Book): TransactionText {
+  const { inMsg, outMsgs, stateBefore, stateAfter } = record.transaction;
+  const messages: MessagePlace[] = [];
+  let text = headJson(record, book);
+  const add = (message: Message): void => {
+    const [before, behind] = messageHalves(message, record.globalVersion, book);
+    const start = text.length;
+    text += before + behind;
+    messages.push({ start, middle: start + before.length, end: text.length });
+  };
+  text += ',"in_msg":';
+  if (inMsg === null) {
+    text += 'null';
+    messages.push(NOWHERE);
   }
+  if (inMsg !== null) add(inMsg);
+  text += ',"out_msgs":[';
+  for (const [i, message] of outMsgs.entries()) {
+    if (i > 0) text += ',';
+    add(message);
+  }
+  text +=
+    `],"account_state_before":${stateJson(stateBefore, record.before)}` +
+    `,"account_state_after":${stateJson(stateAfter, record.after)}` +
+    ',"emulated":false,"finality":"finalized"}';
+  return { text, messages };
+}
+
+/** Up to the messages. */
+function headJson({ transaction: t, mcSeqno, traceId, block }: TransactionRecord, book: Book): string {
   return (
     `{"account":"${book.text(t.account)}","hash":${hashJson(t.hash)},"lt":"${t.lt}","now":${t.now}` +
-    `,"mc_block_seqno":${record.mcSeqno}` +
-    (record.traceId === null ? '' : `,"trace_id":${hashJson(record.traceId)}`) +
+    `,"mc_block_seqno":${mcSeqno}` +
+    (traceId === null ? '' : `,"trace_id":${hashJson(traceId)}`) +
     `,"prev_trans_hash":${hashJson(t.prevHash)},"prev_trans_lt":"${t.prevLt}"` +
     `,"orig_status":"${t.origStatus}","end_status":"${t.endStatus}"` +
     `,"total_fees":"${t.totalFees}","total_fees_extra_currencies":${extraJson(t.totalFeesExtra)}` +
-    `,"description":${descriptionJson(t)},"block_ref":${blockIdJson(record.block)}` +
-    `,"in_msg":${t.inMsg === null ? 'null' : messageJson(t.inMsg, record.globalVersion, book)}` +
-    `,"out_msgs":[${outMessages}]` +
-    `,"account_state_before":${stateJson(t.stateBefore, record.before)}` +
-    `,"account_state_after":${stateJson(t.stateAfter, record.after)}` +
-    ',"emulated":false,"finality":"finalized"}'
+    `,"description":${descriptionJson(t)},"block_ref":${blockIdJson(block)}`
   );
 }
 

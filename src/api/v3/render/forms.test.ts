@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { commentBody, madeMessage, madeTransaction } from '../../../../test/made-chain.ts';
+import { blockFile } from '../../../../test/recorded-blocks.ts';
+import { shelf } from '../../../../test/shelf.ts';
+import { storedRecords } from '../../../../test/stored-records.ts';
+import type { TransactionRecord } from '../../../chain/records.ts';
+import { createBook } from './book.ts';
+import { formAddresses, formJson, formMessage, formOf, transactionForm } from './forms.ts';
+import { messageRowJson } from './message.ts';
+import { createRenderings } from './renderings.ts';
+import { transactionJson } from './transaction.ts';
+
+const BLOCKS = ['0_c000000000000000_13516764', '0_8000000000000000_30816553'];
+/** Of the forms of these blocks. When it changes, so must VERSION in forms.ts: windows hold forms of before. */
+const RECORDED = { version: '1-', digest: 'a308dda380281fe5' };
+
+function inMessages(record: TransactionRecord): void {
+  const { inMsg, outMsgs } = record.transaction;
+  const form = formOf(record);
+  const renderings = createRenderings({ maxBytes: 0 });
+  [inMsg, ...outMsgs].forEach((message, index) => {
+    if (message === null) return;
+    const row = { message, globalVersion: record.globalVersion, inTxHash: message.hash, outTxHash: null };
+    const books = [createBook(false), createBook(false)];
+    const expected = messageRowJson(row, books[0]);
+    const shown = renderings.message({ ...row, form: { transaction: form, index } }, books[1]).toString();
+    expect(shown).toBe(expected);
+    expect(books[1].addresses()).toEqual(books[0].addresses());
+  });
+}
+
+function inWhole(record: TransactionRecord): void {
+  const book = createBook(false);
+  const json = transactionJson(record, book);
+  const form = formOf(record);
+  expect(formJson(form).toString()).toBe(json);
+  expect(formAddresses(form)).toEqual(Buffer.concat(book.addresses()));
+}
+
+describe.skipIf(shelf === null)('forms of recorded transactions', () => {
+  const everything =
+    shelf === null ? [] : BLOCKS.flatMap((name) => storedRecords(readFileSync(blockFile(name)))).map((make) => make());
+
+  it('say what is rendered, as a whole and message by message', () => {
+    expect(everything.length).toBeGreaterThan(100);
+    for (const record of everything) {
+      inWhole(record);
+      inMessages(record);
+    }
+  });
+
+  it('are of the version that they were of', () => {
+    const digest = createHash('sha256');
+    for (const record of everything) digest.update(formOf(record));
+    expect({ version: transactionForm.version.slice(0, 2), digest: digest.digest('hex').slice(0, 16) }).toEqual(
+      RECORDED,
+    );
+  });
+});
+
+describe('a form', () => {
+  const comment = (text: string) => madeMessage({ opcode: 0, bodyBoc: () => commentBody(text) });
+  const made = (inMsg: TransactionRecord['transaction']['inMsg'], ...texts: string[]) =>
+    madeTransaction({ name: 'a', mcSeqno: 1, transaction: { inMsg, outMsgs: texts.map(comment) } });
+
+  it.each([
+    ['text beyond ASCII', made(comment('größer 🙂 "\\'), 'ещё', 'x', '鏡')],
+    ['plain text', made(comment('hello'), 'world')],
+    ['no in-message', made(null, 'ü', 'v')],
+    ['no messages', made(null)],
+  ])('holds %s', (_, record) => {
+    inWhole(record);
+    inMessages(record);
+  });
+
+  it('has no message that the transaction has not', () => {
+    expect(() => formMessage(formOf(made(null, 'x')), 2)).toThrow('has no message 2');
+  });
+
+  it('is packed against text that all processes make alike', () => {
+    const { dictionary } = transactionForm;
+    expect(dictionary.length % 8).toBe(0);
+    const keys = [
+      '"account":"0:',
+      '"description":{"type":"ord"',
+      '"message_content":{"hash":"',
+      '"finality":"finalized"}',
+    ];
+    for (const key of keys) expect(dictionary.toString()).toContain(key);
+    expect(dictionary.toString()).not.toContain('\0');
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * Transactions as the bytes they are shown by: made once where they are kept (the window), or when they are shown.
+ *
+ * A form is the counts of addresses and messages (16 bits each, little-endian), the addresses that the transaction
+ * prints (36 bytes each), the places of its messages in the JSON (three numbers of 32 bits each, zeros for an in-message
+ * that is not there), then the JSON.
+ */
+import { createHash } from 'node:crypto';
+import type { TransactionRecord } from '../../../chain/records.ts';
+import type { TransactionForm } from '../../../window/form.ts';
+import { ADDRESS_BYTES, createBook } from './book.ts';
+import { skeletons } from './skeletons.ts';
+import { type MessagePlace, transactionText } from './transaction.ts';
+
+const HEAD_BYTES = 4;
+const PLACE_BYTES = 12;
+
+/** The form of a record. It has memory of its own. */
+export function formOf(record: TransactionRecord): Buffer {
+  const book = createBook(false);
+  const { text, messages } = transactionText(record, book);
+  const addresses = book.addresses();
+  const textBytes = Buffer.byteLength(text);
+  const start = HEAD_BYTES + ADDRESS_BYTES * addresses.length + PLACE_BYTES * messages.length;
+  const form = Buffer.allocUnsafeSlow(start + textBytes);
+  form.writeUInt16LE(addresses.length, 0);
+  form.writeUInt16LE(messages.length, 2);
+  let at = HEAD_BYTES;
+  for (const address of addresses) at += address.copy(form, at);
+  // In text of plain ASCII, which most is, characters are bytes.
+  const bytesBefore = (place: number): number =>
+    textBytes === text.length ? place : Buffer.byteLength(text.slice(0, place));
+  for (const place of messages) at = writePlace(form, at, place, bytesBefore);
+  form.write(text, at);
+  return form;
+}
+
+function writePlace(form: Buffer, start: number, place: MessagePlace, bytesBefore: (place: number) => number): number {
+  let at = start;
+  for (const one of [place.start, place.middle, place.end]) at = form.writeUInt32LE(bytesBefore(one), at);
+  return at;
+}
+
+/** One behind the other. */
+export function formAddresses(form: Buffer): Buffer {
+  return form.subarray(HEAD_BYTES, HEAD_BYTES + ADDRESS_BYTES * form.readUInt16LE(0));
+}
+
+function jsonStart(form: Buffer): number {
+  return HEAD_BYTES + ADDRESS_BYTES * form.readUInt16LE(0) + PLACE_BYTES * form.readUInt16LE(2);
+}
+
+export function formJson(form: Buffer): Buffer {
+  return form.subarray(jsonStart(form));
+}
+
+/** A message's JSON in two, before and behind what only a row of `/messages` says. Index 0 is the in-message. */
+export function formMessage(form: Buffer, index: number): [Buffer, Buffer] {
+  const count = form.readUInt16LE(2);
+  if (index >= count) throw new Error(`a form of ${count} messages has no message ${index}`);
+  const json = jsonStart(form);
+  const at = json - PLACE_BYTES * (count - index);
+  const [start, middle, end] = [0, 4, 8].map((offset) => json + form.readUInt32LE(at + offset));
+  return [form.subarray(start, middle), form.subarray(middle, end)];
+}
+
+/** Raised with every change of what a form says; forms.test.ts knows. */
+const VERSION = 1;
+
+/** lmdb leaves out what is behind the last whole eight bytes. */
+const WORD = 8;
+
+function dictionaryOf(records: readonly TransactionRecord[]): Buffer {
+  const text = Buffer.from(records.map((record) => transactionText(record, createBook(false)).text).join(''));
+  return text.subarray(text.length % WORD);
+}
+
+function makeTransactionForm(): TransactionForm {
+  const dictionary = dictionaryOf(skeletons());
+  const version = `${VERSION}-${createHash('sha256').update(dictionary).digest('hex').slice(0, 8)}`;
+  return { version, dictionary, of: formOf };
+}
+
+/** How the window keeps transactions for this API. */
+export const transactionForm: TransactionForm = makeTransactionForm();

@@ -1,0 +1,203 @@
+/** Rows of listings that are shown by their forms: read and decoded no further than that. */
+import { NO_LT, NO_TIME } from '../../clickhouse/queries/messages.ts';
+import type { Address, BlockId, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
+import type { KnownState, MessageRecord, TransactionRecord } from '../chain/records.ts';
+import type { StoredMessage } from './entries.ts';
+import type { Candidate } from './transaction-rows.ts';
+import type { View } from './view.ts';
+
+/** A transaction by its place and its form; anything else of it is read while the view lasts. */
+export function listedTransaction(view: View, row: Candidate, form: Buffer): TransactionRecord {
+  return new ListedTransaction(view, row, form);
+}
+
+/** A message by its keys and the form of a transaction that shows it; the rest is read while the view lasts. */
+export function listedMessage(
+  read: () => Message,
+  row: StoredMessage,
+  ends: Pick<MessageRecord, 'inTxHash' | 'outTxHash'>,
+  transaction: Buffer,
+): MessageRecord {
+  const message = new ListedMessage(read, row);
+  return { message, globalVersion: row.globalVersion, ...ends, form: { transaction, index: row.index } };
+}
+
+/** Classes, not factories: no closures are made for each row of a page. */
+class ListedTransaction implements TransactionRecord {
+  readonly form: Buffer;
+  readonly #view: View;
+  readonly #row: Candidate;
+  #record: TransactionRecord | null = null;
+
+  constructor(view: View, row: Candidate, form: Buffer) {
+    this.form = form;
+    this.#view = view;
+    this.#row = row;
+  }
+
+  get #whole(): TransactionRecord {
+    this.#record ??= this.#view.transaction(this.#row.number);
+    return this.#record;
+  }
+
+  get transaction(): Transaction {
+    return this.#record?.transaction ?? new PlacedTransaction(this.#row, () => this.#whole.transaction);
+  }
+  get mcSeqno(): number {
+    return this.#row.mcSeqno;
+  }
+  get block(): BlockId {
+    return this.#whole.block;
+  }
+  get traceId(): Hash | null {
+    return this.#whole.traceId;
+  }
+  get globalVersion(): number {
+    return this.#whole.globalVersion;
+  }
+  get before(): KnownState | null {
+    return this.#whole.before;
+  }
+  get after(): KnownState | null {
+    return this.#whole.after;
+  }
+}
+
+class PlacedTransaction implements Transaction {
+  readonly #row: Candidate;
+  readonly #read: () => Transaction;
+
+  constructor(row: Candidate, read: () => Transaction) {
+    this.#row = row;
+    this.#read = read;
+  }
+
+  get account(): Address {
+    return this.#row.account;
+  }
+  get lt(): Decimal {
+    return this.#row.lt;
+  }
+  get now(): number {
+    return this.#row.now;
+  }
+  get cell() {
+    return this.#read().cell;
+  }
+  get hash() {
+    return this.#read().hash;
+  }
+  get prevHash() {
+    return this.#read().prevHash;
+  }
+  get prevLt() {
+    return this.#read().prevLt;
+  }
+  get origStatus() {
+    return this.#read().origStatus;
+  }
+  get endStatus() {
+    return this.#read().endStatus;
+  }
+  get totalFees() {
+    return this.#read().totalFees;
+  }
+  get totalFeesExtra() {
+    return this.#read().totalFeesExtra;
+  }
+  get stateBefore() {
+    return this.#read().stateBefore;
+  }
+  get stateAfter() {
+    return this.#read().stateAfter;
+  }
+  get description() {
+    return this.#read().description;
+  }
+  get inMsg() {
+    return this.#read().inMsg;
+  }
+  get outMsgs() {
+    return this.#read().outMsgs;
+  }
+}
+
+const NO_ADDRESS = Buffer.alloc(36);
+
+class ListedMessage implements Message {
+  readonly #read: () => Message;
+  readonly #row: StoredMessage;
+
+  constructor(read: () => Message, row: StoredMessage) {
+    this.#read = read;
+    this.#row = row;
+  }
+
+  get hash(): Hash {
+    return this.#row.hash;
+  }
+  get source(): Address | null {
+    return addressOrNull(this.#row.source);
+  }
+  get destination(): Address | null {
+    return addressOrNull(this.#row.destination);
+  }
+  get createdLt(): Decimal | null {
+    return this.#row.createdLt === NO_LT ? null : this.#row.createdLt;
+  }
+  get createdAt(): number | null {
+    return this.#row.createdAt === NO_TIME ? null : this.#row.createdAt;
+  }
+  get opcode(): number | null {
+    return this.#row.opcode;
+  }
+  get bodyHash(): Hash {
+    return this.#row.bodyHash;
+  }
+  get cell() {
+    return this.#read().cell;
+  }
+  get kind() {
+    return this.#read().kind;
+  }
+  get externalBits() {
+    return this.#read().externalBits;
+  }
+  get value() {
+    return this.#read().value;
+  }
+  get extraCurrencies() {
+    return this.#read().extraCurrencies;
+  }
+  get ihrDisabled() {
+    return this.#read().ihrDisabled;
+  }
+  get bounce() {
+    return this.#read().bounce;
+  }
+  get bounced() {
+    return this.#read().bounced;
+  }
+  get fwdFee() {
+    return this.#read().fwdFee;
+  }
+  get ihrFeeOrFlags() {
+    return this.#read().ihrFeeOrFlags;
+  }
+  get importFee() {
+    return this.#read().importFee;
+  }
+  get init() {
+    return this.#read().init;
+  }
+  bodyBoc(): Buffer {
+    return this.#read().bodyBoc();
+  }
+  hashNorm(): Hash | null {
+    return this.#read().hashNorm();
+  }
+}
+
+function addressOrNull(address: Address): Address | null {
+  return address.equals(NO_ADDRESS) ? null : address;
+}
