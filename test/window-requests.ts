@@ -46,7 +46,10 @@ function valuesOf(steps: readonly StoredStep[]): Values {
     mcSeqno: [...steps.map(({ step }) => String(step.mcSeqno)), '0', '1', '2147483647'],
     messageHash: [...messages.flatMap((m) => [hex(m.hash), hex(m.hashNorm() ?? m.hash)]), NOTHING],
     bodyHash: [...messages.map((m) => hex(m.bodyHash)), NOTHING],
-    opcode: [...new Set(messages.flatMap((m) => (m.opcode === null ? [] : [`0x${m.opcode.toString(16)}`])))],
+    opcode: [
+      ...new Set(messages.flatMap((m) => (m.opcode === null ? [] : [`0x${m.opcode.toString(16)}`]))),
+      '0x77777777',
+    ],
     source: [...messages.flatMap((m) => (m.source ? [rawAddress(m.source)] : [])), 'null', NOBODY],
     destination: [...messages.flatMap((m) => (m.destination ? [rawAddress(m.destination)] : [])), 'null', NOBODY],
   };

@@ -2,16 +2,13 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { type ApiServer, serveApi } from './api-server.ts';
 import { requireShelf, shelf } from './shelf.ts';
+import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 import { type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
 
 const RUNS = Number(process.env.WINDOW_RUNS ?? 50);
-/** Pages followed by their cursors. */
-const MOST_PAGES = 12;
-
 /** Where the window begins, as a share of the steps. */
 const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 /** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */
@@ -21,30 +18,6 @@ const FILES: Record<string, () => string> = {
   private: () => join(requireShelf(), 'data/answers/private/blocks.ndjson.gz'),
   mainnet: () => join(requireShelf(), 'data/answers/mainnet/blocks.ndjson.gz'),
 };
-
-const Page = z.object({ next_cursor: z.string().nullable().optional() });
-
-interface Answer {
-  status: number;
-  body: string;
-}
-
-async function get(url: string, path: string): Promise<Answer> {
-  const response = await fetch(`${url}/api/v3${path}`);
-  return { status: response.status, body: await response.text() };
-}
-
-/** All pages where the request asks for a cursor, else the one. */
-async function pages(url: string, path: string): Promise<Answer[]> {
-  const answers = [await get(url, path)];
-  if (!path.includes('cursor=')) return answers;
-  while (answers.length < MOST_PAGES && answers[answers.length - 1].status === 200) {
-    const { next_cursor: next } = Page.parse(JSON.parse(answers[answers.length - 1].body));
-    if (!next) break;
-    answers.push(await get(url, path.replace(/cursor=[^&]*/, `cursor=${encodeURIComponent(next)}`)));
-  }
-  return answers;
-}
 
 describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s blocks', (name) => {
   let projected: Projected;

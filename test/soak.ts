@@ -1,0 +1,51 @@
+/**
+ * `npm run soak`: the soak of test/soak for SOAK_MINUTES (30), with a kill every SOAK_KILL_SECONDS (0: none), by
+ * SOAK_CLIENTS (4). Prints the figures; ends with status 1 when anything was wrong.
+ */
+import { type SoakReport, soak } from './soak/run.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const setting = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
+
+/** Own memory of a role may grow by so much from the middle third to the last one. */
+const MOST_GROWTH = 1.15;
+const GROWTH_MB = 32;
+
+const options = {
+  minutes: setting('SOAK_MINUTES', 30),
+  killSeconds: setting('SOAK_KILL_SECONDS', 0),
+  clients: setting('SOAK_CLIENTS', 4),
+  seed: setting('SOAK_SEED', Math.floor(Math.random() * 2 ** 31)),
+};
+
+function print(report: SoakReport): void {
+  const { statuses, counts, excused, kills, memory } = report;
+  say(`${report.seconds} s; ${report.steps} steps, ${report.blocks} blocks, ${report.transactions} transactions`);
+  say(
+    `window turned over ${report.turnovers} times, at last ${report.windowFirst} to ${report.windowHead}, file ${report.windowFileMb.join(', ')} MB`,
+  );
+  say(
+    `${report.requests} requests, p50 ${report.medianMs.toFixed(1)} ms, p99 ${report.p99Ms.toFixed(1)} ms, ${report.failureCount} failed, ${report.wrongCount} things wrong`,
+  );
+  for (const [name, count] of Object.entries(statuses)) say(`  ${name}: ${count}`);
+  for (const [name, count] of Object.entries(counts)) say(`  ${name}: ${count}`);
+  for (const [name, count] of Object.entries(kills)) say(`  killed ${name}: ${count}`);
+  for (const [name, count] of Object.entries(excused)) say(`  cut by a kill: ${name}: ${count}`);
+  say('memory in MB, mean of the first, middle and last third of the time (resident; own, without mapped files):');
+  for (const { role, firstThird, middleThird, lastThird } of memory) {
+    const thirds = [firstThird, middleThird, lastThird];
+    say(`  ${role}: ${thirds.map((one) => one.residentMb).join(', ')}; ${thirds.map((one) => one.ownMb).join(', ')}`);
+  }
+  say(`verify: ${report.verify}`);
+}
+
+say(`soak with SOAK_SEED=${options.seed}`);
+const report = await soak({ ...options, onProgress: say });
+print(report);
+const grown = report.memory.filter(
+  ({ middleThird, lastThird }) => lastThird.ownMb > middleThird.ownMb * MOST_GROWTH + GROWTH_MB,
+);
+// After kills memory begins anew, and tells nothing.
+const leaking = options.killSeconds === 0 ? grown : [];
+for (const { role } of leaking) say(`! memory of ${role} grows`);
+process.exitCode = report.failureCount + report.wrongCount + leaking.length === 0 ? 0 : 1;

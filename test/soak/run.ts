@@ -1,0 +1,247 @@
+/**
+ * A devnet under traffic with a window so small that it turns over all the time, asked by several clients, compared
+ * with its log, and killed in part or as a whole when that is wanted.
+ */
+import { setMaxListeners } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClickHouse } from '../../clickhouse/client.ts';
+import { startEmbeddedClickHouse } from '../../clickhouse/server.ts';
+import { choosePort } from '../../clickhouse/server-folder.ts';
+import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
+import { transactionForm } from '../../src/api/v3/render/forms.ts';
+import { openTables } from '../../src/window/tables.ts';
+import { createView, type View } from '../../src/window/view.ts';
+import { openWindow } from '../../src/window/window.ts';
+import { openEmbeddedLog } from '../../streams/embedded.ts';
+import { listProcesses } from '../process-table.ts';
+import { runTonstream } from '../processes.ts';
+import { catchUp, differences, sampledRequests } from '../window-agreement.ts';
+import { projectAll, stepsOf, tablesOf } from '../windowed.ts';
+import { ask } from './asking.ts';
+import { type CheckOptions, checkStep, checkStretch } from './checks.ts';
+import { createJournal, type Figures, type Journal } from './journal.ts';
+import { createMeasuring, type Measured } from './measuring.ts';
+import { createService, type SoakedService, type SoakSettings, VICTIMS } from './service.ts';
+import { INFO, pause, runTraffic } from './traffic.ts';
+import { followTruth, type Truth } from './truth.ts';
+
+export interface SoakOptions {
+  minutes: number;
+  /** Seconds between two kills; 0 kills nothing. */
+  killSeconds: number;
+  clients: number;
+  seed: number;
+  settings?: Partial<Omit<SoakSettings, 'dataDir' | 'port'>>;
+  /** Told from time to time how it is going. */
+  onProgress?: (line: string) => void;
+}
+
+export interface SoakReport extends Figures, Measured {
+  seconds: number;
+  /** Masterchain steps in the log, blocks and transactions in them. */
+  steps: number;
+  blocks: number;
+  transactions: number;
+  /** Last line of `tonstream verify`, and what else it said when it was not content. */
+  verify: string;
+}
+
+const MB = 1024 * 1024;
+const DATABASE = 'tonstream';
+const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB };
+const COMPARE_EVERY_MS = 15_000;
+/** Steps before anything is asked, so that there is something to ask for. */
+const FIRST_STEPS = 20;
+const COMPARED_LIVE = 25;
+const COMPARED_AT_THE_END = 150;
+const PROGRESS_MS = 30_000;
+/** Seconds behind the head of what is taken as over, and how far a stretch reaches. */
+const SETTLED_S = 5;
+const STRETCH_S = 40;
+/** Of these the tables know only the newest, which moves on while both are asked. */
+const MOVING = /^\/(accountStates|addressBook)/;
+
+interface Soak {
+  service: SoakedService;
+  truth: Truth;
+  journal: Journal;
+  options: SoakOptions;
+  dataDir: string;
+  settings: SoakSettings;
+}
+
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tonstream-soak-'));
+  const port = await choosePort(join(dataDir, 'port'));
+  const settings = { ...SETTINGS, ...options.settings, dataDir, port };
+  const service = createService(settings);
+  const journal = createJournal((line) => options.onProgress?.(`! ${line}`));
+  try {
+    await service.start();
+    const truth = followTruth(dataDir);
+    try {
+      await truth.until(FIRST_STEPS);
+      return await watched({ service, truth, journal, options, dataDir, settings });
+    } finally {
+      await truth.close();
+    }
+  } finally {
+    await service.destroy();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function watched(soak: Soak): Promise<SoakReport> {
+  const { service, truth, journal, options, dataDir, settings } = soak;
+  const begun = performance.now();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const measuring = createMeasuring(service, dataDir);
+  const traffic = Promise.all([
+    runTraffic({ ...options, url: service.url, truth, journal, signal }),
+    measuring.run(signal),
+    progress(soak, measuring, signal),
+  ]);
+  // When it fails, all fails: what is awaited below ends, too.
+  traffic.catch(() => stop.abort());
+  // Of its own: a signal made by AbortSignal.any of one with a timeout may be collected and never abort (Node 20).
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), options.minutes * 60_000);
+  signal.addEventListener('abort', () => over.abort());
+  setMaxListeners(0, signal, over.signal);
+  await control(soak, over.signal);
+  clearTimeout(timer);
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  await lookAtEverything(soak);
+  stop.abort();
+  await traffic;
+  const status = await service.stop();
+  if (status !== 0) journal.wrong(`the service ended with status ${status}:\n${service.output()}`);
+  const left = listProcesses().filter(({ command }) => command.includes(dataDir));
+  if (left.length > 0) journal.wrong(`left behind: ${JSON.stringify(left)}`);
+  const verify = await verified(soak);
+  await compareStopped(soak, settings);
+  return {
+    seconds,
+    steps: truth.steps().length,
+    blocks: truth.steps().reduce((sum, { blocks }) => sum + blocks.length, 0),
+    transactions: truth.steps().reduce((sum, { transactions }) => sum + transactions.length, 0),
+    verify,
+    ...measuring.result(),
+    ...journal.figures(),
+  };
+}
+
+/** Checks, and kills in between, one after the other until the time is up. */
+async function control(soak: Soak, signal: AbortSignal): Promise<void> {
+  const { service, truth, journal, options } = soak;
+  const check: CheckOptions = { url: service.url, journal, signal };
+  const victims = [...VICTIMS];
+  let checked = 0;
+  let [killedAt, comparedAt] = [performance.now(), performance.now()];
+  for (let kills = 0; !signal.aborted; ) {
+    const head = await headOf(service.url);
+    await truth.until(head);
+    while (checked < head && !signal.aborted) await checkStep(check, truth.step(++checked));
+    await checkStep(check, truth.step(1 + Math.floor(Math.random() * Math.max(1, checked))));
+    const now = performance.now();
+    if (options.killSeconds > 0 && now - killedAt > options.killSeconds * 1_000) {
+      const victim = victims[kills++ % victims.length];
+      const before = truth.head;
+      await journal.killing(victim, () => service.kill(victim));
+      await truth.until(before + 2);
+      await compareLive(soak, signal);
+      killedAt = performance.now();
+    } else if (now - comparedAt > COMPARE_EVERY_MS) {
+      await compareLive(soak, signal);
+      comparedAt = performance.now();
+    }
+    await pause(200, signal);
+  }
+}
+
+/** What one worker says; whoever is asked next must know it, too. */
+async function headOf(url: string): Promise<number> {
+  return INFO.parse(JSON.parse((await ask(`${url}/api/v3/masterchainInfo`, 'new')).text)).last.seqno;
+}
+
+/** Answers with the window and from the tables alone at one moment; and the last stretch, over pages. */
+async function compareLive({ service, truth, journal, options, dataDir }: Soak, signal: AbortSignal): Promise<void> {
+  const newest = Math.max(...truth.step(truth.head).blocks.map(({ utime }) => utime)) - SETTLED_S;
+  await checkStretch({ url: service.url, journal, signal }, truth, newest - STRETCH_S, newest);
+  const seed = options.seed + truth.head;
+  const paths = sampledRequests(await truth.published(), COMPARED_LIVE, seed)
+    .filter((path) => !MOVING.test(path))
+    .map((path) => `${path}${path.includes('?') ? '&' : '?'}x_no_address_book=true`);
+  await withView(dataDir, async (view) => {
+    const { clickhouseUrl } = service;
+    const found = await differences({ view, clickhouseUrl, database: DATABASE, paths, signal });
+    journal.count('answers compared with the tables', paths.length);
+    for (const difference of found) journal.wrong(`beside step ${view.head}: ${difference}`);
+  });
+}
+
+/** Everything there is, in pages, while the chain goes on. */
+async function lookAtEverything({ service, truth, journal }: Soak): Promise<void> {
+  const check: CheckOptions = { url: service.url, journal, signal: new AbortController().signal };
+  const newest = Math.max(...truth.step(truth.head).blocks.map(({ utime }) => utime)) - SETTLED_S;
+  await checkStretch(check, truth, 0, newest);
+}
+
+/** Tables and window brought to the end of the log, now that nothing else moves. */
+async function compareStopped({ journal, options, dataDir }: Soak, settings: SoakSettings): Promise<void> {
+  const server = await startEmbeddedClickHouse(testServerOptions(join(dataDir, 'clickhouse')));
+  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+  const clickhouse = createClickHouse({ url: server.url, database: DATABASE, logger: silent });
+  const window = openWindow({ folder: join(dataDir, 'window'), maxBytes: settings.windowBytes, form: transactionForm });
+  try {
+    await projectAll(log, clickhouse, settings.stepsBytes);
+    await catchUp(window, log, await tablesOf(clickhouse));
+    const view = window.view();
+    if (view === null) throw new Error('the window is empty');
+    const paths = sampledRequests(await stepsOf(log), COMPARED_AT_THE_END, options.seed);
+    const found = await differences({ view, clickhouseUrl: server.url, database: DATABASE, paths });
+    journal.count('answers compared with the tables', paths.length);
+    for (const difference of found) journal.wrong(`at the end: ${difference}`);
+  } finally {
+    await window.close();
+    await clickhouse.close();
+    await log.close();
+    await server.stop();
+  }
+}
+
+async function withView(dataDir: string, use: (view: View) => Promise<void>): Promise<void> {
+  const tables = openTables(join(dataDir, 'window'), transactionForm);
+  try {
+    const view = createView(tables);
+    if (view === null) throw new Error('the window is empty');
+    await use(view);
+  } finally {
+    await tables.root.close();
+  }
+}
+
+async function verified({ dataDir, journal }: Soak): Promise<string> {
+  const verify = runTonstream('verify', '--data-dir', dataDir);
+  const status = await verify.ended;
+  const last = verify.output().trim().split('\n').at(-1) ?? '';
+  if (status !== 0) journal.wrong(`tonstream verify ended with status ${status}:\n${verify.output()}`);
+  return last;
+}
+
+async function progress(soak: Soak, measuring: { result(): Measured }, signal: AbortSignal): Promise<void> {
+  const begun = performance.now();
+  while (!signal.aborted) {
+    await pause(PROGRESS_MS, signal);
+    const { requests, failureCount, wrongCount } = soak.journal.figures();
+    const { turnovers, windowFirst, windowHead, memory } = measuring.result();
+    const own = memory.map(({ role, lastThird }) => `${role} ${lastThird.ownMb} MB`).join(', ');
+    soak.options.onProgress?.(
+      `${Math.round((performance.now() - begun) / 1000)} s: step ${soak.truth.head}, window ${windowFirst}-${windowHead} ` +
+        `turned over ${turnovers} times, ${requests} requests, ${failureCount} failed, ${wrongCount} wrong; ${own}`,
+    );
+  }
+}

@@ -1,0 +1,143 @@
+/** The service under soak: one `tonstream start` with a devnet, its processes, and how each is killed. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf } from '../process-usage.ts';
+import { type Run, runTonstream, waitFor } from '../processes.ts';
+
+export type Victim = 'worker' | 'writer' | 'all';
+/** `writer`: the main process, which writes the window; its workers and its ClickHouse end with it. */
+export const VICTIMS: readonly Victim[] = ['worker', 'writer', 'all'];
+
+export interface SoakSettings {
+  dataDir: string;
+  port: number;
+  blockTimeMs: number;
+  /** External messages a second. */
+  rate: number;
+  windowBytes: number;
+  stepsBytes: number;
+}
+
+export const WORKERS = 2;
+
+export interface Process {
+  pid: number;
+  role: 'main' | 'worker' | 'clickhouse';
+}
+
+export interface SoakedService {
+  /** Of the HTTP server, without a path. */
+  readonly url: string;
+  readonly clickhouseUrl: string;
+  processes(): Process[];
+  output(): string;
+  start(): Promise<void>;
+  /** Kills with SIGKILL, and starts again what nobody else does. Resolves when the victims are dead or replaced. */
+  kill(victim: Victim): Promise<void>;
+  /** SIGTERM; gives the exit status. */
+  stop(): Promise<number | null>;
+  /** For the end of a run that failed. */
+  destroy(): Promise<void>;
+}
+
+const START_MS = 240_000;
+
+export function createService(settings: SoakSettings): SoakedService {
+  let run: Run | null = null;
+  let clickhouseUrl = '';
+  const earlier: string[] = [];
+  const url = `http://127.0.0.1:${settings.port}`;
+
+  const output = (): string => [...earlier, run?.output() ?? ''].join('\n--- started again ---\n');
+
+  function processes(): Process[] {
+    const pid = run?.child.pid;
+    if (pid === undefined) return [];
+    const children = childrenOf(pid).flatMap((child): Process[] => {
+      const role = roleOf(child);
+      return role === null ? [] : [{ pid: child, role }];
+    });
+    return [{ pid, role: 'main' }, ...children];
+  }
+
+  async function start(): Promise<void> {
+    if (run !== null) earlier.push(run.output());
+    const started = runTonstream(...words(settings));
+    run = started;
+    await waitFor(
+      'the service',
+      started,
+      async () => {
+        clickhouseUrl = /^ +ClickHouse +(http:\S+)/m.exec(started.output())?.[1] ?? '';
+        return clickhouseUrl !== '' && (await answers(`${url}/api/v3/masterchainInfo`));
+      },
+      START_MS,
+    );
+  }
+
+  async function killWorker(): Promise<void> {
+    const workers = processes().filter(({ role }) => role === 'worker');
+    const victim = workers[Math.floor(Math.random() * workers.length)];
+    if (victim === undefined) throw new Error('there is no HTTP worker to kill');
+    process.kill(victim.pid, 'SIGKILL');
+    await waitFor('a worker in its place', run, async () => {
+      const now = processes().flatMap(({ pid, role }) => (role === 'worker' ? [pid] : []));
+      return now.length === WORKERS && !now.includes(victim.pid);
+    });
+  }
+
+  return {
+    url,
+    get clickhouseUrl() {
+      return clickhouseUrl;
+    },
+    processes,
+    output,
+    start,
+    async kill(victim) {
+      if (victim === 'worker') return killWorker();
+      if (victim === 'all') for (const { pid } of processes().toReversed()) process.kill(pid, 'SIGKILL');
+      await run?.kill('SIGKILL');
+      await start();
+    },
+    async stop() {
+      run?.child.kill('SIGTERM');
+      return (await run?.ended) ?? null;
+    },
+    async destroy() {
+      await run?.kill('SIGKILL');
+    },
+  };
+}
+
+function words({ dataDir, port, blockTimeMs, rate, windowBytes, stepsBytes }: SoakSettings): string[] {
+  return [
+    'start',
+    ...['--network', 'devnet', '--block-time', `${blockTimeMs}ms`, '--devnet-rate', String(rate)],
+    ...['--data-dir', dataDir, '--port', String(port), '--workers', String(WORKERS)],
+    ...['--window-bytes', String(windowBytes), '--steps-bytes', String(stepsBytes)],
+  ];
+}
+
+function roleOf(pid: number): Process['role'] | null {
+  try {
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    if (command.includes('worker.js')) return 'worker';
+    return command.includes('server-child') ? 'clickhouse' : null;
+  } catch {
+    // It has ended since it was listed.
+    return null;
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    // Nobody listens yet.
+    await sleep(50);
+    return false;
+  }
+}

@@ -1,0 +1,132 @@
+/** What the event log says of each step, read beside the service that is asked for the same. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedLog } from '../../streams/embedded.ts';
+import { readLiveSteps, type StoredStep } from '../../streams/live-steps.ts';
+import { type EventLog, LogError } from '../../streams/log.ts';
+import { decodeStep } from '../../streams/project/decode.ts';
+import { readSteps, type Step } from '../../streams/steps.ts';
+import { topicNames } from '../../streams/topics.ts';
+
+export interface StepTruth {
+  mcSeqno: number;
+  /** `workchain:shard:seqno` and root hash, with the time of the block. */
+  blocks: readonly Shown[];
+  /** Hashes in base64, with the time of the transaction. */
+  transactions: readonly Shown[];
+}
+
+export interface Shown {
+  name: string;
+  utime: number;
+}
+
+export interface Truth {
+  /** The newest step of the log. */
+  readonly head: number;
+  step(mcSeqno: number): StepTruth;
+  steps(): readonly StepTruth[];
+  /** Waits until the log was read up to the step. */
+  until(mcSeqno: number): Promise<void>;
+  /** Some of the steps that were published: the newest, and a few older ones; for values to ask for. */
+  published(): Promise<readonly StoredStep[]>;
+  close(): Promise<void>;
+}
+
+const topics = topicNames();
+const NEWEST = 60;
+/** One step in so many is remembered, to be asked for when it has long left the window. */
+const REMEMBERED_EVERY = 40;
+const MOST_REMEMBERED = 60;
+const POLL_MS = 20;
+
+/** Reads the log of the folder until it is closed. A log that cannot be read fails `until` and `close`. */
+export function followTruth(dataDir: string): Truth {
+  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+  const stopping = new AbortController();
+  const steps: StepTruth[] = [];
+  const reading = read(log, steps, stopping.signal);
+  // Its failure is told by whoever waits for it.
+  reading.catch(() => undefined);
+  const published = createPublished(log);
+  const first = (): number => steps[0]?.mcSeqno ?? 1;
+  return {
+    get head() {
+      return steps.at(-1)?.mcSeqno ?? 0;
+    },
+    step(mcSeqno) {
+      const found = steps[mcSeqno - first()];
+      if (found?.mcSeqno !== mcSeqno) throw new Error(`step ${mcSeqno} is not in the log`);
+      return found;
+    },
+    steps: () => steps,
+    async until(mcSeqno) {
+      while ((steps.at(-1)?.mcSeqno ?? 0) < mcSeqno) await Promise.race([sleep(POLL_MS), failed(reading)]);
+    },
+    published,
+    async close() {
+      stopping.abort();
+      await reading;
+      await log.close();
+    },
+  };
+}
+
+async function failed(reading: Promise<void>): Promise<never> {
+  await reading;
+  return new Promise(() => undefined);
+}
+
+/** Fails for a step that does not follow the one before. */
+async function read(log: EventLog, steps: StepTruth[], signal: AbortSignal): Promise<void> {
+  for await (const some of readSteps(log, topics.blocks, 0, { signal })) {
+    for (const step of some) {
+      const before = steps.at(-1)?.mcSeqno ?? step.mcSeqno - 1;
+      if (step.mcSeqno !== before + 1) throw new Error(`step ${step.mcSeqno} is behind step ${before} in the log`);
+      steps.push(truthOf(step));
+    }
+  }
+}
+
+export function truthOf(step: Step): StepTruth {
+  const { blocks } = decodeStep(step);
+  return {
+    mcSeqno: step.mcSeqno,
+    blocks: blocks.map(({ record: { header } }) => ({
+      name: `${header.workchain}:${header.shard.toUpperCase()}:${header.seqno} ${header.rootHash.toString('base64')}`,
+      utime: header.genUtime,
+    })),
+    transactions: blocks.flatMap(({ transactions }) =>
+      transactions.map(({ hash, now }) => ({ name: hash.toString('base64'), utime: now })),
+    ),
+  };
+}
+
+function createPublished(log: EventLog): Truth['published'] {
+  let next = 0;
+  let newest: StoredStep[] = [];
+  const older: StoredStep[] = [];
+
+  async function readOn(): Promise<void> {
+    const signal = new AbortController().signal;
+    next = Math.max(next, await log.low(topics.steps));
+    for await (const some of readLiveSteps(log, topics.steps, next, { signal, stopAtEnd: true })) {
+      for (const step of some) {
+        if (step.step.mcSeqno % REMEMBERED_EVERY === 0) older.push(step);
+        next = step.nextOffset;
+      }
+      newest = [...newest, ...some].slice(-NEWEST);
+    }
+    while (older.length > MOST_REMEMBERED) older.splice(Math.floor(Math.random() * older.length), 1);
+  }
+
+  return async () => {
+    try {
+      await readOn();
+    } catch (error) {
+      // It was trimmed between the two questions; the next call reads from its new beginning.
+      if (!(error instanceof LogError && error.code === 'trimmed')) throw error;
+    }
+    return [...older, ...newest];
+  };
+}

@@ -1,0 +1,98 @@
+/** A window on the disk and the tables of a server, asked the same: what a client is told with the one and without. */
+import fc from 'fast-check';
+import { createClickHouse } from '../clickhouse/client.ts';
+import { createQueryGate } from '../clickhouse/gate.ts';
+import { createHead, type Head } from '../clickhouse/queries/head.ts';
+import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { silent } from '../clickhouse/test-server.ts';
+import { createWindowFollower } from '../src/window/follow.ts';
+import { createWindowSource } from '../src/window/source.ts';
+import type { View } from '../src/window/view.ts';
+import type { Window } from '../src/window/window.ts';
+import type { StoredStep } from '../streams/live-steps.ts';
+import type { EventLog } from '../streams/log.ts';
+import { topicNames } from '../streams/topics.ts';
+import { type ApiServer, serveApi } from './api-server.ts';
+import { waitFor } from './processes.ts';
+import { pages } from './window-answers.ts';
+import { requests } from './window-requests.ts';
+
+export interface Compared {
+  /** A snapshot; ended here. */
+  view: View;
+  clickhouseUrl: string;
+  database: string;
+  paths: readonly string[];
+  /** Ends the comparison before all was asked. */
+  signal?: AbortSignal;
+}
+
+/** Paths whose answers differ, each with both; none when window and tables agree up to the head of the window. */
+export async function differences(compared: Compared): Promise<string[]> {
+  const { view, clickhouseUrl, database, paths, signal } = compared;
+  const clickhouse = createClickHouse({ url: clickhouseUrl, database, logger: silent });
+  const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 });
+  const tables = createClickHouseSource(clickhouse, gate, headAt(createHead(clickhouse), view));
+  const pinned: View = { ...view, done: () => undefined };
+  const servers: ApiServer[] = [];
+  try {
+    servers.push(await serveApi(createWindowSource({ view: () => pinned }, tables)), await serveApi(tables));
+    const [merged, alone] = servers;
+    const found: string[] = [];
+    for (const path of paths) {
+      if (signal?.aborted) break;
+      const [one, other] = [await pages(merged.url, path), await pages(alone.url, path)];
+      if (JSON.stringify(one) !== JSON.stringify(other)) found.push(differenceText(path, one, other));
+    }
+    const failures = servers.flatMap(({ reported }) => reported.map((error) => `failed: ${error}`));
+    return [...found, ...failures];
+  } finally {
+    for (const server of servers) await server.close();
+    await clickhouse.close();
+    view.done();
+  }
+}
+
+const SHOWN = 300;
+
+function differenceText(path: string, merged: unknown, alone: unknown): string {
+  const [one, other] = [JSON.stringify(merged), JSON.stringify(alone)];
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  const around = (text: string): string => text.slice(Math.max(0, at - SHOWN / 2), at + SHOWN);
+  return `${path}\n  window: …${around(one)}\n  tables: …${around(other)}`;
+}
+
+/** It stays where the view is, whatever comes. */
+function headAt(head: Head, { head: seqno, globalId }: View): Head {
+  head.advance(seqno);
+  return {
+    ...head,
+    get seqno() {
+      return seqno;
+    },
+    get globalId() {
+      return globalId;
+    },
+    advance: () => undefined,
+  };
+}
+
+/** Follows the topic of steps to where the tables are, as a service that is started again does. */
+export async function catchUp(window: Window, log: EventLog, clickhouse: ClickHouseSource): Promise<void> {
+  const abort = new AbortController();
+  const topic = topicNames().steps;
+  const follower = createWindowFollower({ window, log, topic, clickhouse, logger: silent });
+  const running = follower.run(abort.signal);
+  try {
+    await waitFor('the window where the tables are', null, async () => window.state?.head === clickhouse.head.seqno);
+  } finally {
+    abort.abort();
+    await running;
+  }
+}
+
+/** Random requests about these steps. */
+export function sampledRequests(steps: readonly StoredStep[], count: number, seed: number): string[] {
+  return fc.sample(requests(steps), { numRuns: count, seed });
+}
