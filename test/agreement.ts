@@ -4,10 +4,15 @@ import { z } from 'zod';
 import { createClickHouse } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { silent } from '../clickhouse/test-server.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { readConfig } from '../src/config.ts';
+import type { View } from '../src/window/view.ts';
+import { openWindow } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
+import type { StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
+import { publishSettings } from '../streams/project/publish.ts';
 import { readSteps } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import {
@@ -19,9 +24,13 @@ import {
 } from './devnet-folder.ts';
 import { runTonstream } from './processes.ts';
 import { hashesOfTables } from './stack.ts';
+import { catchUp, differences, sampledRequests } from './window-agreement.ts';
+import { stepsOf, tablesOf, windowFrom } from './windowed.ts';
 
 const topics = topicNames();
 const FRESH_DATABASE = 'fresh';
+/** Room for what a small window of a killed service has still to follow. */
+const LARGE = 1024 ** 3;
 
 export interface Agreeing {
   /** Folder of the devnet in `devnet` and of the log in `log`. Nothing else may write there now. */
@@ -29,25 +38,33 @@ export interface Agreeing {
   devnet: DevnetFolderOptions;
   clickhouseUrl: string;
   database: string;
+  /** Decides what the windows are asked for. */
+  seed: number;
 }
 
 /**
- * Fails unless the log holds the blocks of the devnet's folder from the first on, each once and byte for byte, and
- * the tables, brought up to the log's end, are those that a new projection of the log makes.
+ * Fails unless the log holds the blocks of the devnet's folder from the first on, each once and byte for byte, the
+ * tables, brought up to the log's end, are those that a new projection of the log makes, every step was published once,
+ * and the window of the folder, brought up to the same end, and others that begin elsewhere answer as the tables do.
  */
-export async function expectAgreement({ dataDir, devnet, clickhouseUrl, database }: Agreeing): Promise<AgreedFigures> {
+export async function expectAgreement(agreeing: Agreeing): Promise<AgreedFigures> {
+  const { dataDir, devnet, clickhouseUrl, database } = agreeing;
   const log = openEmbeddedLog({ folder: `${dataDir}/log` });
   try {
     const walked = await blocksOf(dataDir, devnet);
     const logged = await expectLogged(log, walked);
-    await projectAll(log, dataDir, clickhouseUrl, database);
+    await projectAll(log, dataDir, clickhouseUrl, database, 'published');
     const transactions = logged.reduce((sum, block) => sum + block.transactions, 0);
     expect(await countRows(clickhouseUrl, database)).toEqual({ blocks: logged.length, transactions });
     await expectVerified(dataDir, clickhouseUrl, database);
     await projectAll(log, dataDir, clickhouseUrl, FRESH_DATABASE);
     const hashes = await hashesOfTables(clickhouseUrl, database);
     expect(hashes).toEqual(await hashesOfTables(clickhouseUrl, FRESH_DATABASE));
-    return { steps: logged.at(-1)?.mcSeqno ?? 0, blocks: logged.length, transactions };
+    const published = await stepsOf(log);
+    const seqnos = logged.flatMap(({ mcSeqno }, i) => (mcSeqno === logged[i - 1]?.mcSeqno ? [] : [mcSeqno]));
+    expect(published.map(({ step }) => step.mcSeqno)).toEqual(seqnos);
+    const windows = await expectWindowsAgree(log, published, agreeing);
+    return { steps: seqnos.length, blocks: logged.length, transactions, windows };
   } finally {
     await log.close();
   }
@@ -58,6 +75,46 @@ export interface AgreedFigures {
   steps: number;
   blocks: number;
   transactions: number;
+  /** Of each window, its first step. */
+  windows: number[];
+}
+
+const REQUESTS = 150;
+/** Where windows of our own begin, as a share of the steps. */
+const BOUNDARIES = [0, 0.25, 0.5, 0.75];
+
+/** Compares what a client is told with each window and without; gives the first step of each. */
+async function expectWindowsAgree(
+  log: EventLog,
+  steps: readonly StoredStep[],
+  { dataDir, clickhouseUrl, database, seed }: Agreeing,
+): Promise<number[]> {
+  const clickhouse = createClickHouse({ url: clickhouseUrl, database, logger: silent });
+  const paths = sampledRequests(steps, REQUESTS, seed);
+  const compared: number[] = [];
+  const compare = async (view: View | null): Promise<void> => {
+    if (view === null) throw new Error('a window that does not answer');
+    compared.push(view.first);
+    expect(await differences({ view, clickhouseUrl, database, paths })).toEqual([]);
+  };
+  try {
+    const tables = await tablesOf(clickhouse);
+    const window = openWindow({ folder: `${dataDir}/window`, maxBytes: LARGE, form: transactionForm });
+    try {
+      await catchUp(window, log, tables);
+      await compare(window.view());
+    } finally {
+      await window.close();
+    }
+    for (const share of BOUNDARIES) {
+      const made = await windowFrom({ tables, steps: [...steps] }, Math.floor(steps.length * share));
+      await compare(made.window.view());
+      await made.remove();
+    }
+    return compared;
+  } finally {
+    await clickhouse.close();
+  }
 }
 
 async function blocksOf(dataDir: string, options: DevnetFolderOptions): Promise<WalkedBlock[]> {
@@ -89,12 +146,20 @@ async function expectLogged(log: EventLog, walked: readonly WalkedBlock[]): Prom
   return expected;
 }
 
-async function projectAll(log: EventLog, dataDir: string, url: string, database: string): Promise<void> {
+async function projectAll(
+  log: EventLog,
+  dataDir: string,
+  url: string,
+  database: string,
+  steps: 'published' | 'unpublished' = 'unpublished',
+): Promise<void> {
   const clickhouse = createClickHouse({ url, database, logger: silent });
   const { config } = readConfig(['--data-dir', dataDir], {});
+  const publish = steps === 'published' ? { publish: publishSettings(config) } : {};
   try {
     await migrate({ clickhouse, logger: silent });
-    await project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true }, new AbortController().signal);
+    const projected = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, ...publish };
+    await project(projected, new AbortController().signal);
   } finally {
     await clickhouse.close();
   }

@@ -17,10 +17,10 @@ import { listProcesses } from './process-table.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
 
 const WHOLE_ROUNDS = 7;
-const PART_ROUNDS = 13;
-/** `starting`: the service again, at any moment of its start. */
-const WHOLE_VICTIMS = ['service', 'starting', 'ClickHouse'] as const;
-const PART_VICTIMS = ['devnet', 'ingester', 'projector', 'ClickHouse', 'everything'] as const;
+const PART_ROUNDS = 15;
+/** `starting`: the service again, at any moment of its start. The window is written by the service, or by the API. */
+const WHOLE_VICTIMS = ['service', 'starting', 'ClickHouse', 'worker'] as const;
+const PART_VICTIMS = ['devnet', 'ingester', 'projector', 'api', 'worker', 'ClickHouse', 'everything'] as const;
 /** A bound for machines that do much else; on a quiet one a round takes seconds. */
 const PATIENCE_MS = 240_000;
 const TEST_TIMEOUT_MS = 1_200_000;
@@ -57,6 +57,9 @@ function devnetFlags({ seed: name, blockTimeMs, splitAt, mergeAt }: DevnetFolder
   return ['--devnet-seed', name, '--block-time', `${blockTimeMs}ms`, '--devnet-rate', '15', ...scripted];
 }
 
+/** So small that steps leave it all the time. */
+const WORKERS = ['--workers', '2', '--window-bytes', '512k'];
+
 const small = (): string[] => ['--batch-steps', String(1 + random(20)), '--batch-bytes', '64k', '--batch-ms', '20'];
 
 /** Each of them as often as any other, give or take one, in random order. */
@@ -79,8 +82,9 @@ async function ended(part: Run): Promise<void> {
   expect(part.child.exitCode, part.output()).toBe(0);
 }
 
-function report(what: string, victims: readonly string[], { steps, blocks, transactions }: AgreedFigures): void {
-  const figures = `${steps} steps, ${blocks} blocks, ${transactions} transactions`;
+function report(what: string, victims: readonly string[], agreed: AgreedFigures): void {
+  const { steps, blocks, transactions, windows } = agreed;
+  const figures = `${steps} steps, ${blocks} blocks, ${transactions} transactions, windows from steps ${windows}`;
   process.stdout.write(`CRASH_SEED=${seed}: ${what}: killed ${victims.join(', ')}; agreed on ${figures}\n`);
 }
 
@@ -117,17 +121,21 @@ async function movedOn(service: Run, seqno: number): Promise<number> {
   return logged;
 }
 
-function clickhouseOf(service: Run): number {
+/** Kills one child of a process; there must be one with these words in its command. */
+function killChild(service: Run, words: string): void {
   const own = listProcesses().filter(({ parent }) => parent === service.child.pid);
-  const server = own.find(({ command }) => command.includes('server-child'));
-  if (server === undefined) throw new Error(`no ClickHouse among ${JSON.stringify(own)}`);
-  return server.pid;
+  const child = own.find(({ command }) => command.includes(words));
+  if (child === undefined) throw new Error(`no ${words} among ${JSON.stringify(own)}`);
+  process.kill(child.pid, 'SIGKILL');
 }
+const CLICKHOUSE = 'server-child';
+const WORKER = 'bin/worker.js';
 
 it('kill -9 of a whole service under traffic: chain, log and tables agree', { timeout: TEST_TIMEOUT_MS }, async () => {
   const dataDir = join(home, 'whole');
   const devnet = devnetOptions(10, 20);
-  const words = ['start', '--network', 'devnet', ...devnetFlags(devnet), '--data-dir', dataDir, '--port', '0'];
+  const flags = [...devnetFlags(devnet), ...WORKERS];
+  const words = ['start', '--network', 'devnet', ...flags, '--data-dir', dataDir, '--port', '0'];
   const start = (): Run => run(...words, ...small());
   const victims = drawn(WHOLE_VICTIMS, WHOLE_ROUNDS);
   let service = start();
@@ -142,7 +150,9 @@ it('kill -9 of a whole service under traffic: chain, log and tables agree', { ti
       await sleep(random(1_000));
     }
     if (victim === 'ClickHouse') {
-      process.kill(clickhouseOf(service), 'SIGKILL');
+      killChild(service, CLICKHOUSE);
+    } else if (victim === 'worker') {
+      killChild(service, WORKER);
     } else {
       await service.kill();
       service = start();
@@ -154,7 +164,7 @@ it('kill -9 of a whole service under traffic: chain, log and tables agree', { ti
   const server = await startEmbeddedClickHouse(testServerOptions(join(dataDir, 'clickhouse')));
   try {
     const tables = { clickhouseUrl: server.url, database: 'tonstream' };
-    report('the whole service', victims, await expectAgreement({ dataDir, devnet, ...tables }));
+    report('the whole service', victims, await expectAgreement({ dataDir, devnet, seed, ...tables }));
   } finally {
     await server.stop();
   }
@@ -168,7 +178,7 @@ it('kill -9 of single parts under traffic: chain, log and tables agree', { timeo
     const victims = drawn(PART_VICTIMS, PART_ROUNDS);
     await killParts({ dataDir, devnet, server: server.server, victims });
     const tables = { clickhouseUrl: server.server.url, database: 'parts' };
-    report('single parts', victims, await expectAgreement({ dataDir, devnet, ...tables }));
+    report('single parts', victims, await expectAgreement({ dataDir, devnet, seed, ...tables }));
   } finally {
     await server.remove();
   }
@@ -197,7 +207,7 @@ function isOpen(devnet: Run): boolean {
   return /^ +Devnet +liteserver /m.test(devnet.output());
 }
 
-const PART_NAMES = ['devnet', 'ingester', 'projector'] as const;
+const PART_NAMES = ['devnet', 'ingester', 'projector', 'api'] as const;
 type PartName = (typeof PART_NAMES)[number];
 
 interface Parts {
@@ -218,6 +228,7 @@ async function partsOf({ dataDir, devnet, server }: Parts): Promise<Record<PartN
     devnet: () => run('devnet', ...devnetFlags(devnet), '--data-dir', dataDir, ...ports, '--config-out', configFile),
     ingester: () => run('ingest', '--network', configFile, '--from', 'genesis', '--data-dir', dataDir),
     projector: () => run('project', '--data-dir', dataDir, ...tables, ...small()),
+    api: () => run('api', '--data-dir', dataDir, '--port', '0', ...tables, ...WORKERS),
   };
 }
 
@@ -231,10 +242,16 @@ async function killParts(options: Parts): Promise<void> {
     const start = await partsOf(options);
     const devnet = start.devnet();
     await waitFor('the devnet', devnet, async () => isOpen(devnet), PATIENCE_MS);
-    const parts = { devnet, ingester: start.ingester(), projector: start.projector() };
+    const parts = { devnet, ingester: start.ingester(), projector: start.projector(), api: start.api() };
+    await answering(parts.api);
     for (const victim of victims) {
       await projected(parts, tables, (await loggedSeqno()) + 1);
       await sleep(random(600));
+      if (victim === 'worker') {
+        await answering(parts.api);
+        killChild(parts.api, WORKER);
+        continue;
+      }
       const dying = PART_NAMES.filter((name) => victim === name || victim === 'everything');
       if (dying.length !== 1) await killClickHouse(server);
       await Promise.all(dying.map((name) => parts[name].kill()));
@@ -246,6 +263,7 @@ async function killParts(options: Parts): Promise<void> {
     const isWhole = async (): Promise<boolean> => (await tables.seqno()) === (await loggedSeqno());
     await waitFor('the end of the log in the tables', parts.projector, isWhole, PATIENCE_MS);
     await ended(parts.projector);
+    await ended(parts.api);
     expect(leftBehind()).toEqual([]);
   } finally {
     await tables.close();
@@ -261,6 +279,11 @@ async function projected(parts: Record<PartName, Run>, tables: Tables, seqno: nu
     return (await tables.seqno()) >= seqno;
   };
   await waitFor(`masterchain block ${seqno} in the tables`, { ...parts.devnet, output }, check, PATIENCE_MS);
+}
+
+/** Waits until it listens, with all its workers. */
+async function answering(api: Run): Promise<void> {
+  await waitFor('the API', api, async () => (await positionOf(api)) !== null, PATIENCE_MS);
 }
 
 /** It answers a moment before its supervisor knows that it is up again. */
