@@ -1,12 +1,12 @@
 /** From a request of the API to its answer: what is asked, who has asked it already, and how the answer goes out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import type { ChainSource, QueryContext } from '../chain/records.ts';
+import type { ChainSource } from '../chain/records.ts';
 import { type Answer, makeAnswer, sendAnswer } from './answers.ts';
-import { requestDurations, watchAnswers } from './api-metrics.ts';
+import { durationsOf, requestDurations, watchAnswers } from './api-metrics.ts';
 import { createCompression } from './compression.ts';
 import type { ApiLimits } from './limits.ts';
-import { type Query, queryContext, readQuery, readSwitches } from './request.ts';
+import { Caller, type Query, readQuery, readSwitches, stampHeaders } from './request.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 import { createBook } from './v3/render/book.ts';
 import { createBookRows } from './v3/render/book-rows.ts';
@@ -24,6 +24,8 @@ export interface AnsweringOptions {
    */
   version?: () => string;
   kept?: KeptBytes;
+  /** `X-API-Version`. */
+  apiVersion: string;
 }
 
 /** Memory to answer faster with; nothing is kept by default. */
@@ -34,17 +36,21 @@ export interface KeptBytes {
   renderings: number;
 }
 
+const NOTHING_KEPT: KeptBytes = { answers: 0, renderings: 0 };
 /** Some 8 MB. */
 const KEPT_BOOK_ROWS = 16_384;
 /** Each takes a thread of libuv's four. */
 const PACKED_AT_ONCE = 2;
 
-/** Answers one GET or HEAD request, or rejects with what went wrong before anything was sent. */
-export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/**
+ * Answers one GET or HEAD request, or rejects with what went wrong before anything was sent. `began`: when it came, by
+ * `performance.now()`.
+ */
+export type Handler = (request: IncomingMessage, response: ServerResponse, began: number) => Promise<void>;
 
 /** Makes the handlers of routes; they share what is kept. */
 export function createAnswering(options: AnsweringOptions): (route: Route) => Handler {
-  const { source, limits, testnet, version, metrics, kept = { answers: 0, renderings: 0 } } = options;
+  const { source, limits, testnet, version, metrics, apiVersion, kept = NOTHING_KEPT } = options;
   const renderings = createRenderings({ maxBytes: kept.renderings });
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   const shared = createSharedAnswers({ maxBytes: kept.answers });
@@ -52,31 +58,36 @@ export function createAnswering(options: AnsweringOptions): (route: Route) => Ha
   const durations = requestDurations(metrics);
   watchAnswers(metrics, { renderings, shared, compression });
 
-  async function compute(route: Route, query: Query, noAddressBook: boolean, context: QueryContext): Promise<Answer> {
+  async function compute(route: Route, query: Query, noAddressBook: boolean, context: Caller): Promise<Answer> {
     const testOnly = testnet();
     const book = createBook(testOnly, bookRows);
     const addressBook = async (): Promise<string> => {
       const accounts = noAddressBook ? [] : book.addresses();
       return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
     };
-    const asked = { source, context: { ...context, formsSuffice: true }, testOnly, book, renderings, addressBook };
-    const json = await route.answer(query, asked);
+    const json = await route.answer(query, { source, context, testOnly, book, renderings, addressBook });
     return makeAnswer(json, isTagged(route, query));
   }
 
-  return (route) => async (request, response) => {
-    const stop = durations.startTimer({ path: route.path });
-    response.once('close', () => stop({ status: String(response.statusCode) }));
-    const query = readQuery(request.url ?? '');
-    const { timeoutMs, noAddressBook } = readSwitches(request.headers, query);
-    const context = queryContext(response, timeoutMs, limits.queryTimeoutMs);
-    const answer =
-      version === undefined
-        ? await compute(route, query, noAddressBook, context)
-        : await shared.get(questionOf(route, query, noAddressBook, context), version(), context, (forAll) =>
-            compute(route, query, noAddressBook, forAll),
-          );
-    await sendAnswer(request, response, answer, compression);
+  return (route) => {
+    const names = Object.keys(route.parameters.shape);
+    const ended = durationsOf(durations, route.path);
+    return async (request, response, began) => {
+      const query = readQuery(request.url ?? '');
+      const { timeoutMs, noAddressBook } = readSwitches(request.headers, query);
+      const caller = new Caller(Math.min(timeoutMs ?? limits.queryTimeoutMs, limits.queryTimeoutMs));
+      response.on('close', () => {
+        if (!response.writableFinished) caller.leave(new Error('the caller has hung up'));
+        ended(response.statusCode, began);
+      });
+      const answer =
+        version === undefined
+          ? await compute(route, query, noAddressBook, caller)
+          : await shared.get(questionOf(route, names, query, noAddressBook, caller), version(), caller, (all) =>
+              compute(route, query, noAddressBook, all),
+            );
+      await sendAnswer(request, response, answer, compression, () => stampHeaders(response, began, apiVersion));
+    };
   };
 }
 
@@ -88,11 +99,19 @@ function isTagged({ tagged = [] }: Route, query: Query): boolean {
  * One text for all spellings of a request: the declared parameters in their order, each with all its values, and what
  * else has a part in the answer. Those with less patience are not to end the wait of the others.
  */
-function questionOf(route: Route, query: Query, noAddressBook: boolean, { timeoutMs }: QueryContext): string {
-  const words: unknown[] = [route.path, noAddressBook, timeoutMs];
-  for (const name of Object.keys(route.parameters.shape)) {
+function questionOf(
+  { path }: Route,
+  names: readonly string[],
+  query: Query,
+  noAddressBook: boolean,
+  { timeoutMs }: Caller,
+): string {
+  let question = `${path} ${noAddressBook} ${timeoutMs}`;
+  for (const name of names) {
     const values = query.get(name);
-    if (values !== undefined) words.push(name, values);
+    if (values === undefined) continue;
+    // The length in front keeps a value from being taken for several.
+    for (const value of values) question += `\n${name} ${value.length} ${value}`;
   }
-  return JSON.stringify(words);
+  return question;
 }

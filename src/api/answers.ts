@@ -1,5 +1,5 @@
 /** What a route answered, and how it reaches a client: whole, packed, or as "still the same". */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { acceptedEncoding, type Compression, type Encoding, PACKED_FROM_BYTES } from './compression.ts';
 import { sendJson } from './errors.ts';
@@ -29,7 +29,7 @@ export function makeAnswer(json: string | Buffer, tagged: boolean): Answer {
  * and every start gives the same one. Weak, as it stands for the plain and the packed form alike (RFC 9110, 8.8.1).
  */
 function tagOf(json: Buffer): string {
-  return `W/"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"`;
+  return `W/"${hash('sha256', json, 'base64url').slice(0, 22)}"`;
 }
 
 /** Whether `If-None-Match` names the tag, by the weak comparison (RFC 9110, 13.1.2). */
@@ -42,12 +42,13 @@ function isKnown(header: string | undefined, tag: string): boolean {
   });
 }
 
-/** Answers GET and HEAD. A hang-up in the meantime is not an error. */
+/** Answers GET and HEAD; `stamp` is called right before. A hang-up in the meantime is not an error. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
   compression: Compression,
+  stamp: () => void,
 ): Promise<void> {
   if (response.destroyed) return;
   response.setHeader('Vary', 'Accept-Encoding');
@@ -56,6 +57,7 @@ export async function sendAnswer(
     // It may be kept, and is to be asked for again each time.
     response.setHeader('Cache-Control', 'no-cache');
     if (isKnown(request.headers['if-none-match'], answer.tag)) {
+      stamp();
       response.statusCode = 304;
       response.end();
       return;
@@ -65,6 +67,7 @@ export async function sendAnswer(
   const packed = encoding === null ? null : await pack(answer, encoding, compression);
   if (response.destroyed) return;
   if (packed !== null && encoding !== null) response.setHeader('Content-Encoding', encoding);
+  stamp();
   sendJson(response, 200, packed ?? answer.text ?? answer.json);
 }
 

@@ -20,6 +20,22 @@ export function requestDurations(registry: Registry): Histogram<'path' | 'status
   });
 }
 
+/** Notes the end of an answer on a path. The series of each status is looked up once. */
+export function durationsOf(
+  durations: Histogram<'path' | 'status'>,
+  path: string,
+): (status: number, began: number) => void {
+  const series = new Map<number, ReturnType<typeof durations.labels>>();
+  return (status, began) => {
+    let one = series.get(status);
+    if (one === undefined) {
+      one = durations.labels({ path, status: String(status) });
+      series.set(status, one);
+    }
+    one.observe((performance.now() - began) / 1000);
+  };
+}
+
 /** Counts that their owners keep are read when the metrics are: a count a transaction would cost more than finding it. */
 export function watchAnswers(registry: Registry, { renderings, shared, compression }: Watched): void {
   counter(registry, 'answers_total', 'Answers by origin: made, shared with others who asked, kept from before', () => {

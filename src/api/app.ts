@@ -8,7 +8,7 @@ import { documentation } from './documentation.ts';
 import { answerErrors, answerFailure, notFound, type Report, sendError, sendJson } from './errors.ts';
 import { type ApiLimits, refusedBody } from './limits.ts';
 import { openApiDocument } from './openapi.ts';
-import { allowOrigins, stampAnswer } from './request.ts';
+import { allowOrigins, stampAnswer, stampHeaders } from './request.ts';
 import type { Route } from './v3/route.ts';
 import { v3Routes } from './v3/routes.ts';
 
@@ -53,22 +53,31 @@ const DEFAULT_API_VERSION = '1.2.0';
 export function createApp(options: AppOptions): RequestListener {
   const { report, limits, apiVersion = DEFAULT_API_VERSION } = options;
   const routes = v3Routes(limits);
-  const answer = createAnswering(options);
+  const answer = createAnswering({ ...options, apiVersion });
   const handlers = new Map(routes.map((route) => [route.path.toLowerCase(), answer(route)]));
   const atOnce = new Map([...handlers].map(([path, handler]) => [`${BASE}${path}`, handler]));
   const others = createOthers(options, routes, handlers, apiVersion);
   return (request, response) => {
-    stampAnswer(response, apiVersion);
+    const began = performance.now();
+    const handler = isRead(request.method) ? atOnce.get(plainPath(request.url ?? '')) : undefined;
+    // The handlers stamp what they answer.
+    if (handler === undefined) stampAnswer(response, began, apiVersion);
     if (allowOrigins(request, response)) return;
     const refusal = refusedBody(request, limits.maxBodyBytes);
     if (refusal !== null) {
       response.setHeader('Connection', 'close');
+      if (handler !== undefined) stampHeaders(response, began, apiVersion);
       answerFailure(refusal, request, response, report);
       return;
     }
-    const handler = isRead(request.method) ? atOnce.get(plainPath(request.url ?? '')) : undefined;
-    if (handler === undefined) others(request, response);
-    else handler(request, response).catch((error) => answerFailure(error, request, response, report));
+    if (handler === undefined) {
+      others(request, response);
+      return;
+    }
+    handler(request, response, began).catch((error) => {
+      if (!response.headersSent) stampHeaders(response, began, apiVersion);
+      answerFailure(error, request, response, report);
+    });
   };
 }
 
@@ -122,7 +131,9 @@ function dispatch(handlers: ReadonlyMap<string, Handler>): RequestHandler {
   return (request, response, next) => {
     const handler = handlers.get(plainPath(request.path));
     if (handler === undefined) return next();
-    return isRead(request.method) ? handler(request, response) : refuseMethod(request, response, next);
+    return isRead(request.method)
+      ? handler(request, response, performance.now())
+      : refuseMethod(request, response, next);
   };
 }
 

@@ -16,13 +16,33 @@ export function readQuery(url: string): Query {
   const query: Query = new Map();
   const start = url.indexOf('?');
   if (start < 0) return query;
-  for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
-    const name = key.endsWith('[]') ? key.slice(0, -2) : key;
-    const values = query.get(name);
-    if (values === undefined) query.set(name, [value]);
-    else values.push(value);
-  }
+  const text = url.slice(start + 1);
+  if (isPlain(text)) readPlain(query, text);
+  else for (const [key, value] of new URLSearchParams(text)) add(query, key, value);
   return query;
+}
+
+/** Without anything to decode. */
+function isPlain(text: string): boolean {
+  return !text.includes('%') && !text.includes('+');
+}
+
+function readPlain(query: Query, text: string): void {
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf('&', at);
+    const end = next < 0 ? text.length : next;
+    const equals = text.indexOf('=', at);
+    if (equals >= 0 && equals < end) add(query, text.slice(at, equals), text.slice(equals + 1, end));
+    else if (end > at) add(query, text.slice(at, end), '');
+    at = end + 1;
+  }
+}
+
+function add(query: Query, key: string, value: string): void {
+  const name = key.endsWith('[]') ? key.slice(0, -2) : key;
+  const values = query.get(name);
+  if (values === undefined) query.set(name, [value]);
+  else values.push(value);
 }
 
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
@@ -54,22 +74,57 @@ export function readSwitches(headers: IncomingHttpHeaders, query: Query): Switch
   };
 }
 
-/** A context that ends when the caller hangs up. */
-export function queryContext(response: ServerResponse, asked: number | null, maxTimeoutMs: number): QueryContext {
-  const gone = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort();
-  });
-  return { signal: gone.signal, timeoutMs: Math.min(asked ?? maxTimeoutMs, maxTimeoutMs) };
+/**
+ * Who waits for an answer, until he leaves. The signal is made when somebody wants it: most answers come without, and
+ * making two for each request takes longer than many an answer. Rows are shown by their forms.
+ */
+export class Caller implements QueryContext {
+  readonly timeoutMs: number;
+  readonly formsSuffice = true;
+  #abort: AbortController | null = null;
+  #left: { reason: unknown } | null = null;
+  #onLeave: ((reason: unknown) => void) | null = null;
+
+  constructor(timeoutMs: number) {
+    this.timeoutMs = timeoutMs;
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#left !== null) this.#abort.abort(this.#left.reason);
+    return this.#abort.signal;
+  }
+
+  /** Calls back once, now if he has left already. One call is kept, the last. */
+  onLeave(call: (reason: unknown) => void): void {
+    if (this.#left === null) this.#onLeave = call;
+    else call(this.#left.reason);
+  }
+
+  leave(reason: unknown): void {
+    if (this.#left !== null) return;
+    this.#left = { reason };
+    this.#abort?.abort(reason);
+    this.#onLeave?.(reason);
+  }
+
+  /** @throws the reason */
+  throwIfLeft(): void {
+    if (this.#left !== null) throw this.#left.reason;
+  }
 }
 
-/** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on every answer. */
-export function stampAnswer(response: ServerResponse, apiVersion: string): void {
-  const started = performance.now();
+/** `Server-timing: app;dur=<ms>ms` and `X-API-Version`. */
+export function stampHeaders(response: ServerResponse, began: number, apiVersion: string): void {
+  response.setHeader('Server-timing', `app;dur=${(performance.now() - began).toFixed(3)}ms`);
+  response.setHeader('X-API-Version', apiVersion);
+}
+
+/** Puts them on whatever answer is sent, by whomever. */
+export function stampAnswer(response: ServerResponse, began: number, apiVersion: string): void {
   const writeHead = response.writeHead;
   response.writeHead = function stamped(this: ServerResponse, ...parts: Parameters<ServerResponse['writeHead']>) {
-    response.setHeader('Server-timing', `app;dur=${(performance.now() - started).toFixed(3)}ms`);
-    response.setHeader('X-API-Version', apiVersion);
+    stampHeaders(response, began, apiVersion);
     return writeHead.apply(this, parts);
   } as ServerResponse['writeHead'];
 }

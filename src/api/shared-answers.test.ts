@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { QueryContext } from '../chain/records.ts';
 import { type Answer, makeAnswer } from './answers.ts';
+import { Caller } from './request.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
 const MB = 1024 * 1024;
 
 /** Answers that come when the test says so. */
 function workshop() {
-  const orders: { context: QueryContext; finish(json: string): void; fail(error: Error): void }[] = [];
-  const compute = (context: QueryContext) =>
+  const orders: { context: Caller; finish(json: string): void; fail(error: Error): void }[] = [];
+  const compute = (context: Caller) =>
     new Promise<Answer>((resolve, reject) => {
       orders.push({ context, finish: (json) => resolve(makeAnswer(json, false)), fail: reject });
     });
@@ -17,9 +17,8 @@ function workshop() {
 }
 
 function asker() {
-  const leaving = new AbortController();
-  const context: QueryContext = { signal: leaving.signal, timeoutMs: 100 };
-  return { context, leave: () => leaving.abort(new Error('gone')) };
+  const context = new Caller(100);
+  return { context, leave: () => context.leave(new Error('gone')) };
 }
 
 describe('shared answers', () => {
@@ -54,7 +53,6 @@ describe('shared answers', () => {
     const [first, second] = [asker(), asker()];
     const asked = [shared.get('q', '1', first.context, compute), shared.get('q', '1', second.context, compute)];
     first.leave();
-    await expect(asked[0]).rejects.toThrow('gone');
     expect(orders[0].context.signal.aborted).toBe(false);
     orders[0].finish('{}');
     expect((await asked[1]).json.toString()).toBe('{}');
@@ -66,10 +64,12 @@ describe('shared answers', () => {
     const askers = [asker(), asker()];
     const asked = askers.map(({ context }) => shared.get('q', '1', context, compute));
     for (const { leave } of askers) leave();
-    for (const answer of asked) await expect(answer).rejects.toThrow('gone');
-    expect(orders[0].context.signal.aborted).toBe(true);
+    const { signal } = orders[0].context;
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toEqual(new Error('gone'));
     const late = shared.get('q', '1', asker().context, compute);
     orders[0].fail(new Error('was stopped'));
+    for (const answer of asked) await expect(answer).rejects.toThrow('was stopped');
     orders[1].finish('{}');
     expect((await late).json.toString()).toBe('{}');
   });

@@ -1,7 +1,7 @@
 /** The same question asked many times at once is answered once, and its answer kept until the chain has moved on. */
 import { LRUCache } from 'lru-cache';
-import type { QueryContext } from '../chain/records.ts';
 import type { Answer } from './answers.ts';
+import { Caller } from './request.ts';
 
 export interface SharedAnswers {
   /**
@@ -9,15 +9,10 @@ export interface SharedAnswers {
    *
    * @param question what was asked, in one spelling
    * @param version what the answer depends on besides the question; an answer of another version is not used
-   * @param compute gets a context that ends when all who wait for the answer have gone
-   * @throws what `compute` throws, to all who wait; the signal's reason when the asker has gone
+   * @param compute gets a caller who leaves when all who wait for the answer have left
+   * @throws what `compute` throws, to all who wait; the reason when the asker has left already
    */
-  get(
-    question: string,
-    version: string,
-    asker: QueryContext,
-    compute: (context: QueryContext) => Promise<Answer>,
-  ): Promise<Answer>;
+  get(question: string, version: string, asker: Caller, compute: (all: Caller) => Promise<Answer>): Promise<Answer>;
   readonly figures: SharedFigures;
 }
 
@@ -45,7 +40,8 @@ const PACKED_SHARE = 0.5;
 
 interface Making {
   answer: Promise<Answer>;
-  abort: AbortController;
+  /** All who wait, as one. */
+  all: Caller;
   waiting: number;
 }
 
@@ -70,9 +66,9 @@ export function createSharedAnswers(options: SharedAnswersOptions): SharedAnswer
     keeping.set(key, answer);
   }
 
-  function make(key: string, timeoutMs: number, compute: (context: QueryContext) => Promise<Answer>): Making {
-    const abort = new AbortController();
-    const making: Making = { abort, waiting: 0, answer: compute({ signal: abort.signal, timeoutMs }) };
+  function make(key: string, timeoutMs: number, compute: (all: Caller) => Promise<Answer>): Making {
+    const all = new Caller(timeoutMs);
+    const making: Making = { all, waiting: 0, answer: compute(all) };
     makings.set(key, making);
     const end = (): void => {
       if (makings.get(key) === making) makings.delete(key);
@@ -84,30 +80,22 @@ export function createSharedAnswers(options: SharedAnswersOptions): SharedAnswer
     return making;
   }
 
-  /** Ends with the answer or with the asker, whichever is first. The last who goes takes the making with him. */
-  async function wait(key: string, making: Making, signal: AbortSignal): Promise<Answer> {
+  /** The last who goes takes the making with him. */
+  function wait(key: string, making: Making, asker: Caller): Promise<Answer> {
     making.waiting++;
-    let leave: () => void = () => undefined;
-    const gone = new Promise<never>((_, reject) => {
-      leave = () => reject(signal.reason);
-      signal.addEventListener('abort', leave, { once: true });
-    });
-    try {
-      return await Promise.race([making.answer, gone]);
-    } finally {
-      signal.removeEventListener('abort', leave);
+    asker.onLeave((reason) => {
       making.waiting--;
-      if (making.waiting === 0 && makings.get(key) === making) {
-        makings.delete(key);
-        making.abort.abort(signal.reason);
-      }
-    }
+      if (making.waiting > 0 || makings.get(key) !== making) return;
+      makings.delete(key);
+      making.all.leave(reason);
+    });
+    return making.answer;
   }
 
   return {
     figures,
-    async get(question, version, { signal, timeoutMs }, compute) {
-      signal.throwIfAborted();
+    async get(question, version, asker, compute) {
+      asker.throwIfLeft();
       const key = `${version}\n${question}`;
       const kept = keeping?.get(key);
       if (kept !== undefined) {
@@ -117,7 +105,7 @@ export function createSharedAnswers(options: SharedAnswersOptions): SharedAnswer
       const known = makings.get(key);
       if (known === undefined) figures.made++;
       else figures.shared++;
-      return wait(key, known ?? make(key, timeoutMs, compute), signal);
+      return wait(key, known ?? make(key, asker.timeoutMs, compute), asker);
     },
   };
 }

@@ -7,6 +7,8 @@ import type { View } from './view.ts';
 
 /** Accounts that the window does not have, whose code the address book remembers. */
 const REMEMBERED_ACCOUNTS = 200_000;
+/** Codes whose methods are remembered. */
+const REMEMBERED_CODES = 10_000;
 /** Codes and data that the tables do not have either are not asked for again at once. */
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
@@ -15,6 +17,7 @@ const ABSENT_MS = 10_000;
 export function createAccounts() {
   // True as long as no step since then has left the window: a change would be in the window.
   const codes = new LRUCache<string, { code: Hash | null; at: number }>({ max: REMEMBERED_ACCOUNTS });
+  const methodsByCode = new LRUCache<string, number[]>({ max: REMEMBERED_CODES });
   const absent = new LRUCache<string, true>({ max: REMEMBERED_ABSENT, ttl: ABSENT_MS });
 
   async function accountStates(
@@ -69,64 +72,78 @@ export function createAccounts() {
   /** Code and data: from the window, in one question to the tables for what it does not have. */
   async function cellsOf(found: readonly { account: Address; stored: StoredAccount }[], sides: Sides) {
     const { view, below, context } = sides;
-    const heldData = (account: Address, hash: Hash): Buffer | null => {
+    const codeOf = new Map<string, Buffer>();
+    const dataOf = new Map<string, Buffer>();
+    const askedCodes = new Map<string, Hash>();
+    const askedData: { account: Address; hash: Hash }[] = [];
+    for (const { account, stored } of found) {
+      const { codeHash, dataHash } = stored.state;
+      if (codeHash && !codeOf.has(text(codeHash)) && !askedCodes.has(text(codeHash))) {
+        const code = view.code(codeHash);
+        if (code) codeOf.set(text(codeHash), code.boc);
+        else if (!absent.has(text(codeHash))) askedCodes.set(text(codeHash), codeHash);
+      }
+      if (dataHash === null) continue;
       const data = view.accountData(account);
-      return data?.hash.equals(hash) ? data.boc : null;
-    };
-    const accounts = found.filter(({ account, stored: { state } }) => {
-      const { dataHash } = state;
-      return dataHash !== null && !absent.has(text(dataHash)) && heldData(account, dataHash) === null;
-    });
-    const hashes = unheld(
-      view,
-      found.flatMap(({ stored }) => stored.state.codeHash ?? []),
-    );
-    const asked = accounts.length > 0 || hashes.length > 0;
-    const cells = asked
-      ? await below.cells(
-          accounts.map(({ account }) => account),
-          hashes,
-          context,
-        )
-      : null;
-    for (const hash of hashes) if (!cells?.codeOf.has(text(hash))) absent.set(text(hash), true);
-    const storedData = (account: Address, hash: Hash): Buffer | null => {
-      const data = cells?.dataOf.get(text(account));
-      return data?.hash.equals(hash) ? data.boc : null;
-    };
-    for (const { account, stored } of accounts) {
-      const { dataHash } = stored.state;
-      if (dataHash && storedData(account, dataHash) === null) absent.set(text(dataHash), true);
+      if (data?.hash.equals(dataHash)) dataOf.set(text(account), data.boc);
+      else if (!absent.has(text(dataHash))) askedData.push({ account, hash: dataHash });
+    }
+    if (askedCodes.size > 0 || askedData.length > 0) {
+      const accounts = askedData.map(({ account }) => account);
+      const cells = await below.cells(accounts, [...askedCodes.values()], context);
+      for (const key of askedCodes.keys()) note(codeOf, key, key, cells.codeOf.get(key));
+      for (const { account, hash } of askedData) {
+        const data = cells.dataOf.get(text(account));
+        note(dataOf, text(account), text(hash), data?.hash.equals(hash) ? data.boc : undefined);
+      }
     }
     return {
-      codeOf: (hash: Hash | null) => hash && (view.code(hash)?.boc ?? cells?.codeOf.get(text(hash)) ?? null),
-      dataOf: (account: Address, hash: Hash | null) => hash && (heldData(account, hash) ?? storedData(account, hash)),
+      codeOf: (hash: Hash | null) => hash && codeOf.get(text(hash)),
+      dataOf: (account: Address, hash: Hash | null) => hash && dataOf.get(text(account)),
     };
   }
 
+  /** What the tables answered, or that they do not have it either. */
+  function note(into: Map<string, Buffer>, key: string, hash: string, boc: Buffer | undefined): void {
+    if (boc === undefined) absent.set(hash, true);
+    else into.set(key, boc);
+  }
+
   const unheld = (view: View, hashes: readonly Hash[]): Hash[] =>
-    distinct(hashes).filter((hash) => !absent.has(text(hash)) && view.code(hash) === null);
+    distinct(hashes).filter((hash) => !absent.has(text(hash)) && heldMethods(view, hash) === null);
+
+  /** The methods of a code never change: read once. */
+  function heldMethods(view: View, hash: Hash): number[] | null {
+    const key = text(hash);
+    const known = methodsByCode.get(key);
+    if (known !== undefined) return known;
+    const found = view.methodsOf(hash);
+    if (found !== null) methodsByCode.set(key, found);
+    return found;
+  }
 
   async function methodsOf(hashes: readonly Hash[], { view, below, context }: Sides) {
     const missing = unheld(view, hashes);
     const found = missing.length === 0 ? null : await below.methodsOf(missing, context);
     for (const hash of missing) if (!found?.has(text(hash))) absent.set(text(hash), true);
-    return (hash: Hash | null): number[] | null => hash && (view.code(hash)?.methods ?? found?.get(text(hash)) ?? null);
+    return (hash: Hash | null): number[] | null => hash && (heldMethods(view, hash) ?? found?.get(text(hash)) ?? null);
   }
 
   async function book(accounts: Address[], sides: Sides): Promise<BookRecord[]> {
     const { view, below, context } = sides;
     const known = new Map<string, Hash | null>();
     const missing: Address[] = [];
-    for (const account of distinct(accounts)) {
-      const stored = view.account(account);
-      const remembered = stored ? undefined : codes.get(text(account));
-      if (stored) known.set(text(account), stored.state.codeHash);
-      else if (remembered && remembered.at >= view.first - 1) known.set(text(account), remembered.code);
+    for (const account of accounts) {
+      const key = text(account);
+      if (known.has(key)) continue;
+      const held = view.codeHashOf(account);
+      const remembered = held === undefined ? codes.get(key) : undefined;
+      if (held !== undefined) known.set(key, held);
+      else if (remembered && remembered.at >= view.first - 1) known.set(key, remembered.code);
       else missing.push(account);
     }
     if (missing.length > 0) {
-      const found = await below.accountCodes(missing, context);
+      const found = await below.accountCodes(distinct(missing), context);
       for (const account of missing) {
         const code = found.get(text(account)) ?? null;
         known.set(text(account), code);

@@ -58,7 +58,7 @@ export function readWindowState(
 ): WindowState | null | 'unknown' {
   const bytes = meta.get(STATE_KEY, transaction ? { transaction } : undefined);
   const last = lastRead.get(meta);
-  if (bytes && last?.bytes.equals(bytes)) return last.state;
+  if (bytes && last && Buffer.compare(last.bytes, bytes) === 0) return last.state;
   const decoded = decodeWindowState(bytes);
   const state = decoded && decoded !== 'unknown' && decoded.form !== formVersion(form) ? 'unknown' : decoded;
   if (bytes) lastRead.set(meta, { bytes, state });

@@ -111,46 +111,44 @@ interface QuickReads {
 /** Room for what one view reads; more is taken where that is not enough, twice as much each time. */
 const FIRST_SLAB_BYTES = 8 * 1024;
 const LARGEST_SLAB_BYTES = 256 * 1024;
-
-export interface Reader {
-  /** The value, in memory of its own. */
-  get(table: Table, key: Buffer): Buffer | undefined;
-  /** The value until the next read. */
-  peek(table: Table, key: Buffer): Buffer | undefined;
-}
+const NO_SLAB = Buffer.alloc(0);
 
 /**
  * Reads of one snapshot. `Database.get` makes a buffer for each value, which takes twice as long as reading it; here
  * many values share one (1,000 transactions: 2.6 ms against 0.9 ms).
  */
-export function createReader(transaction: Transaction): Reader {
-  const options = { transaction };
-  let size = FIRST_SLAB_BYTES / 2;
-  let slab = Buffer.alloc(0);
-  let at = 0;
+export class Reader {
+  readonly #options: { transaction: Transaction };
+  #size = FIRST_SLAB_BYTES / 2;
+  #slab: Buffer = NO_SLAB;
+  #at = 0;
 
-  function peek(table: Table, key: Buffer): Buffer | undefined {
-    const reads: QuickReads = table;
-    return reads.getBinaryFast(key, options);
+  constructor(transaction: Transaction) {
+    this.#options = { transaction };
   }
 
-  return {
-    peek,
-    get(table, key) {
-      const found = peek(table, key);
-      if (found === undefined) return undefined;
-      // Set by lmdb: the shared buffer itself is longer.
-      const { length } = found;
-      if (at + length > slab.length) {
-        size = Math.min(2 * size, LARGEST_SLAB_BYTES);
-        slab = Buffer.allocUnsafeSlow(Math.max(size, length));
-        at = 0;
-      }
-      slab.set(found.subarray(0, length), at);
-      at += length;
-      return slab.subarray(at - length, at);
-    },
-  };
+  /** The value until the next read. */
+  peek(table: Table, key: Buffer): Buffer | undefined {
+    const reads: QuickReads = table;
+    return reads.getBinaryFast(key, this.#options);
+  }
+
+  /** The value, in memory that stays. */
+  get(table: Table, key: Buffer): Buffer | undefined {
+    const found = this.peek(table, key);
+    if (found === undefined) return undefined;
+    // Set by lmdb: the shared buffer itself is longer.
+    const { length } = found;
+    if (this.#at + length > this.#slab.length) {
+      this.#size = Math.min(2 * this.#size, LARGEST_SLAB_BYTES);
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(this.#size, length));
+      this.#at = 0;
+    }
+    const at = this.#at;
+    this.#slab.set(found.subarray(0, length), at);
+    this.#at += length;
+    return this.#slab.subarray(at, at + length);
+  }
 }
 
 /** An entry of a range. */

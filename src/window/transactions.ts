@@ -87,24 +87,33 @@ function reachesBelow(filter: TransactionFilter, order: Order, { below }: View):
 async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): Promise<Rows<TransactionRecord>> {
   const { view, below, context } = sides;
   const passes = predicateOf(filter, order, filter.mcSeqno);
-  const found: TransactionRecord[] = [];
+  // Beside their hashes, which are told here and decoded there.
+  const here: { hash: Hash; record: TransactionRecord }[] = [];
   const missing: Hash[] = [];
   for (const hash of distinct(filter.hashes)) {
     const number = view.numberOf(hash);
     if (number === null) missing.push(hash);
-    else found.push(named(view, number));
+    else {
+      const record = named(view, number);
+      if (passes(placedBy(record, hash))) here.push({ hash, record });
+    }
   }
-  const here = found.filter(({ transaction: { account, lt, now, hash }, block: { shard, seqno }, mcSeqno }) =>
-    passes({ account, lt, now, hash, shard, seqno, mcSeqno }),
-  );
   if (missing.length > 0) {
     const page = { limit: missing.length, offset: 0 };
-    here.push(...(await below.transactions({ ...filter, hashes: missing, page }, context)).rows);
+    const { rows } = await below.transactions({ ...filter, hashes: missing, page }, context);
+    here.push(...rows.map((record) => ({ hash: record.transaction.hash, record })));
   }
-  here.sort((a, b) => comparePlaces(a.transaction, b.transaction, order, filter.sort));
+  if (order === 'hash') here.sort((a, b) => (filter.sort === 'asc' ? 1 : -1) * a.hash.compare(b.hash));
+  else here.sort((a, b) => comparePlaces(a.record.transaction, b.record.transaction, order, filter.sort));
   const { offset, limit } = filter.page;
-  const rows = here.slice(offset, offset + limit);
+  const rows = here.slice(offset, offset + limit).map(({ record }) => record);
   return { rows, nextCursor: nextTransactions(rows, filter, order) };
+}
+
+/** What filters look at. */
+function placedBy({ transaction, block, mcSeqno }: TransactionRecord, hash: Hash) {
+  const { account, lt, now } = transaction;
+  return { account, lt, now, hash, mcSeqno, shard: block.shard, seqno: block.seqno };
 }
 
 export async function transactionsByMessage(

@@ -1,3 +1,4 @@
+import type { Transaction } from 'lmdb';
 import type { Hash } from '../chain/model.ts';
 import type { BlockRecord, TransactionRecord } from '../chain/records.ts';
 import {
@@ -15,7 +16,7 @@ import {
 } from './entries.ts';
 import { behindPrefix, numberKey, u32Key } from './keys.ts';
 import { readWindowState, type WindowState } from './state.ts';
-import { createReader, type Entry, entries, type TableName, type Tables } from './tables.ts';
+import { type Entry, entries, Reader, type TableName, type Tables } from './tables.ts';
 
 /** The window at one moment. */
 export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'globalId'> {
@@ -47,66 +48,117 @@ export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'gl
 /** A snapshot of the tables; null when they are empty, or of another version. */
 export function createView(tables: Tables): View | null {
   const transaction = tables.root.useReadTransaction();
-  const reader = createReader(transaction);
-  let open = true;
-  const check = (): void => {
-    if (!open) throw new Error('the view of the window has ended');
-  };
-  const read = (table: TableName, key: Buffer): Buffer | undefined => {
-    check();
-    return reader.get(tables[table], key);
-  };
-  const peek = (table: TableName, key: Buffer): Buffer | undefined => {
-    check();
-    return reader.peek(tables[table], key);
-  };
-  const done = (): void => {
-    if (open) transaction.done();
-    open = false;
-  };
   const state = readWindowState(tables, transaction);
-  if (state === null || state === 'unknown') {
-    done();
-    return null;
+  if (state !== null && state !== 'unknown') return new Snapshot(tables, transaction, state);
+  transaction.done();
+  return null;
+}
+
+/** A class, not a factory: every request makes one. */
+class Snapshot implements View {
+  readonly #tables: Tables;
+  readonly #transaction: Transaction;
+  readonly #state: WindowState;
+  readonly #reader: Reader;
+  #open = true;
+
+  constructor(tables: Tables, transaction: Transaction, state: WindowState) {
+    this.#tables = tables;
+    this.#transaction = transaction;
+    this.#state = state;
+    this.#reader = new Reader(transaction);
   }
-  const range: View['range'] = (table, bounds) => entries(tables[table], transaction, bounds);
-  const { first, head, below, globalId } = state;
-  return {
-    first,
-    head,
-    below,
-    globalId,
-    range,
-    hasStep: (mcSeqno) => read('steps', u32Key(mcSeqno)) !== undefined,
-    transaction(number) {
-      const stored = read('transactions', numberKey(number));
-      if (stored === undefined) throw new Error(`transaction ${number} is missing in the window`);
-      return decodeStored(stored);
-    },
-    form: (number) => (tables.form && read('forms', numberKey(number))) ?? null,
-    numberOf: (hash) => peek('transactionsByHash', hash)?.readUIntBE(0, 6) ?? null,
-    numberAt: (key) => decoded(peek('transactionsByAccount', key), placeNumber),
-    message: (key) => decoded(read('messages', key), (bytes) => decodeMessageEntry(key, bytes)),
-    block: (key) => decoded(read('blocks', key), (bytes) => decodeBlockEntry(key, bytes)),
-    blockKeysByHash: (hash) => read('blocksByHash', hash) ?? null,
-    blockKeyById: (id) => decoded(read('blocksById', id), (step) => Buffer.concat([step, id])),
-    blocksOf(mcSeqno) {
-      const low = u32Key(mcSeqno);
-      const found = range('blocks', { low, high: behindPrefix(low) });
-      return Array.from(found, ({ key, value }) => decodeBlockEntry(key, value));
-    },
-    tops: (mcSeqno) => decoded(read('tops', u32Key(mcSeqno)), decodeTops) ?? [],
-    account: (account) => decoded(read('accounts', account), decodeAccount),
-    codeHashOf(account) {
-      const found = peek('accounts', account);
-      return found && codeHashOf(found);
-    },
-    accountData: (account) =>
-      decoded(read('accountData', account), (bytes) => ({ hash: bytes.subarray(0, 32), boc: bytes.subarray(32) })),
-    code: (hash) => decoded(read('codes', hash), decodeCode),
-    methodsOf: (hash) => decoded(peek('codes', hash), decodeMethods),
-    done,
-  };
+
+  get first(): number {
+    return this.#state.first;
+  }
+  get head(): number {
+    return this.#state.head;
+  }
+  get below() {
+    return this.#state.below;
+  }
+  get globalId(): number {
+    return this.#state.globalId;
+  }
+
+  done(): void {
+    if (this.#open) this.#transaction.done();
+    this.#open = false;
+  }
+
+  #check(): void {
+    if (!this.#open) throw new Error('the view of the window has ended');
+  }
+  #read(table: TableName, key: Buffer): Buffer | undefined {
+    this.#check();
+    return this.#reader.get(this.#tables[table], key);
+  }
+  #peek(table: TableName, key: Buffer): Buffer | undefined {
+    this.#check();
+    return this.#reader.peek(this.#tables[table], key);
+  }
+
+  range(table: TableName, bounds: { low: Buffer; high: Buffer | null; reverse?: boolean }): Iterable<Entry> {
+    return entries(this.#tables[table], this.#transaction, bounds);
+  }
+  hasStep(mcSeqno: number): boolean {
+    return this.#peek('steps', u32Key(mcSeqno)) !== undefined;
+  }
+  transaction(number: number): TransactionRecord {
+    const stored = this.#read('transactions', numberKey(number));
+    if (stored === undefined) throw new Error(`transaction ${number} is missing in the window`);
+    return decodeStored(stored);
+  }
+  form(number: number): Buffer | null {
+    return this.#tables.form === null ? null : (this.#read('forms', numberKey(number)) ?? null);
+  }
+  numberOf(hash: Hash): number | null {
+    return this.#peek('transactionsByHash', hash)?.readUIntBE(0, 6) ?? null;
+  }
+  numberAt(accountLtKey: Buffer): number | null {
+    return decoded(this.#peek('transactionsByAccount', accountLtKey), placeNumber);
+  }
+  message(key: Buffer): StoredMessage | null {
+    const found = this.#read('messages', key);
+    return found === undefined ? null : decodeMessageEntry(key, found);
+  }
+  block(key: Buffer): BlockRecord | null {
+    const found = this.#read('blocks', key);
+    return found === undefined ? null : decodeBlockEntry(key, found);
+  }
+  blockKeysByHash(hash: Hash): Buffer | null {
+    return this.#read('blocksByHash', hash) ?? null;
+  }
+  blockKeyById(id: Buffer): Buffer | null {
+    const step = this.#read('blocksById', id);
+    return step === undefined ? null : Buffer.concat([step, id]);
+  }
+  blocksOf(mcSeqno: number): BlockRecord[] {
+    const low = u32Key(mcSeqno);
+    const found = this.range('blocks', { low, high: behindPrefix(low) });
+    return Array.from(found, ({ key, value }) => decodeBlockEntry(key, value));
+  }
+  tops(mcSeqno: number): Buffer[] {
+    return decoded(this.#read('tops', u32Key(mcSeqno)), decodeTops) ?? [];
+  }
+  account(account: Buffer): StoredAccount | null {
+    return decoded(this.#read('accounts', account), decodeAccount);
+  }
+  codeHashOf(account: Buffer): Hash | null | undefined {
+    const found = this.#peek('accounts', account);
+    return found && codeHashOf(found);
+  }
+  accountData(account: Buffer): { hash: Hash; boc: Buffer } | null {
+    const found = this.#read('accountData', account);
+    return found === undefined ? null : { hash: found.subarray(0, 32), boc: found.subarray(32) };
+  }
+  code(hash: Hash): { methods: number[]; boc: Buffer } | null {
+    return decoded(this.#read('codes', hash), decodeCode);
+  }
+  methodsOf(hash: Hash): number[] | null {
+    return decoded(this.#peek('codes', hash), decodeMethods);
+  }
 }
 
 function decoded<T>(bytes: Buffer | undefined, decode: (bytes: Buffer) => T): T | null {

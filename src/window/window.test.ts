@@ -210,7 +210,7 @@ describe.skipIf(shelf === null)('the window', () => {
     await window.apply(steps.slice(0, 20), nothingBelow);
     const view = window.view();
     for (const arrival of steps.slice(20)) await window.apply([arrival], nothingBelow);
-    const { first, head } = { first: 0, head: 0, ...view };
+    const [first, head] = [view?.first ?? 0, view?.head ?? 0];
     expect(head).toBe(steps[19].step.mcSeqno);
     const oldest = steps.find(({ step }) => step.mcSeqno === first)?.step;
     expect(view?.blocksOf(first)).toHaveLength(oldest?.blocks.length ?? 0);
