@@ -76,4 +76,34 @@ describe('one writer', () => {
     expect(readFileSync(join(place, 't.v1.writer'), 'utf8')).toContain('"threads":[0]');
     await log.close();
   });
+
+  it('wakes a reader in another thread, however seldom that one looks', async () => {
+    const place = join(root, 'woken');
+    const log = openEmbeddedLog({ folder: place });
+    await log.ensureTopic('t.v1');
+    const program = `import('tsx/esm/api').then(async ({ tsImport }) => {
+      const { parentPort } = require('node:worker_threads');
+      const { openEmbeddedLog } = await tsImport('./embedded.ts', ${JSON.stringify(import.meta.url)});
+      const log = openEmbeddedLog({ folder: ${JSON.stringify(place)}, pollMs: 2 ** 31 - 1 });
+      const reading = log.read('t.v1', 0, { signal: new AbortController().signal });
+      const first = reading.next();
+      setImmediate(() => parentPort.postMessage('waiting'));
+      await first;
+      await reading.return();
+      await log.close();
+      parentPort.postMessage('woken');
+    })`;
+    const worker = new Worker(program, { eval: true });
+    const heard: unknown[] = [];
+    worker.on('message', (news: unknown) => {
+      heard.push(news);
+      if (news === 'waiting') void log.append('t.v1', [text('x')]);
+    });
+    await new Promise((resolve, reject) => {
+      worker.on('exit', resolve);
+      worker.on('error', reject);
+    });
+    expect(heard).toEqual(['waiting', 'woken']);
+    await log.close();
+  });
 });

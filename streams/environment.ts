@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { BroadcastChannel } from 'node:worker_threads';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { LogError } from './log.ts';
 import { releaseMappedPages } from './mapped-pages.ts';
@@ -28,13 +29,13 @@ export interface Environment {
   create(topic: string): Promise<void>;
   /**
    * Runs a change of one topic in a write transaction and resolves when it is on the disk. A change that throws
-   * leaves nothing behind. Waiting readers of this thread are woken.
+   * leaves nothing behind. Waiting readers of this process are woken.
    */
   change<T>(topic: string, apply: (state: TopicState, frames: Database<Buffer, number>) => [TopicState, T]): Promise<T>;
   /** Takes the topic's writer lock unless this environment has it. @throws {LogError} `writer_busy` */
   lock(topic: string): void;
   note(group: string, topic: string, nextOffset: number): Promise<void>;
-  /** Resolves on the next change of the topic by this thread, after `waitMs`, or on abort. */
+  /** Resolves on the next change of the topic by this process, after `waitMs`, or on abort. */
   changed(topic: string, waitMs: number, signal: AbortSignal): Promise<void>;
   /** Forgets the snapshot that earlier reads of this turn of the event loop see. */
   refresh(): void;
@@ -87,7 +88,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
   const meta: Database<Buffer, string> = root.openDB('meta', { encoding: 'binary' });
   const topics = new Map<string, Database<Buffer, number>>();
   const locked = new Set<string>();
-  const wakers = createWakers();
+  const wakers = createWakers(path);
 
   const frames = (topic: string): Database<Buffer, number> => {
     let database = topics.get(topic);
@@ -139,6 +140,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     releasePages: () => releaseMappedPages(join(path, 'data.mdb')),
     async release() {
       if (!lastUser()) return;
+      wakers.close();
       await root.flushed;
       if (locked.size > 0) {
         root.transactionSync(() => {
@@ -151,12 +153,26 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
   return environment;
 }
 
-function createWakers() {
+/**
+ * Wakes readers in all threads of the process: a look every few milliseconds instead would cost each reader a twentieth
+ * of a core. Those of other processes look.
+ */
+function createWakers(path: string) {
   const waiting = new Map<string, Set<() => void>>();
+  const threads = new BroadcastChannel(`tonstream-log:${path}`);
+  const wakeOwn = (topic: string): void => {
+    for (const wake of waiting.get(topic) ?? []) wake();
+  };
+  threads.onmessage = (event) => {
+    if (typeof event === 'object' && event !== null && 'data' in event) wakeOwn(String(event.data));
+  };
+  threads.unref();
   return {
     wake(topic: string): void {
-      for (const wake of waiting.get(topic) ?? []) wake();
+      wakeOwn(topic);
+      threads.postMessage(topic);
     },
+    close: (): void => threads.close(),
     wait(topic: string, waitMs: number, signal: AbortSignal): Promise<void> {
       if (signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
