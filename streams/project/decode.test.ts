@@ -54,10 +54,11 @@ async function project(boc: Buffer): Promise<number | null> {
   const step = { mcSeqno: 9, firstOffset: 0, nextOffset: 1, blocks: [block], masterBlock: null };
   const clickhouse = emptyTables();
   const ignore = () => undefined;
+  const openMessages = createOpenMessages(1000, ignore);
   const assembler = createAssembler({
     accounts: createAccountStore({ clickhouse, cachedAccounts: 1000, cachedDataBytes: 1_000_000 }),
-    openMessages: createOpenMessages(1000, ignore),
-    sent: createSentMessages(clickhouse),
+    openMessages,
+    sent: createSentMessages(clickhouse, openMessages),
     maxDataBytes: 1_000_000,
     metrics: { brokenTrace: ignore, missingCells: ignore, oversized: ignore, learnedCells: ignore },
   });

@@ -50,7 +50,7 @@ export function createBatchMessages(openMessages: OpenMessages, earlier: Map<str
       for (const { message, open, boc } of leaving.values()) {
         const payload = serialize(boc, message.cell, { crc: false });
         rows.message(message, { sent: open, received: null, globalVersion: open.globalVersion, payload });
-        if (message.kind === 'internal') openMessages.put(message.hash, open, batch);
+        if (message.kind === 'internal') openMessages.put(message, open, batch);
       }
     },
   };

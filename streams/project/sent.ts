@@ -3,7 +3,10 @@ import { bytes, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
+import { compareLt } from './order.ts';
 import type { OpenMessage } from './packed.ts';
+import { NO_LT } from './rows.ts';
+import type { OpenMessages } from './traces.ts';
 
 export interface SentMessages {
   /** What the tables hold of the sending side of these messages, from steps before `firstMcSeqno`. */
@@ -14,8 +17,26 @@ const KEYS_PER_QUERY = 2_000;
 const TIMEOUT_MS = 60_000;
 const NO_HASH = Buffer.alloc(32);
 
-/** Finds messages on their way that memory no longer holds, above all after a restart. */
-export function createSentMessages(clickhouse: ClickHouse): SentMessages {
+/**
+ * Finds messages on their way that memory does not hold, above all after a restart.
+ *
+ * Not asked for is what the tables cannot have: memory takes in every message that is sent from the start of this
+ * projector on, so one that was created later than all that the tables had by then, and later than all that memory
+ * has dropped, comes from no step at all. Each masterchain block brings such messages, made by the system itself.
+ */
+export function createSentMessages(clickhouse: ClickHouse, memory: Pick<OpenMessages, 'droppedLt'>): SentMessages {
+  let storedLt: Decimal | null = null;
+
+  /** The greatest `created_lt` in the tables as this projector found them, or a later one; 0 for empty tables. */
+  async function readStoredLt(signal: AbortSignal): Promise<Decimal> {
+    const found = await clickhouse.query(
+      `SELECT created_lt FROM messages WHERE created_lt < ${u64(NO_LT)} ORDER BY created_lt DESC LIMIT 1`,
+      { label: 'reading the newest message sent before', signal, timeoutMs: TIMEOUT_MS },
+    );
+    const rows = new RowReader(found);
+    return rows.done ? '0' : rows.u64();
+  }
+
   /** The messages that the tables have with their sender, by a key of the sender's transaction. */
   async function readSent(messages: Message[], firstMcSeqno: number, signal: AbortSignal): Promise<SentRow[]> {
     const keys = list(messages.map((message) => `(${u64(message.createdLt ?? '0')}, ${bytes(message.hash)})`));
@@ -54,8 +75,11 @@ export function createSentMessages(clickhouse: ClickHouse): SentMessages {
   return {
     async find(messages, firstMcSeqno, signal) {
       const result = new Map<string, OpenMessage>();
-      for (let i = 0; i < messages.length; i += KEYS_PER_QUERY) {
-        const sent = await readSent(messages.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
+      storedLt ??= await readStoredLt(signal);
+      const before = compareLt(storedLt, memory.droppedLt) > 0 ? storedLt : memory.droppedLt;
+      const asked = messages.filter(({ createdLt }) => createdLt === null || compareLt(createdLt, before) <= 0);
+      for (let i = 0; i < asked.length; i += KEYS_PER_QUERY) {
+        const sent = await readSent(asked.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
         if (sent.length === 0) continue;
         const traces = await readTraces(sent, signal);
         for (const { hash, source, outLt, outMcSeqno, outTxHash, globalVersion } of sent) {

@@ -18,10 +18,13 @@ const sent: OpenMessage = {
   globalVersion: 4,
 };
 
+/** Sent at an lt that grows with it. */
+const message = (byte: number) => ({ hash: hash(byte), createdLt: String(1000 + byte) });
+
 describe('createOpenMessages', () => {
   it('gives a message out once', () => {
     const open = createOpenMessages(10, () => undefined);
-    open.put(hash(9), sent, 1);
+    open.put(message(9), sent, 1);
     expect(open.has(hash(9))).toBe(true);
     expect(open.take(hash(9))).toEqual(sent);
     expect(open.take(hash(9))).toBeNull();
@@ -31,18 +34,27 @@ describe('createOpenMessages', () => {
     let dropped = 0;
     const open = createOpenMessages(2, () => dropped++);
     open.written(5);
-    for (const byte of [1, 2, 3, 4]) open.put(hash(byte), sent, 5);
+    for (const byte of [1, 2, 3, 4]) open.put(message(byte), sent, 5);
     expect([1, 2, 3, 4].map((byte) => open.has(hash(byte)))).toEqual([false, false, true, true]);
     expect(dropped).toBe(2);
   });
 
+  it('tells how far what it has dropped may go', () => {
+    const open = createOpenMessages(2, () => undefined);
+    open.written(5);
+    for (const byte of [4, 3]) open.put(message(byte), sent, 5);
+    expect(open.droppedLt).toBe('0');
+    open.put(message(1), sent, 5);
+    expect(open.droppedLt).toBe('1004');
+  });
+
   it('keeps what no table has yet, whatever the limit', () => {
     const open = createOpenMessages(1, () => undefined);
-    for (const byte of [1, 2, 3]) open.put(hash(byte), sent, 1);
+    for (const byte of [1, 2, 3]) open.put(message(byte), sent, 1);
     expect(open.size).toBe(3);
     open.written(1);
     expect(open.size).toBe(3);
-    open.put(hash(4), sent, 2);
+    open.put(message(4), sent, 2);
     expect(open.size).toBe(1);
     expect(open.take(hash(4))).toEqual(sent);
   });

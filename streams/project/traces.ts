@@ -1,5 +1,6 @@
 import { hashKey } from '../../src/chain/hash.ts';
-import type { Hash, Message, Transaction } from '../../src/chain/model.ts';
+import type { Decimal, Hash, Message, Transaction } from '../../src/chain/model.ts';
+import { compareLt } from './order.ts';
 import type { OpenMessage } from './packed.ts';
 import { type PackedMessage, packMessage, unpackMessage } from './packed.ts';
 
@@ -13,6 +14,8 @@ export interface TraceLink {
 /** `-1:00..00`, the source of messages that the system itself makes. */
 const SYSTEM = Buffer.concat([Buffer.from([0x7f, 0xff, 0xff, 0xff]), Buffer.alloc(32)]);
 
+type SentMessage = Pick<Message, 'hash' | 'createdLt'>;
+
 export type OpenMessages = ReturnType<typeof createOpenMessages>;
 
 /**
@@ -23,20 +26,24 @@ export type OpenMessages = ReturnType<typeof createOpenMessages>;
 export function createOpenMessages(limit: number, onDrop: () => void) {
   const open = new Map<string, { message: PackedMessage; batch: number }>();
   let written = 0;
+  let newestLt = '0';
+  let droppedLt = '0';
 
   /** Not called by `written`: a batch that is being assembled counts on what was there when it began. */
   function dropOldest(): void {
     for (const [key, { batch }] of open) {
       if (open.size <= limit || batch > written) return;
       open.delete(key);
+      droppedLt = newestLt;
       onDrop();
     }
   }
 
   return {
     /** `batch`: the batch that writes the message. */
-    put(hash: Hash, message: OpenMessage, batch: number): void {
+    put({ hash, createdLt }: SentMessage, message: OpenMessage, batch: number): void {
       open.set(hashKey(hash), { message: packMessage(message), batch });
+      if (createdLt !== null && compareLt(createdLt, newestLt) > 0) newestLt = createdLt;
       dropOldest();
     },
     /** A message is received once. */
@@ -51,6 +58,10 @@ export function createOpenMessages(limit: number, onDrop: () => void) {
     /** Every table has the batch now, and those before it. */
     written(batch: number): void {
       written = batch;
+    },
+    /** No message of a later `created_lt` was dropped; 0 when none was. */
+    get droppedLt(): Decimal {
+      return droppedLt;
     },
     get size(): number {
       return open.size;
