@@ -282,9 +282,9 @@ export const settings = {
   batchMs: {
     flag: 'batch-ms',
     env: 'TONSTREAM_BATCH_MS',
-    about: 'Longest wait for more steps before a batch is written, in milliseconds',
+    about: 'Longest wait for more steps before a batch is written, in milliseconds; 0 takes what is there',
     group: 'Limits',
-    schema: integer(0, 60_000).default(10),
+    schema: integer(0, 60_000).default(0),
   },
   outageMs: {
     flag: 'outage-ms',

@@ -18,6 +18,9 @@ import { createOpenMessages } from './traces.ts';
 
 const CACHED_DATA_BYTES = 64 * 1024 * 1024;
 const GROUP = 'tonstream-project';
+/** Parts of so few rows are read whole and soon merged; the merge makes the indexes, which here cost two files each. */
+const SMALL_ROWS = 10_000;
+const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
 const NO_COUNTS = { blocks: 0, transactions: 0, messages: 0 };
 
 export interface BatchWriterOptions extends ProjectorOptions {
@@ -36,7 +39,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const openMessages = createOpenMessages(config.openMessages, () => {
     counters.droppedOpenMessages++;
   });
-  const sent = createSentMessages(clickhouse);
+  const sent = createSentMessages(clickhouse, openMessages);
   const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics: countInto(counters) });
   const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
   const gaps = await createGaps(log, topics, signal);
@@ -63,12 +66,15 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     const batch = batchOf(steps, number, cellReader.next);
     if (intent) checkCells(batch, intent);
     const published = (await publisher?.wants(steps)) ?? false;
-    const assembled = await assembler.assemble(decoded, batch, signal, { live: published, cells });
+    // Beside each other: at the head, announcing takes longer than assembling (`npm run bench:latency`).
+    const [assembled] = await bothOf(
+      assembler.assemble(decoded, batch, signal, { live: published, cells }),
+      announce(inserting, batch, undecoded),
+    );
     const live = published ? liveSteps(steps, decoded, assembled.drafts, previous) : [];
     previous = batch.mcSeqno;
     if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
-    await inserting;
-    inserting = insert(batch, { ...assembled, live }, undecoded, intent !== null).then(() => {
+    inserting = insert(batch, { ...assembled, live }, intent !== null).then(() => {
       accounts.written(number);
       openMessages.written(number);
       options.onProgress?.({
@@ -83,12 +89,9 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     inserting.catch(fail);
   }
 
-  async function insert(
-    batch: Batch,
-    { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: LiveStep[] },
-    undecoded: Gap[],
-    repeated: boolean,
-  ): Promise<void> {
+  /** Once the batch before is done; no row goes in until this is. */
+  async function announce(before: Promise<void>, batch: Batch, undecoded: Gap[]): Promise<void> {
+    await before;
     for (const { step, error } of undecoded) {
       counters.gaps++;
       logger.error({ err: error, step: step.mcSeqno }, 'a step cannot be decoded and is left out');
@@ -97,6 +100,13 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     await store.write(batch, false, NO_COUNTS, signal);
     // After the announcement: a projector that starts now either sees it or is seen here.
     await store.checkOwner(signal);
+  }
+
+  async function insert(
+    batch: Batch,
+    { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: LiveStep[] },
+    repeated: boolean,
+  ): Promise<void> {
     const retriesBefore = counters.retries;
     const insertInto = (insert: Insert) => insertUnderToken(insert, `${batch.firstOffset}-${batch.nextOffset}`);
     await Promise.all(inserts.map(insertInto));
@@ -107,9 +117,10 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }
 
-  function insertUnderToken({ table, columns, chunks }: Insert, token: string): Promise<void> {
+  function insertUnderToken({ table, columns, rows, chunks }: Insert, token: string): Promise<void> {
     const label = `inserting into ${table}`;
-    return clickhouse.insert(table, columns, chunks, { dedupToken: `${table}/${token}`, label, signal });
+    const settings = rows <= SMALL_ROWS ? SMALL_INSERT : {};
+    return clickhouse.insert(table, columns, chunks, { dedupToken: `${table}/${token}`, label, settings, signal });
   }
 
   return {
@@ -123,6 +134,12 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     /** Resolves when a batch could not be written. */
     failed,
   };
+}
+
+/** Waits for both even when one fails, so that nothing goes on behind the failure. */
+async function bothOf<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
 }
 
 function batchOf(steps: Step[], number: number, nextCell: number): Batch {
