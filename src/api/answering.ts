@@ -1,7 +1,7 @@
 /** From a request of the API to its answer: what is asked, who has asked it already, and how the answer goes out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import type { ChainSource } from '../chain/records.ts';
+import type { BookRecord, ChainSource } from '../chain/records.ts';
 import { type Answer, makeAnswer, sendAnswer } from './answers.ts';
 import { durationsOf, requestDurations, watchAnswers } from './api-metrics.ts';
 import { createCompression } from './compression.ts';
@@ -61,7 +61,8 @@ export function createAnswering(options: AnsweringOptions): (route: Route) => Ha
   async function compute(route: Route, query: Query, noAddressBook: boolean, context: Caller): Promise<Answer> {
     const testOnly = testnet();
     const book = createBook(testOnly, bookRows);
-    const addressBook = async (): Promise<string> => {
+    const addressBook = async (known?: readonly BookRecord[]): Promise<string> => {
+      if (known !== undefined) return noAddressBook ? '{}' : book.json(known);
       const accounts = noAddressBook ? [] : book.addresses();
       return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
     };

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
+import { madeTransaction } from '../../test/made-chain.ts';
 import type { ChainSource, QueryContext } from '../chain/records.ts';
 import type { AppOptions } from './app.ts';
 
@@ -235,7 +236,16 @@ describe('switches', () => {
   ] as [string, Record<string, string>, boolean][])('leaves the book empty: %s %j', async (query, headers, empty) => {
     await start(states);
     expect(await bookOf(path + query, headers)).toEqual(empty ? {} : { [ACCOUNT]: ROW });
-    expect(fake.asked.some(({ method }) => method === 'book')).toBe(!empty);
+    // The states say all that the book does.
+    expect(fake.asked.some(({ method }) => method === 'book')).toBe(false);
+  });
+
+  it.each([true, false])('does not ask for a book that is not wanted: %s', async (unwanted) => {
+    const rows = [madeTransaction({ name: 'a', mcSeqno: 1 })];
+    await start({ transactions: async () => ({ rows, nextCursor: null }) });
+    const book = await bookOf(`/api/v3/transactions?x_no_address_book=${unwanted}`);
+    expect(JSON.stringify(book) === '{}').toBe(unwanted);
+    expect(fake.asked.some(({ method }) => method === 'book')).toBe(!unwanted);
   });
 
   it.each([

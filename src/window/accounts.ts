@@ -13,6 +13,12 @@ const REMEMBERED_CODES = 10_000;
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
 
+/** An account that the window has. */
+interface Held {
+  account: Address;
+  stored: StoredAccount;
+}
+
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
 export function createAccounts() {
   // True as long as no step since then has left the window: a change would be in the window.
@@ -29,7 +35,7 @@ export function createAccounts() {
     const { view, whole, context } = sides;
     const wanted = distinct(accounts);
     const allowed = new Set(codeHashes.map(text));
-    const here: { account: Address; stored: StoredAccount }[] = [];
+    const here: Held[] = [];
     const missing: Address[] = [];
     for (const account of wanted) {
       const stored = view.account(account);
@@ -38,39 +44,41 @@ export function createAccounts() {
         here.push({ account, stored });
       }
     }
+    if (missing.length === 0) return recordsOf(here, includeBoc, sides);
     const [own, others] = await Promise.all([
       recordsOf(here, includeBoc, sides),
-      missing.length === 0 ? [] : whole.accountStates(missing, codeHashes, includeBoc, context),
+      whole.accountStates(missing, codeHashes, includeBoc, context),
     ]);
     const position = new Map(wanted.map((account, i) => [text(account), i]));
     const place = ({ account }: AccountRecord): number => position.get(text(account)) ?? 0;
     return [...own, ...others].sort((a, b) => place(a) - place(b));
   }
 
-  async function recordsOf(
-    found: readonly { account: Address; stored: StoredAccount }[],
-    includeBoc: boolean,
-    sides: Sides,
-  ): Promise<AccountRecord[]> {
+  async function recordsOf(found: readonly Held[], includeBoc: boolean, sides: Sides): Promise<AccountRecord[]> {
     const cells = includeBoc ? await cellsOf(found, sides) : null;
-    const methods = await methodsOf(
-      found.flatMap(({ stored }) => stored.state.codeHash ?? []),
-      sides,
-    );
-    return found.map(({ account, stored }) => ({
-      ...stored.state,
+    const codes: Hash[] = [];
+    for (const { stored } of found) if (stored.state.codeHash) codes.push(stored.state.codeHash);
+    const methods = await methodsOf(codes, sides);
+    // Named one by one: a spread of the state takes as long as reading it.
+    return found.map(({ account, stored: { state, hash, lastTransactionHash, lt } }) => ({
       account,
-      hash: stored.hash,
-      lastTransactionHash: stored.lastTransactionHash,
-      lastTransactionLt: stored.lt,
-      codeBoc: cells?.codeOf(stored.state.codeHash) ?? null,
-      dataBoc: cells?.dataOf(account, stored.state.dataHash) ?? null,
-      methods: methods(stored.state.codeHash),
+      status: state.status,
+      balance: state.balance,
+      extraCurrencies: state.extraCurrencies,
+      frozenHash: state.frozenHash,
+      codeHash: state.codeHash,
+      dataHash: state.dataHash,
+      hash,
+      lastTransactionHash,
+      lastTransactionLt: lt,
+      codeBoc: cells?.codeOf(state.codeHash) ?? null,
+      dataBoc: cells?.dataOf(account, state.dataHash) ?? null,
+      methods: methods(state.codeHash),
     }));
   }
 
   /** Code and data: from the window, in one question to the tables for what it does not have. */
-  async function cellsOf(found: readonly { account: Address; stored: StoredAccount }[], sides: Sides) {
+  async function cellsOf(found: readonly Held[], sides: Sides) {
     const { view, below, context } = sides;
     const codeOf = new Map<string, Buffer>();
     const dataOf = new Map<string, Buffer>();

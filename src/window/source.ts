@@ -4,6 +4,7 @@ import { createAccounts } from './accounts.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { messages } from './messages.ts';
 import type { Sides } from './sides.ts';
+import type { WindowState } from './state.ts';
 import { adjacentTransactions, transactions, transactionsByMessage } from './transactions.ts';
 import type { View } from './view.ts';
 import type { Window } from './window.ts';
@@ -19,6 +20,7 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
   const accounts = createAccounts();
   const isCurrent = createCurrency(clickhouse);
   let firstBlock: BlockRecord | null = null;
+  const lastBlocks = new WeakMap<WindowState, BlockRecord>();
 
   async function ask<T>(
     context: QueryContext,
@@ -36,6 +38,15 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
     }
   }
 
+  /** Looked for once a step: what asks most asks for it. */
+  function last(view: View): BlockRecord | null {
+    const known = lastBlocks.get(view.state);
+    if (known) return known;
+    const found = edge(view, 'last');
+    if (found) lastBlocks.set(view.state, found);
+    return found;
+  }
+
   /** The first block there is never changes. */
   async function first({ view, below, context }: Sides): Promise<BlockRecord | null> {
     if (view.below === null) return edge(view, 'first');
@@ -48,9 +59,9 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
       ask(
         context,
         async (sides) => {
-          const last = edge(sides.view, 'last');
-          const oldest = last && (await first(sides));
-          return last && oldest ? { first: oldest, last } : sides.whole.masterchainInfo(context);
+          const newest = last(sides.view);
+          const oldest = newest && (await first(sides));
+          return newest && oldest ? { first: oldest, last: newest } : sides.whole.masterchainInfo(context);
         },
         () => clickhouse.masterchainInfo(context),
       ),

@@ -20,6 +20,8 @@ import { type Entry, entries, Reader, type TableName, type Tables } from './tabl
 
 /** The window at one moment. */
 export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'globalId'> {
+  /** The same object as long as the window is the same. */
+  readonly state: WindowState;
   range(table: TableName, bounds: { low: Buffer; high: Buffer | null; reverse?: boolean }): Iterable<Entry>;
   hasStep(mcSeqno: number): boolean;
   transaction(number: number): TransactionRecord;
@@ -58,28 +60,28 @@ export function createView(tables: Tables): View | null {
 class Snapshot implements View {
   readonly #tables: Tables;
   readonly #transaction: Transaction;
-  readonly #state: WindowState;
+  readonly state: WindowState;
   readonly #reader: Reader;
   #open = true;
 
   constructor(tables: Tables, transaction: Transaction, state: WindowState) {
     this.#tables = tables;
     this.#transaction = transaction;
-    this.#state = state;
+    this.state = state;
     this.#reader = new Reader(transaction);
   }
 
   get first(): number {
-    return this.#state.first;
+    return this.state.first;
   }
   get head(): number {
-    return this.#state.head;
+    return this.state.head;
   }
   get below() {
-    return this.#state.below;
+    return this.state.below;
   }
   get globalId(): number {
-    return this.#state.globalId;
+    return this.state.globalId;
   }
 
   done(): void {

@@ -17,11 +17,12 @@ export function accountStatesRoute(limits: ApiLimits): Route {
       include_boc: flag('Whether to add code and data; true when absent.'),
     }),
     response: accountStates,
-    async answer(p, { source, context, book, addressBook }) {
+    async answer(p, { source, context, addressBook }) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
       const found = await source.accountStates(p.address, p.code_hash, p.include_boc ?? true, context);
-      const rows = found.map((record) => accountJson(record, book)).join(',');
-      return `{"accounts":[${rows}],"address_book":${await addressBook()},"metadata":{}}`;
+      let rows = '';
+      for (const record of found) rows += (rows === '' ? '' : ',') + accountJson(record);
+      return `{"accounts":[${rows}],"address_book":${await addressBook(found)},"metadata":{}}`;
     },
   });
 }

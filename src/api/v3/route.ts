@@ -1,6 +1,6 @@
 /** One operation of the v3 API: declared once, served and documented from the declaration. */
 import type { z } from 'zod';
-import type { ChainSource, QueryContext } from '../../chain/records.ts';
+import type { BookRecord, ChainSource, QueryContext } from '../../chain/records.ts';
 import { type Parameters, parametersReader } from '../parameters.ts';
 import type { Query } from '../request.ts';
 import type { Book } from './render/book.ts';
@@ -15,8 +15,11 @@ export interface Asked {
   /** Collects the addresses the answer prints. */
   book: Book;
   renderings: Renderings;
-  /** JSON text of the `address_book`; `{}` when switched off. */
-  addressBook(): Promise<string>;
+  /**
+   * JSON text of the `address_book`; `{}` when switched off.
+   * @param known rows for all addresses that were noted, where the answer is made of them: the source is not asked
+   */
+  addressBook(known?: readonly BookRecord[]): Promise<string>;
 }
 
 export interface Route {

@@ -1,7 +1,6 @@
 import { rawAddress } from '../../../chain/address.ts';
 import type { Hash } from '../../../chain/model.ts';
 import type { AccountRecord, BalanceRecord, KnownState } from '../../../chain/records.ts';
-import type { Book } from './book.ts';
 import { interfacesJson } from './book-rows.ts';
 import { extraJson, hashJson, hashOrNull } from './values.ts';
 
@@ -21,9 +20,9 @@ export function stateJson(hash: Hash, state: KnownState | null): string {
 }
 
 /** JSON text of an account's latest state (schema `AccountStateFull`). Unknown hashes and bodies are left out. */
-export function accountJson(record: AccountRecord, book: Book): string {
+export function accountJson(record: AccountRecord): string {
   return (
-    `{"address":"${book.text(record.account)}","account_state_hash":${hashJson(record.hash)}` +
+    `{"address":"${rawAddress(record.account)}","account_state_hash":${hashJson(record.hash)}` +
     `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
     `,"status":"${record.status}"${optional('frozen_hash', record.frozenHash)}` +
     `,"last_transaction_hash":${hashJson(record.lastTransactionHash)}` +

@@ -56,7 +56,14 @@ export function bookRow(record: BookRecord, testOnly: boolean): string {
 /** What is said of a text that is no address. */
 export const UNREADABLE_ROW = '{"user_friendly":null,"domain":null,"interfaces":[]}';
 
-export function interfacesJson(record: Pick<BookRecord, 'codeHash' | 'methods'>): string {
-  const marks = interfacesOf(record.codeHash, record.methods);
-  return marks.length === 0 ? '[]' : `["${marks.join('","')}"]`;
+/** By the list of methods, of which a source mostly has one for all accounts of a code. */
+const lastInterfaces = new WeakMap<readonly number[], { codeHash: Hash | null; json: string }>();
+
+export function interfacesJson({ codeHash, methods }: Pick<BookRecord, 'codeHash' | 'methods'>): string {
+  const last = methods === null ? undefined : lastInterfaces.get(methods);
+  if (last && (last.codeHash === null ? codeHash === null : codeHash?.equals(last.codeHash))) return last.json;
+  const marks = interfacesOf(codeHash, methods);
+  const json = marks.length === 0 ? '[]' : `["${marks.join('","')}"]`;
+  if (methods !== null) lastInterfaces.set(methods, { codeHash: codeHash && Buffer.from(codeHash), json });
+  return json;
 }

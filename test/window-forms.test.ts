@@ -1,0 +1,108 @@
+/** Answers made of the forms that a window keeps against answers rendered from its records, byte by byte. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BoundedSource, ClickHouseSource } from '../clickhouse/queries/source.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
+import { createWindowSource } from '../src/window/source.ts';
+import { type Arrival, openWindow, type Window } from '../src/window/window.ts';
+import { type ApiServer, serveApi } from './api-server.ts';
+import { createFakeSource } from './fake-source.ts';
+import { recordedSteps } from './recorded-steps.ts';
+import { shelf } from './shelf.ts';
+import { requests } from './window-requests.ts';
+
+const GB = 1024 ** 3;
+const RUNS = Number(process.env.WINDOW_RUNS ?? 150);
+const SWITCHES = ['', 'x_no_address_book=true', 'x_no_metadata=true'];
+
+/** Tables that hold nothing. */
+function emptyTables(): ClickHouseSource {
+  const bounded: BoundedSource = {
+    ...createFakeSource().source,
+    cells: async () => ({ codeOf: new Map(), dataOf: new Map() }),
+    accountCodes: async () => new Map(),
+    methodsOf: async () => new Map(),
+    transactionsAt: async () => [],
+    newestBelow: async () => null,
+  };
+  const nothing = async (): Promise<void> => undefined;
+  const head = { seqno: 0, globalId: null, advance: () => undefined, onAdvance: () => undefined };
+  return { ...bounded, head: { ...head, reach: nothing, refresh: nothing, follow: nothing }, below: () => bounded };
+}
+
+interface Side {
+  window: Window;
+  server: ApiServer;
+  metrics: Registry;
+}
+
+describe.skipIf(shelf === null).each([false, true])(
+  'answers of a window with forms, on a test network: %s',
+  (testnet) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tonstream-forms-'));
+    let steps: Arrival[];
+    let formed: Side;
+    let rendered: Side;
+
+    async function side(name: string, form: typeof transactionForm | null): Promise<Side> {
+      const window = openWindow({ folder: join(folder, name), maxBytes: GB, ...(form ? { form } : {}) });
+      await window.apply(steps, async () => null);
+      const metrics = new Registry();
+      const server = await serveApi(createWindowSource(window, emptyTables()), { metrics, testnet: () => testnet });
+      return { window, server, metrics };
+    }
+
+    async function ask({ server }: Side, path: string): Promise<string> {
+      const response = await fetch(`${server.url}/api/v3${path}`);
+      return `${response.status} ${await response.text()}`;
+    }
+
+    beforeAll(async () => {
+      steps = await recordedSteps('mainnet-genesis_a');
+      formed = await side('formed', transactionForm);
+      rendered = await side('rendered', null);
+    }, 60_000);
+
+    afterAll(async () => {
+      for (const { window, server } of [formed, rendered]) {
+        await server.close();
+        await window.close();
+      }
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('are the same as rendered ones', { timeout: 120_000 }, async () => {
+      const stored = steps.map(({ step, nextOffset }, i) => ({ step, nextOffset, bytes: 0, firstOffset: i, time: 0 }));
+      const asked = fc.tuple(requests(stored), fc.constantFrom(...SWITCHES));
+      const same = fc.asyncProperty(asked, async ([path, text]) => {
+        const whole = text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
+        expect(await ask(formed, whole)).toBe(await ask(rendered, whole));
+      });
+      await fc.assert(same, { numRuns: RUNS, endOnFailure: true });
+      expect([...formed.server.reported, ...rendered.server.reported]).toEqual([]);
+    });
+
+    it.each(['/transactions?limit=1000', '/transactions?limit=1000&sort=asc&offset=100', '/messages?limit=1000'])(
+      'are the same for all that there is: %s',
+      async (path) => {
+        const whole = await ask(formed, path);
+        expect(whole.length).toBeGreaterThan(100_000);
+        expect(whole).toBe(await ask(rendered, path));
+      },
+    );
+
+    it('render nothing that the window keeps', async () => {
+      const count = async ({ metrics }: Side, outcome: string): Promise<number> => {
+        const line = `tonstream_api_rendered_transactions_total{outcome="${outcome}"} `;
+        return Number((await metrics.metrics()).split(line)[1]?.split('\n')[0]);
+      };
+      expect(await count(formed, 'formed')).toBeGreaterThan(1_000);
+      expect(await count(formed, 'made')).toBe(0);
+      expect(await count(rendered, 'formed')).toBe(0);
+    });
+  },
+);
