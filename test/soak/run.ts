@@ -31,6 +31,8 @@ export interface SoakOptions {
   minutes: number;
   /** Seconds between two kills; 0 kills nothing. */
   killSeconds: number;
+  /** Goes on until there were so many kills, however long that takes; 0 unless given. */
+  leastKills?: number;
   clients: number;
   seed: number;
   settings?: Partial<Omit<SoakSettings, 'dataDir' | 'port'>>;
@@ -50,7 +52,7 @@ export interface SoakReport extends Figures, Measured {
 
 const MB = 1024 * 1024;
 const DATABASE = 'tonstream';
-const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB };
+const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB, queryTimeoutMs: 3_000 };
 const COMPARE_EVERY_MS = 15_000;
 /** Steps before anything is asked, so that there is something to ask for. */
 const FIRST_STEPS = 20;
@@ -106,13 +108,8 @@ async function watched(soak: Soak): Promise<SoakReport> {
   ]);
   // When it fails, all fails: what is awaited below ends, too.
   traffic.catch(() => stop.abort());
-  // Of its own: a signal made by AbortSignal.any of one with a timeout may be collected and never abort (Node 20).
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), options.minutes * 60_000);
-  signal.addEventListener('abort', () => over.abort());
-  setMaxListeners(0, signal, over.signal);
-  await control(soak, over.signal);
-  clearTimeout(timer);
+  setMaxListeners(0, signal);
+  await control(soak, signal);
   const seconds = Math.round((performance.now() - begun) / 1000);
   await lookAtEverything(soak);
   stop.abort();
@@ -137,17 +134,19 @@ async function watched(soak: Soak): Promise<SoakReport> {
 /** Checks, and kills in between, one after the other until the time is up. */
 async function control(soak: Soak, signal: AbortSignal): Promise<void> {
   const { service, truth, journal, options } = soak;
+  const { killSeconds, leastKills = 0 } = options;
+  const end = performance.now() + options.minutes * 60_000;
   const check: CheckOptions = { url: service.url, journal, signal };
   const victims = [...VICTIMS];
   let checked = 0;
   let [killedAt, comparedAt] = [performance.now(), performance.now()];
-  for (let kills = 0; !signal.aborted; ) {
+  for (let kills = 0; !signal.aborted && (performance.now() < end || kills < leastKills); ) {
     const head = await headOf(service.url);
     await truth.until(head);
     while (checked < head && !signal.aborted) await checkStep(check, truth.step(++checked));
     await checkStep(check, truth.step(1 + Math.floor(Math.random() * Math.max(1, checked))));
     const now = performance.now();
-    if (options.killSeconds > 0 && now - killedAt > options.killSeconds * 1_000) {
+    if (killSeconds > 0 && now - killedAt > killSeconds * 1_000) {
       const victim = victims[kills++ % victims.length];
       const before = truth.head;
       await journal.killing(victim, () => service.kill(victim));
@@ -167,9 +166,17 @@ async function headOf(url: string): Promise<number> {
   return INFO.parse(JSON.parse((await ask(`${url}/api/v3/masterchainInfo`, 'new')).text)).last.seqno;
 }
 
+/** Time up to which everything is shown by now: blocks of later steps may be a little older than the head. */
+async function settled({ service, truth }: Soak): Promise<number> {
+  const head = await headOf(service.url);
+  await truth.until(head);
+  return Math.max(...truth.step(head).blocks.map(({ utime }) => utime)) - SETTLED_S;
+}
+
 /** Answers with the window and from the tables alone at one moment; and the last stretch, over pages. */
-async function compareLive({ service, truth, journal, options, dataDir }: Soak, signal: AbortSignal): Promise<void> {
-  const newest = Math.max(...truth.step(truth.head).blocks.map(({ utime }) => utime)) - SETTLED_S;
+async function compareLive(soak: Soak, signal: AbortSignal): Promise<void> {
+  const { service, truth, journal, options, dataDir } = soak;
+  const newest = await settled(soak);
   await checkStretch({ url: service.url, journal, signal }, truth, newest - STRETCH_S, newest);
   const seed = options.seed + truth.head;
   const paths = sampledRequests(await truth.published(), COMPARED_LIVE, seed)
@@ -184,10 +191,10 @@ async function compareLive({ service, truth, journal, options, dataDir }: Soak, 
 }
 
 /** Everything there is, in pages, while the chain goes on. */
-async function lookAtEverything({ service, truth, journal }: Soak): Promise<void> {
+async function lookAtEverything(soak: Soak): Promise<void> {
+  const { service, truth, journal } = soak;
   const check: CheckOptions = { url: service.url, journal, signal: new AbortController().signal };
-  const newest = Math.max(...truth.step(truth.head).blocks.map(({ utime }) => utime)) - SETTLED_S;
-  await checkStretch(check, truth, 0, newest);
+  await checkStretch(check, truth, 0, await settled(soak));
 }
 
 /** Tables and window brought to the end of the log, now that nothing else moves. */

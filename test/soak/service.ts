@@ -16,6 +16,8 @@ export interface SoakSettings {
   rate: number;
   windowBytes: number;
   stepsBytes: number;
+  /** The service's own default is meant for machines that do nothing else. */
+  queryTimeoutMs: number;
 }
 
 export const WORKERS = 2;
@@ -110,12 +112,14 @@ export function createService(settings: SoakSettings): SoakedService {
   };
 }
 
-function words({ dataDir, port, blockTimeMs, rate, windowBytes, stepsBytes }: SoakSettings): string[] {
+function words(settings: SoakSettings): string[] {
+  const { dataDir, port, blockTimeMs, rate, windowBytes, stepsBytes, queryTimeoutMs } = settings;
   return [
     'start',
     ...['--network', 'devnet', '--block-time', `${blockTimeMs}ms`, '--devnet-rate', String(rate)],
     ...['--data-dir', dataDir, '--port', String(port), '--workers', String(WORKERS)],
     ...['--window-bytes', String(windowBytes), '--steps-bytes', String(stepsBytes)],
+    ...['--query-timeout-ms', String(queryTimeoutMs)],
   ];
 }
 
