@@ -23,10 +23,12 @@ import { openEmbeddedLog } from '../streams/embedded.ts';
 import { ingest } from '../streams/ingest/follow.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
+import { publishSettings } from '../streams/project/publish.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
 import { createPeopledDevnet, type PeopledDevnet, statesAfter } from './peopled-devnet.ts';
 import { until } from './stack.ts';
+import { POSITIONS, serveFrom } from './window-positions.ts';
 
 const topics = topicNames();
 const SEED = 'devnet cells';
@@ -49,7 +51,7 @@ beforeAll(async () => {
   devnet = await createPeopledDevnet(SEED, 12);
   liteserver = await openLiteserver(devnet.chain, { host: '127.0.0.1', port: 0, seed: SEED });
   pool = createLitePool(parseGlobalConfig(JSON.parse(liteserver.globalConfig)), { logger: silent });
-  log = openEmbeddedLog({ folder });
+  log = openEmbeddedLog({ folder: join(folder, 'log') });
   server = await startTestServer();
   clickhouse = createClickHouse({ url: server.server.url, database: 'cells', logger: silent });
   await migrate({ clickhouse, logger: silent });
@@ -85,6 +87,7 @@ function start(): void {
         clickhouse,
         config,
         logger: silent,
+        publish: publishSettings(config),
         onProgress: ({ batch }) => head.advance(batch.mcSeqno),
       },
       signal,
@@ -117,9 +120,9 @@ const answer = z.object({
   address_book: z.record(z.string(), z.object({ interfaces: z.array(z.string()) })),
 });
 
-async function ask(addresses: readonly string[]) {
+async function ask(addresses: readonly string[], { url }: Pick<ApiServer, 'url'> = api) {
   const query = addresses.map((one) => `address=${encodeURIComponent(one)}`).join('&');
-  const response = await fetch(`${api.url}/api/v3/accountStates?${query}`);
+  const response = await fetch(`${url}/api/v3/accountStates?${query}`);
   return answer.parse(await response.json());
 }
 
@@ -176,5 +179,12 @@ describe('accounts of the zero state', () => {
     const interfaces = new Set(after.accounts.flatMap((one) => one.interfaces));
     expect([...interfaces]).toEqual(expect.arrayContaining(['jetton_wallet', 'wallet_v4r2', 'wallet_v5r1']));
     expect(new Set(Object.values(after.address_book).flatMap((one) => one.interfaces))).toEqual(interfaces);
+
+    for (const share of POSITIONS) {
+      const kept = { dataDir: folder, clickhouseUrl: server.server.url, database: 'cells' };
+      const windowed = await serveFrom(kept, share);
+      expect(await ask(addresses, windowed)).toEqual(after);
+      await windowed.close();
+    }
   });
 });

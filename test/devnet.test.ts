@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { createApiClient } from './api/client.ts';
 import { shelf } from './shelf.ts';
 import { runProgram, runToEnd, type Stack, startStack, temporaryFolder, until } from './stack.ts';
+import { POSITIONS, serveFrom } from './window-positions.ts';
 
 const GLOBAL_CONFIG = z.object({
   liteservers: z.array(z.object({ port: z.number(), id: z.object({ key: z.string() }) })),
@@ -154,20 +155,29 @@ describe('tonstream start', () => {
   });
 
   it.skipIf(shelf === null)('answers as the contract wants, across a split and a merge', async () => {
-    const client = createApiClient(stack.url);
     await until('the shards have merged again', async () => {
       const { projected } = await stack.status();
       return (projected.mc_seqno ?? 0) > 20 ? true : null;
     });
-    // Each answer is checked against the schemas.
-    const { rows } = await client.page('blocks', 'blocks', { workchain: 0, limit: 1000 });
-    const shards = new Set(rows.map(({ shard }) => shard));
-    expect([...shards].sort()).toEqual(['4000000000000000', '8000000000000000', 'C000000000000000']);
-    expect(rows.some((row) => row.after_merge === true)).toBe(true);
-    expect((await client.page('transactions', 'transactions', { limit: 1000 })).rows.length).toBeGreaterThan(50);
-    expect((await client.page('messages', 'messages', { limit: 1000 })).rows.length).toBeGreaterThan(20);
+    await expectShown(stack.url);
+    for (const share of POSITIONS) {
+      const server = await serveFrom(stack, share);
+      await expectShown(server.url);
+      await server.close();
+    }
   });
 });
+
+/** Each answer is checked against the schemas. */
+async function expectShown(url: string): Promise<void> {
+  const client = createApiClient(url);
+  const { rows } = await client.page('blocks', 'blocks', { workchain: 0, limit: 1000 });
+  const shards = new Set(rows.map(({ shard }) => shard));
+  expect([...shards].sort()).toEqual(['4000000000000000', '8000000000000000', 'C000000000000000']);
+  expect(rows.some((row) => row.after_merge === true)).toBe(true);
+  expect((await client.page('transactions', 'transactions', { limit: 1000 })).rows.length).toBeGreaterThan(50);
+  expect((await client.page('messages', 'messages', { limit: 1000 })).rows.length).toBeGreaterThan(20);
+}
 
 describe('tonstream start again', () => {
   it('goes on where it was, and stops cleanly', async () => {

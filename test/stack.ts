@@ -133,6 +133,8 @@ export interface Stack {
   status(): Promise<Status>;
   /** Waits until everything in the log is projected, up to this masterchain block. */
   caughtUp(mcSeqno: number): Promise<Status>;
+  /** Waits until the window has everything that is projected. */
+  windowed(): Promise<void>;
   /** `import` into this stack's log. */
   import(files: readonly string[], options?: { loose?: boolean }): Promise<string>;
   /** Stops it and removes its folder, unless the folder was given. */
@@ -193,6 +195,12 @@ function running(
       until(`masterchain block ${mcSeqno} is projected`, async () => {
         const state = await status();
         return state.lag_steps === 0 && state.projected.mc_seqno === mcSeqno ? state : null;
+      }),
+    windowed: () =>
+      until('the window has what the tables have', async () => {
+        const metrics = await (await fetch(`${parts.url}/metrics`)).text();
+        const { projected } = await status();
+        return metrics.includes(`\ntonstream_window_mc_seqno ${projected.mc_seqno}\n`) ? undefined : null;
       }),
     import: (files, { loose = false } = {}) => importing(files, loose ? ['--loose'] : []),
     async remove() {

@@ -62,10 +62,17 @@ export async function projectFiles(files: readonly string[]): Promise<Projected>
   };
 }
 
+/** Where a stack that runs keeps its log and its tables; the database is `tonstream` unless given. */
+export interface Kept {
+  dataDir: string;
+  clickhouseUrl: string;
+  database?: string;
+}
+
 /** The tables and steps of a stack that runs. */
-export async function projectedBy(stack: { dataDir: string; clickhouseUrl: string }) {
-  const log = openEmbeddedLog({ folder: join(stack.dataDir, 'log') });
-  const clickhouse = createClickHouse({ url: stack.clickhouseUrl, database: 'tonstream', logger: silent });
+export async function projectedBy({ dataDir, clickhouseUrl, database = 'tonstream' }: Kept) {
+  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+  const clickhouse = createClickHouse({ url: clickhouseUrl, database, logger: silent });
   return {
     tables: await tablesOf(clickhouse),
     steps: await stepsOf(log),

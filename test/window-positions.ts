@@ -1,0 +1,33 @@
+/** The same chain answered from windows that hold more or less of it, over the tables and steps of one stack. */
+import { type ApiServer, serveApi } from './api-server.ts';
+import { type Kept, projectedBy, windowFrom } from './windowed.ts';
+
+/** Where a window begins, as a share of the steps: 0 holds everything, 1 is no window at all. */
+export const POSITIONS = [0, 0.25, 0.5, 0.75, 1] as const;
+
+/** Those besides the one that a stack of its own has, whose window holds everything. */
+export const OTHER_POSITIONS = POSITIONS.filter((share) => share > 0);
+
+export function positionName(share: number): string {
+  if (share === 0) return 'a window that holds everything';
+  return share === 1 ? 'no window' : `a window that begins at ${share}`;
+}
+
+/** The API over a stack's log and tables as they are now, with a window of its own. The stack must go on running. */
+export async function serveFrom(stack: Kept, share: number): Promise<ApiServer> {
+  const projected = await projectedBy(stack);
+  const { steps, tables } = projected;
+  const first = Math.min(steps.length - 1, Math.floor(steps.length * share));
+  const windowed = share === 1 ? null : await windowFrom(projected, first);
+  const server = await serveApi(windowed?.source ?? tables, { testnet: () => tables.head.globalId === TESTNET });
+  return {
+    ...server,
+    async close() {
+      await server.close();
+      await windowed?.remove();
+      await projected.close();
+    },
+  };
+}
+
+const TESTNET = -3;
