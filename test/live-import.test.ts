@@ -7,6 +7,7 @@ import { base64, type Network, readSequenceFacts, sequencePath } from './api/net
 import { cutSequence } from './cut-sequence.ts';
 import { shelf } from './shelf.ts';
 import { hashesOfTables, runToEnd, type Stack, startStack, temporaryFolder } from './stack.ts';
+import { OTHER_POSITIONS, serveFrom } from './window-positions.ts';
 
 const SEQUENCE = 'local-ton4j-2024_a';
 const CUT = 88;
@@ -30,10 +31,19 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     const blocks = network.blocks.filter((block) => block.mcSeqno <= mcSeqno);
     expect(rows.blocks).toBe(blocks.length);
     const expected = transactionsWanted(network, { sort: 'asc' }).filter(({ block }) => block.mcSeqno <= mcSeqno);
-    const found = await walk(client, 'transactions', 'transactions', { sort: 'asc' }, 500, 'offset');
-    expect(hashesOf(found)).toEqual(expected.map(({ facts }) => base64(facts.hash)));
-    const info = z.object({ last: z.looseObject({ seqno: z.number() }) }).parse(await client.get('masterchainInfo'));
-    expect(info.last.seqno).toBe(mcSeqno);
+    const shows = async (asked: ApiClient): Promise<void> => {
+      const found = await walk(asked, 'transactions', 'transactions', { sort: 'asc' }, 500, 'offset');
+      expect(hashesOf(found)).toEqual(expected.map(({ facts }) => base64(facts.hash)));
+      const info = z.object({ last: z.looseObject({ seqno: z.number() }) }).parse(await asked.get('masterchainInfo'));
+      expect(info.last.seqno).toBe(mcSeqno);
+    };
+    await stack.windowed();
+    await shows(client);
+    for (const share of OTHER_POSITIONS) {
+      const server = await serveFrom(stack, share);
+      await shows(createApiClient(server.url));
+      await server.close();
+    }
   };
 
   beforeAll(async () => {
