@@ -123,6 +123,42 @@ describe.skipIf(shelf === null)('project', () => {
     await expect(running).rejects.toThrow(Killed);
   }, 10_000);
 
+  it('writes no row before its batch is announced, and the owner asked, behind the batch before', async () => {
+    const clickhouse = await freshTables();
+    const events: string[] = [];
+    const noted =
+      <A extends unknown[], T>(nameOf: (...asked: A) => string | null, act: (...asked: A) => Promise<T>) =>
+      async (...asked: A): Promise<T> => {
+        const name = nameOf(...asked);
+        if (name) events.push(`${name} begins`);
+        const result = await act(...asked);
+        if (name) events.push(`${name} ends`);
+        return result;
+      };
+    const watched: ClickHouse = {
+      ...clickhouse,
+      insert: noted(
+        (table) => (table === 'projectors' ? null : table === 'projection_state' ? 'state' : 'rows'),
+        clickhouse.insert,
+      ),
+      json: (sql, row, options) =>
+        noted(
+          () => (sql.includes('FROM projectors') ? 'owner' : null),
+          () => clickhouse.json(sql, row, options),
+        )(),
+    };
+    await run(watched, { batchSteps: 40 });
+    // The projector's claim asks before and after it writes itself down.
+    const claim = ['owner begins', 'owner ends', 'owner begins', 'owner ends'];
+    const announced = ['state begins', 'state ends', 'owner begins', 'owner ends'];
+    const batch = [...announced, 'rows', 'state begins', 'state ends'];
+    const merged = events.map((event) => (event.startsWith('rows') ? 'rows' : event));
+    const seen = merged.filter((event, at) => event !== 'rows' || merged[at - 1] !== 'rows');
+    const batches = (seen.length - claim.length) / batch.length;
+    expect(batches).toBeGreaterThan(1);
+    expect(seen).toEqual([...claim, ...Array.from({ length: batches }, () => batch).flat()]);
+  });
+
   it('lets the later of two go on', async () => {
     const clickhouse = await freshTables();
     const runs = await Promise.allSettled([15, 20].map((batchSteps) => run(clickhouse, { batchSteps })));
