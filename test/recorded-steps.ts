@@ -16,12 +16,17 @@ import { topicNames } from '../streams/topics.ts';
 const MAX_DATA_BYTES = 1024 * 1024;
 
 /** The offset behind a step is its place in the list. */
-export async function recordedSteps(name: Parameters<typeof sequenceFile>[0]): Promise<Arrival[]> {
+export function recordedSteps(name: Parameters<typeof sequenceFile>[0]): Promise<Arrival[]> {
+  return stepsOfFiles([sequenceFile(name)]);
+}
+
+/** The same of block files; `loose`: blocks without their masterchain block make steps too. */
+export async function stepsOfFiles(files: readonly string[], { loose = false } = {}): Promise<Arrival[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-steps-'));
   const log = openEmbeddedLog({ folder });
   try {
     const topics = topicNames();
-    await importFiles(log, topics, [sequenceFile(name)]);
+    await importFiles(log, topics, files, { loose });
     const live = createLive();
     const steps: LiveStep[] = [];
     const { signal } = new AbortController();

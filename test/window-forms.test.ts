@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BoundedSource, ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import { type Arrival, openWindow, type Window } from '../src/window/window.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
-import { createFakeSource } from './fake-source.ts';
+import { emptyTables } from './empty-tables.ts';
 import { recordedSteps } from './recorded-steps.ts';
 import { shelf } from './shelf.ts';
 import { requests } from './window-requests.ts';
@@ -18,21 +17,6 @@ import { requests } from './window-requests.ts';
 const GB = 1024 ** 3;
 const RUNS = Number(process.env.WINDOW_RUNS ?? 150);
 const SWITCHES = ['', 'x_no_address_book=true', 'x_no_metadata=true'];
-
-/** Tables that hold nothing. */
-function emptyTables(): ClickHouseSource {
-  const bounded: BoundedSource = {
-    ...createFakeSource().source,
-    cells: async () => ({ codeOf: new Map(), dataOf: new Map() }),
-    accountCodes: async () => new Map(),
-    methodsOf: async () => new Map(),
-    transactionsAt: async () => [],
-    newestBelow: async () => null,
-  };
-  const nothing = async (): Promise<void> => undefined;
-  const head = { seqno: 0, globalId: null, advance: () => undefined, onAdvance: () => undefined };
-  return { ...bounded, head: { ...head, reach: nothing, refresh: nothing, follow: nothing }, below: () => bounded };
-}
 
 interface Side {
   window: Window;

@@ -1,7 +1,7 @@
 /**
  * Pages of transactions of the four busiest recorded mainnet blocks, each stored as a bag of its own as sources have
  * it, to the bytes of an answer with its address book: CPU time of a page, decoded and rendered anew and with the
- * renderings kept, and of packing it for the way. Then the blocks decoded as a whole: transactions a second on one core.
+ * renderings kept, and of packing it for the way; and of a page of a window that holds them. Then the blocks decoded as a whole: transactions a second on one core.
  * Run by `npm run bench:render`.
  */
 import { fork } from 'node:child_process';
@@ -13,6 +13,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { requireShelf } from '../../../../test/shelf.ts';
 import { type StoredPage, storedRecords } from '../../../../test/stored-records.ts';
+import { openWindowPages } from '../../../../test/window-pages.ts';
 import { blockTransactions } from '../../../chain/accounts.ts';
 import { decodeBlock } from '../../../chain/block.ts';
 import { openBoc } from '../../../chain/boc.ts';
@@ -20,6 +21,7 @@ import type { TransactionRecord } from '../../../chain/records.ts';
 import { BROTLI, GZIP } from '../../compression.ts';
 import { transactionsJson } from '../transactions.ts';
 import { createBook } from './book.ts';
+import { createBookRows } from './book-rows.ts';
 import { createRenderings, type Renderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
 
@@ -32,6 +34,7 @@ const BLOCKS = [
 const SECONDS_EACH = 2;
 const PAGES = [1, 100, 1000];
 const ROOM = 64 * 1024 * 1024;
+const KEPT_BOOK_ROWS = 16_384;
 /** Of the 1,526 transactions: every page has some of each block. */
 const STRIDE = 7;
 
@@ -94,6 +97,20 @@ async function measurePages(): Promise<void> {
     const shown = ({ cpuMs, bytes }: Cost): string => `${cpuMs.toFixed(2)} ms CPU to ${Math.round(bytes / 1024)} KB`;
     line(`  packed: gzip ${shown(gzip)}, brotli ${shown(brotli)}`);
   }
+}
+
+/** From the question to the bytes, the rows of the address book made for each page, and kept. */
+async function measureWindow(): Promise<void> {
+  const window = await openWindowPages(BLOCKS.map((name) => `${requireShelf()}/data/blocks/${name}.boc`));
+  line(`window: ${window.transactions} transactions, ${Math.round(window.bytes / window.transactions)} bytes each`);
+  for (const size of PAGES) {
+    const cold = await cost((i) => window.page(i, size, createBookRows(0)));
+    const rows = createBookRows(KEPT_BOOK_ROWS);
+    const warm = await cost((i) => window.page(i, size, rows));
+    const shown = [cold, warm].map(({ cpuMs }) => `${cpuMs.toFixed(3)} ms CPU`);
+    line(`page of ${size} from the window: ${shown[0]} cold, ${shown[1]} with the rows of the book kept`);
+  }
+  await window.close();
 }
 
 interface Round {
@@ -210,5 +227,6 @@ async function askMany(origin: string, options: RequestOptions, count: number): 
 }
 
 await measurePages();
+await measureWindow();
 print('all four', BLOCKS.map(measure).reduce(add));
 await measureSmall();
