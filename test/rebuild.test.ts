@@ -27,6 +27,7 @@ import { startClickHouseProxy } from './clickhouse-proxy.ts';
 import { runTonstream, waitFor } from './processes.ts';
 import { shelf } from './shelf.ts';
 import { tableHashes } from './table-hashes.ts';
+import { POSITIONS, serveFrom } from './window-positions.ts';
 
 const topics = topicNames();
 const SEQUENCE = 'mainnet-genesis_a';
@@ -266,9 +267,18 @@ describe.skipIf(shelf === null)('a block that cannot be decoded', () => {
     });
     expect((await get(`${url}/metrics`)).text).toContain('tonstream_projector_events{event="gaps"} 1');
     expect((await get(`${url}/healthcheck`)).text).toContain('DEGRADED');
-    const ofStep = (seqno: number) => get(`${url}/api/v3/transactionsByMasterchainBlock?seqno=${seqno}`);
-    expect((await ofStep(BROKEN)).status).toBe(404);
-    expect((await ofStep(BROKEN + 1)).status).toBe(200);
+    const shows = async (base: string): Promise<void> => {
+      const ofStep = (seqno: number) => get(`${base}/api/v3/transactionsByMasterchainBlock?seqno=${seqno}`);
+      expect((await ofStep(BROKEN)).status).toBe(404);
+      expect((await ofStep(BROKEN + 1)).status).toBe(200);
+    };
+    await shows(url);
+    for (const share of POSITIONS) {
+      const { folder: dataDir, database } = place;
+      const server = await serveFrom({ dataDir, clickhouseUrl: parts.server.url, database }, share);
+      await shows(server.url);
+      await server.close();
+    }
     await service.kill('SIGTERM');
 
     const letters = (await log.last(topics.dead, 10)).map((record) => decodeDeadLetter(record, topics.dead));
