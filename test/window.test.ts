@@ -2,11 +2,12 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readChainView } from '../src/web/chain-view.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
 import { requireShelf, shelf } from './shelf.ts';
 import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
-import { type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
+import { context, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
 
 const RUNS = Number(process.env.WINDOW_RUNS ?? 50);
 /** Where the window begins, as a share of the steps. */
@@ -53,10 +54,20 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     }
   }
 
+  /** What the page at `/` is told; it asks the same source. */
+  async function comparePage({ source }: Windowed): Promise<void> {
+    const { step } = projected.steps[projected.steps.length - 1];
+    const asked = { head: step.mcSeqno, network: step.globalId, testOnly: false, context: context() };
+    const told = await readChainView({ ...asked, source });
+    expect(told.transactions.length).toBeGreaterThan(0);
+    expect(told).toEqual(await readChainView({ ...asked, source: projected.tables }));
+  }
+
   it.each(BOUNDARIES)('from %f of the steps on answers as the tables do', { timeout: 60_000 }, async (share) => {
     const first = Math.min(projected.steps.length - 1, Math.floor(projected.steps.length * share));
     const windowed = await windowFrom(projected, first);
     expect(windowed.window.state?.first).toBe(projected.steps[first].step.mcSeqno);
+    await comparePage(windowed);
     await compare(windowed);
     // With everything in the window no page is looked for below it; with less there is something to merge.
     const pagesBelow = windowed.asked().filter((asked) => /^below\.(transactions|messages|blocks)$/.test(asked));
