@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveApi } from './api-server.ts';
 import { requireShelf, shelf } from './shelf.ts';
-import { type Stack, startStack, until } from './stack.ts';
-import { projectedBy, windowFrom } from './windowed.ts';
+import { type Stack, startStack } from './stack.ts';
+import { OTHER_POSITIONS, serveFrom } from './window-positions.ts';
 
 const COMPARER = fileURLToPath(new URL('v3-diff.py', import.meta.url));
 
@@ -82,10 +81,7 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
     const status = await stack.caughtUp(recording.lastMcSeqno);
     expect(status.gaps).toEqual([]);
     // The stack answers from a window that holds everything.
-    await until('the window holds everything', async () => {
-      const metrics = await (await fetch(`${stack.url}/metrics`)).text();
-      return metrics.includes(`\ntonstream_window_mc_seqno ${recording.lastMcSeqno}\n`) ? true : null;
-    });
+    await stack.windowed();
   }, 200_000);
 
   afterAll(async () => {
@@ -104,14 +100,10 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
     120_000,
   );
 
-  /** Where the window begins, as a share of the steps; 1 is without a window. */
-  it.each([0.25, 0.5, 0.75, 1])(
+  it.each(OTHER_POSITIONS)(
     'all of them from the tables and a window that begins at %f',
     async (share) => {
-      const projected = await projectedBy(stack);
-      const first = Math.floor(projected.steps.length * share);
-      const windowed = share === 1 ? null : await windowFrom(projected, first);
-      const server = await serveApi(windowed?.source ?? projected.tables);
+      const server = await serveFrom(stack, share);
       try {
         for (const [endpoint, count] of Object.entries(recording.cases)) {
           const output = await compare(recording.name, server.url, endpoint);
@@ -121,10 +113,8 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
         expect(server.reported).toEqual([]);
       } finally {
         await server.close();
-        await windowed?.remove();
-        await projected.close();
       }
     },
-    120_000,
+    300_000,
   );
 });
