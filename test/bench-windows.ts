@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { z } from 'zod';
+import { decodeStepPart, lastLiveStep } from '../streams/live-steps.ts';
+import type { EventLog } from '../streams/log.ts';
 import { openLog } from '../streams/open.ts';
 import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
@@ -39,16 +41,26 @@ export async function useWindow(bench: Bench, held: Held): Promise<void> {
 }
 
 /** Puts this share of the load into the topic of steps, the newest of it. */
-async function publishSteps({ config, clickhouse, load }: Bench, share: number): Promise<void> {
+async function publishSteps({ config, clickhouse }: Bench, share: number): Promise<void> {
   const log = openLog(config);
   const topics = topicNames(config.topicPrefix);
   print(`publishing ${100 * share} % of the steps`);
   await log.ensureTopic(topics.steps);
   await log.trim(topics.steps, await log.end(topics.steps));
-  const publish = { retainBytes: share < 1 ? Math.round(load.bytes * share) : ROOM, retainMs: 0 };
+  const publish = { retainBytes: ROOM, retainMs: 0 };
   const logger = pino({ level: 'warn' });
   await project({ log, topics, clickhouse, config, logger, stopAtEnd: true, publish }, new AbortController().signal);
+  const all = (await lastLiveStep(log, topics.steps))?.sum ?? 0;
+  let offset = await log.low(topics.steps);
+  for (; (await sumAt(log, topics.steps, offset)) < all * (1 - share); offset++);
+  await log.trim(topics.steps, offset);
   await log.close();
+}
+
+/** Bytes of the topic up to this record. */
+async function sumAt(log: EventLog, topic: string, offset: number): Promise<number> {
+  const record = await log.get(topic, offset);
+  return record === null ? Number.POSITIVE_INFINITY : decodeStepPart(record).sum;
 }
 
 async function fill(bench: Bench): Promise<z.output<typeof marker>> {
