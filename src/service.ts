@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
@@ -36,6 +37,8 @@ export interface ServiceParts {
   printMetrics?: () => Promise<string>;
   /** What else is served on the port. */
   routers?: readonly Router[];
+  /** Begins to answer; listens on the configured port unless given. */
+  open?: (server: Server) => Promise<HttpService>;
 }
 
 const TESTNET = -3;
@@ -84,19 +87,28 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
-  const port = await listen(server, config.host, config.port);
+  const { url, close } = await (parts.open ?? openPort(config))(server);
   return {
-    url: httpUrl(config.host, port),
-    async close() {
+    url,
+    close() {
       web.close();
+      return close();
+    },
+  };
+}
+
+const openPort =
+  ({ host, port }: Pick<Config, 'host' | 'port'>) =>
+  async (server: Server): Promise<HttpService> => ({
+    url: httpUrl(host, await listen(server, host, port)),
+    async close() {
       server.close();
       server.closeIdleConnections();
       const closed = once(server, 'close');
       setTimeout(() => server.closeAllConnections(), 2_000).unref();
       await closed;
     },
-  };
-}
+  });
 
 /** `http://host:port` with an IPv6 address in brackets. */
 export function httpUrl(host: string, port: number): string {
@@ -104,7 +116,7 @@ export function httpUrl(host: string, port: number): string {
 }
 
 /** The port that was taken. Errors say which setting to change. */
-export async function listen(server: Server, host: string, port: number): Promise<number> {
+export async function listen(server: NetServer, host: string, port: number): Promise<number> {
   try {
     server.listen(port, host);
     await once(server, 'listening');

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { Address } from '@ton/core';
 import { createQueryGate } from '../../clickhouse/gate.ts';
 import type { Head } from '../../clickhouse/queries/head.ts';
@@ -8,6 +6,7 @@ import { topicNames } from '../../streams/topics.ts';
 import { faucetRoute } from '../api/faucet.ts';
 import type { DevnetThread, FaucetDoor } from '../devnet/thread.ts';
 import { httpUrl, listen, serve } from '../service.ts';
+import { createDispatcher } from '../workers/dispatcher.ts';
 import { startWorkerPool, type WorkerPool } from '../workers/pool.ts';
 import { shareOf, workerCount } from '../workers/share.ts';
 import type { Parts } from './parts.ts';
@@ -49,7 +48,9 @@ async function openWorkers(
 ): Promise<string> {
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   window.source(createClickHouseSource(clickhouse, gate, head));
-  const port = await freePort(config.host, config.port);
+  const dispatcher = createDispatcher(metrics.registry);
+  const port = await listen(dispatcher.server, config.host, config.port);
+  const url = httpUrl(config.host, port);
   const faucet = devnet && { address: devnet.faucet.address.toRawString(), limits: devnet.faucet.limits };
   let pool: WorkerPool | null = null;
   head.onAdvance((_, to) => pool?.advance(to));
@@ -57,30 +58,23 @@ async function openWorkers(
     count,
     startOf: (index) => ({
       config: { ...shareOf(config, index, count), port },
+      url,
       clickhouseUrl,
       head: head.seqno,
       globalId: head.globalId,
       faucet,
     }),
     answer: ({ to, nanotons }) => give(devnet?.faucet ?? null, to, nanotons),
+    dispatcher,
     registry: metrics.registry,
     logger: logger.child({ part: 'http' }),
     onGivenUp: (error) => shutdown.stop('the HTTP workers cannot be kept running', error),
   });
   shutdown.onClose('HTTP workers', pool.close);
-  return httpUrl(config.host, port);
+  return url;
 }
 
 async function give(faucet: FaucetDoor | null, to: string, nanotons: bigint): Promise<Uint8Array> {
   if (faucet === null) throw new Error('there is no faucet');
   return (await faucet.give(Address.parse(to), nanotons)).messageHash;
-}
-
-/** Tries to listen, so that a wrong address is told of before any worker is started, and port 0 becomes a real one. */
-async function freePort(host: string, wanted: number): Promise<number> {
-  const server = createServer();
-  const port = await listen(server, host, wanted);
-  server.close();
-  await once(server, 'close');
-  return port;
 }

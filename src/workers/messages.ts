@@ -5,8 +5,10 @@ import type { FaucetErrorCode, FaucetLimits } from '../devnet/actors/faucet.ts';
 
 /** What a worker is started with. */
 export interface WorkerStart {
-  /** With this worker's share of the limits, and the port that all listen on. */
+  /** With this worker's share of the limits. */
   config: Config;
+  /** Of the port that all answer on. */
+  url: string;
   clickhouseUrl: string;
   /** The newest step the main process knows of. */
   head: number;
@@ -27,6 +29,8 @@ export type Question =
 export type ToWorker =
   | { type: 'start'; start: WorkerStart }
   | { type: 'head'; mcSeqno: number }
+  /** Comes with its socket. */
+  | { type: 'connection'; id: number }
   /** Asks for the metrics of this process. */
   | { type: 'metrics'; id: number }
   | { type: 'answer'; id: number; answer: string | Uint8Array }
@@ -36,8 +40,10 @@ export type ToWorker =
 export type FromWorker =
   /** The process runs and waits for `start`. */
   | { type: 'ready' }
+  /** It answers connections. */
   | { type: 'listening' }
-  /** It cannot listen, or not open what it needs; it ends. */
+  | { type: 'taken'; id: number }
+  /** It cannot open what it needs; it ends. */
   | { type: 'failed'; reason: string }
   | { type: 'metrics'; id: number; metrics: MetricsOfProcess }
   | { type: 'question'; id: number; question: Question };

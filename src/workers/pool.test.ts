@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -6,6 +8,7 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../config.ts';
 import { FaucetError } from '../devnet/actors/faucet.ts';
+import { createDispatcher } from './dispatcher.ts';
 import { startWorkerPool, type WorkerPool, type WorkerPoolOptions } from './pool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-pool-'));
@@ -14,13 +17,13 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 let pool: WorkerPool | null = null;
 afterEach(() => pool?.close());
 
-/** A pool of workers that do what `onMessage` says, a body of JavaScript that sees `message` and `tell`. */
+/** A pool of workers that do what `onMessage` says, a body of JavaScript that sees `message`, `tell` and the `socket` of a connection. */
 async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> = {}) {
   const program = join(folder, `${Math.random()}.mjs`);
   writeFileSync(
     program,
     `const tell = (message) => process.send(message);
-    process.on('message', (message) => { ${onMessage} });
+    process.on('message', (message, socket) => { ${onMessage} });
     tell({ type: 'ready' });`,
   );
   const givenUp: Error[] = [];
@@ -29,12 +32,14 @@ async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> 
     count: 2,
     startOf: () => ({
       config: readConfig([], {}).config,
+      url: '',
       clickhouseUrl: '',
       head: 5,
       globalId: -239,
       faucet: null,
     }),
     answer: async () => Buffer.from('given'),
+    dispatcher: createDispatcher(registry),
     registry,
     logger: pino({ level: 'silent' }),
     onGivenUp: (error) => givenUp.push(error),
@@ -111,5 +116,43 @@ describe('worker pool', () => {
     const { pids } = pool;
     await pool.close();
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  it('gives the connections that a killed worker has not taken to another', async () => {
+    const dispatcher = createDispatcher(new Registry());
+    const answering = `if (message.type === 'connection') {
+        tell({ type: 'taken', id: message.id });
+        socket.end('answered');
+      }
+      if (message.type === 'head') { tell({ type: 'question', id: 1, question: { kind: 'gift', to: String(process.pid), nanotons: 0n } }); for (;;); }`;
+    const stuck: number[] = [];
+    const { pool } = await startPool(LISTENS + STOPS + answering, {
+      dispatcher,
+      answer: async (question) => {
+        if (question.kind === 'gift') stuck.push(Number(question.to));
+        return '';
+      },
+    });
+    dispatcher.server.listen(0, '127.0.0.1');
+    await once(dispatcher.server, 'listening');
+    const address = dispatcher.server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const ask = async (): Promise<string> => {
+      const socket = createConnection(port, '127.0.0.1');
+      let text = '';
+      socket.setEncoding('utf8').on('data', (more: string) => {
+        text += more;
+      });
+      await once(socket, 'close');
+      return text;
+    };
+    expect(await ask()).toBe('answered');
+    // Both are stuck with what comes now, and one is killed after the other.
+    pool.advance(7);
+    await until(() => stuck.length === 2);
+    const asked = Array.from({ length: 6 }, ask);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const pid of stuck) process.kill(pid, 'SIGKILL');
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 6 }, () => 'answered'));
   });
 });

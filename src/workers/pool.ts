@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, Gauge, type Registry } from 'prom-client';
 import { FaucetError } from '../devnet/actors/faucet.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import type { FromWorker, MetricsOfProcess, Question, ToWorker, WorkerStart } from './messages.ts';
 
 export interface WorkerPoolOptions {
@@ -12,6 +13,8 @@ export interface WorkerPoolOptions {
   startOf: (index: number) => WorkerStart;
   /** Answers what workers ask for besides metrics. Its errors go back to who asked. */
   answer: (question: Exclude<Question, { kind: 'metrics' }>) => Promise<string | Uint8Array>;
+  /** Has the port, and gives its connections to the workers. Closed with the pool. */
+  dispatcher: Dispatcher;
   /** Of this process; gets the figures of the workers. */
   registry: Registry;
   logger: Logger;
@@ -62,7 +65,7 @@ export interface WorkerPool {
  * @throws Error with the reason when one cannot
  */
 export async function startWorkerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const { count, registry, logger, onGivenUp } = options;
+  const { count, dispatcher, registry, logger, onGivenUp } = options;
   const patience = { ...PATIENCE, ...options.patience };
   const running = new Map<number, Worker>();
   const exits = new Set<Promise<unknown>>();
@@ -80,7 +83,10 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.type === 'ready') tell(worker, { type: 'start', start: options.startOf(index) });
-        else if (message.type === 'listening') resolve();
+        else if (message.type === 'listening') {
+          dispatcher.add(worker);
+          resolve();
+        } else if (message.type === 'taken') dispatcher.taken(message.id);
         else if (message.type === 'failed') reject(new Error(message.reason));
         else if (message.type === 'metrics') collecting.get(message.id)?.(message.metrics);
         else void answer(worker, message.id, message.question);
@@ -89,6 +95,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
       const exit = exitOf(worker).then((how) => {
         running.delete(index);
         exits.delete(exit);
+        dispatcher.remove(worker);
         reject(new Error(`HTTP worker ${index} ended with ${how}`));
         died(worker, performance.now() - begun);
       });
@@ -150,6 +157,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
 
   async function close(): Promise<void> {
     stopping = true;
+    dispatcher.close();
     for (const worker of running.values()) tell(worker, { type: 'stop' });
     const killing = setTimeout(() => {
       for (const worker of running.values()) worker.process.kill('SIGKILL');

@@ -1,4 +1,5 @@
 /** An HTTP worker: a process that answers requests, with connections of its own to the tables, the log and the window. */
+import { Socket } from 'node:net';
 import { Address } from '@ton/core';
 import { connect } from '../../clickhouse/open.ts';
 import { createHead, type Head } from '../../clickhouse/queries/head.ts';
@@ -10,6 +11,7 @@ import type { FaucetDoor } from '../devnet/thread.ts';
 import { createLogger } from '../logger.ts';
 import { createMetrics } from '../metrics.ts';
 import { serve } from '../service.ts';
+import { createDoorway } from './doorway.ts';
 import type { FromWorker, Question, ToWorker, WorkerStart } from './messages.ts';
 import { openWindowReader } from './window-reader.ts';
 
@@ -81,12 +83,14 @@ function knownHead(head: Head, { head: mcSeqno, globalId }: WorkerStart): Head {
 /** What is done with messages of the main process once the worker serves. */
 interface Serving {
   head(mcSeqno: number): void;
+  enter(socket: Socket): void;
   metrics(id: number): void;
   stop(): void;
 }
 
 async function begin(start: WorkerStart): Promise<Serving> {
-  const { config, clickhouseUrl, faucet } = start;
+  const { config, clickhouseUrl, faucet, url } = start;
+  const doorway = createDoorway(url);
   const logger = createLogger(config.logLevel);
   const metrics = createMetrics();
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
@@ -107,6 +111,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
     answerFrom: window.source,
     windowHead: window.head,
     printMetrics: () => askText({ kind: 'metrics' }),
+    open: doorway.open,
   });
   const close = async (): Promise<void> => {
     stopping.abort();
@@ -116,6 +121,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
   };
   return {
     head: (mcSeqno) => head.advance(mcSeqno),
+    enter: doorway.enter,
     metrics(id) {
       void metrics.registry.getMetricsAsJSON().then((told) => tell({ type: 'metrics', id, metrics: told }));
     },
@@ -144,9 +150,13 @@ async function start(what: WorkerStart): Promise<void> {
   }
 }
 
-process.on('message', (message: ToWorker) => {
+process.on('message', (message: ToWorker, handle?: unknown) => {
   if (message.type === 'start') void start(message.start);
-  else if (message.type === 'head') serving?.head(message.mcSeqno);
+  else if (message.type === 'connection') {
+    // Before its first byte is read: until then another worker could have it.
+    tell({ type: 'taken', id: message.id });
+    if (handle instanceof Socket) serving?.enter(handle);
+  } else if (message.type === 'head') serving?.head(message.mcSeqno);
   else if (message.type === 'answer') waiting.get(message.id)?.resolve(message.answer);
   else if (message.type === 'refusal') {
     const { code, reason } = message;
