@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ChainSource } from '../../src/chain/records.ts';
 import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
@@ -20,6 +21,8 @@ export interface ClickHouseSource extends BoundedSource {
   below(mcSeqno: number): BoundedSource;
 }
 
+const RECENT_BOUNDS = 8;
+
 /** Answers every question about the chain from ClickHouse, for the steps up to the head. */
 export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, head: Head): ClickHouseSource {
   const reading = createReading(clickhouse, gate, head);
@@ -31,5 +34,14 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
     ...messageQueries(bound),
     ...accounts,
   });
-  return { ...bounded(reading), head, below: (mcSeqno) => bounded(readingBelow(reading, mcSeqno)) };
+  // One request asks below the window's first step and below the step behind its head, the next one mostly the same.
+  const recent = new LRUCache<number, BoundedSource>({ max: RECENT_BOUNDS });
+  const below = (mcSeqno: number): BoundedSource => {
+    const known = recent.get(mcSeqno);
+    if (known !== undefined) return known;
+    const made = bounded(readingBelow(reading, mcSeqno));
+    recent.set(mcSeqno, made);
+    return made;
+  };
+  return { ...bounded(reading), head, below };
 }

@@ -2,14 +2,12 @@ import { compareBlocks, compareIds, nextBlocks, readBlockCursor } from '../../cl
 import { compareDecimal, shardOf } from '../../clickhouse/queries/keys.ts';
 import type { BlockFilter, BlockRecord, Rows } from '../chain/records.ts';
 import { behindPrefix, blockIdKey, u32Key } from './keys.ts';
-import { mergePage, TIRED, WHOLE } from './merge.ts';
+import { ENOUGH, mergePage, TIRED, WHOLE } from './merge.ts';
 import { distinct, type Sides } from './sides.ts';
 import type { View } from './view.ts';
 
 const MASTERCHAIN = -1;
 const MAX_TIME = 0xffff_ffff;
-/** Entries looked through for one page. */
-const ENOUGH = 10_000;
 /** Steps without a masterchain block (imported loose) that are passed over to find one. */
 const PASSED_OVER = 200;
 

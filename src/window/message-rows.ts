@@ -11,7 +11,7 @@ import type { Hash } from '../chain/model.ts';
 import type { MessageFilter } from '../chain/records.ts';
 import type { StoredMessage } from './entries.ts';
 import { behindPrefix, ltKey, u32Key } from './keys.ts';
-import { TIRED } from './merge.ts';
+import { ENOUGH, TIRED } from './merge.ts';
 import { ownKeyAtEnd, ownKeyByTime } from './message-keys.ts';
 import { distinct } from './sides.ts';
 import type { TableName } from './tables.ts';
@@ -20,8 +20,6 @@ import type { View } from './view.ts';
 const NO_ADDRESS = Buffer.alloc(36);
 const NO_HASH = Buffer.alloc(32);
 const MAX_LT = 2n ** 64n - 1n;
-/** Entries looked through for one page. */
-const ENOUGH = 10_000;
 
 /**
  * The messages with these hashes that pass the selection, when the window is sure to have all of them; null otherwise.

@@ -20,7 +20,7 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
   const accounts = createAccounts();
   const isCurrent = createCurrency(clickhouse);
   let firstBlock: BlockRecord | null = null;
-  const lastBlocks = new WeakMap<WindowState, BlockRecord>();
+  const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
 
   async function ask<T>(
     context: QueryContext,
@@ -39,19 +39,19 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
   }
 
   /** Looked for once a step: what asks most asks for it. */
-  function last(view: View): BlockRecord | null {
-    const known = lastBlocks.get(view.state);
+  function edgeOf(view: View, end: 'first' | 'last'): BlockRecord | null {
+    const known = edges[end].get(view.state);
     if (known) return known;
-    const found = edge(view, 'last');
-    if (found) lastBlocks.set(view.state, found);
+    const found = edge(view, end);
+    if (found) edges[end].set(view.state, found);
     return found;
   }
 
   /** The first block there is never changes. */
   async function first({ view, below, context }: Sides): Promise<BlockRecord | null> {
-    if (view.below === null) return edge(view, 'first');
+    if (view.below === null) return edgeOf(view, 'first');
     firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
-    return firstBlock ?? edge(view, 'first');
+    return firstBlock ?? edgeOf(view, 'first');
   }
 
   return {
@@ -59,7 +59,7 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
       ask(
         context,
         async (sides) => {
-          const newest = last(sides.view);
+          const newest = edgeOf(sides.view, 'last');
           const oldest = newest && (await first(sides));
           return newest && oldest ? { first: oldest, last: newest } : sides.whole.masterchainInfo(context);
         },

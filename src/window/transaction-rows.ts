@@ -4,7 +4,7 @@ import type { Address, Decimal, Shard } from '../chain/model.ts';
 import type { TransactionFilter } from '../chain/records.ts';
 import { type Place, placeNumber, placeSeqno, placeShard, placeStep, placeTime } from './entries.ts';
 import { behindPrefix, ltKey, lt as ltOf, u32Key, withLt } from './keys.ts';
-import { TIRED } from './merge.ts';
+import { ENOUGH, TIRED } from './merge.ts';
 import { mergeOrdered, turnGroups } from './ordered.ts';
 import type { Entry } from './tables.ts';
 import type { View } from './view.ts';
@@ -59,8 +59,6 @@ class Row implements Candidate {
 
 const MAX_LT = 2n ** 64n - 1n;
 const MAX_TIME = 0xffff_ffff;
-/** Entries looked through for one page: some 10 ms. With more, the tables are faster. */
-const ENOUGH = 10_000;
 
 /** Inclusive bounds on the rows of a listing. */
 interface Bounds {
