@@ -43,7 +43,8 @@ export async function closedLoop(options: ClosedLoop): Promise<LoopResult> {
     while (goesOn()) {
       const path = paths[asked++ % paths.length];
       const sent = performance.now();
-      bytes += await ask(socket, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, path);
+      const length = await ask(socket, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, path);
+      bytes += length;
       times.push(performance.now() - sent);
     }
   }
