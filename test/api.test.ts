@@ -8,8 +8,10 @@ import { describeMessages } from './api/messages.ts';
 import { type Network, readSequenceFacts, readSingleFacts, sequencePath, singlePaths } from './api/network.ts';
 import { readOpcodes, type Subject } from './api/subject.ts';
 import { describeTransactions } from './api/transactions.ts';
+import type { ApiServer } from './api-server.ts';
 import { shelf } from './shelf.ts';
 import { type Stack, startStack } from './stack.ts';
+import { OTHER_POSITIONS, positionName, serveFrom } from './window-positions.ts';
 
 interface Recorded {
   name: string;
@@ -41,26 +43,51 @@ const RECORDED: Recorded[] = [
   },
 ];
 
+async function subjectAt(url: string, network: Network): Promise<Subject> {
+  const client = createApiClient(url);
+  return { url, client, network, opcodes: await readOpcodes(client) };
+}
+
+function describeChain(subject: () => Subject): void {
+  describe('blocks', () => describeBlocks(subject));
+  describe('transactions', () => describeTransactions(subject));
+  describe('messages', () => describeMessages(subject));
+  describe('accounts', () => describeAccounts(subject));
+}
+
 describe.skipIf(shelf === null).each(RECORDED)('API over $name', ({ files, facts, loose, size }) => {
   let stack: Stack;
+  let network: Network;
   let subject: Subject;
 
   beforeAll(async () => {
-    const network = facts();
+    network = facts();
     stack = await startStack({ files: files(), loose });
     const { gaps, rows } = await stack.caughtUp(Math.max(...network.blocks.map(({ mcSeqno }) => mcSeqno)));
     expect([gaps, rows.blocks, rows.transactions]).toEqual([[], ...size]);
     expect([network.blocks.length, network.transactions.length]).toEqual(size);
-    const client = createApiClient(stack.url);
-    subject = { url: stack.url, client, network, opcodes: await readOpcodes(client) };
+    await stack.windowed();
+    subject = await subjectAt(stack.url, network);
   }, 200_000);
 
   afterAll(async () => await stack?.remove(), 120_000);
 
-  describe('blocks', () => describeBlocks(() => subject));
-  describe('transactions', () => describeTransactions(() => subject));
-  describe('messages', () => describeMessages(() => subject));
-  describe('accounts', () => describeAccounts(() => subject));
+  describeChain(() => subject);
   describe('front', () => describeFront(() => subject));
+
+  describe.each(OTHER_POSITIONS.map((share) => [positionName(share), share] as const))('with %s', (_, share) => {
+    let server: ApiServer;
+    let windowed: Subject;
+
+    beforeAll(async () => {
+      server = await serveFrom(stack, share);
+      windowed = await subjectAt(server.url, network);
+    });
+    afterAll(() => server?.close());
+
+    describeChain(() => windowed);
+    it('reports nothing as its own failure', () => expect(server.reported).toEqual([]));
+  });
+
   it('reports nothing as its own failure', () => expect(stack.program.output()).not.toContain('a request failed'));
 });
