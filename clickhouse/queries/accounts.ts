@@ -6,8 +6,6 @@ import { decodeState } from '../states.ts';
 import { addresses, compareDecimal, hashes } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
 
-/** How long a reader waits for a step that is being written. */
-const HEAD_WAIT_MS = 2_000;
 const NO_HASH = Buffer.alloc(32);
 /** Codes and accounts the API remembers. */
 const CACHED_CODES = 20_000;
@@ -41,6 +39,7 @@ export function accountQueries(reading: Reading) {
   /** Newest states. The table holds one version: a row of a step that is being written is waited for. */
   async function newestStates(accounts: Address[], codeHashes: Hash[], context: QueryContext): Promise<StoredState[]> {
     const code = codeHashes.length === 0 ? '' : ` AND code_hash IN ${hashes(codeHashes)}`;
+    const written = waitingFor(reading, context);
     for (;;) {
       const sql = `SELECT account, lt, mc_seqno, hash, last_transaction_hash, state FROM accounts WHERE account IN ${addresses(accounts)}${code}`;
       const newest = new Map<string, StoredState>();
@@ -51,7 +50,7 @@ export function accountQueries(reading: Reading) {
       const states = [...newest.values()];
       const ahead = Math.max(0, ...states.map((row) => row.mcSeqno));
       if (ahead <= reading.head.seqno) return states;
-      await reading.head.reach(ahead, HEAD_WAIT_MS, context.signal);
+      await written(ahead);
     }
   }
 
@@ -154,6 +153,7 @@ export function accountQueries(reading: Reading) {
      */
     async topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]> {
       const needed = page.offset + page.limit;
+      const written = waitingFor(reading, context);
       for (let read = Math.ceil(needed * 1.3) + 200; ; read *= 2) {
         const sql = `SELECT balance, account, toInt64(sum(sign)), max(mc_seqno), sum(count) FROM (
             SELECT balance, account, sign, mc_seqno, 1 AS count FROM balances ORDER BY balance DESC, account LIMIT ${read})
@@ -161,7 +161,7 @@ export function accountQueries(reading: Reading) {
         const rows = await reading.rows(sql, 'top balances', context);
         const { found, total, ahead } = readBalances(rows);
         if (ahead > reading.head.seqno) {
-          await reading.head.reach(ahead, HEAD_WAIT_MS, context.signal);
+          await written(ahead);
           read /= 2;
           continue;
         }
@@ -175,6 +175,12 @@ export function accountQueries(reading: Reading) {
       }
     },
   };
+}
+
+/** Waits for steps that are being written: for one or several in all as long as a query of the request may take. */
+function waitingFor({ head }: Reading, { timeoutMs, signal }: QueryContext): (seqno: number) => Promise<void> {
+  const giveUpAt = performance.now() + timeoutMs;
+  return (seqno) => head.reach(seqno, Math.max(0, giveUpAt - performance.now()), signal);
 }
 
 /** Code hashes of accounts, for the address book: a cache that follows the steps. */

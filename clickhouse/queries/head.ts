@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ClickHouse } from '../client.ts';
 
-/** The newest step is not in the tables yet although part of it can be seen: ask again shortly. */
+/** The newest step is not in the tables yet although part of it can be seen: ask again shortly. Answered with 503. */
 export class HeadBehind extends Error {
   override name = 'HeadBehind';
 }
@@ -14,7 +14,7 @@ export interface Head {
   readonly globalId: number | null;
   /** Told by the projector of the same process, or found by polling. */
   advance(seqno: number): void;
-  /** Waits until the head has reached a step. Throws HeadBehind after `timeoutMs`. */
+  /** Waits until the head has reached a step; looks at least once. @throws {HeadBehind} after `timeoutMs` */
   reach(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
   onAdvance(listener: (from: number, to: number) => void): void;
   /** Reads the head once. */
@@ -23,10 +23,14 @@ export interface Head {
   follow(everyMs: number, signal: AbortSignal, onError: (error: unknown) => void): Promise<void>;
 }
 
+/** Between two looks of one who waits: a step is there within tens of milliseconds, or the server is busy enough. */
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 100;
+
 const row = z.object({ seqno: z.number(), global_id: z.number() });
 
 /** The one number that says up to where every endpoint answers. */
-export function createHead(clickhouse: ClickHouse): Head {
+export function createHead(clickhouse: Pick<ClickHouse, 'json'>): Head {
   let seqno = 0;
   let globalId: number | null = null;
   const listeners: ((from: number, to: number) => void)[] = [];
@@ -64,11 +68,13 @@ export function createHead(clickhouse: ClickHouse): Head {
       listeners.push(listener);
     },
     async reach(wanted, timeoutMs, signal) {
-      const giveUpAt = Date.now() + timeoutMs;
-      while (seqno < wanted) {
-        if (Date.now() > giveUpAt) throw new HeadBehind(`step ${wanted} is being written, the head is ${seqno}`);
-        await sleep(5, undefined, { signal });
+      const giveUpAt = performance.now() + timeoutMs;
+      for (let pause = FIRST_PAUSE_MS; seqno < wanted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+        await sleep(pause, undefined, { signal });
         if (seqno < wanted) await refresh(signal);
+        if (seqno < wanted && performance.now() >= giveUpAt) {
+          throw new HeadBehind(`step ${wanted} is being written, the head is ${seqno}`);
+        }
       }
     },
     async follow(everyMs, signal, onError) {

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
@@ -141,6 +142,20 @@ describe('failures', () => {
     expect(response.status).toBe(429);
     expect(response.headers.get('retry-after')).toBe('3');
     expect(server.reported).toEqual([]);
+  });
+
+  it('asks to come back when a step takes too long to be written, and counts it', async () => {
+    const metrics = new Registry();
+    const error = named('HeadBehind', 'step 8 is being written, the head is 7');
+    await start({ topBalances: () => Promise.reject(error) }, { metrics });
+    const response = await get('/api/v3/topAccountsByBalance');
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+    const text = 'not ready: step 8 is being written, the head is 7; try again soon';
+    expect(await response.json()).toEqual({ error: text });
+    expect(server.reported).toEqual([]);
+    const series = 'tonstream_api_request_seconds_count{path="/topAccountsByBalance",status="503"} 1';
+    await expect.poll(() => metrics.metrics()).toContain(series);
   });
 
   it('refuses a wrong cursor', async () => {

@@ -19,7 +19,7 @@ export interface Failure {
   text: string;
   /** Seconds for `Retry-After`. */
   retryAfter?: number;
-  /** True when the service, not the caller, is to blame. */
+  /** True when the service is to blame, and not the caller or the load: such a failure is reported. */
   internal: boolean;
 }
 
@@ -27,13 +27,18 @@ const LONGEST_TEXT = 300;
 
 /**
  * What a thrown value means to the caller. Errors of the data source are known by name: `Overloaded` (queue of
- * queries full, may carry `retryAfterSeconds`) and `BadCursor`. HTTP errors of express carry their own status.
+ * queries full), `HeadBehind` (a step is being written for longer than the request may take), both of which may carry
+ * `retryAfterSeconds`, and `BadCursor`. HTTP errors of express carry their own status.
  */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { status: 500, text: 'internal server error', internal: true };
   if (error instanceof ApiError) return { status: error.status, text: error.message, internal: error.status >= 500 };
   if (error.name === 'Overloaded') {
     return { status: 429, text: 'too many requests', retryAfter: retryAfterOf(error), internal: false };
+  }
+  if (error.name === 'HeadBehind') {
+    const text = `not ready: ${error.message}; try again soon`;
+    return { status: 503, text, retryAfter: retryAfterOf(error), internal: false };
   }
   if (error.name === 'BadCursor') return { status: 422, text: error.message || 'wrong cursor', internal: false };
   const status = clientStatusOf(error);

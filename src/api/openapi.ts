@@ -16,6 +16,7 @@ const FAILURES: Record<string, string> = {
   422: 'A parameter cannot be read or breaks a rule.',
   429: 'Too many queries at once: try again after the seconds in `Retry-After`.',
   500: 'The service failed.',
+  503: 'The newest step is being written: try again after the seconds in `Retry-After`.',
 };
 
 /** `basePath`: where the routes are mounted. */

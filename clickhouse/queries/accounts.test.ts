@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import type { KnownState, QueryContext } from '../../src/chain/records.ts';
+import { RowReader, RowWriter } from '../rowbinary.ts';
+import { encodeState } from '../states.ts';
+import { accountQueries } from './accounts.ts';
+import { createHead, HeadBehind } from './head.ts';
+import type { Reading } from './reading.ts';
+
+const ACCOUNT = Buffer.alloc(36, 7);
+const BALANCE = '1000000000';
+const STATE: KnownState = {
+  status: 'uninit',
+  balance: BALANCE,
+  extraCurrencies: {},
+  codeHash: null,
+  dataHash: null,
+  frozenHash: null,
+};
+const TIMEOUT_MS = 60_000;
+
+/** Rows as the tables give them once the step's are in. */
+const ROWS: Record<string, (row: RowWriter, step: number) => void> = {
+  'account states': (row, step) => {
+    row.fixed(ACCOUNT);
+    row.u64('1000');
+    row.u32(step);
+    row.fixed(Buffer.alloc(32, 1));
+    row.fixed(Buffer.alloc(32, 2));
+    row.string(encodeState(STATE));
+  },
+  'top balances': (row, step) => {
+    row.u128(BALANCE);
+    row.fixed(ACCOUNT);
+    row.i64('1');
+    row.u32(step);
+    row.u64('1');
+  },
+};
+
+function rowsOf(step: () => number): Reading['rows'] {
+  return async (_sql, label) => {
+    const row = new RowWriter();
+    ROWS[label](row, step());
+    return new RowReader(Buffer.concat(row.take()));
+  };
+}
+
+function contextOf(timeoutMs = TIMEOUT_MS, signal = new AbortController().signal): QueryContext {
+  return { signal, timeoutMs };
+}
+
+type Accounts = ReturnType<typeof accountQueries>;
+const ASKED: [string, (accounts: Accounts, context: QueryContext) => Promise<{ balance: string }[]>][] = [
+  ['accountStates', (accounts, context) => accounts.accountStates([ACCOUNT], [], false, context)],
+  ['topBalances', (accounts, context) => accounts.topBalances({ offset: 0, limit: 10 }, context)],
+];
+
+describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
+  it('waits for it as long as the request may take, in all', async () => {
+    const waits: number[] = [];
+    const written = { head: 1, table: 2 };
+    const head: Reading['head'] = {
+      get seqno() {
+        return written.head;
+      },
+      // The next step begins as soon as one is there, two times.
+      async reach(seqno, timeoutMs) {
+        waits.push(timeoutMs);
+        written.head = seqno;
+        if (waits.length < 3) written.table++;
+      },
+    };
+    const accounts = accountQueries({ head, rows: rowsOf(() => written.table) });
+    expect(await ask(accounts, contextOf())).toMatchObject([{ balance: BALANCE }]);
+    expect(waits).toHaveLength(3);
+    expect(waits[0]).toBeGreaterThan(TIMEOUT_MS / 2);
+    expect(waits[0]).toBeLessThanOrEqual(TIMEOUT_MS);
+    expect(waits).toEqual(waits.toSorted((a, b) => b - a));
+  });
+
+  it('gives up when it does not come, naming the step', async () => {
+    const accounts = accountQueries({ head: standingAt(1), rows: rowsOf(() => 2) });
+    const failure = ask(accounts, contextOf(30));
+    await expect(failure).rejects.toThrow(HeadBehind);
+    await expect(failure).rejects.toThrow('step 2 is being written');
+  });
+
+  it('stops waiting when the caller has left', async () => {
+    const caller = new AbortController();
+    const accounts = accountQueries({ head: standingAt(1), rows: rowsOf(() => 2) });
+    const failure = ask(accounts, contextOf(TIMEOUT_MS, caller.signal));
+    caller.abort();
+    await expect(failure).rejects.toThrow('abort');
+  });
+});
+
+/** A head whose tables stay where they are. */
+function standingAt(seqno: number): Reading['head'] {
+  const head = createHead({
+    json: async (_sql, row) => [row.parse({ seqno, global_id: -3 })],
+  });
+  head.advance(seqno);
+  return head;
+}
