@@ -135,3 +135,10 @@ test('pruned branches tell the hash of what they stand for, at sparse levels, to
   expect(hashAt(read, read.roots[0], 0)).toEqual(holder.hash(0));
   expect(hashAt(read, read.roots[1], 3)).toEqual(twice.hash());
 });
+
+test('a cell keeps no more memory than its own bytes', () => {
+  const built = new Builder().bytes(Buffer.alloc(100, 7)).ref(new Builder().u(5, 3).cell()).cell();
+  const parsed = parseBoc(toBoc(built));
+  const cells = [built, built.refs[0], parsed, parsed.refs[0]];
+  expect(cells.map(({ data }) => data.buffer.byteLength)).toEqual([100, 1, 100, 1]);
+});
