@@ -94,6 +94,30 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
   });
 });
 
+it('keeps one code hash for all accounts that have it, in no more memory than its bytes', async () => {
+  const [code, other] = [Buffer.alloc(32, 3), Buffer.alloc(32, 4)];
+  const accounts = [1, 2, 3].map((n) => Buffer.alloc(36, n));
+  const answers: Record<string, (row: RowWriter) => void> = {
+    'codes of accounts': (row) => {
+      [code, code, other].forEach((hash, i) => {
+        row.fixed(accounts[i]);
+        row.fixed(hash);
+      });
+    },
+    'methods of codes': () => undefined,
+  };
+  const rows: Reading['rows'] = async (_sql, label) => {
+    const row = new RowWriter();
+    answers[label](row);
+    return new RowReader(Buffer.concat(row.take()));
+  };
+  const records = await accountQueries({ head: standingAt(1), rows }).book(accounts, contextOf());
+  const found = records.map(({ codeHash }) => codeHash);
+  expect(found).toEqual([code, code, other]);
+  expect(found[0]).toBe(found[1]);
+  expect(found.map((hash) => hash?.buffer.byteLength)).toEqual([32, 32, 32]);
+});
+
 /** A head whose tables stay where they are. */
 function standingAt(seqno: number): Reading['head'] {
   const head = createHead({

@@ -190,6 +190,7 @@ function createBook(
   methodsOf: (codeHashes: Hash[], context: QueryContext) => Promise<void>,
 ) {
   const codes = new LRUCache<string, Hash>({ max: CACHED_ACCOUNTS });
+  const sharedHash = createSharedHashes();
   let current = 0;
   let catchingUp: Promise<void> = Promise.resolve();
 
@@ -212,8 +213,8 @@ function createBook(
     const rows = await reading.rows(sql, 'changed codes', context);
     while (!rows.done) {
       const account = key(rows.fixed(36));
-      const code = Buffer.from(rows.fixed(32));
-      if (codes.has(account)) codes.set(account, code);
+      const code = rows.fixed(32);
+      if (codes.has(account)) codes.set(account, sharedHash(code));
     }
   }
 
@@ -222,7 +223,7 @@ function createBook(
    * then a newer code may be there already.
    */
   function noteCode(account: Address, codeHash: Hash | null, stood: number): void {
-    if (stood === current) codes.set(key(account), Buffer.from(codeHash ?? NO_HASH));
+    if (stood === current) codes.set(key(account), sharedHash(codeHash ?? NO_HASH));
   }
 
   async function book(accounts: Address[], context: QueryContext): Promise<BookRecord[]> {
@@ -233,7 +234,7 @@ function createBook(
       const at = current;
       const sql = `SELECT account, code_hash FROM account_codes WHERE account IN ${addresses(missing)} AND mc_seqno <= ${at} ORDER BY account, lt DESC LIMIT 1 BY account`;
       const rows = await reading.rows(sql, 'codes of accounts', context);
-      while (!rows.done) found.set(key(rows.fixed(36)), Buffer.from(rows.fixed(32)));
+      while (!rows.done) found.set(key(rows.fixed(36)), sharedHash(rows.fixed(32)));
       for (const account of missing) {
         const code = found.get(key(account)) ?? NO_HASH;
         found.set(key(account), code);
@@ -256,6 +257,24 @@ function createBook(
   }
 
   return { book, standing: () => current, noteCode };
+}
+
+/**
+ * One copy of each code hash for all accounts that have it, in memory of its own: a small buffer out of Node's pool
+ * would keep all 8 KB it was cut from for as long as the account is remembered.
+ */
+function createSharedHashes(): (hash: Hash) => Hash {
+  const known = new LRUCache<string, Hash>({ max: CACHED_CODES });
+  return (hash) => {
+    const text = key(hash);
+    let shared = known.get(text);
+    if (shared === undefined) {
+      shared = Buffer.allocUnsafeSlow(hash.length);
+      shared.set(hash);
+      known.set(text, shared);
+    }
+    return shared;
+  };
 }
 
 const key = (value: Buffer): string => value.toString('latin1');
