@@ -26,6 +26,7 @@ export type AccountQueries = ReturnType<typeof accountQueries>;
 
 export function accountQueries(reading: Reading) {
   const methods = new LRUCache<string, number[]>({ max: CACHED_CODES });
+  const sharedHash = createSharedHashes();
 
   /** Get-method ids of codes; a code that was never seen is missing. */
   async function methodsOf(codeHashes: Hash[], context: QueryContext): Promise<void> {
@@ -63,7 +64,7 @@ export function accountQueries(reading: Reading) {
     while (!rows.done) {
       const account = key(rows.fixed(36));
       const code = rows.fixed(32);
-      if (!code.equals(NO_HASH)) found.set(account, Buffer.from(code));
+      if (!code.equals(NO_HASH)) found.set(account, sharedHash(code));
     }
     return found;
   }
@@ -92,7 +93,7 @@ export function accountQueries(reading: Reading) {
     return { dataOf, codeOf };
   }
 
-  const { book, standing, noteCode } = createBook(reading, methods, methodsOf);
+  const { book, standing, noteCode } = createBook(reading, { methods, methodsOf, sharedHash });
 
   return {
     book,
@@ -183,14 +184,15 @@ function waitingFor({ head }: Reading, { timeoutMs, signal }: QueryContext): (se
   return (seqno) => head.reach(seqno, Math.max(0, giveUpAt - performance.now()), signal);
 }
 
+interface Codes {
+  methods: LRUCache<string, number[]>;
+  methodsOf: (codeHashes: Hash[], context: QueryContext) => Promise<void>;
+  sharedHash: (hash: Hash) => Hash;
+}
+
 /** Code hashes of accounts, for the address book: a cache that follows the steps. */
-function createBook(
-  reading: Reading,
-  methods: LRUCache<string, number[]>,
-  methodsOf: (codeHashes: Hash[], context: QueryContext) => Promise<void>,
-) {
+function createBook(reading: Reading, { methods, methodsOf, sharedHash }: Codes) {
   const codes = new LRUCache<string, Hash>({ max: CACHED_ACCOUNTS });
-  const sharedHash = createSharedHashes();
   let current = 0;
   let catchingUp: Promise<void> = Promise.resolve();
 
