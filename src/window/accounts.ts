@@ -44,7 +44,8 @@ export function createAccounts() {
         here.push({ account, stored });
       }
     }
-    if (missing.length === 0) return recordsOf(here, includeBoc, sides);
+    // Nothing is below a window that begins with the chain: nobody knows more.
+    if (missing.length === 0 || view.below === null) return recordsOf(here, includeBoc, sides);
     const [own, others] = await Promise.all([
       recordsOf(here, includeBoc, sides),
       whole.accountStates(missing, codeHashes, includeBoc, context),
@@ -148,6 +149,7 @@ export function createAccounts() {
       const remembered = held === undefined ? codes.get(key) : undefined;
       if (held !== undefined) known.set(key, held);
       else if (remembered && remembered.at >= view.first - 1) known.set(key, remembered.code);
+      else if (view.below === null) known.set(key, null);
       else missing.push(account);
     }
     if (missing.length > 0) {
