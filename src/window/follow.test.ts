@@ -125,6 +125,10 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 
 const untilHead = (mcSeqno: number): Promise<void> => until(`step ${mcSeqno}`, () => window.state?.head === mcSeqno);
 
+/** Told of so many steps: which is after the window shows them. */
+const untilTold = (seen: readonly number[], count: number): Promise<void> =>
+  until(`${count} steps told of`, () => seen.length >= count);
+
 /** The log, with another way to read for as long as `fails` gives an error. */
 function failing(fails: (from: number) => LogError | null): EventLog {
   return {
@@ -148,6 +152,7 @@ describe('a follower', () => {
     await publish(stepsUpTo(5, 4));
     follower.wake();
     await untilHead(5);
+    await untilTold(seen, 5);
     expect(seen).toEqual([1, 2, 3, 4, 5]);
     expect(window.state).toMatchObject({ first: 1, head: 5, nextOffset: 5, below: { lt: 77n, utime: 7 } });
     // Published steps are in the tables.
@@ -163,6 +168,7 @@ describe('a follower', () => {
     await publish(stepsUpTo(6, 4));
     const { seen, tables } = follow();
     await untilHead(6);
+    await untilTold(seen, 3);
     expect(seen).toEqual([4, 5, 6]);
     expect(tables.asked).toEqual([]);
     expect(window.state?.first).toBe(1);
@@ -177,6 +183,7 @@ describe('a follower', () => {
     await until('the outage', () => warnings.length > 0);
     await publish(stepsUpTo(4, 3));
     await untilHead(4);
+    await untilTold(seen, 4);
     expect(seen).toEqual([1, 2, 3, 4]);
     expect(warnings).toEqual([{ err: expect.objectContaining({ code: 'unavailable' }) }]);
     expect(window.state?.first).toBe(1);
@@ -210,6 +217,7 @@ describe('a follower', () => {
     await log.trim(TOPIC, 6);
     const { seen, warnings } = follow();
     await untilHead(9);
+    await untilTold(seen, 3);
     expect(seen).toEqual([7, 8, 9]);
     expect(window.state).toMatchObject({ first: 7, nextOffset: 9 });
     expect(warnings).toEqual([]);
@@ -236,6 +244,7 @@ describe('a follower', () => {
     await until('the trim', () => trimmed > 0);
     await publish([stepOf(3)]);
     await untilHead(3);
+    await untilTold(seen, 3);
     expect(seen).toEqual([1, 2, 3]);
     expect(warnings).toEqual([]);
   });
