@@ -25,8 +25,7 @@ const declared = z.object({
   direction: p.direction(''),
 });
 
-const reader = p.parametersReader(declared);
-const read = (query: string) => reader(readQuery(`/x?${query}`));
+const read = (query: string) => p.readParameters(declared, readQuery(`/x?${query}`));
 const refusal = (query: string): string => {
   try {
     read(query);

@@ -2,7 +2,6 @@
  * Query parameters as the TON Center service reads them: the last of several scalars wins, lists take repeated names,
  * `name[]` and commas, numbers follow Go. Each kind is a zod type that also carries its description for OpenAPI.
  */
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { parseAddress, parseHash, parseShard } from '../chain/address.ts';
 import type { Address } from '../chain/model.ts';
@@ -249,33 +248,16 @@ export const cursor = () =>
 /** The parameters of one operation by name. */
 export type Parameters = z.ZodObject<z.ZodRawShape>;
 
-/**
- * A reader of the declared parameters; unknown ones are ignored. Only those sent are parsed, the others are what they
- * are when nothing is sent. Throws ApiError 422 with the service's text.
- */
-export function parametersReader<T extends Parameters>(parameters: T): (query: Query) => z.output<T> {
-  const names = Object.keys(parameters.shape);
-  const absent = parameters.parse({});
-  // Few combinations are sent; a client that tries all of them fills no memory.
-  const readers = new LRUCache<string, Parameters>({ max: 200 });
-
-  function readerOf(wanted: readonly string[]): Parameters {
-    const key = wanted.join();
-    const known = readers.get(key);
-    if (known !== undefined) return known;
-    const made = z.object(Object.fromEntries(wanted.map((name) => [name, parameters.shape[name]])));
-    readers.set(key, made);
-    return made;
+/** Reads the declared parameters; unknown ones are ignored. Throws ApiError 422 with the service's text. */
+export function readParameters<T extends Parameters>(parameters: T, query: Query): z.output<T> {
+  const values: Record<string, string[]> = {};
+  for (const name of Object.keys(parameters.shape)) {
+    const sentValues = query.get(name);
+    if (sentValues !== undefined) values[name] = sentValues;
   }
-
-  return (query) => {
-    const wanted = names.filter((name) => query.has(name));
-    if (wanted.length === 0) return absent;
-    const values = Object.fromEntries(wanted.map((name) => [name, query.get(name)]));
-    const result = readerOf(wanted).safeParse(values);
-    if (result.success) return Object.assign({}, absent, result.data);
-    throw new ApiError(422, refusalOf(result.error.issues));
-  };
+  const result = parameters.safeParse(values);
+  if (result.success) return result.data;
+  throw new ApiError(422, refusalOf(result.error.issues));
 }
 
 /** Values that do not parse come before rules that are broken, as the service decodes before it checks. */

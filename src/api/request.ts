@@ -16,33 +16,13 @@ export function readQuery(url: string): Query {
   const query: Query = new Map();
   const start = url.indexOf('?');
   if (start < 0) return query;
-  const text = url.slice(start + 1);
-  if (isPlain(text)) readPlain(query, text);
-  else for (const [key, value] of new URLSearchParams(text)) add(query, key, value);
-  return query;
-}
-
-/** Without anything to decode. */
-function isPlain(text: string): boolean {
-  return !text.includes('%') && !text.includes('+');
-}
-
-function readPlain(query: Query, text: string): void {
-  for (let at = 0; at < text.length; ) {
-    const next = text.indexOf('&', at);
-    const end = next < 0 ? text.length : next;
-    const equals = text.indexOf('=', at);
-    if (equals >= 0 && equals < end) add(query, text.slice(at, equals), text.slice(equals + 1, end));
-    else if (end > at) add(query, text.slice(at, end), '');
-    at = end + 1;
+  for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+    const name = key.endsWith('[]') ? key.slice(0, -2) : key;
+    const values = query.get(name);
+    if (values === undefined) query.set(name, [value]);
+    else values.push(value);
   }
-}
-
-function add(query: Query, key: string, value: string): void {
-  const name = key.endsWith('[]') ? key.slice(0, -2) : key;
-  const values = query.get(name);
-  if (values === undefined) query.set(name, [value]);
-  else values.push(value);
+  return query;
 }
 
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);

@@ -1,7 +1,7 @@
 /** One operation of the v3 API: declared once, served and documented from the declaration. */
 import type { z } from 'zod';
 import type { BookRecord, ChainSource, QueryContext } from '../../chain/records.ts';
-import { type Parameters, parametersReader } from '../parameters.ts';
+import { type Parameters, readParameters } from '../parameters.ts';
 import type { Query } from '../request.ts';
 import type { Book } from './render/book.ts';
 import type { Renderings } from './render/renderings.ts';
@@ -44,10 +44,9 @@ interface Declaration<T extends Parameters> extends Omit<Route, 'parameters' | '
 
 /** Ties the declared parameters to the types that `answer` receives. */
 export function route<T extends Parameters>(declaration: Declaration<T>): Route {
-  const read = parametersReader(declaration.parameters);
   return {
     ...declaration,
-    answer: async (query, asked) => declaration.answer(read(query), asked, query),
+    answer: async (query, asked) => declaration.answer(readParameters(declaration.parameters, query), asked, query),
   };
 }
 
