@@ -7,9 +7,9 @@ import type { View } from './view.ts';
 
 /** Accounts that the window does not have, whose code the address book remembers. */
 const REMEMBERED_ACCOUNTS = 200_000;
-/** Codes whose methods are remembered. */
+/** Codes of the window whose methods are remembered; the tables remember those they are asked for themselves. */
 const REMEMBERED_CODES = 10_000;
-/** Codes and data that the tables do not have either are not asked for again at once. */
+/** Codes, and data of accounts, that the tables do not have either are not asked for again at once. */
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
 
@@ -18,6 +18,9 @@ interface Held {
   account: Address;
   stored: StoredAccount;
 }
+
+/** The same data may be of many accounts, and known of one of them only. */
+const dataKey = (account: Address, hash: Hash): string => text(account) + text(hash);
 
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
 export function createAccounts() {
@@ -57,9 +60,10 @@ export function createAccounts() {
 
   async function recordsOf(found: readonly Held[], includeBoc: boolean, sides: Sides): Promise<AccountRecord[]> {
     const cells = includeBoc ? await cellsOf(found, sides) : null;
-    const codes: Hash[] = [];
-    for (const { stored } of found) if (stored.state.codeHash) codes.push(stored.state.codeHash);
-    const methods = await methodsOf(codes, sides);
+    const methods = await methodsOf(
+      found.map(({ stored }) => stored.state.codeHash),
+      sides,
+    );
     // Named one by one: a spread of the state takes as long as reading it.
     return found.map(({ account, stored: { state, hash, lastTransactionHash, lt } }) => ({
       account,
@@ -95,7 +99,7 @@ export function createAccounts() {
       if (dataHash === null) continue;
       const data = view.accountData(account);
       if (data?.hash.equals(dataHash)) dataOf.set(text(account), data.boc);
-      else if (!absent.has(text(dataHash))) askedData.push({ account, hash: dataHash });
+      else if (!absent.has(dataKey(account, dataHash))) askedData.push({ account, hash: dataHash });
     }
     if (askedCodes.size > 0 || askedData.length > 0) {
       const accounts = askedData.map(({ account }) => account);
@@ -103,7 +107,7 @@ export function createAccounts() {
       for (const key of askedCodes.keys()) note(codeOf, key, key, cells.codeOf.get(key));
       for (const { account, hash } of askedData) {
         const data = cells.dataOf.get(text(account));
-        note(dataOf, text(account), text(hash), data?.hash.equals(hash) ? data.boc : undefined);
+        note(dataOf, text(account), dataKey(account, hash), data?.hash.equals(hash) ? data.boc : undefined);
       }
     }
     return {
@@ -113,17 +117,13 @@ export function createAccounts() {
   }
 
   /** What the tables answered, or that they do not have it either. */
-  function note(into: Map<string, Buffer>, key: string, hash: string, boc: Buffer | undefined): void {
-    if (boc === undefined) absent.set(hash, true);
-    else into.set(key, boc);
+  function note<T>(into: Map<string, T>, key: string, wanted: string, found: T | undefined): void {
+    if (found === undefined) absent.set(wanted, true);
+    else into.set(key, found);
   }
 
-  const unheld = (view: View, hashes: readonly Hash[]): Hash[] =>
-    distinct(hashes).filter((hash) => !absent.has(text(hash)) && heldMethods(view, hash) === null);
-
   /** The methods of a code never change: read once. */
-  function heldMethods(view: View, hash: Hash): number[] | null {
-    const key = text(hash);
+  function heldMethods(view: View, key: string, hash: Hash): number[] | null {
     const known = methodsByCode.get(key);
     if (known !== undefined) return known;
     const found = view.methodsOf(hash);
@@ -131,11 +131,22 @@ export function createAccounts() {
     return found;
   }
 
-  async function methodsOf(hashes: readonly Hash[], { view, below, context }: Sides) {
-    const missing = unheld(view, hashes);
-    const found = missing.length === 0 ? null : await below.methodsOf(missing, context);
-    for (const hash of missing) if (!found?.has(text(hash))) absent.set(text(hash), true);
-    return (hash: Hash | null): number[] | null => hash && (heldMethods(view, hash) ?? found?.get(text(hash)) ?? null);
+  async function methodsOf(hashes: Iterable<Hash | null>, { view, below, context }: Sides) {
+    const known = new Map<string, number[]>();
+    const asked = new Map<string, Hash>();
+    for (const hash of hashes) {
+      if (hash === null) continue;
+      const key = text(hash);
+      if (known.has(key) || asked.has(key)) continue;
+      const held = heldMethods(view, key, hash);
+      if (held !== null) known.set(key, held);
+      else if (!absent.has(key)) asked.set(key, hash);
+    }
+    if (asked.size > 0) {
+      const found = await below.methodsOf([...asked.values()], context);
+      for (const key of asked.keys()) note(known, key, key, found.get(key));
+    }
+    return (hash: Hash | null): number[] | null => hash && (known.get(text(hash)) ?? null);
   }
 
   async function book(accounts: Address[], sides: Sides): Promise<BookRecord[]> {
@@ -160,10 +171,7 @@ export function createAccounts() {
         codes.set(text(account), { code, at: view.head });
       }
     }
-    const methods = await methodsOf(
-      [...known.values()].flatMap((hash) => hash ?? []),
-      sides,
-    );
+    const methods = await methodsOf(known.values(), sides);
     return accounts.map((account) => {
       const codeHash = known.get(text(account)) ?? null;
       return { account, codeHash, methods: methods(codeHash) };

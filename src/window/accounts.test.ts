@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BoundedSource } from '../../clickhouse/queries/source.ts';
+import { encodeState } from '../../clickhouse/states.ts';
+import type { LiveAccount } from '../../streams/live-steps.ts';
+import { emptyTables } from '../../test/empty-tables.ts';
+import type { Address } from '../chain/model.ts';
+import { createWindowSource } from './source.ts';
+import { openWindow, type Window } from './window.ts';
+
+const CONTEXT = { signal: new AbortController().signal, timeoutMs: 1_000 };
+const hash = (byte: number): Buffer => Buffer.alloc(32, byte);
+const account = (byte: number): Address => Buffer.concat([Buffer.from('80000000', 'hex'), hash(byte)]);
+
+let home: string;
+let window: Window;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-accounts-'));
+  window = openWindow({ folder: join(home, 'window'), maxBytes: 1024 ** 2 });
+});
+afterEach(async () => {
+  await window.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** An account whose code and data no step of the window has shown. */
+function liveAccount(byte: number, codeHash: Buffer, dataHash: Buffer): LiveAccount {
+  const known = { status: 'active', balance: '5', extraCurrencies: {}, frozenHash: null, codeHash, dataHash } as const;
+  const state = encodeState(known);
+  return { account: account(byte), lt: '9', hash: hash(byte), lastTransactionHash: hash(byte), state, data: null };
+}
+
+async function apply(accounts: LiveAccount[]): Promise<void> {
+  const step = { mcSeqno: 5, previous: 4, globalId: -217, rootHash: hash(5), blocks: [], accounts, codes: [] };
+  await window.apply([{ step, nextOffset: 1 }], async () => ({ lt: 1n, utime: 1 }));
+}
+
+function sourceWith(tables: Partial<BoundedSource>) {
+  const empty = emptyTables();
+  return createWindowSource(window, { ...empty, below: () => ({ ...empty, ...tables }) });
+}
+
+const textOf = (bytes: Buffer): string => bytes.toString('latin1');
+
+describe('accounts of the window', () => {
+  it('have the data that the tables know, whatever they do not know of others', async () => {
+    const [code, data] = [hash(0xc0), hash(0xda)];
+    // The same data in both, and in the third what is the code of all.
+    await apply([liveAccount(1, code, data), liveAccount(2, code, data), liveAccount(3, code, code)]);
+    const boc = Buffer.from('boc');
+    const source = sourceWith({
+      cells: async (accounts, codes) => ({
+        codeOf: new Map(codes.map((asked) => [textOf(asked), boc])),
+        dataOf: new Map(
+          accounts.flatMap((asked) => (asked.equals(account(2)) ? [[textOf(asked), { hash: data, boc }]] : [])),
+        ),
+      }),
+      methodsOf: async (codes) => new Map(codes.map((asked) => [textOf(asked), [7]])),
+    });
+    const states = (byte: number) => source.accountStates([account(byte)], [], true, CONTEXT);
+    expect(await states(1)).toMatchObject([{ codeBoc: boc, dataBoc: null, methods: [7] }]);
+    expect(await states(3)).toMatchObject([{ codeBoc: boc, dataBoc: null, methods: [7] }]);
+    expect(await states(2)).toMatchObject([{ codeBoc: boc, dataBoc: boc, methods: [7] }]);
+  });
+
+  it('are not asked for again at once when the tables do not know their code and data', async () => {
+    await apply([liveAccount(1, hash(0xc0), hash(0xda))]);
+    const asked: number[] = [];
+    const source = sourceWith({
+      cells: async (accounts, codes) => {
+        asked.push(accounts.length + codes.length);
+        return { codeOf: new Map(), dataOf: new Map() };
+      },
+    });
+    for (let i = 0; i < 3; i++) await source.accountStates([account(1)], [], true, CONTEXT);
+    expect(asked).toEqual([2]);
+  });
+});
