@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { emptyTables } from '../../test/empty-tables.ts';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
+import type { MessageFilter } from '../chain/records.ts';
 import type { TransactionForm } from './form.ts';
 import { numberKey } from './keys.ts';
+import { createWindowSource } from './source.ts';
 import { STATE_KEY } from './state.ts';
 import { openTables, type Tables } from './tables.ts';
 import { type Arrival, openWindow, type Window } from './window.ts';
@@ -174,6 +177,38 @@ describe.skipIf(shelf === null)('the window', () => {
     expect(view?.form(numbers[0] - 1)).toBeNull();
     view?.done();
     expect(() => view?.form(numbers[0])).toThrow('has ended');
+  });
+
+  it('reads a form once for all messages of its transaction that are on a page', async () => {
+    const window = open('a', 64 * MB, formOf('1'));
+    await window.apply(steps, nothingBelow);
+    const read: number[] = [];
+    const counted = {
+      view() {
+        const view = window.view();
+        if (view === null) return null;
+        const form = view.form.bind(view);
+        view.form = (number) => {
+          read.push(number);
+          return form(number);
+        };
+        return view;
+      },
+    };
+    const everything: MessageFilter = {
+      messageHashes: [],
+      utime: {},
+      ltWindow: {},
+      excludeExternals: false,
+      onlyExternals: false,
+      sort: 'desc',
+      page: { limit: 1_000, offset: 0 },
+    };
+    const context = { signal: new AbortController().signal, timeoutMs: 1_000, formsSuffice: true };
+    const { rows } = await createWindowSource(counted, emptyTables()).messages(everything, context);
+    expect(rows.length).toBeGreaterThan(new Set(read).size);
+    expect(new Set(rows.map(({ form }) => form?.transaction)).size).toBe(new Set(read).size);
+    expect(read.length).toBe(new Set(read).size);
   });
 
   it('throws away what was kept with other forms, or without', async () => {
