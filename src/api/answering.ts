@@ -6,7 +6,7 @@ import { type Answer, makeAnswer, sendAnswer } from './answers.ts';
 import { durationsOf, requestDurations, watchAnswers } from './api-metrics.ts';
 import { createCompression } from './compression.ts';
 import type { ApiLimits } from './limits.ts';
-import { Caller, type Query, readQuery, readSwitches, stampHeaders } from './request.ts';
+import { Caller, type Query, readQuery, readSwitches } from './request.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 import { createBook } from './v3/render/book.ts';
 import { createBookRows } from './v3/render/book-rows.ts';
@@ -24,8 +24,6 @@ export interface AnsweringOptions {
    */
   version?: () => string;
   kept?: KeptBytes;
-  /** `X-API-Version`. */
-  apiVersion: string;
 }
 
 /** Memory to answer faster with; nothing is kept by default. */
@@ -50,7 +48,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, began
 
 /** Makes the handlers of routes; they share what is kept. */
 export function createAnswering(options: AnsweringOptions): (route: Route) => Handler {
-  const { source, limits, testnet, version, metrics, apiVersion, kept = NOTHING_KEPT } = options;
+  const { source, limits, testnet, version, metrics, kept = NOTHING_KEPT } = options;
   const renderings = createRenderings({ maxBytes: kept.renderings });
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   const shared = createSharedAnswers({ maxBytes: kept.answers });
@@ -87,7 +85,7 @@ export function createAnswering(options: AnsweringOptions): (route: Route) => Ha
           : await shared.get(questionOf(route, names, query, noAddressBook, caller), version(), caller, (all) =>
               compute(route, query, noAddressBook, all),
             );
-      await sendAnswer(request, response, answer, compression, () => stampHeaders(response, began, apiVersion));
+      await sendAnswer(request, response, answer, compression);
     };
   };
 }

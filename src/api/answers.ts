@@ -7,21 +7,16 @@ import { sendJson } from './errors.ts';
 /** A 200 answer. It may go to several clients, so nobody changes it. */
 export interface Answer {
   json: Buffer;
-  /** The same as text where it is small: that leaves in one piece with its headers, which costs less. */
-  text: string | null;
   /** Value of the `ETag` header; null when the answer has none. */
   tag: string | null;
   /** Packed once for all who want it so; null when it had to go out plain. */
   packed: Map<Encoding, Promise<Buffer | null>>;
 }
 
-const SMALL_BYTES = 16 * 1024;
-
 /** @param tagged whether clients may ask if it is still the same */
 export function makeAnswer(json: string | Buffer, tagged: boolean): Answer {
   const bytes = typeof json === 'string' ? Buffer.from(json) : json;
-  const text = bytes.length > SMALL_BYTES ? null : json.toString();
-  return { json: bytes, text, tag: tagged ? tagOf(bytes) : null, packed: new Map() };
+  return { json: bytes, tag: tagged ? tagOf(bytes) : null, packed: new Map() };
 }
 
 /**
@@ -42,13 +37,12 @@ function isKnown(header: string | undefined, tag: string): boolean {
   });
 }
 
-/** Answers GET and HEAD; `stamp` is called right before. A hang-up in the meantime is not an error. */
+/** Answers GET and HEAD. A hang-up in the meantime is not an error. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
   compression: Compression,
-  stamp: () => void,
 ): Promise<void> {
   if (response.destroyed) return;
   response.setHeader('Vary', 'Accept-Encoding');
@@ -57,7 +51,6 @@ export async function sendAnswer(
     // It may be kept, and is to be asked for again each time.
     response.setHeader('Cache-Control', 'no-cache');
     if (isKnown(request.headers['if-none-match'], answer.tag)) {
-      stamp();
       response.statusCode = 304;
       response.end();
       return;
@@ -67,8 +60,7 @@ export async function sendAnswer(
   const packed = encoding === null ? null : await pack(answer, encoding, compression);
   if (response.destroyed) return;
   if (packed !== null && encoding !== null) response.setHeader('Content-Encoding', encoding);
-  stamp();
-  sendJson(response, 200, packed ?? answer.text ?? answer.json);
+  sendJson(response, 200, packed ?? answer.json);
 }
 
 function encodingFor(request: IncomingMessage): Encoding | null {

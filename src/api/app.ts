@@ -8,7 +8,7 @@ import { documentation } from './documentation.ts';
 import { answerErrors, answerFailure, notFound, type Report, sendError, sendJson } from './errors.ts';
 import { type ApiLimits, refusedBody } from './limits.ts';
 import { openApiDocument } from './openapi.ts';
-import { allowOrigins, stampAnswer, stampHeaders } from './request.ts';
+import { allowOrigins, stampAnswer } from './request.ts';
 import type { Route } from './v3/route.ts';
 import { v3Routes } from './v3/routes.ts';
 
@@ -53,20 +53,18 @@ const DEFAULT_API_VERSION = '1.2.0';
 export function createApp(options: AppOptions): RequestListener {
   const { report, limits, apiVersion = DEFAULT_API_VERSION } = options;
   const routes = v3Routes(limits);
-  const answer = createAnswering({ ...options, apiVersion });
+  const answer = createAnswering(options);
   const handlers = new Map(routes.map((route) => [route.path.toLowerCase(), answer(route)]));
   const atOnce = new Map([...handlers].map(([path, handler]) => [`${BASE}${path}`, handler]));
   const others = createOthers(options, routes, handlers, apiVersion);
   return (request, response) => {
     const began = performance.now();
     const handler = isRead(request.method) ? atOnce.get(plainPath(request.url ?? '')) : undefined;
-    // The handlers stamp what they answer.
-    if (handler === undefined) stampAnswer(response, began, apiVersion);
+    stampAnswer(response, began, apiVersion);
     if (allowOrigins(request, response)) return;
     const refusal = refusedBody(request, limits.maxBodyBytes);
     if (refusal !== null) {
       response.setHeader('Connection', 'close');
-      if (handler !== undefined) stampHeaders(response, began, apiVersion);
       answerFailure(refusal, request, response, report);
       return;
     }
@@ -74,10 +72,7 @@ export function createApp(options: AppOptions): RequestListener {
       others(request, response);
       return;
     }
-    handler(request, response, began).catch((error) => {
-      if (!response.headersSent) stampHeaders(response, began, apiVersion);
-      answerFailure(error, request, response, report);
-    });
+    handler(request, response, began).catch((error) => answerFailure(error, request, response, report));
   };
 }
 

@@ -94,17 +94,12 @@ export class Caller implements QueryContext {
   }
 }
 
-/** `Server-timing: app;dur=<ms>ms` and `X-API-Version`. */
-export function stampHeaders(response: ServerResponse, began: number, apiVersion: string): void {
-  response.setHeader('Server-timing', `app;dur=${(performance.now() - began).toFixed(3)}ms`);
-  response.setHeader('X-API-Version', apiVersion);
-}
-
-/** Puts them on whatever answer is sent, by whomever. */
+/** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on whatever answer is sent, by whomever. */
 export function stampAnswer(response: ServerResponse, began: number, apiVersion: string): void {
   const writeHead = response.writeHead;
   response.writeHead = function stamped(this: ServerResponse, ...parts: Parameters<ServerResponse['writeHead']>) {
-    stampHeaders(response, began, apiVersion);
+    response.setHeader('Server-timing', `app;dur=${(performance.now() - began).toFixed(3)}ms`);
+    response.setHeader('X-API-Version', apiVersion);
     return writeHead.apply(this, parts);
   } as ServerResponse['writeHead'];
 }

@@ -110,6 +110,6 @@ export function createSharedAnswers(options: SharedAnswersOptions): SharedAnswer
   };
 }
 
-function sizeCalculation({ json, text }: Answer): number {
-  return ENTRY_BYTES + (text?.length ?? 0) + Math.ceil(json.length * (1 + PACKED_SHARE));
+function sizeCalculation({ json }: Answer): number {
+  return ENTRY_BYTES + Math.ceil(json.length * (1 + PACKED_SHARE));
 }
