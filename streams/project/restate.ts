@@ -6,8 +6,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeStates } from '../../clickhouse/states.ts';
 import { hashKey } from '../../src/chain/hash.ts';
-import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
-import type { KnownState } from '../../src/chain/records.ts';
+import type { Hash, Message } from '../../src/chain/model.ts';
 import type { Config } from '../../src/config.ts';
 import { decodeEnvelope } from '../envelope.ts';
 import type { LiveStep } from '../live-steps.ts';
@@ -21,6 +20,7 @@ import type { OpenMessage } from './packed.ts';
 import { createPauses } from './pause.ts';
 import { type Batch, PositionError } from './position.ts';
 import type { Publisher } from './publish.ts';
+import { readSender, readTrace, SENDER_COLUMNS, type Sender, TRACE_COLUMNS, transactionKey } from './sent.ts';
 
 export interface RestateOptions extends Pick<ProjectorOptions, 'log' | 'topics' | 'clickhouse' | 'logger'> {
   config: Pick<Config, 'maxDataBytes'>;
@@ -32,7 +32,6 @@ export interface RestateOptions extends Pick<ProjectorOptions, 'log' | 'topics' 
 /** Bytes of blocks whose surroundings are read from the tables at once. */
 const GROUP_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
-const NO_HASH = Buffer.alloc(32);
 
 /**
  * Publishes what the topic lacks up to `done`, as far back as the topic keeps. To be done before anything newer is
@@ -117,7 +116,6 @@ function decodeOrNull(step: Step): DecodedStep | null {
 }
 
 type Links = Omit<LiveLinks, 'arrival'>;
-type Sender = Pick<OpenMessage, 'outTxHash' | 'outLt' | 'outMcSeqno' | 'globalVersion'>;
 
 function draftOf(
   { mcSeqno, blocks }: DecodedStep,
@@ -130,7 +128,7 @@ function draftOf(
   const codes = new Map<string, Hash | null>();
   for (const placed of inOrder({ mcSeqno, firstOffset: 0, blocks })) {
     const { transaction, block, after } = placed;
-    const found = links.get(placeKey(transaction.account, transaction.lt));
+    const found = links.get(transactionKey(transaction.account, transaction.lt));
     if (found === undefined) {
       throw new PositionError(
         `table transactions has no row of transaction ${transaction.hash.toString('hex')} of step ${mcSeqno}, which is done: run "tonstream rebuild"`,
@@ -163,17 +161,14 @@ async function readLinks(
   signal: AbortSignal,
 ): Promise<Map<string, Links>> {
   const found = await clickhouse.query(
-    `SELECT account, lt, trace_id, external_hash, states FROM transactions WHERE mc_seqno BETWEEN ${from} AND ${to}`,
+    `SELECT account, lt, ${TRACE_COLUMNS}, states FROM transactions WHERE mc_seqno BETWEEN ${from} AND ${to}`,
     { label: 'reading traces and states of steps', signal, timeoutMs: TIMEOUT_MS },
   );
   const rows = new RowReader(found);
   const links = new Map<string, Links>();
   while (!rows.done) {
-    const key = placeKey(rows.fixed(36), rows.u64());
-    const traceId = rows.fixed(32);
-    const external = rows.fixed(32);
-    const { before }: { before: KnownState | null } = decodeStates(rows.bytes());
-    links.set(key, { traceId, externalHash: external.equals(NO_HASH) ? null : external, before });
+    const key = transactionKey(rows.fixed(36), rows.u64());
+    links.set(key, { ...readTrace(rows), before: decodeStates(rows.bytes()).before });
   }
   return links;
 }
@@ -185,21 +180,12 @@ async function readSenders(
   signal: AbortSignal,
 ): Promise<Map<string, Sender>> {
   const found = await clickhouse.query(
-    `SELECT hash, out_tx_hash, out_lt, out_mc_seqno, global_version FROM messages
+    `SELECT hash, ${SENDER_COLUMNS} FROM messages
      WHERE in_mc_seqno BETWEEN ${from} AND ${to} AND out_mc_seqno > 0`,
     { label: 'reading senders of messages', signal, timeoutMs: TIMEOUT_MS },
   );
   const rows = new RowReader(found);
   const senders = new Map<string, Sender>();
-  while (!rows.done) {
-    senders.set(hashKey(rows.fixed(32)), {
-      outTxHash: rows.fixed(32),
-      outLt: rows.u64(),
-      outMcSeqno: rows.u32(),
-      globalVersion: rows.u8(),
-    });
-  }
+  while (!rows.done) senders.set(hashKey(rows.fixed(32)), readSender(rows));
   return senders;
 }
-
-const placeKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;

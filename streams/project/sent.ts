@@ -41,34 +41,29 @@ export function createSentMessages(clickhouse: ClickHouse, memory: Pick<OpenMess
   async function readSent(messages: Message[], firstMcSeqno: number, signal: AbortSignal): Promise<SentRow[]> {
     const keys = list(messages.map((message) => `(${u64(message.createdLt ?? '0')}, ${bytes(message.hash)})`));
     const found = await clickhouse.query(
-      `SELECT hash, source, out_lt, out_mc_seqno, out_tx_hash, global_version FROM messages
+      `SELECT hash, source, ${SENDER_COLUMNS} FROM messages
        WHERE (created_lt, hash) IN ${keys} AND out_mc_seqno > 0 AND out_mc_seqno < ${firstMcSeqno}
        LIMIT 1 BY hash`,
       { label: 'reading messages sent before', signal, timeoutMs: TIMEOUT_MS },
     );
     const rows = new RowReader(found);
     const sent: SentRow[] = [];
-    while (!rows.done) sent.push(readRow(rows));
+    while (!rows.done) sent.push({ hash: rows.fixed(32), source: rows.fixed(36), sender: readSender(rows) });
     return sent;
   }
 
   /** Traces of the transactions that sent them. The steps spare the parts of the table from other times. */
   async function readTraces(sent: SentRow[], signal: AbortSignal): Promise<Map<string, Trace>> {
-    const keys = new Set(sent.map(({ source, outLt }) => `(${bytes(source)}, ${u64(outLt)})`));
-    const steps = sent.map(({ outMcSeqno }) => outMcSeqno).sort((a, b) => a - b);
+    const keys = new Set(sent.map(({ source, sender }) => `(${bytes(source)}, ${u64(sender.outLt)})`));
+    const steps = sent.map(({ sender }) => sender.outMcSeqno).sort((a, b) => a - b);
     const found = await clickhouse.query(
-      `SELECT account, lt, trace_id, external_hash FROM transactions
+      `SELECT account, lt, ${TRACE_COLUMNS} FROM transactions
        WHERE (account, lt) IN ${list([...keys])} AND mc_seqno BETWEEN ${steps[0]} AND ${steps[steps.length - 1]}`,
       { label: 'reading traces of messages sent before', signal, timeoutMs: TIMEOUT_MS },
     );
     const rows = new RowReader(found);
     const traces = new Map<string, Trace>();
-    while (!rows.done) {
-      const key = senderKey(rows.fixed(36), rows.u64());
-      const traceId = rows.fixed(32);
-      const external = rows.fixed(32);
-      traces.set(key, { traceId, externalHash: external.equals(NO_HASH) ? null : external });
-    }
+    while (!rows.done) traces.set(transactionKey(rows.fixed(36), rows.u64()), readTrace(rows));
     return traces;
   }
 
@@ -82,9 +77,9 @@ export function createSentMessages(clickhouse: ClickHouse, memory: Pick<OpenMess
         const sent = await readSent(asked.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
         if (sent.length === 0) continue;
         const traces = await readTraces(sent, signal);
-        for (const { hash, source, outLt, outMcSeqno, outTxHash, globalVersion } of sent) {
-          const trace = traces.get(senderKey(source, outLt));
-          if (trace) result.set(hashKey(hash), { ...trace, outTxHash, outLt, outMcSeqno, globalVersion });
+        for (const { hash, source, sender } of sent) {
+          const trace = traces.get(transactionKey(source, sender.outLt));
+          if (trace) result.set(hashKey(hash), { ...trace, ...sender });
         }
       }
       return result;
@@ -95,23 +90,29 @@ export function createSentMessages(clickhouse: ClickHouse, memory: Pick<OpenMess
 interface SentRow {
   hash: Hash;
   source: Address;
-  outLt: Decimal;
-  outMcSeqno: number;
-  outTxHash: Hash;
-  globalVersion: number;
+  sender: Sender;
 }
 
-type Trace = Pick<OpenMessage, 'traceId' | 'externalHash'>;
+/** The sending side of a message. */
+export type Sender = Pick<OpenMessage, 'outTxHash' | 'outLt' | 'outMcSeqno' | 'globalVersion'>;
 
-const senderKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;
+/** Columns of `messages` that `readSender` reads, in this order. */
+export const SENDER_COLUMNS = 'out_tx_hash, out_lt, out_mc_seqno, global_version';
 
-function readRow(rows: RowReader): SentRow {
-  return {
-    hash: rows.fixed(32),
-    source: rows.fixed(36),
-    outLt: rows.u64(),
-    outMcSeqno: rows.u32(),
-    outTxHash: rows.fixed(32),
-    globalVersion: rows.u8(),
-  };
+export function readSender(rows: RowReader): Sender {
+  return { outTxHash: rows.fixed(32), outLt: rows.u64(), outMcSeqno: rows.u32(), globalVersion: rows.u8() };
 }
+
+/** Where a transaction belongs. */
+export type Trace = Pick<OpenMessage, 'traceId' | 'externalHash'>;
+
+/** Columns of `transactions` that `readTrace` reads, in this order. */
+export const TRACE_COLUMNS = 'trace_id, external_hash';
+
+export function readTrace(rows: RowReader): Trace {
+  const traceId = rows.fixed(32);
+  const external = rows.fixed(32);
+  return { traceId, externalHash: external.equals(NO_HASH) ? null : external };
+}
+
+export const transactionKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;
