@@ -5,16 +5,11 @@ import { createClickHouse } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { silent } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
-import { readConfig } from '../src/config.ts';
-import type { View } from '../src/window/view.ts';
-import { openWindow } from '../src/window/window.ts';
+import { openWindow, type Window } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
-import { project } from '../streams/project/projector.ts';
-import { publishSettings } from '../streams/project/publish.ts';
 import { readSteps } from '../streams/steps.ts';
-import { topicNames } from '../streams/topics.ts';
 import {
   blockText,
   type DevnetFolderOptions,
@@ -25,9 +20,9 @@ import {
 import { runTonstream } from './processes.ts';
 import { hashesOfTables } from './stack.ts';
 import { catchUp, differences, sampledRequests } from './window-agreement.ts';
-import { stepsOf, tablesOf, windowFrom } from './windowed.ts';
+import { POSITIONS } from './window-positions.ts';
+import { projectAll, stepsOf, tablesOf, topics, windowFrom } from './windowed.ts';
 
-const topics = topicNames();
 const FRESH_DATABASE = 'fresh';
 /** Room for what a small window of a killed service has still to follow. */
 const LARGE = 1024 ** 3;
@@ -53,11 +48,11 @@ export async function expectAgreement(agreeing: Agreeing): Promise<AgreedFigures
   try {
     const walked = await blocksOf(dataDir, devnet);
     const logged = await expectLogged(log, walked);
-    await projectAll(log, dataDir, clickhouseUrl, database, 'published');
+    await projectTo(log, clickhouseUrl, database, LARGE);
     const transactions = logged.reduce((sum, block) => sum + block.transactions, 0);
     expect(await countRows(clickhouseUrl, database)).toEqual({ blocks: logged.length, transactions });
     await expectVerified(dataDir, clickhouseUrl, database);
-    await projectAll(log, dataDir, clickhouseUrl, FRESH_DATABASE);
+    await projectTo(log, clickhouseUrl, FRESH_DATABASE, null);
     const hashes = await hashesOfTables(clickhouseUrl, database);
     expect(hashes).toEqual(await hashesOfTables(clickhouseUrl, FRESH_DATABASE));
     const published = await stepsOf(log);
@@ -81,7 +76,7 @@ export interface AgreedFigures {
 
 const REQUESTS = 150;
 /** Where windows of our own begin, as a share of the steps. */
-const BOUNDARIES = [0, 0.25, 0.5, 0.75];
+const BOUNDARIES = POSITIONS.filter((share) => share < 1);
 
 /** Compares what a client is told with each window and without; gives the first step of each. */
 async function expectWindowsAgree(
@@ -92,23 +87,22 @@ async function expectWindowsAgree(
   const clickhouse = createClickHouse({ url: clickhouseUrl, database, logger: silent });
   const paths = sampledRequests(steps, REQUESTS, seed);
   const compared: number[] = [];
-  const compare = async (view: View | null): Promise<void> => {
-    if (view === null) throw new Error('a window that does not answer');
-    compared.push(view.first);
-    expect(await differences({ view, clickhouseUrl, database, paths })).toEqual([]);
+  const compare = async (window: Window): Promise<void> => {
+    expect(await differences({ view: window.view(), clickhouseUrl, database, paths })).toEqual([]);
+    compared.push(window.state?.first ?? 0);
   };
   try {
     const tables = await tablesOf(clickhouse);
     const window = openWindow({ folder: `${dataDir}/window`, maxBytes: LARGE, form: transactionForm });
     try {
       await catchUp(window, log, tables);
-      await compare(window.view());
+      await compare(window);
     } finally {
       await window.close();
     }
     for (const share of BOUNDARIES) {
       const made = await windowFrom({ tables, steps: [...steps] }, Math.floor(steps.length * share));
-      await compare(made.window.view());
+      await compare(made.window);
       await made.remove();
     }
     return compared;
@@ -146,20 +140,12 @@ async function expectLogged(log: EventLog, walked: readonly WalkedBlock[]): Prom
   return expected;
 }
 
-async function projectAll(
-  log: EventLog,
-  dataDir: string,
-  url: string,
-  database: string,
-  steps: 'published' | 'unpublished' = 'unpublished',
-): Promise<void> {
+/** To the end of the log, with the tables made first; `retainBytes`: of the steps that are published, null for none. */
+async function projectTo(log: EventLog, url: string, database: string, retainBytes: number | null): Promise<void> {
   const clickhouse = createClickHouse({ url, database, logger: silent });
-  const { config } = readConfig(['--data-dir', dataDir], {});
-  const publish = steps === 'published' ? { publish: publishSettings(config) } : {};
   try {
     await migrate({ clickhouse, logger: silent });
-    const projected = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, ...publish };
-    await project(projected, new AbortController().signal);
+    await projectAll(log, clickhouse, retainBytes);
   } finally {
     await clickhouse.close();
   }

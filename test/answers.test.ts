@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requireShelf, shelf } from './shelf.ts';
 import { type Stack, startStack } from './stack.ts';
-import { OTHER_POSITIONS, serveFrom } from './window-positions.ts';
+import { OTHER_POSITIONS, positionName, serveFrom } from './window-positions.ts';
 
 const COMPARER = fileURLToPath(new URL('v3-diff.py', import.meta.url));
 
@@ -100,9 +100,9 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
     120_000,
   );
 
-  it.each(OTHER_POSITIONS)(
-    'all of them from the tables and a window that begins at %f',
-    async (share) => {
+  it.each(OTHER_POSITIONS.map((share) => [positionName(share), share] as const))(
+    'all of them with %s',
+    async (_, share) => {
       const server = await serveFrom(stack, share);
       try {
         for (const [endpoint, count] of Object.entries(recording.cases)) {

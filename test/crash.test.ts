@@ -15,14 +15,14 @@ import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
-import { requireShelf, shelf } from './shelf.ts';
+import { privateBlocks, shelf } from './shelf.ts';
 import { tableHashes } from './table-hashes.ts';
 
 /** What is imported, strictly unless it has holes. */
 const INPUTS = {
   genesis: { file: () => sequenceFile('mainnet-genesis_a'), loose: false },
   private: { file: () => sequenceFile('local-ton4j-2024_a'), loose: false },
-  answers: { file: () => join(requireShelf(), 'data/answers/private/blocks.ndjson.gz'), loose: true },
+  answers: { file: privateBlocks, loose: true },
 };
 type Input = keyof typeof INPUTS;
 const NAMES: Input[] = ['genesis', 'private', 'answers'];

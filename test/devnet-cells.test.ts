@@ -28,7 +28,7 @@ import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
 import { createPeopledDevnet, type PeopledDevnet, statesAfter } from './peopled-devnet.ts';
 import { until } from './stack.ts';
-import { POSITIONS, serveFrom } from './window-positions.ts';
+import { atEach, POSITIONS } from './window-positions.ts';
 
 const topics = topicNames();
 const SEED = 'devnet cells';
@@ -180,11 +180,7 @@ describe('accounts of the zero state', () => {
     expect([...interfaces]).toEqual(expect.arrayContaining(['jetton_wallet', 'wallet_v4r2', 'wallet_v5r1']));
     expect(new Set(Object.values(after.address_book).flatMap((one) => one.interfaces))).toEqual(interfaces);
 
-    for (const share of POSITIONS) {
-      const kept = { dataDir: folder, clickhouseUrl: server.server.url, database: 'cells' };
-      const windowed = await serveFrom(kept, share);
-      expect(await ask(addresses, windowed)).toEqual(after);
-      await windowed.close();
-    }
+    const kept = { dataDir: folder, clickhouseUrl: server.server.url, database: 'cells' };
+    await atEach(POSITIONS, kept, async (windowed) => expect(await ask(addresses, windowed)).toEqual(after));
   });
 });

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { createApiClient } from './api/client.ts';
 import { shelf } from './shelf.ts';
 import { runProgram, runToEnd, type Stack, startStack, temporaryFolder, until } from './stack.ts';
-import { POSITIONS, serveFrom } from './window-positions.ts';
+import { atEach, POSITIONS } from './window-positions.ts';
 
 const GLOBAL_CONFIG = z.object({
   liteservers: z.array(z.object({ port: z.number(), id: z.object({ key: z.string() }) })),
@@ -160,11 +160,7 @@ describe('tonstream start', () => {
       return (projected.mc_seqno ?? 0) > 20 ? true : null;
     });
     await expectShown(stack.url);
-    for (const share of POSITIONS) {
-      const server = await serveFrom(stack, share);
-      await expectShown(server.url);
-      await server.close();
-    }
+    await atEach(POSITIONS, stack, ({ url }) => expectShown(url));
   });
 });
 

@@ -7,7 +7,7 @@ import { base64, type Network, readSequenceFacts, sequencePath } from './api/net
 import { cutSequence } from './cut-sequence.ts';
 import { shelf } from './shelf.ts';
 import { hashesOfTables, runToEnd, type Stack, startStack, temporaryFolder } from './stack.ts';
-import { OTHER_POSITIONS, serveFrom } from './window-positions.ts';
+import { atEach, OTHER_POSITIONS } from './window-positions.ts';
 
 const SEQUENCE = 'local-ton4j-2024_a';
 const CUT = 88;
@@ -39,11 +39,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     };
     await stack.windowed();
     await shows(client);
-    for (const share of OTHER_POSITIONS) {
-      const server = await serveFrom(stack, share);
-      await shows(createApiClient(server.url));
-      await server.close();
-    }
+    await atEach(OTHER_POSITIONS, stack, ({ url }) => shows(createApiClient(url)));
   };
 
   beforeAll(async () => {

@@ -27,7 +27,7 @@ import { startClickHouseProxy } from './clickhouse-proxy.ts';
 import { runTonstream, waitFor } from './processes.ts';
 import { shelf } from './shelf.ts';
 import { tableHashes } from './table-hashes.ts';
-import { POSITIONS, serveFrom } from './window-positions.ts';
+import { atEach, POSITIONS } from './window-positions.ts';
 
 const topics = topicNames();
 const SEQUENCE = 'mainnet-genesis_a';
@@ -273,12 +273,8 @@ describe.skipIf(shelf === null)('a block that cannot be decoded', () => {
       expect((await ofStep(BROKEN + 1)).status).toBe(200);
     };
     await shows(url);
-    for (const share of POSITIONS) {
-      const { folder: dataDir, database } = place;
-      const server = await serveFrom({ dataDir, clickhouseUrl: parts.server.url, database }, share);
-      await shows(server.url);
-      await server.close();
-    }
+    const kept = { dataDir: place.folder, clickhouseUrl: parts.server.url, database: place.database };
+    await atEach(POSITIONS, kept, (server) => shows(server.url));
     await service.kill('SIGTERM');
 
     const letters = (await log.last(topics.dead, 10)).map((record) => decodeDeadLetter(record, topics.dead));

@@ -15,7 +15,7 @@ import {
   startStack,
   temporaryFolder,
 } from './stack.ts';
-import { POSITIONS, serveFrom } from './window-positions.ts';
+import { POSITIONS, positionName, serveFrom } from './window-positions.ts';
 
 const SEQUENCE = 'local-ton4j-2024_a';
 const CUT = 100;
@@ -98,9 +98,9 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
   }, 60_000);
 
   /** The window of the API over Kafka and that of the embedded stack hold everything, others of the latter less. */
-  it.each(POSITIONS)(
-    'make the same answers as the embedded stack with a window from %f on',
-    async (share) => {
+  it.each(POSITIONS.map((share) => [positionName(share), share] as const))(
+    'make the same answers as the embedded stack with %s',
+    async (_, share) => {
       await Promise.all([api.windowed(), embedded.windowed()]);
       const server = share === 0 ? null : await serveFrom(embedded, share);
       const url = server?.url ?? embedded.url;

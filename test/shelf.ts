@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const beside = fileURLToPath(new URL('../../shared', import.meta.url));
@@ -20,3 +21,6 @@ export function requireShelf(): string {
   if (shelf === null) throw new Error('set TONSTREAM_SHELF to the folder with recorded data');
   return shelf;
 }
+
+/** Block files whose every answer was recorded too, from a private network; a masterchain block of some is missing. */
+export const privateBlocks = (): string => join(requireShelf(), 'data/answers/private/blocks.ndjson.gz');

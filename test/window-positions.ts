@@ -2,6 +2,8 @@
 import { type ApiServer, serveApi } from './api-server.ts';
 import { type Kept, projectedBy, windowFrom } from './windowed.ts';
 
+const TESTNET = -3;
+
 /** Where a window begins, as a share of the steps: 0 holds everything, 1 is no window at all. */
 export const POSITIONS = [0, 0.25, 0.5, 0.75, 1] as const;
 
@@ -17,7 +19,7 @@ export function positionName(share: number): string {
 export async function serveFrom(stack: Kept, share: number): Promise<ApiServer> {
   const projected = await projectedBy(stack);
   const { steps, tables } = projected;
-  const first = Math.min(steps.length - 1, Math.floor(steps.length * share));
+  const first = Math.floor(steps.length * share);
   const windowed = share === 1 ? null : await windowFrom(projected, first);
   const server = await serveApi(windowed?.source ?? tables, { testnet: () => tables.head.globalId === TESTNET });
   return {
@@ -30,4 +32,18 @@ export async function serveFrom(stack: Kept, share: number): Promise<ApiServer> 
   };
 }
 
-const TESTNET = -3;
+/** Runs the check against each of these positions. */
+export async function atEach(
+  shares: readonly number[],
+  stack: Kept,
+  check: (server: ApiServer) => Promise<void>,
+): Promise<void> {
+  for (const share of shares) {
+    const server = await serveFrom(stack, share);
+    try {
+      await check(server);
+    } finally {
+      await server.close();
+    }
+  }
+}

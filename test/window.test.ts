@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChainView } from '../src/web/chain-view.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
-import { requireShelf, shelf } from './shelf.ts';
+import { privateBlocks, requireShelf, shelf } from './shelf.ts';
 import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 import { context, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
@@ -16,7 +16,7 @@ const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 const ROOM = 0.75;
 
 const FILES: Record<string, () => string> = {
-  private: () => join(requireShelf(), 'data/answers/private/blocks.ndjson.gz'),
+  private: privateBlocks,
   mainnet: () => join(requireShelf(), 'data/answers/mainnet/blocks.ndjson.gz'),
 };
 
@@ -64,7 +64,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   }
 
   it.each(BOUNDARIES)('from %f of the steps on answers as the tables do', { timeout: 60_000 }, async (share) => {
-    const first = Math.min(projected.steps.length - 1, Math.floor(projected.steps.length * share));
+    const first = Math.floor(projected.steps.length * share);
     const windowed = await windowFrom(projected, first);
     expect(windowed.window.state?.first).toBe(projected.steps[first].step.mcSeqno);
     await comparePage(windowed);

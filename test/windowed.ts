@@ -15,7 +15,7 @@ import { createWindowSource } from '../src/window/source.ts';
 import { type Below, openWindow, type Window } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { readLiveSteps, type StoredStep } from '../streams/live-steps.ts';
+import { encodeLiveStep, readLiveSteps, type StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
@@ -89,11 +89,11 @@ export async function tablesOf(clickhouse: ClickHouse): Promise<ClickHouseSource
   return createClickHouseSource(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 }), head);
 }
 
-/** Projects to the end of the log, a few steps in a batch. */
-export function projectAll(log: EventLog, clickhouse: ClickHouse, retainBytes = GB): Promise<void> {
+/** Projects to the end of the log, a few steps in a batch. `retainBytes`: of published steps; null publishes none. */
+export function projectAll(log: EventLog, clickhouse: ClickHouse, retainBytes: number | null = GB): Promise<void> {
   const config = { ...readConfig([], {}).config, batchSteps: 25 };
-  const publish = { retainBytes, retainMs: 0 };
-  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, publish };
+  const publish = retainBytes === null ? {} : { publish: { retainBytes, retainMs: 0 } };
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, ...publish };
   return project(options, new AbortController().signal);
 }
 
@@ -103,6 +103,17 @@ export async function stepsOf(log: EventLog): Promise<StoredStep[]> {
   const steps: StoredStep[] = [];
   for await (const some of reading) steps.push(...some);
   return steps;
+}
+
+/** A step without the data of accounts: what a block shows in part is not made whole a second time. */
+export function bytesWithoutData({ step }: StoredStep): string {
+  const accounts = step.accounts.map((account) => ({ ...account, data: null }));
+  return encodeLiveStep({ ...step, accounts }).toString('latin1');
+}
+
+/** Forgets all steps of the topic. */
+export async function emptySteps(log: EventLog): Promise<void> {
+  await log.trim(topics.steps, await log.end(topics.steps));
 }
 
 export interface Windowed {
@@ -135,7 +146,7 @@ export async function windowFrom(
   };
 }
 
-export async function belowOf(tables: ClickHouseSource, mcSeqno: number): Promise<Below> {
+async function belowOf(tables: ClickHouseSource, mcSeqno: number): Promise<Below> {
   const newest = await tables.below(mcSeqno).newestBelow(context());
   return newest && { lt: BigInt(newest.lt), utime: newest.utime };
 }
