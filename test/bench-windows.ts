@@ -11,6 +11,7 @@ import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type BenchService, startBenchService } from './bench-service.ts';
 import { type Bench, print } from './bench-tables.ts';
+import { metricOf } from './metrics.ts';
 
 export const HELD = ['all', 'half', 'nothing'] as const;
 export type Held = (typeof HELD)[number];
@@ -94,7 +95,7 @@ async function lastStep({ clickhouse }: Bench): Promise<number> {
 
 async function windowMetric({ url }: BenchService, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(new RegExp(`^tonstream_window_${name} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  return metricOf(text, `tonstream_window_${name}`);
 }
 
 async function showShare({ clickhouse }: Bench, { first, head }: z.output<typeof marker>): Promise<void> {

@@ -1,5 +1,6 @@
 import type { BoundedSource, ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { createFakeSource } from './fake-source.ts';
+import { madeHead } from './made-chain.ts';
 
 /** Tables that hold nothing. */
 export function emptyTables(): ClickHouseSource {
@@ -11,7 +12,5 @@ export function emptyTables(): ClickHouseSource {
     transactionsAt: async () => [],
     newestBelow: async () => null,
   };
-  const nothing = async (): Promise<void> => undefined;
-  const head = { seqno: 0, globalId: null, advance: () => undefined, onAdvance: () => undefined };
-  return { ...bounded, head: { ...head, reach: nothing, refresh: nothing, follow: nothing }, below: () => bounded };
+  return { ...bounded, head: madeHead(0, null), below: () => bounded };
 }

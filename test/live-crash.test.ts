@@ -13,7 +13,7 @@ import { lastSealed } from '../streams/step-search.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type AgreedFigures, expectAgreement } from './agreement.ts';
 import type { DevnetFolderOptions } from './devnet-folder.ts';
-import { listProcesses } from './process-table.ts';
+import { childrenOf, listProcesses } from './process-table.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
 
 const WHOLE_ROUNDS = 7;
@@ -57,7 +57,10 @@ function devnetFlags({ seed: name, blockTimeMs, splitAt, mergeAt }: DevnetFolder
   return ['--devnet-seed', name, '--block-time', `${blockTimeMs}ms`, '--devnet-rate', '15', ...scripted];
 }
 
-/** So small that steps leave it all the time. */
+/** Words in the commands of children. */
+const CLICKHOUSE = 'server-child';
+const WORKER = 'bin/worker.js';
+/** The window is so small that steps leave it all the time. */
 const WORKERS = ['--workers', '2', '--window-bytes', '512k'];
 
 const small = (): string[] => ['--batch-steps', String(1 + random(20)), '--batch-bytes', '64k', '--batch-ms', '20'];
@@ -123,13 +126,11 @@ async function movedOn(service: Run, seqno: number): Promise<number> {
 
 /** Kills one child of a process; there must be one with these words in its command. */
 function killChild(service: Run, words: string): void {
-  const own = listProcesses().filter(({ parent }) => parent === service.child.pid);
+  const own = childrenOf(service.child.pid);
   const child = own.find(({ command }) => command.includes(words));
   if (child === undefined) throw new Error(`no ${words} among ${JSON.stringify(own)}`);
   process.kill(child.pid, 'SIGKILL');
 }
-const CLICKHOUSE = 'server-child';
-const WORKER = 'bin/worker.js';
 
 it('kill -9 of a whole service under traffic: chain, log and tables agree', { timeout: TEST_TIMEOUT_MS }, async () => {
   const dataDir = join(home, 'whole');

@@ -15,3 +15,8 @@ export function listProcesses(): ListedProcess[] {
     return match === null ? [] : [{ pid: Number(match[1]), parent: Number(match[2]), command: match[3] }];
   });
 }
+
+/** Processes that a process has started itself; none of one that did not start. */
+export function childrenOf(parent: number | undefined): ListedProcess[] {
+  return listProcesses().filter((one) => one.parent === parent);
+}

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** CPU time and memory of a process as Linux counts them; benchmarks only. */
 export interface ProcessUsage {
@@ -25,18 +25,4 @@ export function processUsage(pid: number): ProcessUsage {
     residentBytes: size('VmRSS'),
     ownBytes: size('RssAnon'),
   };
-}
-
-/** Processes that a process has started itself. */
-export function childrenOf(parent: number): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1].split(' ');
-      return Number(fields[1]) === parent ? [Number(name)] : [];
-    } catch {
-      // It has ended since the folder was listed.
-      return [];
-    }
-  });
 }

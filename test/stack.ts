@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createClickHouse } from '../clickhouse/client.ts';
 import { silent } from '../clickhouse/test-server.ts';
+import { metricOf } from './metrics.ts';
 import { tableHashes } from './table-hashes.ts';
 
 const PROGRAM = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
@@ -200,7 +201,7 @@ function running(
       until('the window has what the tables have', async () => {
         const metrics = await (await fetch(`${parts.url}/metrics`)).text();
         const { projected } = await status();
-        return metrics.includes(`\ntonstream_window_mc_seqno ${projected.mc_seqno}\n`) ? undefined : null;
+        return metricOf(metrics, 'tonstream_window_mc_seqno') === projected.mc_seqno ? undefined : null;
       }),
     import: (files, { loose = false } = {}) => importing(files, loose ? ['--loose'] : []),
     async remove() {

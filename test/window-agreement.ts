@@ -18,8 +18,8 @@ import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 
 export interface Compared {
-  /** A snapshot; ended here. */
-  view: View;
+  /** A snapshot; ended here. There must be one. */
+  view: View | null;
   clickhouseUrl: string;
   database: string;
   paths: readonly string[];
@@ -30,6 +30,7 @@ export interface Compared {
 /** Paths whose answers differ, each with both; none when window and tables agree up to the head of the window. */
 export async function differences(compared: Compared): Promise<string[]> {
   const { view, clickhouseUrl, database, paths, signal } = compared;
+  if (view === null) throw new Error('the window does not answer');
   const clickhouse = createClickHouse({ url: clickhouseUrl, database, logger: silent });
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 });
   const tables = createClickHouseSource(clickhouse, gate, headAt(createHead(clickhouse), view));

@@ -11,12 +11,13 @@ export interface Answered {
   body: string;
 }
 
-async function get(url: string, path: string): Promise<Answered> {
+/** One answer. `url`: of the HTTP server, without a path. */
+export async function get(url: string, path: string): Promise<Answered> {
   const response = await fetch(`${url}/api/v3${path}`);
   return { status: response.status, body: await response.text() };
 }
 
-/** All pages where the request asks for a cursor, else the one. `url`: of the HTTP server, without a path. */
+/** All pages where the request asks for a cursor, else the one. */
 export async function pages(url: string, path: string): Promise<Answered[]> {
   const answers = [await get(url, path)];
   if (!path.includes('cursor=')) return answers;

@@ -1,8 +1,9 @@
 /** HTTP workers of a live devnet: one port, one chain, and what happens when processes die. */
-import { execFileSync } from 'node:child_process';
 import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { metricOf } from './metrics.ts';
+import { childrenOf, listProcesses } from './process-table.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
 import { temporaryFolder } from './stack.ts';
 
@@ -27,26 +28,12 @@ function ask(url: string): Promise<Answer> {
   });
 }
 
-interface Process {
-  pid: number;
-  parent: number;
-  command: string;
-}
-
-function processes(): Process[] {
-  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
-  return lines.flatMap((line) => {
-    const [, pid, parent, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
-  });
-}
-
 const workersOf = (parent: number | undefined): number[] =>
-  processes().flatMap((one) => (one.parent === parent && one.command.includes('bin/worker.js') ? [one.pid] : []));
+  childrenOf(parent).flatMap(({ pid, command }) => (command.includes('bin/worker.js') ? [pid] : []));
 
 /** A signal to no process is an error, unless it has ended meanwhile. */
 function isAlive(pid: number): boolean {
-  return processes().some((one) => one.pid === pid && !one.command.includes('<defunct>'));
+  return listProcesses().some((one) => one.pid === pid && !one.command.includes('<defunct>'));
 }
 
 const Info = z.object({ last: z.object({ seqno: z.number() }) });
@@ -61,8 +48,7 @@ describe('two workers', () => {
   const seqno = async (): Promise<number> => Info.parse(JSON.parse((await api('masterchainInfo')).text)).last.seqno;
   const metric = async (name: string): Promise<number> => {
     const { text } = await ask(`${url}/metrics`);
-    const line = text.split('\n').find((one) => one.startsWith(`${name} `) || one.startsWith(`${name}{`));
-    return Number(line?.slice(line.lastIndexOf(' ') + 1) ?? Number.NaN);
+    return metricOf(text, name);
   };
 
   async function start(): Promise<void> {
@@ -157,7 +143,7 @@ describe('two workers', () => {
   });
 
   it('end with the main process, asked or killed, and leave nothing behind', async () => {
-    const everything = () => processes().filter(({ command }) => command.includes(folder.path));
+    const everything = () => listProcesses().filter(({ command }) => command.includes(folder.path));
     let workers = workersOf(run.child.pid);
     const told = get(`${url}/live`, { agent: false });
     told.on('error', () => undefined);

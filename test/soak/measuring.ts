@@ -1,6 +1,7 @@
 /** Memory of the service's processes and the turns of its window, over time. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { metricOf } from '../metrics.ts';
 import { processUsage } from '../process-usage.ts';
 import { ask } from './asking.ts';
 import type { Process, SoakedService } from './service.ts';
@@ -51,9 +52,8 @@ export function createMeasuring(service: SoakedService, dataDir: string): Measur
 
   async function lookAtWindow(): Promise<void> {
     const { text } = await ask(`${service.url}/metrics`, 'new');
-    const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
-    window.first = value('tonstream_window_first_mc_seqno');
-    window.head = value('tonstream_window_mc_seqno');
+    window.first = metricOf(text, 'tonstream_window_first_mc_seqno');
+    window.head = metricOf(text, 'tonstream_window_mc_seqno');
     if (window.turnedAt === 0) window.turnedAt = window.head;
     if (window.first > window.turnedAt) {
       window.turnovers++;

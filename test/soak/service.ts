@@ -1,7 +1,6 @@
 /** The service under soak: one `tonstream start` with a devnet, its processes, and how each is killed. */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childrenOf } from '../process-usage.ts';
+import { childrenOf } from '../process-table.ts';
 import { type Run, runTonstream, waitFor } from '../processes.ts';
 
 export type Victim = 'worker' | 'writer' | 'all';
@@ -56,8 +55,8 @@ export function createService(settings: SoakSettings): SoakedService {
     const pid = run?.child.pid;
     if (pid === undefined) return [];
     const children = childrenOf(pid).flatMap((child): Process[] => {
-      const role = roleOf(child);
-      return role === null ? [] : [{ pid: child, role }];
+      const role = roleOf(child.command);
+      return role === null ? [] : [{ pid: child.pid, role }];
     });
     return [{ pid, role: 'main' }, ...children];
   }
@@ -123,15 +122,9 @@ function words(settings: SoakSettings): string[] {
   ];
 }
 
-function roleOf(pid: number): Process['role'] | null {
-  try {
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    if (command.includes('worker.js')) return 'worker';
-    return command.includes('server-child') ? 'clickhouse' : null;
-  } catch {
-    // It has ended since it was listed.
-    return null;
-  }
+function roleOf(command: string): Process['role'] | null {
+  if (command.includes('worker.js')) return 'worker';
+  return command.includes('server-child') ? 'clickhouse' : null;
 }
 
 async function answers(url: string): Promise<boolean> {
