@@ -23,6 +23,8 @@ it('a devnet under traffic with a small window and kills: each step once, no req
   expect(report.turnovers).toBeGreaterThan(0);
   expect(report.requests).toBeGreaterThan(200);
   expect(report.counts['heads asked for']).toBeGreaterThan(10);
+  expect(report.counts['events "chain"']).toBeGreaterThan(10);
+  expect(report.statuses['POST /devnet/faucet 200']).toBeGreaterThan(0);
   expect(report.counts['steps compared with the log']).toBeGreaterThan(20);
   const { seconds, steps, requests, turnovers, kills } = report;
   process.stdout.write(`soak: ${JSON.stringify({ seconds, steps, requests, turnovers, kills })}\n`);

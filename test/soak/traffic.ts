@@ -18,6 +18,8 @@ export interface TrafficOptions {
 
 /** Statuses that the API's own description has besides 200. */
 const DOCUMENTED = new Set([404, 422]);
+/** The faucet's own limit. */
+const DOCUMENTED_OF_GIFTS = new Set([429]);
 const SAMPLED = 400;
 const SAMPLE_EVERY_MS = 5_000;
 /** One request in so many is for something else than the chain. */
@@ -28,7 +30,7 @@ const WATCH_PAUSE_MS = 20;
 
 /** Runs until the signal aborts. */
 export async function runTraffic(options: TrafficOptions): Promise<void> {
-  const { clients, signal } = options;
+  const { clients } = options;
   const paths = await createPaths(options);
   await Promise.all([
     paths.renew(),
@@ -37,14 +39,12 @@ export async function runTraffic(options: TrafficOptions): Promise<void> {
     page(options),
     page(options),
     gifts(options),
-    pause(Number.POSITIVE_INFINITY, signal),
   ]);
 }
 
 /** Waits, at most until the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const wait = Number.isFinite(ms) ? ms : 2 ** 31 - 1;
-  await sleep(wait, undefined, { signal }).catch(() => undefined);
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
 async function createPaths({ truth, seed, signal }: TrafficOptions) {
@@ -80,14 +80,19 @@ async function client(options: TrafficOptions, next: () => string, connection: C
   }
 }
 
-/** The answer, noted; null when there was none. */
-async function tried({ url, journal }: TrafficOptions, path: string, connection: Connection): Promise<string | null> {
+/** The answer, noted; null when there was none. With a `body` it is a POST. */
+async function tried(
+  { url, journal }: TrafficOptions,
+  path: string,
+  connection: Connection,
+  body: string | null = null,
+): Promise<string | null> {
   const begun = performance.now();
-  const [what] = path.split('?');
+  const what = `${body === null ? '' : 'POST '}${path.split('?')[0]}`;
   try {
-    const { status, text, tookMs } = await ask(`${url}${path}`, connection);
-    const fine = status === 200 || DOCUMENTED.has(status);
-    if (fine) journal.answered(what, status, tookMs);
+    const { status, text, tookMs } = await ask(`${url}${path}`, connection, body);
+    const documented = body === null ? DOCUMENTED : DOCUMENTED_OF_GIFTS;
+    if (status === 200 || documented.has(status)) journal.answered(what, status, tookMs);
     else journal.failed(path, `status ${status}: ${text.slice(0, 200)}`, begun);
     return status === 200 ? text : null;
   } catch (error) {
@@ -118,7 +123,6 @@ async function watchHead(options: TrafficOptions): Promise<void> {
     const { seqno } = INFO.parse(JSON.parse(text)).last;
     journal.count('heads asked for');
     if (seqno < before.seqno) {
-      journal.count('heads that went back');
       journal.wrong(`the head went back from ${before.seqno} (${before.way}) to ${seqno} (${name})`);
     } else if (seqno > before.seqno && turn % 2 === 0) {
       await truth.until(seqno);
@@ -150,20 +154,13 @@ const GIFT_EVERY_MS = 2_000;
 const FAUCET = z.looseObject({ address: z.string() });
 
 /** Asks the faucet for coins, which a worker asks the main process for. */
-async function gifts({ url, journal, signal }: TrafficOptions): Promise<void> {
+async function gifts(options: TrafficOptions): Promise<void> {
+  const { signal } = options;
   while (!signal.aborted) {
     await pause(GIFT_EVERY_MS, signal);
-    const begun = performance.now();
-    try {
-      const { address } = FAUCET.parse(JSON.parse((await ask(`${url}/devnet/faucet`, 'new')).text));
-      const body = JSON.stringify({ address, amount: '0.1' });
-      const { status, text, tookMs } = await ask(`${url}/devnet/faucet`, 'new', body);
-      if (status === 200) journal.answered('POST /devnet/faucet', status, tookMs);
-      // The faucet's own limit on gifts.
-      else if (status === 429) journal.answered('POST /devnet/faucet', status, tookMs);
-      else journal.failed('POST /devnet/faucet', `status ${status}: ${text.slice(0, 200)}`, begun);
-    } catch (error) {
-      journal.failed('POST /devnet/faucet', error instanceof Error ? error.message : String(error), begun);
-    }
+    const told = await tried(options, '/devnet/faucet', 'new');
+    if (told === null) continue;
+    const { address } = FAUCET.parse(JSON.parse(told));
+    await tried(options, '/devnet/faucet', 'new', JSON.stringify({ address, amount: '0.1' }));
   }
 }

@@ -88,7 +88,7 @@ async function read(log: EventLog, steps: StepTruth[], signal: AbortSignal): Pro
   }
 }
 
-export function truthOf(step: Step): StepTruth {
+function truthOf(step: Step): StepTruth {
   const { blocks } = decodeStep(step);
   return {
     mcSeqno: step.mcSeqno,
