@@ -18,13 +18,21 @@ import {
   type Side,
 } from './entries.ts';
 import { packedBytes } from './form.ts';
-import { accountLtKey, blockIdKey, blockKey, ltAccountKey, messageKey, numberKey, timeKey, u32Key } from './keys.ts';
-import { messageIndexKeys } from './message-keys.ts';
+import {
+  accountLtKey,
+  blockIdKey,
+  blockKey,
+  ltAccountKey,
+  NO_ADDRESS,
+  NO_HASH,
+  numberKey,
+  timeKey,
+  u32Key,
+} from './keys.ts';
+import { messageIndexKeys, messageKeyOf } from './message-keys.ts';
 import type { WindowState } from './state.ts';
 import type { Tables } from './tables.ts';
 
-const NO_HASH = Buffer.alloc(32);
-const NO_ADDRESS = Buffer.alloc(36);
 const NO_SIDE: Side = { mcSeqno: 0, lt: '0', txHash: NO_HASH };
 const NOTHING = Buffer.alloc(0);
 
@@ -155,7 +163,7 @@ interface Sides {
 
 function writeMessage(tables: Tables, change: Change, { number, block }: Arriving, sides: Sides): void {
   const { message, index, sent, received, globalVersion } = sides;
-  const key = messageKey(message.createdLt ?? NO_LT, message.hash);
+  const key = messageKeyOf(message);
   const known = tables.messages.get(key);
   if (known && received.mcSeqno === 0 && decodeMessageEntry(key, known).received.mcSeqno > 0) return;
   const norm = message.hashNorm();

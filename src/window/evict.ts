@@ -1,4 +1,3 @@
-import { NO_LT } from '../../clickhouse/queries/messages.ts';
 import type { Message } from '../chain/model.ts';
 import {
   decodeAccount,
@@ -9,17 +8,8 @@ import {
   type StoredMessage,
   type StoredStep,
 } from './entries.ts';
-import {
-  accountLtKey,
-  behindPrefix,
-  blockIdKey,
-  ltAccountKey,
-  messageKey,
-  numberKey,
-  timeKey,
-  u32Key,
-} from './keys.ts';
-import { messageIndexKeys } from './message-keys.ts';
+import { accountLtKey, behindPrefix, blockIdKey, ltAccountKey, numberKey, timeKey, u32Key } from './keys.ts';
+import { messageIndexKeys, messageKeyOf } from './message-keys.ts';
 import type { WindowState } from './state.ts';
 import type { Tables } from './tables.ts';
 
@@ -67,7 +57,7 @@ function removeTransactions(tables: Tables, mcSeqno: number, step: StoredStep): 
 }
 
 function removeMessage(tables: Tables, message: Message, goes: (stored: StoredMessage) => boolean): void {
-  const key = messageKey(message.createdLt ?? NO_LT, message.hash);
+  const key = messageKeyOf(message);
   const value = tables.messages.get(key);
   if (value === undefined) return;
   const stored = decodeMessageEntry(key, value);

@@ -1,5 +1,9 @@
 import type { Address, BlockId, Decimal, Hash, Shard } from '../chain/model.ts';
 
+/** In keys and entries of what has none. */
+export const NO_HASH: Hash = Buffer.alloc(32);
+export const NO_ADDRESS: Address = Buffer.alloc(36);
+
 /** Numbers in keys are big-endian, so that keys sort by them. */
 export function u32Key(value: number): Buffer {
   const key = Buffer.allocUnsafe(4);

@@ -3,6 +3,7 @@ import { NO_LT, NO_TIME } from '../../clickhouse/queries/messages.ts';
 import type { Address, BlockId, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
 import type { KnownState, MessageRecord, TransactionRecord } from '../chain/records.ts';
 import type { StoredMessage } from './entries.ts';
+import { NO_ADDRESS } from './keys.ts';
 import type { Candidate } from './transaction-rows.ts';
 import type { View } from './view.ts';
 
@@ -121,8 +122,6 @@ class PlacedTransaction implements Transaction {
     return this.#read().outMsgs;
   }
 }
-
-const NO_ADDRESS = Buffer.alloc(36);
 
 class ListedMessage implements Message {
   readonly #read: () => Message;

@@ -1,8 +1,12 @@
+import { NO_LT } from '../../clickhouse/queries/messages.ts';
+import type { Message } from '../chain/model.ts';
 import type { StoredMessage } from './entries.ts';
-import { messageKey, u32Key } from './keys.ts';
+import { messageKey, NO_HASH, u32Key } from './keys.ts';
 import type { TableName } from './tables.ts';
 
-const NO_HASH = Buffer.alloc(32);
+export function messageKeyOf({ createdLt, hash }: Pick<Message, 'createdLt' | 'hash'>): Buffer {
+  return messageKey(createdLt ?? NO_LT, hash);
+}
 
 /** The keys a message is found by besides its own, each with the message's own key at its end or in it. */
 export function messageIndexKeys(message: StoredMessage): [TableName, Buffer][] {

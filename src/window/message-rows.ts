@@ -10,15 +10,13 @@ import {
 import type { Hash } from '../chain/model.ts';
 import type { MessageFilter } from '../chain/records.ts';
 import type { StoredMessage } from './entries.ts';
-import { behindPrefix, ltKey, u32Key } from './keys.ts';
+import { behindPrefix, ltKey, NO_ADDRESS, NO_HASH, u32Key } from './keys.ts';
 import { ENOUGH, TIRED } from './merge.ts';
 import { ownKeyAtEnd, ownKeyByTime } from './message-keys.ts';
 import { distinct } from './sides.ts';
 import type { TableName } from './tables.ts';
 import type { View } from './view.ts';
 
-const NO_ADDRESS = Buffer.alloc(36);
-const NO_HASH = Buffer.alloc(32);
 const MAX_LT = 2n ** 64n - 1n;
 
 /**

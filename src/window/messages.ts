@@ -9,9 +9,9 @@ import {
 import type { Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
 import { messageAt, type StoredMessage } from './entries.ts';
-import { messageKey } from './keys.ts';
 import { listedMessage } from './listed.ts';
 import { mergePage, WHOLE } from './merge.ts';
+import { messageKeyOf } from './message-keys.ts';
 import { compareMessages, isVisible, isWithin, messageRows, messagesByHash } from './message-rows.ts';
 import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
@@ -116,6 +116,5 @@ function readMessage(view: View, { number, index }: StoredMessage): Message {
 
 /** What the tables know as sent may have been received in the window. */
 function receivedSince({ message }: MessageRecord, { direction }: MessageFilter, view: View): StoredMessage | null {
-  const { createdLt, hash } = orderedOf(message);
-  return direction === 'in' ? null : view.message(messageKey(createdLt, hash));
+  return direction === 'in' ? null : view.message(messageKeyOf(message));
 }

@@ -51,6 +51,9 @@ function decodeWindowState(bytes: Buffer | undefined): WindowState | null | 'unk
   }
 }
 
+/** Read with every view, and mostly the same as for the one before. */
+const lastRead = new WeakMap<Table, { bytes: Buffer; state: WindowState | null | 'unknown' }>();
+
 /** Null for an empty window; `unknown` for one of another version, or with other forms. */
 export function readWindowState(
   { meta, form }: Pick<Tables, 'meta' | 'form'>,
@@ -64,6 +67,3 @@ export function readWindowState(
   if (bytes) lastRead.set(meta, { bytes, state });
   return state;
 }
-
-/** Read with every view, and mostly the same as for the one before. */
-const lastRead = new WeakMap<Table, { bytes: Buffer; state: WindowState | null | 'unknown' }>();

@@ -6,6 +6,7 @@ import { type Place, placeNumber, placeSeqno, placeShard, placeStep, placeTime }
 import { behindPrefix, ltKey, lt as ltOf, u32Key, withLt } from './keys.ts';
 import { ENOUGH, TIRED } from './merge.ts';
 import { mergeOrdered, turnGroups } from './ordered.ts';
+import { distinct, text } from './sides.ts';
 import type { Entry } from './tables.ts';
 import type { View } from './view.ts';
 
@@ -187,10 +188,4 @@ function isWithin(lt: Decimal, { start, end }: TransactionFilter['ltWindow']): b
 function placeBehind({ cursor }: TransactionFilter, order: Order) {
   const place = readTransactionCursor(cursor, order);
   return place && { now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex'), hash: NO_HASH };
-}
-
-const text = (bytes: Buffer): string => bytes.toString('latin1');
-
-function distinct(accounts: readonly Address[]): Address[] {
-  return [...new Map(accounts.map((account) => [text(account), account])).values()];
 }

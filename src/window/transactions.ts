@@ -15,9 +15,10 @@ import type {
   TransactionsByMessageFilter,
 } from '../chain/records.ts';
 import type { Side, StoredMessage } from './entries.ts';
-import { accountLtKey, blockIdKey, messageKey } from './keys.ts';
+import { accountLtKey, blockIdKey } from './keys.ts';
 import { listedTransaction } from './listed.ts';
 import { mergePage, WHOLE } from './merge.ts';
+import { messageKeyOf } from './message-keys.ts';
 import { messagesByHash } from './message-rows.ts';
 import { distinct, type Sides, text } from './sides.ts';
 import { type Candidate, predicateOf, transactionRows } from './transaction-rows.ts';
@@ -165,13 +166,6 @@ function linksOf(transaction: Transaction, direction: 'in' | 'out' | undefined, 
     places.push(...placeOf(message.destination, message.received));
   }
   return places;
-}
-
-const NO_LT_KEY = Buffer.alloc(8, 0xff);
-
-function messageKeyOf({ createdLt, hash }: Message): Buffer {
-  if (createdLt === null) return Buffer.concat([NO_LT_KEY, hash]);
-  return messageKey(createdLt, hash);
 }
 
 function placeOf(account: Buffer, { mcSeqno, lt }: Side): Place[] {

@@ -23,7 +23,6 @@ export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'gl
   /** The same object as long as the window is the same. */
   readonly state: WindowState;
   range(table: TableName, bounds: { low: Buffer; high: Buffer | null; reverse?: boolean }): Iterable<Entry>;
-  hasStep(mcSeqno: number): boolean;
   transaction(number: number): TransactionRecord;
   /** How it is shown; null where the window keeps no forms. */
   form(number: number): Buffer | null;
@@ -104,9 +103,6 @@ class Snapshot implements View {
   range(table: TableName, bounds: { low: Buffer; high: Buffer | null; reverse?: boolean }): Iterable<Entry> {
     return entries(this.#tables[table], this.#transaction, bounds);
   }
-  hasStep(mcSeqno: number): boolean {
-    return this.#peek('steps', u32Key(mcSeqno)) !== undefined;
-  }
   transaction(number: number): TransactionRecord {
     const stored = this.#read('transactions', numberKey(number));
     if (stored === undefined) throw new Error(`transaction ${number} is missing in the window`);
@@ -116,7 +112,7 @@ class Snapshot implements View {
     return this.#tables.form === null ? null : (this.#read('forms', numberKey(number)) ?? null);
   }
   numberOf(hash: Hash): number | null {
-    return this.#peek('transactionsByHash', hash)?.readUIntBE(0, 6) ?? null;
+    return decoded(this.#peek('transactionsByHash', hash), placeNumber);
   }
   numberAt(accountLtKey: Buffer): number | null {
     return decoded(this.#peek('transactionsByAccount', accountLtKey), placeNumber);
