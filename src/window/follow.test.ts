@@ -129,6 +129,14 @@ const untilHead = (mcSeqno: number): Promise<void> => until(`step ${mcSeqno}`, (
 const untilTold = (seen: readonly number[], count: number): Promise<void> =>
   until(`${count} steps told of`, () => seen.length >= count);
 
+/** Steps up to this one are in the window of a follower that was stopped. */
+async function followed(last: number): Promise<void> {
+  await publish(stepsUpTo(last));
+  const { stop } = follow();
+  await untilHead(last);
+  await stop();
+}
+
 /** The log, with another way to read for as long as `fails` gives an error. */
 function failing(fails: (from: number) => LogError | null): EventLog {
   return {
@@ -161,10 +169,7 @@ describe('a follower', () => {
   });
 
   it('goes on where it was when it is started again', async () => {
-    await publish(stepsUpTo(3));
-    const first = follow();
-    await untilHead(3);
-    await first.stop();
+    await followed(3);
     await publish(stepsUpTo(6, 4));
     const { seen, tables } = follow();
     await untilHead(6);
@@ -209,10 +214,7 @@ describe('a follower', () => {
   });
 
   it('begins anew when the topic was trimmed above it while it was away', async () => {
-    await publish(stepsUpTo(3));
-    const first = follow();
-    await untilHead(3);
-    await first.stop();
+    await followed(3);
     await publish(stepsUpTo(9, 4));
     await log.trim(TOPIC, 6);
     const { seen, warnings } = follow();
@@ -224,10 +226,7 @@ describe('a follower', () => {
   });
 
   it('keeps what it has when only steps that it knows were trimmed', async () => {
-    await publish(stepsUpTo(5));
-    const first = follow();
-    await untilHead(5);
-    await first.stop();
+    await followed(5);
     await publish([stepOf(6)]);
     await log.trim(TOPIC, 5);
     follow();
@@ -250,10 +249,7 @@ describe('a follower', () => {
   });
 
   it('reads a topic that was made anew from its beginning', async () => {
-    await publish(stepsUpTo(5));
-    const first = follow();
-    await untilHead(5);
-    await first.stop();
+    await followed(5);
     await log.close();
     rmSync(join(home, 'log'), { recursive: true });
     log = openEmbeddedLog({ folder: join(home, 'log') });
@@ -284,10 +280,7 @@ describe('a follower', () => {
   });
 
   it('does not answer until the tables have what it has', async () => {
-    await publish(stepsUpTo(4));
-    const first = follow();
-    await untilHead(4);
-    await first.stop();
+    await followed(4);
     const { follower, tables } = follow({ tablesHave: 2 });
     await until('a few looks at the tables', () => tables.refreshed > 2);
     expect(follower.view()).toBeNull();
