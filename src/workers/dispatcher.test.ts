@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { listen } from '../service.ts';
+import { createDispatcher } from './dispatcher.ts';
+
+const MAX_WAITING = 1_024;
+const SHOWN = 'tonstream_connections_refused_total';
+
+it('keeps connections for workers that are not there yet, up to a limit, and ends them with itself', async () => {
+  const registry = new Registry();
+  const dispatcher = createDispatcher(registry);
+  const port = await listen(dispatcher.server, '127.0.0.1', 0);
+  const connect = async (): Promise<Socket> => {
+    const socket = createConnection(port, '127.0.0.1').resume();
+    await once(socket, 'connect');
+    return socket;
+  };
+  const kept: Socket[] = [];
+  while (kept.length < MAX_WAITING) kept.push(await connect());
+  expect(await registry.metrics()).toContain(`${SHOWN} 0\n`);
+  await once(await connect(), 'close');
+  expect(await registry.metrics()).toContain(`${SHOWN} 1\n`);
+  expect(kept.filter(({ closed }) => closed)).toHaveLength(0);
+  const ended = kept.map((socket) => once(socket, 'close'));
+  dispatcher.close();
+  await Promise.all(ended);
+});
