@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IngestMetrics } from '../../streams/ingest/follow.ts';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
-import { type IngestReport, startIngestThread } from '../../streams/ingest/thread.ts';
+import { startIngestThread } from '../../streams/ingest/thread.ts';
 import { releaseWriterLock, takeWriterLock } from '../../streams/writer-lock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
@@ -67,12 +67,10 @@ export function openIngest(
   { config, shutdown }: Pick<Running, 'config' | 'shutdown'>,
   globalConfig: string,
   metrics: IngestMetrics,
-  onReport?: (report: IngestReport) => void,
-): { done: Promise<void> } {
-  const thread = startIngestThread({ config, globalConfig }, { metrics, ...(onReport ? { onReport } : {}) });
+): void {
+  const thread = startIngestThread({ config, globalConfig }, { metrics });
   thread.done.catch((error) => shutdown.stop('the ingester failed', error));
   shutdown.onClose('ingester', () => thread.stop());
-  return thread;
 }
 
 /** Connects to the liteservers of the configured network. */

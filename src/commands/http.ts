@@ -49,15 +49,14 @@ async function openWorkers(
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   window.source(createClickHouseSource(clickhouse, gate, head));
   const dispatcher = createDispatcher(metrics.registry);
-  const port = await listen(dispatcher.server, config.host, config.port);
-  const url = httpUrl(config.host, port);
+  const url = httpUrl(config.host, await listen(dispatcher.server, config.host, config.port));
   const faucet = devnet && { address: devnet.faucet.address.toRawString(), limits: devnet.faucet.limits };
   let pool: WorkerPool | null = null;
   head.onAdvance((_, to) => pool?.advance(to));
   pool = await startWorkerPool({
     count,
     startOf: (index) => ({
-      config: { ...shareOf(config, index, count), port },
+      config: shareOf(config, index, count),
       url,
       clickhouseUrl,
       head: head.seqno,

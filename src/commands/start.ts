@@ -21,17 +21,16 @@ const HEAD_POLL_MS = 250;
 export async function runStart(running: Running): Promise<void> {
   const { config, logger, shutdown } = running;
   const { network } = config;
-  if (network === 'none') return runRoles(running, { projects: true, devnet: null, globalConfig: null });
-  if (network === 'devnet') {
-    const devnet = openDevnet(running);
-    // Its failure is told where it is waited for; until then it is not unhandled.
-    devnet.catch(() => undefined);
-    return runRoles(running, { projects: true, devnet, globalConfig: null });
-  }
-  // Before anything else is started: without it there is nothing to follow.
+  const devnet = network === 'devnet' ? openDevnet(running) : null;
+  // Its failure is told where it is waited for; until then it is not unhandled.
+  devnet?.catch(() => undefined);
+  const followed = network !== 'devnet' && network !== 'none';
   const { signal } = shutdown;
-  const globalConfig = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
-  await runRoles(running, { projects: true, devnet: null, globalConfig });
+  // Before anything else is started: without it there is nothing to follow.
+  const globalConfig = followed
+    ? await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal })
+    : null;
+  await runRoles(running, { projects: true, devnet, globalConfig });
 }
 
 /** `tonstream api`: answers only; another process projects. */
