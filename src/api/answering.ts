@@ -9,7 +9,7 @@ import type { ApiLimits } from './limits.ts';
 import { Caller, type Query, readQuery, readSwitches } from './request.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 import { createBook } from './v3/render/book.ts';
-import { createBookRows } from './v3/render/book-rows.ts';
+import { createBookRows, KEPT_BOOK_ROWS } from './v3/render/book-rows.ts';
 import { createRenderings } from './v3/render/renderings.ts';
 import type { Route } from './v3/route.ts';
 
@@ -26,7 +26,7 @@ export interface AnsweringOptions {
   kept?: KeptBytes;
 }
 
-/** Memory to answer faster with; nothing is kept by default. */
+/** Memory to answer faster with, besides the rows of address books; nothing is kept by default. */
 export interface KeptBytes {
   /** Of whole answers, for as long as the version is the same. */
   answers: number;
@@ -35,8 +35,6 @@ export interface KeptBytes {
 }
 
 const NOTHING_KEPT: KeptBytes = { answers: 0, renderings: 0 };
-/** Some 8 MB. */
-const KEPT_BOOK_ROWS = 16_384;
 /** Each takes a thread of libuv's four. */
 const PACKED_AT_ONCE = 2;
 
@@ -54,7 +52,7 @@ export function createAnswering(options: AnsweringOptions): (route: Route) => Ha
   const shared = createSharedAnswers({ maxBytes: kept.answers });
   const compression = createCompression(PACKED_AT_ONCE);
   const durations = requestDurations(metrics);
-  watchAnswers(metrics, { renderings, shared, compression });
+  watchAnswers(metrics, { renderings, bookRows, shared, compression });
 
   async function compute(route: Route, query: Query, noAddressBook: boolean, context: Caller): Promise<Answer> {
     const testOnly = testnet();

@@ -1,10 +1,12 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Compression } from './compression.ts';
 import type { SharedAnswers } from './shared-answers.ts';
+import type { BookRows } from './v3/render/book-rows.ts';
 import type { Renderings } from './v3/render/renderings.ts';
 
 interface Watched {
   renderings: Renderings;
+  bookRows: BookRows;
   shared: SharedAnswers;
   compression: Compression;
 }
@@ -37,7 +39,7 @@ export function durationsOf(
 }
 
 /** Counts that their owners keep are read when the metrics are: a count a transaction would cost more than finding it. */
-export function watchAnswers(registry: Registry, { renderings, shared, compression }: Watched): void {
+export function watchAnswers(registry: Registry, { renderings, bookRows, shared, compression }: Watched): void {
   counter(registry, 'answers_total', 'Answers by origin: made, shared with others who asked, kept from before', () => {
     const { made, shared: joined, kept } = shared.figures;
     return { made, shared: joined, kept };
@@ -68,6 +70,7 @@ export function watchAnswers(registry: Registry, { renderings, shared, compressi
     collect() {
       this.set({ what: 'answers' }, shared.figures.bytes);
       this.set({ what: 'transactions' }, renderings.figures.bytes);
+      this.set({ what: 'book_rows' }, bookRows.bytes);
     },
   });
 }

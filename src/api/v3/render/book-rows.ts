@@ -2,45 +2,57 @@
 import { LRUCache } from 'lru-cache';
 import { friendlyAddress, rawAddress } from '../../../chain/address.ts';
 import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
-import type { Hash } from '../../../chain/model.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 
 export interface BookRows {
   /** JSON text of the row with its key in front of it. */
   line(record: BookRecord, testOnly: boolean): string;
+  /** Memory of what is kept, about. */
+  readonly bytes: number;
 }
 
 /** A line, and what it was made of besides the address. */
 interface Kept {
-  codeHash: Hash | null;
+  code: string | null;
   methods: readonly number[] | null;
   testOnly: boolean;
   line: string;
 }
 
-/** @param most lines to keep, some 500 bytes each; 0 keeps none */
+/** With its key, in memory. */
+const ROW_BYTES = 600;
+/** Some 10 MB. */
+export const KEPT_BOOK_ROWS = 16_384;
+
+/** @param most lines to keep; 0 keeps none */
 export function createBookRows(most: number): BookRows {
   const kept = most > 0 ? new LRUCache<string, Kept>({ max: most }) : null;
   return {
+    get bytes() {
+      return (kept?.size ?? 0) * ROW_BYTES;
+    },
     line(record, testOnly) {
       if (kept === null) return bookLine(record, testOnly);
-      const { codeHash, methods } = record;
-      const key = record.account.toString('latin1');
+      const { account, methods } = record;
+      const key = account.toString('latin1');
+      const code = codeKey(record);
       const found = kept.get(key);
-      if (found !== undefined && found.testOnly === testOnly && isSame(found, record)) return found.line;
+      if (found?.testOnly === testOnly && found.code === code && isSame(found.methods, methods)) return found.line;
       const line = bookLine(record, testOnly);
-      // The hash may be a part of something larger, which would stay alive with it.
-      kept.set(key, { codeHash: codeHash && Buffer.from(codeHash), methods, testOnly, line });
+      kept.set(key, { code, methods, testOnly, line });
       return line;
     },
   };
 }
 
-function isSame(kept: Kept, { codeHash, methods }: BookRecord): boolean {
-  const sameCode = kept.codeHash === null ? codeHash === null : codeHash !== null && kept.codeHash.equals(codeHash);
-  if (!sameCode || kept.methods === methods) return sameCode;
-  if (kept.methods === null || methods === null || kept.methods.length !== methods.length) return false;
-  return kept.methods.every((method, i) => method === methods[i]);
+/** As text: the hash may be a part of something larger, and a copy part of Node's pool, which would stay alive with it. */
+function codeKey({ codeHash }: Pick<BookRecord, 'codeHash'>): string | null {
+  return codeHash === null ? null : codeHash.toString('latin1');
+}
+
+function isSame(a: Kept['methods'], b: Kept['methods']): boolean {
+  if (a === b) return true;
+  return a !== null && b !== null && a.length === b.length && a.every((method, i) => method === b[i]);
 }
 
 function bookLine(record: BookRecord, testOnly: boolean): string {
@@ -57,13 +69,15 @@ export function bookRow(record: BookRecord, testOnly: boolean): string {
 export const UNREADABLE_ROW = '{"user_friendly":null,"domain":null,"interfaces":[]}';
 
 /** By the list of methods, of which a source mostly has one for all accounts of a code. */
-const lastInterfaces = new WeakMap<readonly number[], { codeHash: Hash | null; json: string }>();
+const lastInterfaces = new WeakMap<readonly number[], { code: string | null; json: string }>();
 
-export function interfacesJson({ codeHash, methods }: Pick<BookRecord, 'codeHash' | 'methods'>): string {
+export function interfacesJson(record: Pick<BookRecord, 'codeHash' | 'methods'>): string {
+  const { codeHash, methods } = record;
+  const code = codeKey(record);
   const last = methods === null ? undefined : lastInterfaces.get(methods);
-  if (last && (last.codeHash === null ? codeHash === null : codeHash?.equals(last.codeHash))) return last.json;
+  if (last?.code === code) return last.json;
   const marks = interfacesOf(codeHash, methods);
   const json = marks.length === 0 ? '[]' : `["${marks.join('","')}"]`;
-  if (methods !== null) lastInterfaces.set(methods, { codeHash: codeHash && Buffer.from(codeHash), json });
+  if (methods !== null) lastInterfaces.set(methods, { code, json });
   return json;
 }

@@ -21,7 +21,7 @@ import type { TransactionRecord } from '../../../chain/records.ts';
 import { BROTLI, GZIP } from '../../compression.ts';
 import { transactionsJson } from '../transactions.ts';
 import { createBook } from './book.ts';
-import { createBookRows } from './book-rows.ts';
+import { createBookRows, KEPT_BOOK_ROWS } from './book-rows.ts';
 import { createRenderings, type Renderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
 
@@ -34,7 +34,6 @@ const BLOCKS = [
 const SECONDS_EACH = 2;
 const PAGES = [1, 100, 1000];
 const ROOM = 64 * 1024 * 1024;
-const KEPT_BOOK_ROWS = 16_384;
 /** Of the 1,526 transactions: every page has some of each block. */
 const STRIDE = 7;
 

@@ -1,0 +1,49 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { madeHash } from '../../../../test/made-chain.ts';
+import { addressOf } from '../../../chain/address.ts';
+import type { BookRecord } from '../../../chain/records.ts';
+import { createBookRows } from './book-rows.ts';
+
+const account = addressOf(0, madeHash('account'));
+const MB = 1024 * 1024;
+
+describe('rows of the address book', () => {
+  it('are made anew when anything that they are made of differs', () => {
+    const kept = createBookRows(10);
+    const records: BookRecord[] = [
+      { account, codeHash: null, methods: null },
+      { account, codeHash: madeHash('code'), methods: null },
+      { account, codeHash: madeHash('code'), methods: [97026] },
+      { account, codeHash: madeHash('code'), methods: [97026, 102491] },
+      { account, codeHash: madeHash('other'), methods: [97026, 102491] },
+      { account: addressOf(-1, madeHash('account')), codeHash: madeHash('other'), methods: null },
+    ];
+    for (const record of [...records, ...records, ...records.toReversed()]) {
+      for (const testOnly of [false, true, true]) {
+        expect(kept.line(record, testOnly)).toBe(createBookRows(0).line(record, testOnly));
+      }
+    }
+  });
+
+  it('keep none of the memory that their hashes came in, nor more rows than they may', () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const kept = createBookRows(4_000);
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 8_000; i++) {
+      const page = Buffer.allocUnsafeSlow(4096);
+      page.fill(i);
+      const codeHash = page.subarray(0, 32);
+      kept.line({ account: addressOf(0, madeHash(`${i}`)), codeHash, methods: [i] }, false);
+      // What else a request takes from Node's pool.
+      for (let other = 0; other < 60; other++) Buffer.from('x'.repeat(128));
+    }
+    collect();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 * MB);
+    expect(kept.bytes).toBeGreaterThan(MB);
+    expect(kept.bytes).toBeLessThan(4 * MB);
+  });
+});
