@@ -10,7 +10,7 @@ import type { TransactionRecord } from '../../../chain/records.ts';
 import type { TransactionForm } from '../../../window/form.ts';
 import { ADDRESS_BYTES, createBook } from './book.ts';
 import { skeletons } from './skeletons.ts';
-import { type MessagePlace, transactionText } from './transaction.ts';
+import { transactionText } from './transaction.ts';
 
 const HEAD_BYTES = 4;
 const PLACE_BYTES = 12;
@@ -20,25 +20,24 @@ export function formOf(record: TransactionRecord): Buffer {
   const book = createBook(false);
   const { text, messages } = transactionText(record, book);
   const addresses = book.addresses();
-  const textBytes = Buffer.byteLength(text);
   const start = HEAD_BYTES + ADDRESS_BYTES * addresses.length + PLACE_BYTES * messages.length;
-  const form = Buffer.allocUnsafeSlow(start + textBytes);
+  const form = Buffer.allocUnsafeSlow(start + Buffer.byteLength(text));
   form.writeUInt16LE(addresses.length, 0);
   form.writeUInt16LE(messages.length, 2);
   let at = HEAD_BYTES;
   for (const address of addresses) at += address.copy(form, at);
-  // In text of plain ASCII, which most is, characters are bytes.
-  const bytesBefore = (place: number): number =>
-    textBytes === text.length ? place : Buffer.byteLength(text.slice(0, place));
-  for (const place of messages) at = writePlace(form, at, place, bytesBefore);
+  // Places ascend: what is before one is counted from the one before it.
+  let chars = 0;
+  let bytes = 0;
+  for (const { start, middle, end } of messages) {
+    for (const place of [start, middle, end]) {
+      bytes += Buffer.byteLength(text.slice(chars, place));
+      chars = place;
+      at = form.writeUInt32LE(bytes, at);
+    }
+  }
   form.write(text, at);
   return form;
-}
-
-function writePlace(form: Buffer, start: number, place: MessagePlace, bytesBefore: (place: number) => number): number {
-  let at = start;
-  for (const one of [place.start, place.middle, place.end]) at = form.writeUInt32LE(bytesBefore(one), at);
-  return at;
 }
 
 /** One behind the other. */
