@@ -119,10 +119,10 @@ async function measure(service: BenchService, { name, paths, reach }: ApiCase, c
 /** How many transactions were shown from memory, and how many answers were. */
 async function printKept({ url }: BenchService): Promise<void> {
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  const count = (name: string): string =>
-    ['kept', 'made'].map((outcome) => `${outcome} ${metricOf(metrics, `${name}{outcome="${outcome}"}`)}`).join(', ');
-  print(`transactions shown: ${count('tonstream_api_rendered_transactions_total')}`);
-  print(`answers: ${count('tonstream_api_answers_total')}`);
+  const count = (name: string, outcomes: readonly string[]): string =>
+    outcomes.map((outcome) => `${outcome} ${metricOf(metrics, `${name}{outcome="${outcome}"}`)}`).join(', ');
+  print(`transactions shown: ${count('tonstream_api_rendered_transactions_total', ['formed', 'kept', 'made'])}`);
+  print(`answers: ${count('tonstream_api_answers_total', ['kept', 'shared', 'made'])}`);
 }
 
 function metricOf(metrics: string, name: string): string {

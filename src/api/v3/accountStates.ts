@@ -20,8 +20,7 @@ export function accountStatesRoute(limits: ApiLimits): Route {
     async answer(p, { source, context, addressBook }) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
       const found = await source.accountStates(p.address, p.code_hash, p.include_boc ?? true, context);
-      let rows = '';
-      for (const record of found) rows += (rows === '' ? '' : ',') + accountJson(record);
+      const rows = found.map(accountJson).join(',');
       return `{"accounts":[${rows}],"address_book":${await addressBook(found)},"metadata":{}}`;
     },
   });

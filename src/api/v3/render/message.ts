@@ -47,9 +47,8 @@ function firstHalf(message: Message, globalVersion: number, book: Book): string 
 }
 
 function secondHalf(message: Message): string {
-  return (
-    `,"message_content":${contentJson(message)}` + `,"init_state":${initState(message)}${normalizedHash(message)}}`
-  );
+  const content = contentJson(message);
+  return `,"message_content":${content},"init_state":${initState(message)}${normalizedHash(message)}}`;
 }
 
 /** The cell without bits and references, the body of most plain transfers, is written down rather than serialised. */

@@ -63,8 +63,9 @@ export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
 
   function find(record: TransactionRecord): Buffer {
     const { stored } = record;
-    const key = kept === null || stored === undefined ? null : storedKey(stored.payload);
-    if (kept === null || stored === undefined || key === null) return make(record);
+    if (kept === null || stored === undefined) return make(record);
+    const key = storedKey(stored.payload);
+    if (key === null) return make(record);
     const found = kept.get(key);
     if (found !== undefined && isSame(found, record, stored)) {
       figures.kept++;

@@ -41,8 +41,7 @@ export function transactionText(record: TransactionRecord, book: Book): Transact
   if (inMsg === null) {
     text += 'null';
     messages.push(NOWHERE);
-  }
-  if (inMsg !== null) add(inMsg);
+  } else add(inMsg);
   text += ',"out_msgs":[';
   for (const [i, message] of outMsgs.entries()) {
     if (i > 0) text += ',';
