@@ -26,10 +26,11 @@ const ANSWER_MS = 60_000;
 
 /**
  * A client that costs little beside the service it measures: HTTP/1.1 on bare sockets, bodies counted and dropped.
- * @throws Error for any answer that is not 200
+ * @throws Error for any answer that is not 200, and without paths
  */
 export async function closedLoop(options: ClosedLoop): Promise<LoopResult> {
   const { url, paths, connections, seconds, minRequests, maxRequests } = options;
+  if (paths.length === 0) throw new Error('nothing to ask for: the load is too small for this case');
   const { hostname, port, host } = new URL(url);
   const times: number[] = [];
   let asked = 0;
