@@ -51,7 +51,7 @@ export const settings = {
   dataDir: {
     flag: 'data-dir',
     env: 'TONSTREAM_DATA_DIR',
-    about: 'Folder of the embedded log and ClickHouse',
+    about: 'Folder of the embedded log, ClickHouse, the window and the devnet',
     group: 'Service',
     schema: text.default('./data'),
   },
@@ -371,14 +371,20 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
+/** A flag that is no setting. */
+interface Flag {
+  type: 'string' | 'boolean';
+  short?: string;
+}
+
 /** Reads flags and environment into a Config and the words that are no flags. Errors name the setting. */
 export function readConfig(
   args: string[],
   env: Record<string, string | undefined>,
-  extraFlags: Record<string, { type: 'boolean' | 'string' }> = {},
+  extraFlags: Record<string, Flag> = {},
 ): { config: Config; words: string[]; flags: Record<string, unknown> } {
   const entries = Object.entries(settings) as [keyof Config, Setting][];
-  const options: Record<string, { type: 'string' | 'boolean' }> = { ...extraFlags };
+  const options: Record<string, Flag> = { ...extraFlags };
   for (const [, setting] of entries) options[setting.flag] = { type: 'string' };
   let parsed: ReturnType<typeof parseArgs>;
   try {

@@ -54,6 +54,7 @@ const COMMANDS: Record<string, (running: Running, flags: Flags) => Promise<unkno
 type Flags = Record<string, unknown>;
 /** Besides the settings. */
 const FLAGS = {
+  help: { type: 'boolean', short: 'h' },
   loose: { type: 'boolean' },
   'stand-by': { type: 'boolean' },
   'config-out': { type: 'string' },
@@ -63,7 +64,8 @@ const LASTING = new Set(['start', 'api']);
 
 async function main(): Promise<number> {
   const { config, words, flags } = readConfig(process.argv.slice(2), process.env, FLAGS);
-  const [command = 'help', ...rest] = words;
+  const [first = 'help', ...rest] = words;
+  const command = flags.help === true ? 'help' : first;
   if (command === 'help' || command === 'version') {
     print(command === 'help' ? HELP : version);
     return 0;

@@ -159,5 +159,7 @@ describe('topics', () => {
     expect(topicNames('ton.testnet').blocks).toBe('ton.testnet.blocks.v1');
     expect(topicRetentionMs('ton.testnet.blocks.v1')).toBe(-1);
     expect(topicRetentionMs('ton.pending.v1')).toBe(3_600_000);
+    // Kept as the settings say, by who publishes.
+    expect(topicRetentionMs('ton.steps.v1')).toBe(-1);
   });
 });

@@ -83,7 +83,7 @@ async function followDevnet(config: Config, enough: Promise<void>): Promise<void
   });
   const metrics = { head: ignore, appended: ignore, fetched: ignore, stepLatency: ignore, refetched: ignore };
   const data = { config, globalConfig: ready.globalConfig };
-  const ingester = startIngestThread(data, { metrics: { ...metrics, cells: ignore } });
+  const ingester = startIngestThread(data, { ...metrics, cells: ignore });
   try {
     await Promise.race([enough, ingester.done]);
   } finally {

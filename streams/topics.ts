@@ -17,8 +17,8 @@ const TOPICS = {
   cells: { suffix: 'cells.v1', retentionMs: FOREVER },
   /** Key `topic:offset` of what could not be projected, value JSON (dead-letters.ts). */
   dead: { suffix: 'dead.v1', retentionMs: FOREVER },
-  /** Key masterchain seqno, value the projected step for windows and feeds. */
-  steps: { suffix: 'steps.v1', retentionMs: 24 * HOUR_MS },
+  /** Key masterchain seqno, value the projected step for windows and feeds. Its publisher trims it. */
+  steps: { suffix: 'steps.v1', retentionMs: FOREVER },
   /** Key message hash, value the external message's bag of cells. */
   pending: { suffix: 'pending.v1', retentionMs: HOUR_MS },
 } as const;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readmePath, withSettings } from '../scripts/config-tables.ts';
 import { settings } from '../src/config.ts';
+import { runTonstream } from './processes.ts';
 
 const readme = readFileSync(readmePath, 'utf8');
 const { scripts } = z
@@ -22,6 +23,14 @@ describe('README.md', () => {
   it('is refused without the marks', () => {
     expect(() => withSettings('no marks')).toThrow('must hold');
   });
+});
+
+it.each(['help', '--help', '-h', 'start --help'])('tonstream %s names every command of README.md', async (words) => {
+  const run = runTonstream(...words.split(' '));
+  expect(await run.ended).toBe(0);
+  const named = [...readme.matchAll(/npx tonstream ([a-z]+)/g)].map(([, command]) => command);
+  expect(named.length).toBeGreaterThan(0);
+  for (const command of named) expect(run.output()).toContain(`tonstream ${command}`);
 });
 
 describe.each(pages)('%s', (name) => {

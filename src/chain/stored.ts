@@ -58,8 +58,56 @@ function checkedHead(payload: Buffer, cell: number): number {
   return payload[at] >> 4 === 0b0111 ? at : -1;
 }
 
+/** A transaction of which only the place in the chain is at hand: anything else asks for the whole of it. */
+export abstract class LazyTransaction implements Transaction {
+  abstract readonly account: Address;
+  abstract readonly lt: Decimal;
+  abstract readonly now: number;
+  protected abstract readonly whole: Transaction;
+
+  get cell() {
+    return this.whole.cell;
+  }
+  get hash() {
+    return this.whole.hash;
+  }
+  get prevHash() {
+    return this.whole.prevHash;
+  }
+  get prevLt() {
+    return this.whole.prevLt;
+  }
+  get origStatus() {
+    return this.whole.origStatus;
+  }
+  get endStatus() {
+    return this.whole.endStatus;
+  }
+  get totalFees() {
+    return this.whole.totalFees;
+  }
+  get totalFeesExtra() {
+    return this.whole.totalFeesExtra;
+  }
+  get stateBefore() {
+    return this.whole.stateBefore;
+  }
+  get stateAfter() {
+    return this.whole.stateAfter;
+  }
+  get description() {
+    return this.whole.description;
+  }
+  get inMsg() {
+    return this.whole.inMsg;
+  }
+  get outMsgs() {
+    return this.whole.outMsgs;
+  }
+}
+
 /** A class, not a factory: no closures are made for each row of a page. */
-class StoredTransaction implements Transaction {
+class StoredTransaction extends LazyTransaction {
   readonly #payload: Buffer;
   readonly #workchain: number;
   readonly #at: number;
@@ -68,12 +116,13 @@ class StoredTransaction implements Transaction {
   #lt: Decimal | null = null;
 
   constructor(payload: Buffer, workchain: number) {
+    super();
     this.#payload = payload;
     this.#workchain = workchain;
     this.#at = headAt(payload);
   }
 
-  get #all(): Transaction {
+  protected get whole(): Transaction {
     if (this.#decoded === null) {
       const boc = openBoc(this.#payload);
       this.#decoded = decodeTransaction(boc, boc.roots[0], this.#workchain);
@@ -82,17 +131,17 @@ class StoredTransaction implements Transaction {
   }
 
   get account(): Address {
-    this.#account ??= this.#at < 0 ? this.#all.account : addressOf(this.#workchain, this.#shifted(0, 32));
+    this.#account ??= this.#at < 0 ? this.whole.account : addressOf(this.#workchain, this.#shifted(0, 32));
     return this.#account;
   }
 
   get lt(): Decimal {
-    this.#lt ??= this.#at < 0 ? this.#all.lt : String(this.#readLt());
+    this.#lt ??= this.#at < 0 ? this.whole.lt : String(this.#readLt());
     return this.#lt;
   }
 
   get now(): number {
-    if (this.#at < 0) return this.#all.now;
+    if (this.#at < 0) return this.whole.now;
     const at = this.#at + 80;
     return ((this.#payload.readUInt32BE(at) << 4) | (this.#payload[at + 4] >> 4)) >>> 0;
   }
@@ -108,45 +157,5 @@ class StoredTransaction implements Transaction {
     const at = this.#at + from;
     for (let i = 0; i < length; i++) bytes[i] = (this.#payload[at + i] << 4) | (this.#payload[at + i + 1] >> 4);
     return bytes;
-  }
-
-  get cell() {
-    return this.#all.cell;
-  }
-  get hash() {
-    return this.#all.hash;
-  }
-  get prevHash() {
-    return this.#all.prevHash;
-  }
-  get prevLt() {
-    return this.#all.prevLt;
-  }
-  get origStatus() {
-    return this.#all.origStatus;
-  }
-  get endStatus() {
-    return this.#all.endStatus;
-  }
-  get totalFees() {
-    return this.#all.totalFees;
-  }
-  get totalFeesExtra() {
-    return this.#all.totalFeesExtra;
-  }
-  get stateBefore() {
-    return this.#all.stateBefore;
-  }
-  get stateAfter() {
-    return this.#all.stateAfter;
-  }
-  get description() {
-    return this.#all.description;
-  }
-  get inMsg() {
-    return this.#all.inMsg;
-  }
-  get outMsgs() {
-    return this.#all.outMsgs;
   }
 }

@@ -68,7 +68,7 @@ export function openIngest(
   globalConfig: string,
   metrics: IngestMetrics,
 ): void {
-  const thread = startIngestThread({ config, globalConfig }, { metrics });
+  const thread = startIngestThread({ config, globalConfig }, metrics);
   thread.done.catch((error) => shutdown.stop('the ingester failed', error));
   shutdown.onClose('ingester', () => thread.stop());
 }

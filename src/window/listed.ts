@@ -2,6 +2,7 @@
 import { NO_LT, NO_TIME } from '../../clickhouse/queries/messages.ts';
 import type { Address, BlockId, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
 import type { KnownState, MessageRecord, TransactionRecord } from '../chain/records.ts';
+import { LazyTransaction } from '../chain/stored.ts';
 import type { StoredMessage } from './entries.ts';
 import { NO_ADDRESS } from './keys.ts';
 import type { Candidate } from './transaction-rows.ts';
@@ -64,13 +65,18 @@ class ListedTransaction implements TransactionRecord {
   }
 }
 
-class PlacedTransaction implements Transaction {
+class PlacedTransaction extends LazyTransaction {
   readonly #row: Candidate;
   readonly #read: () => Transaction;
 
   constructor(row: Candidate, read: () => Transaction) {
+    super();
     this.#row = row;
     this.#read = read;
+  }
+
+  protected get whole(): Transaction {
+    return this.#read();
   }
 
   get account(): Address {
@@ -81,45 +87,6 @@ class PlacedTransaction implements Transaction {
   }
   get now(): number {
     return this.#row.now;
-  }
-  get cell() {
-    return this.#read().cell;
-  }
-  get hash() {
-    return this.#read().hash;
-  }
-  get prevHash() {
-    return this.#read().prevHash;
-  }
-  get prevLt() {
-    return this.#read().prevLt;
-  }
-  get origStatus() {
-    return this.#read().origStatus;
-  }
-  get endStatus() {
-    return this.#read().endStatus;
-  }
-  get totalFees() {
-    return this.#read().totalFees;
-  }
-  get totalFeesExtra() {
-    return this.#read().totalFeesExtra;
-  }
-  get stateBefore() {
-    return this.#read().stateBefore;
-  }
-  get stateAfter() {
-    return this.#read().stateAfter;
-  }
-  get description() {
-    return this.#read().description;
-  }
-  get inMsg() {
-    return this.#read().inMsg;
-  }
-  get outMsgs() {
-    return this.#read().outMsgs;
   }
 }
 

@@ -1,24 +1,24 @@
 import { createLogger } from '../../src/logger.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
-import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
+import { createLitePool } from '../../src/node/lite-pool.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestMetrics, ingest } from './follow.ts';
 import { startPoint } from './follow-start.ts';
-import type { IngestReport, IngestThreadData, MetricCall } from './thread.ts';
+import type { IngestThreadData, MetricCall } from './thread.ts';
 
 const REPORT_MS = 500;
-/** Of one report; more are left out. */
+/** Between two reports; more are left out. */
 const MOST_CALLS = 10_000;
 
 /** The ingester's thread: follows the network into the log until it is told to stop. */
-await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config, globalConfig }, signal, send }) => {
+await runInThread<IngestThreadData, never, MetricCall[]>(async ({ data: { config, globalConfig }, signal, send }) => {
   const logger = createLogger(config.logLevel).child({ part: 'ingest' });
-  const reports = createReports();
+  const calls = createCalls();
   const node = createLitePool(parseGlobalConfig(JSON.parse(globalConfig)), { logger });
   const log = openLog(config, logger);
-  const timer = setInterval(() => send(reports.take(node)), REPORT_MS);
+  const timer = setInterval(() => send(calls.take()), REPORT_MS);
   try {
     const topics = topicNames(config.topicPrefix);
     const options = {
@@ -26,18 +26,17 @@ await runInThread<IngestThreadData, never, IngestReport>(async ({ data: { config
       source: config.network === 'devnet' ? 'devnet' : 'lite',
       cells: { maxBytes: config.maxDataBytes },
     } as const;
-    const { metrics, onProgress } = reports;
-    await ingest({ log, topics, node, options, logger, metrics, onProgress }, signal);
+    await ingest({ log, topics, node, options, logger, metrics: calls.metrics }, signal);
   } finally {
     clearInterval(timer);
-    send(reports.take(node));
+    send(calls.take());
     await node.close();
     await log.close();
   }
 });
 
-function createReports() {
-  let progress: IngestReport['progress'] = null;
+/** Calls of metrics since they were taken last. */
+function createCalls() {
   let calls: MetricCall[] = [];
   const note = (call: MetricCall): void => {
     if (calls.length < MOST_CALLS) calls.push(call);
@@ -52,13 +51,10 @@ function createReports() {
   };
   return {
     metrics,
-    onProgress(now: NonNullable<IngestReport['progress']>): void {
-      progress = now;
-    },
-    take(node: LitePool): IngestReport {
-      const report = { progress, calls, servers: node.servers() };
+    take(): MetricCall[] {
+      const taken = calls;
       calls = [];
-      return report;
+      return taken;
     },
   };
 }
