@@ -31,7 +31,8 @@ export async function runVerify(running: Running): Promise<number> {
   }
   const gaps = await readGaps(clickhouse);
   for (const gap of gaps) print(`gap: step ${gap.mc_seqno}: ${gap.error}`);
-  if (intent) print(`a batch up to step ${intent.mcSeqno} was begun and not finished: the projector will repeat it`);
+  if (intent?.batch)
+    print(`a batch up to step ${intent.batch.mcSeqno} was begun and not finished: the projector will repeat it`);
   for (const problem of problems) print(`differs: ${problem}`);
   print(
     `${steps} steps compared up to masterchain block ${done?.mcSeqno ?? '(none)'}: ${problems.length} differences, ${gaps.length} gaps`,

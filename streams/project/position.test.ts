@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
-import { type Batch, createPositionStore } from './position.ts';
+import { type Batch, createPositionStore, type Intent } from './position.ts';
 
 const { signal } = new AbortController();
 const counts = { blocks: 1, transactions: 2, messages: 3 };
@@ -33,6 +33,18 @@ const batch = (number: number, end = number * 10): Batch => ({
   globalId: -239,
 });
 
+const bounded = ({ number, firstOffset, ...rest }: Batch): Intent => ({
+  number,
+  firstOffset,
+  batch: { number, firstOffset, ...rest },
+});
+/** The step behind a batch, announced before it is there. */
+const behind = ({ number, nextOffset }: Batch): Intent => ({
+  number: number + 1,
+  firstOffset: nextOffset,
+  batch: null,
+});
+
 async function projector() {
   const store = createPositionStore(clickhouse);
   await store.claim(signal);
@@ -44,12 +56,25 @@ describe('createPositionStore', () => {
     expect(await (await projector()).read(signal)).toEqual({ done: null, intent: null });
   });
 
-  it('finds the last batch that is done, and the one begun after it, however often that was begun', async () => {
+  it('finds the last batch that is done, the step awaited after it, and the batch begun, however often', async () => {
     const first = await projector();
-    for (const done of [false, true]) await first.write(batch(1), done, counts, signal);
-    expect(await first.read(signal)).toEqual({ done: batch(1), intent: null });
-    for (let crash = 0; crash < 5; crash++) await (await projector()).write(batch(2), false, counts, signal);
-    expect(await createPositionStore(clickhouse).read(signal)).toEqual({ done: batch(1), intent: batch(2) });
+    await first.announce(batch(1), signal);
+    expect(await first.read(signal)).toEqual({ done: null, intent: bounded(batch(1)) });
+    await first.finish(batch(1), counts, signal);
+    expect(await first.read(signal)).toEqual({ done: batch(1), intent: behind(batch(1)) });
+    for (let crash = 0; crash < 5; crash++) await (await projector()).announce(batch(2), signal);
+    expect(await createPositionStore(clickhouse).read(signal)).toEqual({ done: batch(1), intent: bounded(batch(2)) });
+  });
+
+  it('repeats the batch of several steps that was announced for the step awaited, by whoever announced that', async () => {
+    const one = await projector();
+    await one.finish(batch(1), counts, signal);
+    await one.announce(batch(2, 70), signal);
+    expect((await one.read(signal)).intent).toEqual(bounded(batch(2, 70)));
+    const other = await projector();
+    expect((await other.read(signal)).intent).toEqual(bounded(batch(2, 70)));
+    await other.finish(batch(2, 70), counts, signal);
+    expect(await other.read(signal)).toEqual({ done: batch(2, 70), intent: behind(batch(2, 70)) });
   });
 
   it('stops a projector when a later one has begun', async () => {
@@ -65,11 +90,11 @@ describe('createPositionStore', () => {
   it('repeats what the newest projector announced, not what one announced that was stopped', async () => {
     const elder = await projector();
     const younger = await projector();
-    await younger.write(batch(1, 7), false, counts, signal);
-    await elder.write(batch(1, 9), false, counts, signal);
-    expect((await (await projector()).read(signal)).intent).toEqual(batch(1, 7));
-    await younger.write(batch(1, 7), true, counts, signal);
-    expect(await (await projector()).read(signal)).toEqual({ done: batch(1, 7), intent: null });
+    await younger.announce(batch(1, 7), signal);
+    await elder.announce(batch(1, 9), signal);
+    expect((await (await projector()).read(signal)).intent).toEqual(bounded(batch(1, 7)));
+    await younger.finish(batch(1, 7), counts, signal);
+    expect(await (await projector()).read(signal)).toEqual({ done: batch(1, 7), intent: behind(batch(1, 7)) });
   });
 
   it('lets one of many that begin at once write', async () => {

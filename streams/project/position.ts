@@ -29,11 +29,17 @@ export interface BatchCounts {
   messages: number;
 }
 
+/** What is announced before a row of it is written. */
+export interface Intent extends Pick<Batch, 'number' | 'firstOffset'> {
+  /** Null of one announced before it was there: the one step that begins at `firstOffset`, whichever it will be. */
+  batch: Batch | null;
+}
+
 export interface Position {
   /** Last batch that every table has; null for an empty database. */
   done: Batch | null;
-  /** A batch that was begun after it and not finished. */
-  intent: Batch | null;
+  /** What was announced after it: a batch that may have been begun. */
+  intent: Intent | null;
 }
 
 export class PositionError extends Error {
@@ -72,6 +78,11 @@ const COLUMNS = [
   'blocks',
 ];
 
+const NO_COUNTS: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
+const NO_HASH = Buffer.alloc(32);
+/** In a row that announces a step before it is there. No batch ends at offset 0. */
+const UNKNOWN = 0;
+
 export type PositionStore = ReturnType<typeof createPositionStore>;
 
 /** Where the projection stands, kept beside the rows it speaks of (table `projection_state`). */
@@ -86,10 +97,11 @@ export function createPositionStore(clickhouse: ClickHouse) {
       row,
       { label, signal },
     );
-    // Of several, the one of the newest projector: an earlier one stops before it writes what it announced last.
+    // Of several, the one of the newest projector: an earlier one stops before it writes what it announced last. Of its
+    // two, the one with bounds: a batch of several steps that stands for the step announced before.
     const [intent] = await clickhouse.json(
       `SELECT ${FIELDS} FROM projection_state LEFT JOIN projectors USING (instance)
-       WHERE number > ${done?.number ?? 0} AND NOT done ORDER BY number DESC, epoch DESC LIMIT 1`,
+       WHERE number > ${done?.number ?? 0} AND NOT done ORDER BY number DESC, epoch DESC, next_offset DESC LIMIT 1`,
       row,
       { label, signal },
     );
@@ -99,7 +111,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
         `the tables were written by projection version ${version}, this is version ${PROJECTION_VERSION}: run "tonstream rebuild"`,
       );
     }
-    return { done: done ? toBatch(done) : null, intent: intent ? toBatch(intent) : null };
+    return { done: done ? toBatch(done) : null, intent: intent ? toIntent(intent) : null };
   }
 
   async function owner(signal: AbortSignal) {
@@ -130,28 +142,51 @@ export function createPositionStore(clickhouse: ClickHouse) {
     );
   }
 
-  async function write(batch: Batch, done: boolean, counts: BatchCounts, signal: AbortSignal): Promise<void> {
+  const announce = (batch: Batch, signal: AbortSignal): Promise<void> =>
+    write([{ ...batch, done: false, counts: NO_COUNTS }], signal);
+
+  /** Marks a batch done and announces the step after it, at once: one insert is there as a whole or not at all. */
+  async function finish(batch: Batch, counts: BatchCounts, signal: AbortSignal): Promise<void> {
+    const { number, nextOffset, nextCell, globalId } = batch;
+    const ahead = { number: number + 1, firstOffset: nextOffset, nextOffset: UNKNOWN, nextCell, globalId };
+    const steps = { firstMcSeqno: UNKNOWN, mcSeqno: UNKNOWN, rootHash: NO_HASH };
+    await write(
+      [
+        { ...batch, done: true, counts },
+        { ...ahead, ...steps, done: false, counts: NO_COUNTS },
+      ],
+      signal,
+    );
+  }
+
+  async function write(entries: (Batch & { done: boolean; counts: BatchCounts })[], signal: AbortSignal) {
     const writer = new RowWriter();
-    writer.u64(String(batch.number));
-    writer.bool(done);
-    writer.u64(String(batch.firstOffset));
-    writer.u64(String(batch.nextOffset));
-    writer.u64(String(batch.nextCell));
-    writer.u32(batch.firstMcSeqno);
-    writer.u32(batch.mcSeqno);
-    writer.fixed(batch.rootHash);
-    writer.i32(batch.globalId);
-    writer.u32(PROJECTION_VERSION);
-    writer.string(instance);
-    writer.u64(String(counts.transactions));
-    writer.u64(String(counts.messages));
-    writer.u64(String(counts.blocks));
-    writer.endRow();
+    for (const { done, counts, ...batch } of entries) {
+      writer.u64(String(batch.number));
+      writer.bool(done);
+      writer.u64(String(batch.firstOffset));
+      writer.u64(String(batch.nextOffset));
+      writer.u64(String(batch.nextCell));
+      writer.u32(batch.firstMcSeqno);
+      writer.u32(batch.mcSeqno);
+      writer.fixed(batch.rootHash);
+      writer.i32(batch.globalId);
+      writer.u32(PROJECTION_VERSION);
+      writer.string(instance);
+      writer.u64(String(counts.transactions));
+      writer.u64(String(counts.messages));
+      writer.u64(String(counts.blocks));
+      writer.endRow();
+    }
     // No token: a row that comes twice says the same twice, and one that a token keeps out would be missed.
     await clickhouse.insert('projection_state', COLUMNS, writer.take(), { signal });
   }
 
-  return { instance, read, claim, checkOwner, write };
+  return { instance, read, claim, checkOwner, announce, finish };
+}
+
+function toIntent(r: z.output<typeof row>): Intent {
+  return { number: r.number, firstOffset: r.first_offset, batch: r.next_offset === UNKNOWN ? null : toBatch(r) };
 }
 
 function toBatch(r: z.output<typeof row>): Batch {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
@@ -59,6 +59,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const close of closing.splice(0)) await close();
 });
 
@@ -108,13 +109,19 @@ describe.skipIf(shelf === null)('project', () => {
     'codes',
     'balances',
   ];
-  const deaths = tables.flatMap((table) => [false, true].map((done) => ({ table, nth: 2, done })));
-  it.each(deaths)('repeats a batch after a death at insert $nth into $table (done: $done)', async (at) => {
-    const clickhouse = await freshTables();
-    await expect(run(dying(clickhouse, at), { batchSteps: 15 })).rejects.toThrow(Killed);
-    await run(clickhouse, { batchSteps: 40 });
-    expect(await tableHashes(clickhouse)).toEqual(good);
-  });
+  // Of a batch of one step nothing but its beginning was announced.
+  const deaths = tables.flatMap((table) =>
+    [1, 15].flatMap((steps) => [false, true].map((done) => ({ steps, table, nth: 2, done }))),
+  );
+  it.each(deaths)(
+    'repeats a batch of $steps after a death at insert $nth into $table (done: $done)',
+    async ({ steps, ...at }) => {
+      const clickhouse = await freshTables();
+      await expect(run(dying(clickhouse, at), { batchSteps: steps })).rejects.toThrow(Killed);
+      await run(clickhouse, { batchSteps: 40 });
+      expect(await tableHashes(clickhouse)).toEqual(good);
+    },
+  );
 
   it('tells of a failure also when it waits for more steps', async () => {
     const clickhouse = await freshTables();
@@ -123,45 +130,61 @@ describe.skipIf(shelf === null)('project', () => {
     await expect(running).rejects.toThrow(Killed);
   }, 10_000);
 
-  it('writes no row before its batch is announced, and the owner asked, behind the batch before', async () => {
-    const clickhouse = await freshTables();
-    const events: string[] = [];
-    const noted =
-      <A extends unknown[], T>(nameOf: (...asked: A) => string | null, act: (...asked: A) => Promise<T>) =>
-      async (...asked: A): Promise<T> => {
-        const name = nameOf(...asked);
-        if (name) events.push(`${name} begins`);
-        const result = await act(...asked);
-        if (name) events.push(`${name} ends`);
-        return result;
+  it.each([
+    [40, 0, ['state', 'owner', 'rows', 'state', 'owner']],
+    // Announced as the one step after the batch before.
+    [1, 0, ['rows', 'state', 'owner']],
+    // Who writes is asked again when that was long ago.
+    [1, 60_000, ['owner', 'rows', 'state', 'owner']],
+  ])(
+    'writes no row of a batch of %i, %i ms later, before it is announced and the owner asked',
+    async (batchSteps, laterMs, each) => {
+      const clickhouse = await freshTables();
+      const now = performance.now.bind(performance);
+      let asked = 0;
+      vi.spyOn(performance, 'now').mockImplementation(() => now() + asked++ * laterMs);
+      const events: string[] = [];
+      const noted =
+        <A extends unknown[], T>(nameOf: (...asked: A) => string | null, act: (...asked: A) => Promise<T>) =>
+        async (...asked: A): Promise<T> => {
+          const name = nameOf(...asked);
+          if (name) events.push(`${name} begins`);
+          const result = await act(...asked);
+          if (name) events.push(`${name} ends`);
+          return result;
+        };
+      const watched: ClickHouse = {
+        ...clickhouse,
+        insert: noted(
+          (table) => (table === 'projectors' ? null : table === 'projection_state' ? 'state' : 'rows'),
+          clickhouse.insert,
+        ),
+        json: (sql, row, options) =>
+          noted(
+            () => (sql.includes('FROM projectors') ? 'owner' : null),
+            () => clickhouse.json(sql, row, options),
+          )(),
       };
-    const watched: ClickHouse = {
-      ...clickhouse,
-      insert: noted(
-        (table) => (table === 'projectors' ? null : table === 'projection_state' ? 'state' : 'rows'),
-        clickhouse.insert,
-      ),
-      json: (sql, row, options) =>
-        noted(
-          () => (sql.includes('FROM projectors') ? 'owner' : null),
-          () => clickhouse.json(sql, row, options),
-        )(),
-    };
-    await run(watched, { batchSteps: 40 });
-    // The projector's claim asks before and after it writes itself down.
-    const claim = ['owner begins', 'owner ends', 'owner begins', 'owner ends'];
-    const announced = ['state begins', 'state ends', 'owner begins', 'owner ends'];
-    const batch = [...announced, 'rows', 'state begins', 'state ends'];
-    const merged = events.map((event) => (event.startsWith('rows') ? 'rows' : event));
-    const seen = merged.filter((event, at) => event !== 'rows' || merged[at - 1] !== 'rows');
-    const batches = (seen.length - claim.length) / batch.length;
-    expect(batches).toBeGreaterThan(1);
-    expect(seen).toEqual([...claim, ...Array.from({ length: batches }, () => batch).flat()]);
-  });
+      await run(watched, { batchSteps });
+      const merged = events.map((event) => (event.startsWith('rows') ? 'rows' : event));
+      const seen = merged.filter((event, at) => event !== 'rows' || merged[at - 1] !== 'rows');
+      const inTurn = (names: string[]): string[] =>
+        names.flatMap((name) => (name === 'rows' ? name : [`${name} begins`, `${name} ends`]));
+      // The projector's claim asks before and after it writes itself down; nothing announces the first batch before.
+      const begin = inTurn(['owner', 'owner', 'state', 'owner', 'rows', 'state', 'owner']);
+      const batches = (seen.length - begin.length) / inTurn(each).length;
+      expect(batches).toBeGreaterThan(1);
+      expect(seen).toEqual([...begin, ...Array.from({ length: batches }, () => inTurn(each)).flat()]);
+    },
+  );
 
-  it('lets the later of two go on', async () => {
+  it.each([
+    [15, 20],
+    [1, 1],
+    [1, 20],
+  ])('lets the later of two go on, with batches of %i and %i', async (...sizes) => {
     const clickhouse = await freshTables();
-    const runs = await Promise.allSettled([15, 20].map((batchSteps) => run(clickhouse, { batchSteps })));
+    const runs = await Promise.allSettled(sizes.map((batchSteps) => run(clickhouse, { batchSteps })));
     expect(runs.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(runs.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: { message: expect.stringContaining('another projector, started later') },

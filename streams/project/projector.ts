@@ -6,7 +6,7 @@ import { cutBatches } from './batches.ts';
 import { type Counters, newCounters } from './counters.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
-import { type Batch, createPositionStore, type Position, PositionError } from './position.ts';
+import { type Batch, createPositionStore, type Intent, type Position, PositionError } from './position.ts';
 import { createPublisher } from './publish.ts';
 import { restateSteps } from './restate.ts';
 import { createBatchWriter } from './writer.ts';
@@ -47,8 +47,8 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   // A batch that cannot be written ends the wait for more.
   void writer.failed.then(() => reading.abort());
   try {
-    const number = await repeatUnfinished(options, position, writer, signal);
-    await follow(options, position, { number, writer, counters }, AbortSignal.any([signal, reading.signal]));
+    const begun = await repeatUnfinished(options, position, writer, signal);
+    await follow(options, begun, { writer, counters }, AbortSignal.any([signal, reading.signal]));
     await writer.flush();
   } finally {
     reading.abort();
@@ -57,37 +57,54 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
 
 type BatchWriter = Awaited<ReturnType<typeof createBatchWriter>>;
 
-/** Repeats the batch that was announced and not marked done; the number of the last batch there is. */
+/** The newest batch that was begun. */
+type Begun = Pick<Batch, 'number' | 'nextOffset'> & { network: { globalId: number } | null };
+
+const NOTHING: Begun = { number: 0, nextOffset: 0, network: null };
+
+/** Repeats the batch that was announced and not marked done. */
 async function repeatUnfinished(
   options: ProjectorOptions,
   { done, intent }: Position,
   writer: BatchWriter,
   signal: AbortSignal,
-): Promise<number> {
-  if (!intent) return done?.number ?? 0;
-  options.logger.info({ from: intent.firstMcSeqno, to: intent.mcSeqno }, 'repeating the batch that was not finished');
-  await writer.add(await readExactly(options, intent, signal), intent.number, intent);
-  return intent.number;
+): Promise<Begun> {
+  const steps = intent && (await stepsOf(options, intent, signal));
+  if (!intent || !steps) return done ? { ...done, network: done } : NOTHING;
+  const last = steps[steps.length - 1];
+  options.logger.info({ from: steps[0].mcSeqno, to: last.mcSeqno }, 'repeating the batch that was not finished');
+  await writer.add(steps, intent.number, intent);
+  return { number: intent.number, nextOffset: last.nextOffset, network: last.blocks[0] };
+}
+
+/** The steps of what was announced; null when it was announced before it was there and never came. */
+async function stepsOf(options: ProjectorOptions, intent: Intent, signal: AbortSignal): Promise<Step[] | null> {
+  if (intent.batch) return readExactly(options, intent.batch, signal);
+  const { log, topics } = options;
+  for await (const [step] of readSteps(log, topics.blocks, intent.firstOffset, { signal, stopAtEnd: true })) {
+    return step.firstOffset === intent.firstOffset ? [step] : null;
+  }
+  signal.throwIfAborted();
+  return null;
 }
 
 async function follow(
   { log, topics, config, stopAtEnd = false }: ProjectorOptions,
-  { done, intent }: Position,
-  { writer, counters, ...last }: { number: number; writer: BatchWriter; counters: Counters },
+  { nextOffset, network, ...begun }: Begun,
+  { writer, counters }: { writer: BatchWriter; counters: Counters },
   signal: AbortSignal,
 ): Promise<void> {
-  const newest = intent ?? done;
-  const steps = readSteps(log, topics.blocks, newest?.nextOffset ?? 0, {
+  const steps = readSteps(log, topics.blocks, nextOffset, {
     signal,
     stopAtEnd,
     maxBytes: config.batchBytes,
     onDuplicate: () => {
       counters.duplicateRecords++;
     },
-    ...(newest ? { network: { globalId: newest.globalId } } : {}),
+    ...(network ? { network: { globalId: network.globalId } } : {}),
   });
   const limits = { maxBytes: config.batchBytes, maxSteps: config.batchSteps, maxWaitMs: config.batchMs };
-  let number = last.number;
+  let { number } = begun;
   for await (const batch of cutBatches(steps, limits, signal)) await writer.add(batch, ++number);
 }
 

@@ -10,7 +10,7 @@ import { emptyLiveStep, type LiveDraft } from './live.ts';
 import { restoreLost } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPauses } from './pause.ts';
-import { type Batch, PositionError, type PositionStore } from './position.ts';
+import { type Batch, type Intent, PositionError, type PositionStore } from './position.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import { createSentMessages } from './sent.ts';
@@ -21,7 +21,8 @@ const GROUP = 'tonstream-project';
 /** Parts of so few rows are read whole and soon merged; the merge makes the indexes, which here cost two files each. */
 const SMALL_ROWS = 10_000;
 const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
-const NO_COUNTS = { blocks: 0, transactions: 0, messages: 0 };
+/** An answer to "who writes" that is older is not believed: this process may have been stopped since. */
+const OWNER_MS = 5_000;
 
 export interface BatchWriterOptions extends ProjectorOptions {
   store: PositionStore;
@@ -45,12 +46,14 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();
   let previous = options.done?.mcSeqno ?? 0;
+  /** The step that is announced and not there yet; `ownedAt`: when this was the projector that writes. */
+  let ahead: (Pick<Intent, 'number' | 'firstOffset'> & { ownedAt: number }) | null = null;
   let fail: () => void = () => undefined;
   const failed = new Promise<void>((resolve) => {
     fail = resolve;
   });
 
-  async function add(steps: Step[], number: number, intent: Batch | null = null): Promise<void> {
+  async function add(steps: Step[], number: number, intent: Intent | null = null): Promise<void> {
     try {
       await begin(steps, number, intent);
     } catch (error) {
@@ -59,22 +62,21 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     }
   }
 
-  async function begin(steps: Step[], number: number, intent: Batch | null): Promise<void> {
+  async function begin(steps: Step[], number: number, intent: Intent | null): Promise<void> {
     const startedAt = performance.now();
     const { decoded, failed: undecoded } = await decodeAll(steps);
-    const cells = await cellReader.take(decoded, signal, intent?.nextCell);
+    const cells = await cellReader.take(decoded, signal, intent?.batch?.nextCell);
     const batch = batchOf(steps, number, cellReader.next);
-    if (intent) checkCells(batch, intent);
+    if (intent?.batch) checkCells(batch, intent.batch);
     const published = (await publisher?.wants(steps)) ?? false;
-    // Beside each other: at the head, announcing takes longer than assembling (`npm run bench:latency`).
     const [assembled] = await bothOf(
       assembler.assemble(decoded, batch, signal, { live: published, cells }),
-      announce(inserting, batch, undecoded),
+      announce(inserting, batch, { undecoded, alone: steps.length === 1 && intent === null }),
     );
     const live = published ? liveSteps(steps, decoded, assembled.drafts, previous) : [];
     previous = batch.mcSeqno;
     if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
-    inserting = insert(batch, { ...assembled, live }, intent !== null).then(() => {
+    inserting = insert(batch, { ...assembled, live }, intent !== null).then(async () => {
       accounts.written(number);
       openMessages.written(number);
       options.onProgress?.({
@@ -84,20 +86,32 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
         genUtime: Math.max(...steps.map((step) => step.blocks.at(-1)?.genUtime ?? 0)),
         counters: { ...counters },
       });
+      // While nobody waits: at the head this and the announcement took a third of a step's time on its way.
+      await store.checkOwner(signal);
+      ahead = { number: number + 1, firstOffset: batch.nextOffset, ownedAt: performance.now() };
     });
     // Thrown again by whoever waits for it: the next batch, or `flush`.
     inserting.catch(fail);
   }
 
-  /** Once the batch before is done; no row goes in until this is. */
-  async function announce(before: Promise<void>, batch: Batch, undecoded: Gap[]): Promise<void> {
+  /**
+   * Once the batch before is done; no row goes in until this is.
+   * @param alone whether the batch is one step and new: then it is announced already
+   */
+  async function announce(
+    before: Promise<void>,
+    batch: Batch,
+    { undecoded, alone }: { undecoded: Gap[]; alone: boolean },
+  ): Promise<void> {
     await before;
     for (const { step, error } of undecoded) {
       counters.gaps++;
       logger.error({ err: error, step: step.mcSeqno }, 'a step cannot be decoded and is left out');
     }
     await gaps.report(undecoded, signal);
-    await store.write(batch, false, NO_COUNTS, signal);
+    const known = ahead?.number === batch.number && ahead.firstOffset === batch.firstOffset;
+    if (!alone || !known) await store.announce(batch, signal);
+    else if (ahead && performance.now() - ahead.ownedAt < OWNER_MS) return;
     // After the announcement: a projector that starts now either sees it or is seen here.
     await store.checkOwner(signal);
   }
@@ -113,7 +127,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     const inDoubt = repeated || counters.retries > retriesBefore;
     if (inDoubt) await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
     await publisher?.publish(live);
-    await store.write(batch, true, counts, signal);
+    await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }
 
