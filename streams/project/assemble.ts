@@ -64,8 +64,10 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
   ): Promise<AssembledBatch> {
     const rows = createBatchRows();
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
-    const accounts = await store.begin(batch, touchedAccounts(steps, cells.flat()), signal);
-    const earlier = await sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal);
+    const [accounts, earlier] = await Promise.all([
+      store.begin(batch, touchedAccounts(steps, cells.flat()), signal),
+      sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal),
+    ]);
     const messages = createBatchMessages(openMessages, earlier, batch.number);
     const states = createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal });
     const drafts: LiveDraft[] = [];
