@@ -16,6 +16,7 @@ import { type BenchService, startBenchService } from '../../test/bench-service.t
 import { type Bench, isProjected, openBench, print, projectLoad } from '../../test/bench-tables.ts';
 import { HELD, type Held, useWindow } from '../../test/bench-windows.ts';
 import { closedLoop } from '../../test/closed-loop.ts';
+import { metricOf } from '../../test/metrics.ts';
 import { processUsage } from '../../test/process-usage.ts';
 
 const list = (name: string, usual: readonly string[]): string[] => process.env[name]?.split(',') ?? [...usual];
@@ -123,9 +124,4 @@ async function printKept({ url }: BenchService): Promise<void> {
     outcomes.map((outcome) => `${outcome} ${metricOf(metrics, `${name}{outcome="${outcome}"}`)}`).join(', ');
   print(`transactions shown: ${count('tonstream_api_rendered_transactions_total', ['formed', 'kept', 'made'])}`);
   print(`answers: ${count('tonstream_api_answers_total', ['kept', 'shared', 'made'])}`);
-}
-
-function metricOf(metrics: string, name: string): string {
-  const line = metrics.split('\n').find((one) => one.startsWith(`${name} `));
-  return line?.slice(name.length + 1) ?? '?';
 }

@@ -6,7 +6,7 @@ import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
-import { requireShelf, shelf } from '../../test/shelf.ts';
+import { privateBlocks, shelf } from '../../test/shelf.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import { importFiles } from '../ingest/import.ts';
@@ -51,8 +51,7 @@ beforeAll(async () => {
   server = await startTestServer();
   log = openEmbeddedLog({ folder: join(home, 'log') });
   // Densest in messages between steps and in account data that blocks show in part.
-  const file = join(requireShelf(), 'data/answers/private/blocks.ndjson.gz');
-  await importFiles(log, topics, [file], { loose: true });
+  await importFiles(log, topics, [privateBlocks()], { loose: true });
   const clickhouse = await freshTables();
   await run(clickhouse);
   good = await tableHashes(clickhouse);

@@ -5,14 +5,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { Cell, loadTransaction, type Slice } from '@ton/core';
-import { blockFile } from '../../test/recorded-blocks.ts';
-import { createBook } from '../api/v3/render/book.ts';
-import { transactionJson } from '../api/v3/render/transaction.ts';
-import { accountStatesAfter, blockTransactions } from './accounts.ts';
-import { decodeBlock } from './block.ts';
-import { openBoc } from './boc.ts';
-import type { Transaction } from './model.ts';
-import { serialize } from './serialize.ts';
+import { createBook } from '../src/api/v3/render/book.ts';
+import { transactionJson } from '../src/api/v3/render/transaction.ts';
+import { accountStatesAfter, blockTransactions } from '../src/chain/accounts.ts';
+import { decodeBlock } from '../src/chain/block.ts';
+import { openBoc } from '../src/chain/boc.ts';
+import type { Transaction } from '../src/chain/model.ts';
+import { serialize } from '../src/chain/serialize.ts';
+import { blockFile } from './recorded-blocks.ts';
 
 const blocks = [
   '0_c000000000000000_13516764',
