@@ -12,8 +12,8 @@ export interface Head {
   readonly seqno: number;
   /** `global_id` of the network; null before there is a step. */
   readonly globalId: number | null;
-  /** Told by the projector of the same process, or found by polling. */
-  advance(seqno: number): void;
+  /** Told by who knows, the projector of the same process say; the network where that is known, too. */
+  advance(seqno: number, globalId?: number | null): void;
   /** Waits until the head has reached a step; looks at least once. @throws {HeadBehind} after `timeoutMs` */
   reach(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
   onAdvance(listener: (from: number, to: number) => void): void;
@@ -35,7 +35,8 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>): Head {
   let globalId: number | null = null;
   const listeners: ((from: number, to: number) => void)[] = [];
 
-  function advance(to: number): void {
+  function advance(to: number, network: number | null = null): void {
+    globalId = network ?? globalId;
     if (to <= seqno) return;
     const from = seqno;
     seqno = to;
@@ -51,8 +52,7 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>): Head {
         signal,
       },
     );
-    if (found && found.seqno > 0) globalId = found.global_id;
-    advance(found?.seqno ?? 0);
+    if (found && found.seqno > 0) advance(found.seqno, found.global_id);
   }
 
   return {

@@ -48,19 +48,20 @@ async function openWorkers(
 ): Promise<string> {
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   window.source(createClickHouseSource(clickhouse, gate, head));
+  const shown = window.shown() ?? head;
+  const known = () => ({ mcSeqno: shown.seqno, globalId: head.globalId });
   const dispatcher = createDispatcher(metrics.registry);
   const url = httpUrl(config.host, await listen(dispatcher.server, config.host, config.port));
   const faucet = devnet && { address: devnet.faucet.address.toRawString(), limits: devnet.faucet.limits };
   let pool: WorkerPool | null = null;
-  head.onAdvance((_, to) => pool?.advance(to));
+  shown.onAdvance(() => pool?.advance(known()));
   pool = await startWorkerPool({
     count,
     startOf: (index) => ({
       config: shareOf(config, index, count),
       url,
       clickhouseUrl,
-      head: head.seqno,
-      globalId: head.globalId,
+      head: known(),
       faucet,
     }),
     answer: ({ to, nanotons }) => give(devnet?.faucet ?? null, to, nanotons),

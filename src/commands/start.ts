@@ -67,7 +67,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
       {
         onProgress(progress) {
           metrics.projected(progress);
-          head.advance(progress.batch.mcSeqno);
+          head.advance(progress.batch.mcSeqno, progress.batch.globalId);
         },
         onPublished: () => window.wake(),
       },

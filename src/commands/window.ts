@@ -6,7 +6,7 @@ import { topicNames } from '../../streams/topics.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/records.ts';
 import type { Metrics } from '../metrics.ts';
-import { createWindowFollower } from '../window/follow.ts';
+import { createWindowFollower, type WindowFollower } from '../window/follow.ts';
 import { createWindowSource } from '../window/source.ts';
 import { openWindow, type Window } from '../window/window.ts';
 import type { Running } from './running.ts';
@@ -16,6 +16,8 @@ export interface WindowRole {
   source(tables: ClickHouseSource): ChainSource;
   /** The newest step of the window; 0 while there is none. */
   head(): number;
+  /** See `WindowFollower`; null before `source` was called, and where the window is switched off. */
+  shown(): WindowFollower['shown'] | null;
   /** There is a step more in the topic. */
   wake(): void;
 }
@@ -25,15 +27,17 @@ export function createWindowRole(
   { config, logger, shutdown }: Running,
   { log, metrics }: { log: EventLog; metrics: Pick<Metrics, 'registry'> },
 ): WindowRole {
-  if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, wake: () => undefined };
-  let wake = (): void => undefined;
+  if (config.windowBytes === 0) {
+    return { source: (tables) => tables, head: () => 0, shown: () => null, wake: () => undefined };
+  }
   let head = (): number => 0;
+  let follower: WindowFollower | null = null;
   return {
     source(tables) {
       const folder = join(config.dataDir, 'window');
       const window = openWindow({ folder, maxBytes: config.windowBytes, form: transactionForm });
       showWindow(window, metrics);
-      const follower = createWindowFollower({
+      follower = createWindowFollower({
         window,
         log,
         topic: topicNames(config.topicPrefix).steps,
@@ -42,7 +46,6 @@ export function createWindowRole(
         // A broker tells of new records itself.
         continuous: config.kafkaBrokers !== undefined,
       });
-      wake = follower.wake;
       head = () => window.state?.head ?? 0;
       const following = follower.run(shutdown.signal);
       shutdown.onClose('window', async () => {
@@ -52,7 +55,8 @@ export function createWindowRole(
       return createWindowSource(follower, tables);
     },
     head: () => head(),
-    wake: () => wake(),
+    shown: () => follower?.shown ?? null,
+    wake: () => follower?.wake(),
   };
 }
 

@@ -59,19 +59,22 @@ async function publish(steps: readonly LiveStep[]): Promise<void> {
 /** Tables that have what they are told to have. */
 function tablesUpTo(seqno: number) {
   const tables = { seqno, refreshed: 0, asked: [] as number[] };
+  const listeners: Parameters<Head['onAdvance']>[0][] = [];
   const head: Head = {
     get seqno() {
       return tables.seqno;
     },
     globalId: null,
     advance(to) {
-      tables.seqno = Math.max(tables.seqno, to);
+      const from = tables.seqno;
+      tables.seqno = Math.max(from, to);
+      if (to > from) for (const listener of listeners) listener(from, to);
     },
     async refresh() {
       tables.refreshed++;
     },
     reach: async () => undefined,
-    onAdvance: () => undefined,
+    onAdvance: (listener) => void listeners.push(listener),
     follow: async () => undefined,
   };
   const newestBelow = async () => BELOW;
@@ -89,6 +92,9 @@ const running: (() => Promise<void>)[] = [];
 interface Following {
   follower: WindowFollower;
   tables: ReturnType<typeof tablesUpTo>['tables'];
+  head: Head;
+  /** Heads that others may be told of. */
+  shown: number[];
   warnings: unknown[];
   seen: number[];
   stop(): Promise<void>;
@@ -106,6 +112,8 @@ function follow(options: { from?: EventLog; tablesHave?: number } = {}): Followi
     logger: { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) },
     onSteps: (steps) => seen.push(...steps.map(({ step }) => step.mcSeqno)),
   });
+  const shown = [follower.shown.seqno];
+  follower.shown.onAdvance((_, to) => shown.push(to));
   const abort = new AbortController();
   const run = follower.run(abort.signal);
   const stop = async (): Promise<void> => {
@@ -113,7 +121,7 @@ function follow(options: { from?: EventLog; tablesHave?: number } = {}): Followi
     await run;
   };
   running.push(stop);
-  return { follower, tables, warnings, seen, stop };
+  return { follower, tables, head: clickhouse.head, shown, warnings, seen, stop };
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -132,8 +140,8 @@ const untilTold = (seen: readonly number[], count: number): Promise<void> =>
 /** Steps up to this one are in the window of a follower that was stopped. */
 async function followed(last: number): Promise<void> {
   await publish(stepsUpTo(last));
-  const { stop } = follow();
-  await untilHead(last);
+  const { stop } = follow({ tablesHave: last });
+  await until('it speaks', () => window.state?.head === last && window.state.speaks);
   await stop();
 }
 
@@ -262,9 +270,9 @@ describe('a follower', () => {
 
   it('does not answer from steps of a version it cannot read, and goes on behind them', async () => {
     await publish(stepsUpTo(2));
-    const { follower, warnings } = follow();
-    await untilHead(2);
-    expect(follower.view()).not.toBeNull();
+    const { follower, warnings } = follow({ tablesHave: 2 });
+    await until('it speaks', () => window.state?.speaks === true);
+    follower.view()?.done();
     const [record] = encodeStepRecords(stepOf(3), sum);
     await log.append(TOPIC, [{ ...record, headers: { ...record.headers, v: '99' } }]);
     await until('the refusal', () => warnings.length > 0);
@@ -290,6 +298,51 @@ describe('a follower', () => {
       view?.done();
       return view?.head === 4;
     });
+  });
+
+  it('answers, for all who read its files, once it has reached the tables, and stays before them for a moment', async () => {
+    await followed(3);
+    await publish([stepOf(4)]);
+    const { head, shown } = follow({ tablesHave: 5 });
+    await untilHead(4);
+    expect(window.state?.speaks).toBe(false);
+    await publish([stepOf(5)]);
+    await until('it speaks', () => window.state?.speaks === true);
+    head.advance(7);
+    await publish([stepOf(6)]);
+    await untilHead(6);
+    expect(window.state?.speaks).toBe(true);
+    // The tables were told of while they answered; now nothing that the window does not show.
+    await until('step 6 is shown', () => shown.includes(6));
+    expect(shown).toEqual([5, 6]);
+  });
+
+  it('is silent while it is far behind the tables, which are told of then', async () => {
+    await publish(stepsUpTo(3));
+    const { follower, head, shown } = follow({ tablesHave: 3 });
+    await until('it speaks', () => window.state?.speaks === true);
+    head.advance(3 + 32);
+    expect(window.state?.speaks).toBe(true);
+    head.advance(3 + 33);
+    await until('it is silent', () => window.state?.speaks === false);
+    expect(follower.view()).toBeNull();
+    head.advance(40);
+    expect(shown).toEqual([3, 36, 40]);
+    await publish(stepsUpTo(39, 4));
+    await untilHead(39);
+    expect(window.state?.speaks).toBe(false);
+    await publish([stepOf(40), stepOf(41)]);
+    await until('it speaks again', () => window.state?.speaks === true);
+    await until('step 41 is shown', () => shown.at(-1) === 41);
+    expect(shown).toEqual([3, 36, 40, 41]);
+  });
+
+  it('does not answer from files of before, whatever they say, until it knows the tables', async () => {
+    await followed(3);
+    expect(window.state?.speaks).toBe(true);
+    await window.close();
+    window = openWindow({ folder: join(home, 'window'), maxBytes: 1024 ** 2 });
+    expect(window.state).toMatchObject({ head: 3, speaks: false });
   });
 
   it.each([

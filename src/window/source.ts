@@ -9,16 +9,12 @@ import { adjacentTransactions, transactions, transactionsByMessage } from './tra
 import type { View } from './view.ts';
 import type { Window } from './window.ts';
 
-/** Steps the window may be behind the tables, for a moment, before the tables alone answer. */
-const MOST_BEHIND = 32;
-
 /**
  * Answers from the window what it can, and what lies below its first step from the tables: one boundary, one head, one
- * snapshot a request. While the window is empty, is being filled or is behind, the tables answer alone.
+ * snapshot a request. While there is no view, the tables answer alone.
  */
 export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: ClickHouseSource): ChainSource {
   const accounts = createAccounts();
-  const isCurrent = createCurrency(clickhouse);
   let firstBlock: BlockRecord | null = null;
   const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
 
@@ -30,7 +26,6 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
     const view = window.view();
     if (view === null) return elsewhere();
     try {
-      if (!isCurrent(view)) return await elsewhere();
       const { first, head } = view;
       return await here({ view, context, below: clickhouse.below(first), whole: clickhouse.below(head + 1) });
     } finally {
@@ -125,18 +120,5 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
         () => clickhouse.book(wanted, context),
       ),
     topBalances: (page, context) => clickhouse.topBalances(page, context),
-  };
-}
-
-/**
- * Whether the window may speak: once it has reached the head of the tables, and as long as it does not fall far behind
- * it. Before, it would answer for an older head than the tables did.
- */
-function createCurrency({ head }: Pick<ClickHouseSource, 'head'>): (view: View) => boolean {
-  let current = false;
-  return (view) => {
-    if (view.head >= head.seqno) current = true;
-    else if (head.seqno - view.head > MOST_BEHIND) current = false;
-    return current;
   };
 }

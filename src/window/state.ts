@@ -28,6 +28,8 @@ const schema = z.object({
   /** Estimated bytes of the steps, and of codes, which stay when a step goes. */
   bytes: z.number(),
   codeBytes: z.number(),
+  /** It answers, for all processes that read it: it has reached the head of the tables and is not far behind them. */
+  speaks: z.boolean().default(false),
   /** Greatest lt and time of any block in a step before the first; null when the window begins where the chain does. */
   below: z.object({ lt: decimal, utime: z.number().int() }).nullable(),
 });

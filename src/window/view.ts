@@ -48,6 +48,8 @@ export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'gl
 
 /** A snapshot of the tables; null when they are empty, or of another version. */
 export function createView(tables: Tables): View | null {
+  // The one that lmdb has may be a turn of the event loop old: another process may have told of a newer head meanwhile.
+  tables.root.resetReadTxn();
   const transaction = tables.root.useReadTransaction();
   const state = readWindowState(tables, transaction);
   if (state !== null && state !== 'unknown') return new Snapshot(tables, transaction, state);

@@ -32,6 +32,8 @@ export interface Window {
   apply(steps: readonly Arrival[], below: (mcSeqno: number) => Promise<Below>): Promise<Applied>;
   /** All reads of one request, from one snapshot; null while the window is empty. To be ended with `done()`. */
   view(): View | null;
+  /** Whether it answers, for all who read it; a window that begins anew does not. */
+  speak(speaks: boolean): Promise<void>;
   /** Forgets everything. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -61,6 +63,10 @@ export function openWindow(options: WindowOptions): Window {
   let closed = false;
   const room = createRoom(options);
   const read = (): Base => readWindowState(tables);
+  // Who follows the steps says when it answers again.
+  const found = read();
+  if (found !== null && found !== 'unknown')
+    tables.meta.putSync(STATE_KEY, encodeWindowState({ ...found, speaks: false }));
 
   /**
    * Runs in one transaction, so a step that cannot be written leaves nothing behind; false when the window is no
@@ -122,6 +128,14 @@ export function openWindow(options: WindowOptions): Window {
       }
     },
     view: () => (closed ? null : createView(tables)),
+    async speak(speaks) {
+      for (;;) {
+        tables.root.resetReadTxn();
+        const base = read();
+        if (base === null || base === 'unknown' || base.speaks === speaks) return;
+        if (await commit(base, () => ({ ...base, speaks }))) return;
+      }
+    },
     async clear() {
       const base = read();
       await commit(base, () => {
@@ -170,6 +184,7 @@ function emptyState({ mcSeqno, globalId }: LiveStep, below: Below, form: string)
     nextNumber: 0,
     bytes: 0,
     codeBytes: 0,
+    speaks: false,
     below,
   };
 }

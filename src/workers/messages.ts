@@ -3,6 +3,12 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Config } from '../config.ts';
 import type { FaucetErrorCode, FaucetLimits } from '../devnet/actors/faucet.ts';
 
+/** The newest step that may be told of, 0 before there is one, and the network. */
+export interface KnownHead {
+  mcSeqno: number;
+  globalId: number | null;
+}
+
 /** What a worker is started with. */
 export interface WorkerStart {
   /** With this worker's share of the limits. */
@@ -10,9 +16,7 @@ export interface WorkerStart {
   /** Of the port that all answer on. */
   url: string;
   clickhouseUrl: string;
-  /** The newest step the main process knows of. */
-  head: number;
-  globalId: number | null;
+  head: KnownHead;
   /** The devnet's faucet, which is in the main process; null without one. Raw address. */
   faucet: { address: string; limits: FaucetLimits } | null;
 }
@@ -28,7 +32,7 @@ export type Question =
 
 export type ToWorker =
   | { type: 'start'; start: WorkerStart }
-  | { type: 'head'; mcSeqno: number }
+  | ({ type: 'head' } & KnownHead)
   /** Comes with its socket. */
   | { type: 'connection'; id: number }
   /** Asks for the metrics of this process. */

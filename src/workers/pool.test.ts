@@ -34,8 +34,7 @@ async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> 
       config: readConfig([], {}).config,
       url: '',
       clickhouseUrl: '',
-      head: 5,
-      globalId: -239,
+      head: { mcSeqno: 5, globalId: -239 },
       faucet: null,
     }),
     answer: async () => Buffer.from('given'),
@@ -103,9 +102,9 @@ describe('worker pool', () => {
         return Buffer.from('given');
       },
     });
-    pool.advance(7);
+    pool.advance({ mcSeqno: 7, globalId: -217 });
     await until(() => answers.length > 0);
-    pool.advance(8);
+    pool.advance({ mcSeqno: 8, globalId: -217 });
     await until(() => answers.includes('rate'));
     expect(heads).toEqual([7, 8]);
     expect(answers[0]).toBe('5');
@@ -148,7 +147,7 @@ describe('worker pool', () => {
     };
     expect(await ask()).toBe('answered');
     // Both are stuck with what comes now, and one is killed after the other.
-    pool.advance(7);
+    pool.advance({ mcSeqno: 7, globalId: -217 });
     await until(() => stuck.length === 2);
     const asked = Array.from({ length: 6 }, ask);
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, Gauge, type Registry } from 'prom-client';
 import { FaucetError } from '../devnet/actors/faucet.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { FromWorker, MetricsOfProcess, Question, ToWorker, WorkerStart } from './messages.ts';
+import type { FromWorker, KnownHead, MetricsOfProcess, Question, ToWorker, WorkerStart } from './messages.ts';
 
 export interface WorkerPoolOptions {
   count: number;
@@ -54,7 +54,7 @@ export interface WorkerPool {
   /** Process ids of the workers that run. */
   readonly pids: number[];
   /** There is a new step. */
-  advance(mcSeqno: number): void;
+  advance(head: KnownHead): void;
   /** Metrics of this process and all workers, summed. */
   metrics(): Promise<string>;
   close(): Promise<void>;
@@ -170,8 +170,8 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
     get pids() {
       return Array.from(running.values()).flatMap(({ process: { pid } }) => pid ?? []);
     },
-    advance(mcSeqno) {
-      for (const worker of running.values()) tell(worker, { type: 'head', mcSeqno });
+    advance(head) {
+      for (const worker of running.values()) tell(worker, { type: 'head', ...head });
     },
     metrics,
     close,

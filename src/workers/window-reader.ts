@@ -16,20 +16,20 @@ export interface WindowReader {
   close(): Promise<void>;
 }
 
-/** Reads the window that the main process of this host writes. */
-export function openWindowReader(config: Config, head: Pick<Head, 'seqno'>): WindowReader {
+/** Reads the window that the main process of this host writes, while its files say that it answers. */
+export function openWindowReader(config: Config, head: Pick<Head, 'advance'>): WindowReader {
   if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, close: async () => undefined };
   const tables = openTables(join(config.dataDir, 'window'), transactionForm);
-  let trusted = false;
   let closed = false;
 
-  /** Null until the tables were seen to hold all that the window has: they may have been dropped since it was written. */
   function view(): View | null {
     const found = closed ? null : createView(tables);
-    if (found === null || trusted) return found;
-    trusted = head.seqno >= found.head;
-    if (trusted) return found;
-    found.done();
+    if (found?.state.speaks) {
+      // The main process may not have told of it yet.
+      head.advance(found.head, found.globalId);
+      return found;
+    }
+    found?.done();
     return null;
   }
 

@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import { Address } from '@ton/core';
 import { connect } from '../../clickhouse/open.ts';
-import { createHead, type Head } from '../../clickhouse/queries/head.ts';
+import { createHead } from '../../clickhouse/queries/head.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { faucetRoute } from '../api/faucet.ts';
@@ -12,13 +12,11 @@ import { createLogger } from '../logger.ts';
 import { createMetrics } from '../metrics.ts';
 import { serve } from '../service.ts';
 import { createDoorway } from './doorway.ts';
-import type { FromWorker, Question, ToWorker, WorkerStart } from './messages.ts';
+import type { FromWorker, KnownHead, Question, ToWorker, WorkerStart } from './messages.ts';
 import { openWindowReader } from './window-reader.ts';
 
 /** How long the main process may take for what a worker asks it. */
 const ANSWER_MS = 30_000;
-/** The main process tells of every step; this is for what it was not told of itself. */
-const HEAD_POLL_MS = 250;
 
 interface Waiting {
   resolve: (answer: string | Uint8Array) => void;
@@ -27,7 +25,6 @@ interface Waiting {
 
 const waiting = new Map<number, Waiting>();
 let lastId = 0;
-const stopping = new AbortController();
 
 function tell(message: FromWorker): void {
   if (process.connected) process.send?.(message);
@@ -66,23 +63,9 @@ function faucetDoor({ address, limits }: NonNullable<WorkerStart['faucet']>): Fa
   };
 }
 
-/** A head that begins where the main process is. */
-function knownHead(head: Head, { head: mcSeqno, globalId }: WorkerStart): Head {
-  head.advance(mcSeqno);
-  return {
-    ...head,
-    get seqno() {
-      return head.seqno;
-    },
-    get globalId() {
-      return head.globalId ?? globalId;
-    },
-  };
-}
-
 /** What is done with messages of the main process once the worker serves. */
 interface Serving {
-  head(mcSeqno: number): void;
+  tell(head: KnownHead): void;
   enter(socket: Socket): void;
   metrics(id: number): void;
   stop(): void;
@@ -95,9 +78,8 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const metrics = createMetrics();
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
   const log = openLog(config, logger);
-  const head = knownHead(createHead(clickhouse), start);
-  // Not waited for: a worker that is started while the tables are away must not die of it.
-  void head.follow(HEAD_POLL_MS, stopping.signal, (error) => logger.warn({ err: error }, 'the head cannot be read'));
+  // The main process tells of every step: workers that looked for themselves would not know of the same ones.
+  const head = createHead(clickhouse);
   const window = openWindowReader(config, head);
   const service = await serve({
     config,
@@ -114,13 +96,12 @@ async function begin(start: WorkerStart): Promise<Serving> {
     open: doorway.open,
   });
   const close = async (): Promise<void> => {
-    stopping.abort();
     for (const end of [() => service.close(), () => window.close(), () => log.close(), () => clickhouse.close()]) {
       await end();
     }
   };
   return {
-    head: (mcSeqno) => head.advance(mcSeqno),
+    tell: ({ mcSeqno, globalId }) => head.advance(mcSeqno, globalId),
     enter: doorway.enter,
     metrics(id) {
       void metrics.registry.getMetricsAsJSON().then((told) => tell({ type: 'metrics', id, metrics: told }));
@@ -138,10 +119,15 @@ async function begin(start: WorkerStart): Promise<Serving> {
 }
 
 let serving: Serving | null = null;
+/** As the main process told last. */
+let known: KnownHead | null = null;
 
 async function start(what: WorkerStart): Promise<void> {
   try {
+    known = what.head;
     serving = await begin(what);
+    // It may have told more meanwhile.
+    serving.tell(known);
     tell({ type: 'listening' });
   } catch (error) {
     tell({ type: 'failed', reason: error instanceof Error ? error.message : String(error) });
@@ -156,8 +142,10 @@ process.on('message', (message: ToWorker, handle?: unknown) => {
     // Before its first byte is read: until then another worker could have it.
     tell({ type: 'taken', id: message.id });
     if (handle instanceof Socket) serving?.enter(handle);
-  } else if (message.type === 'head') serving?.head(message.mcSeqno);
-  else if (message.type === 'answer') waiting.get(message.id)?.resolve(message.answer);
+  } else if (message.type === 'head') {
+    known = message;
+    serving?.tell(message);
+  } else if (message.type === 'answer') waiting.get(message.id)?.resolve(message.answer);
   else if (message.type === 'refusal') {
     const { code, reason } = message;
     waiting.get(message.id)?.reject(code === null ? new Error(reason) : new FaucetError(code, reason));
