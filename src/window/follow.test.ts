@@ -277,6 +277,7 @@ describe('a follower', () => {
     await log.append(TOPIC, [{ ...record, headers: { ...record.headers, v: '99' } }]);
     await until('the refusal', () => warnings.length > 0);
     expect(warnings[0]).toEqual({ err: expect.objectContaining({ name: 'LiveStepError' }) });
+    await until('it is silent', () => window.state?.speaks === false);
     expect(follower.view()).toBeNull();
     expect(window.state?.head).toBe(2);
     // A publisher of this version begins the topic anew.

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Head } from '../../clickhouse/queries/head.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { LiveStepError, readLiveSteps, type StoredStep } from '../../streams/live-steps.ts';
 import { type EventLog, LogError } from '../../streams/log.ts';
 import type { View } from './view.ts';
+import { createVoice, type Voice } from './voice.ts';
 import type { Below, Window } from './window.ts';
 
 export interface FollowOptions {
@@ -23,11 +23,7 @@ export interface FollowOptions {
 export interface WindowFollower {
   /** As the window's own, and null while it does not answer. */
   view(): View | null;
-  /**
-   * The head that who asks may be told of: the window's while it answers, that of the tables otherwise. What reads the
-   * window's files while they say that it answers shows no older one.
-   */
-  shown: Pick<Head, 'seqno' | 'onAdvance'>;
+  shown: Voice['shown'];
   /** There is more in the topic: looked for at once. Without it a new step is seen within some 100 ms. */
   wake(): void;
   /** Follows the topic until the signal aborts. Trouble is logged, waited for and tried again. */
@@ -39,8 +35,6 @@ const RETRY_MS = 1_000;
 const QUERY_TIMEOUT_MS = 60_000;
 /** Without a call of `wake` the topic is looked at this often. */
 const IDLE_MS = 50;
-/** Steps the window may be behind the tables, for a moment, before the tables alone answer. */
-const MOST_BEHIND = 32;
 /** Steps written in one commit while catching up: some 20 ms without a turn of the event loop. */
 const BATCH_BYTES = 256 * 1024;
 
@@ -48,46 +42,16 @@ const BATCH_BYTES = 256 * 1024;
 export function createWindowFollower(options: FollowOptions): WindowFollower {
   const { window, log, topic, clickhouse, logger, continuous = false } = options;
   const { head } = clickhouse;
-  /** The tables are known to hold all that the window has. */
-  let trusted = false;
-  /** The topic goes on with what this version cannot read. */
-  let unread = false;
-  let speaking = false;
-  let weighed = Promise.resolve();
-  const shown = { seqno: head.seqno, listeners: [] as ((from: number, to: number) => void)[] };
+  const voice = createVoice({
+    window,
+    head,
+    onError: (error) => logger.warn({ err: error }, 'it cannot be written down that the window is behind'),
+  });
+  /** False while the topic goes on with steps of a version that is not known here. */
+  let readable = true;
   let wakeUp = (): void => undefined;
   /** Woken while it was reading: what woke it may have come behind the end of that. */
   let woken = false;
-
-  function show(): void {
-    const from = shown.seqno;
-    const to = speaking ? (window.state?.head ?? 0) : head.seqno;
-    if (to <= from) return;
-    shown.seqno = to;
-    for (const listener of shown.listeners) listener(from, to);
-  }
-
-  async function decide(): Promise<void> {
-    const { state } = window;
-    const behind = trusted && !unread && state !== null ? head.seqno - state.head : Number.POSITIVE_INFINITY;
-    // Before the files say so: from here on nothing is told of that the window does not show.
-    speaking = behind <= (speaking ? MOST_BEHIND : 0);
-    await window.speak(speaking);
-    show();
-  }
-
-  /** Whether the window answers: once it has reached the head of the tables, for as long as it is not far behind. */
-  function weigh(): Promise<void> {
-    weighed = weighed.then(decide, decide);
-    return weighed;
-  }
-
-  head.onAdvance((_, to) => {
-    if (!speaking) show();
-    else if (to - (window.state?.head ?? 0) > MOST_BEHIND) {
-      weigh().catch((error) => logger.warn({ err: error }, 'the window cannot be told to be silent'));
-    }
-  });
 
   /** The tables are made again when they were dropped; the window must wait for them. */
   async function untilTablesHave(mcSeqno: number, signal: AbortSignal): Promise<void> {
@@ -107,8 +71,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     await log.ensureTopic(topic);
     const { state } = window;
     if (state) await untilTablesHave(state.head, signal);
-    trusted = true;
-    await weigh();
+    await voice.weigh(readable);
     const low = await log.low(topic);
     const from = state?.nextOffset ?? low;
     // A topic that ends before is another one: read from its beginning, known steps are passed over.
@@ -128,8 +91,8 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
       if (applied === 'begun') logger.info({ step: window.state?.first }, 'the window begins anew');
       // Steps are published when the tables have their rows.
       if (applied !== 'known') head.advance(newest.step.mcSeqno, newest.step.globalId);
-      unread = false;
-      await weigh();
+      readable = true;
+      await voice.weigh(readable);
       options.onSteps?.(steps);
       next = newest.nextOffset;
     }
@@ -162,13 +125,8 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
   }
 
   return {
-    view: () => (speaking ? window.view() : null),
-    shown: {
-      get seqno() {
-        return shown.seqno;
-      },
-      onAdvance: (listener) => void shown.listeners.push(listener),
-    },
+    view: () => (voice.speaks ? window.view() : null),
+    shown: voice.shown,
     wake() {
       woken = true;
       wakeUp();
@@ -181,11 +139,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
           if (signal.aborted) return;
           const trimmed = error instanceof LogError && error.code === 'trimmed';
           if (!trimmed) logger.warn({ err: error }, 'the window cannot follow the steps, trying again');
-          // Steps of a newer version stay unread; the tables answer alone once the window is far behind.
-          if (error instanceof LiveStepError) {
-            unread = true;
-            await weigh();
-          }
+          if (error instanceof LiveStepError) readable = false;
           await sleep(trimmed ? 0 : RETRY_MS, undefined, { signal }).catch(() => undefined);
         }
       }
