@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import type { Head } from '../clickhouse/queries/head.ts';
 import type { EventLog } from '../streams/log.ts';
 import { lastSealed } from '../streams/step-search.ts';
 
@@ -21,13 +20,12 @@ const positionRow = z.object({ mc_seqno: z.number(), next_offset: z.coerce.numbe
 
 export interface StatusSources {
   clickhouse: ClickHouse;
-  head: Head;
   log: EventLog;
   blocksTopic: string;
 }
 
 /** What `/status` shows. */
-export async function readStatus({ clickhouse, head, log, blocksTopic }: StatusSources): Promise<Status> {
+export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources): Promise<Status> {
   const label = 'reading the status';
   const tables = TABLES.map((table) => `'${table}'`).join(', ');
   const [rows, gaps, [position], { sealed }, end] = await Promise.all([
@@ -46,7 +44,6 @@ export async function readStatus({ clickhouse, head, log, blocksTopic }: StatusS
     lastSealed(log, blocksTopic),
     log.end(blocksTopic),
   ]);
-  head.advance(position?.mc_seqno ?? 0);
   const behind = (sealed?.mcSeqno ?? 0) - (position?.mc_seqno ?? 0);
   return {
     log: { mc_seqno: sealed?.mcSeqno ?? null },

@@ -149,6 +149,9 @@ export function madeHead(start = 0, globalId: number | null = -3): Head {
     get seqno() {
       return seqno;
     },
+    get held() {
+      return seqno;
+    },
     globalId,
     advance(to) {
       const from = seqno;

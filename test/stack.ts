@@ -88,6 +88,18 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 /** Asks again and again until there is an answer; `what` is in the error when none comes. */
+/** Of workers that take turns, each is asked. */
+const ASKED_IN_TURN = 4;
+const INFO = z.object({ last: z.object({ seqno: z.number() }) });
+
+/** On a connection of its own; 0 where nothing is shown yet. */
+async function shownHead(url: string): Promise<number> {
+  const asked = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(PATIENCE_MS) };
+  const response = await fetch(`${url}/api/v3/masterchainInfo`, asked);
+  const text = await response.text();
+  return response.ok ? INFO.parse(JSON.parse(text)).last.seqno : 0;
+}
+
 export async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -192,11 +204,18 @@ function running(
   return {
     ...parts,
     status,
-    caughtUp: (mcSeqno) =>
-      until(`masterchain block ${mcSeqno} is projected`, async () => {
+    async caughtUp(mcSeqno) {
+      const found = await until(`masterchain block ${mcSeqno} is projected`, async () => {
         const state = await status();
         return state.lag_steps === 0 && state.projected.mc_seqno === mcSeqno ? state : null;
-      }),
+      });
+      await until(`every worker shows masterchain block ${mcSeqno}`, async () => {
+        const heads: number[] = [];
+        for (let i = 0; i < ASKED_IN_TURN; i++) heads.push(await shownHead(parts.url));
+        return heads.every((head) => head >= mcSeqno) ? heads : null;
+      });
+      return found;
+    },
     windowed: () =>
       until('the window has what the tables have', async () => {
         const metrics = await (await fetch(`${parts.url}/metrics`)).text();

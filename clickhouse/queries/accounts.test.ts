@@ -4,7 +4,7 @@ import { RowReader, RowWriter } from '../rowbinary.ts';
 import { encodeState } from '../states.ts';
 import { accountQueries } from './accounts.ts';
 import { createHead, HeadBehind } from './head.ts';
-import type { Reading } from './reading.ts';
+import type { NewestReading, Reading } from './reading.ts';
 
 const ACCOUNT = Buffer.alloc(36, 7);
 const BALANCE = '1000000000';
@@ -59,8 +59,10 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
   it('waits for it as long as the request may take, in all', async () => {
     const waits: number[] = [];
     const written = { head: 1, table: 2 };
-    const head: Reading['head'] = {
-      get seqno() {
+    const head: NewestReading['head'] = {
+      // Not told yet.
+      seqno: 1,
+      get held() {
         return written.head;
       },
       // The next step begins as soon as one is there, two times.
@@ -119,7 +121,7 @@ it('keeps one code hash for all accounts that have it, in no more memory than it
 });
 
 /** A head whose tables stay where they are. */
-function standingAt(seqno: number): Reading['head'] {
+function standingAt(seqno: number): NewestReading['head'] {
   const head = createHead({
     json: async (_sql, row) => [row.parse({ seqno, global_id: -3 })],
   });

@@ -4,7 +4,7 @@ import type { AccountRecord, BalanceRecord, BookRecord, Page, QueryContext } fro
 import type { RowReader } from '../rowbinary.ts';
 import { decodeState } from '../states.ts';
 import { addresses, compareDecimal, hashes } from './keys.ts';
-import { collect, type Reading } from './reading.ts';
+import { collect, type NewestReading, type Reading } from './reading.ts';
 
 const NO_HASH = Buffer.alloc(32);
 /** Codes and accounts the API remembers. */
@@ -24,7 +24,7 @@ interface StoredState {
 
 export type AccountQueries = ReturnType<typeof accountQueries>;
 
-export function accountQueries(reading: Reading) {
+export function accountQueries(reading: NewestReading) {
   const methods = new LRUCache<string, number[]>({ max: CACHED_CODES });
   const sharedHash = createSharedHashes();
 
@@ -50,7 +50,7 @@ export function accountQueries(reading: Reading) {
       }
       const states = [...newest.values()];
       const ahead = Math.max(0, ...states.map((row) => row.mcSeqno));
-      if (ahead <= reading.head.seqno) return states;
+      if (ahead <= reading.head.held) return states;
       await written(ahead);
     }
   }
@@ -161,7 +161,7 @@ export function accountQueries(reading: Reading) {
           GROUP BY balance, account ORDER BY balance DESC, account`;
         const rows = await reading.rows(sql, 'top balances', context);
         const { found, total, ahead } = readBalances(rows);
-        if (ahead > reading.head.seqno) {
+        if (ahead > reading.head.held) {
           await written(ahead);
           read /= 2;
           continue;
@@ -179,7 +179,7 @@ export function accountQueries(reading: Reading) {
 }
 
 /** Waits for steps that are being written: for one or several in all as long as a query of the request may take. */
-function waitingFor({ head }: Reading, { timeoutMs, signal }: QueryContext): (seqno: number) => Promise<void> {
+function waitingFor({ head }: NewestReading, { timeoutMs, signal }: QueryContext): (seqno: number) => Promise<void> {
   const giveUpAt = performance.now() + timeoutMs;
   return (seqno) => head.reach(seqno, Math.max(0, giveUpAt - performance.now()), signal);
 }

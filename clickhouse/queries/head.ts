@@ -8,13 +8,15 @@ export class HeadBehind extends Error {
 }
 
 export interface Head {
-  /** Greatest masterchain seqno that every table holds; 0 before there is one. */
+  /** Greatest masterchain seqno that may be shown: every table holds it; 0 before there is one. */
   readonly seqno: number;
+  /** Greatest one that the tables are known to hold: newer where others are to show the same and were not told yet. */
+  readonly held: number;
   /** `global_id` of the network; null before there is a step. */
   readonly globalId: number | null;
   /** Told by who knows, the projector of the same process say; the network where that is known, too. */
   advance(seqno: number, globalId?: number | null): void;
-  /** Waits until the head has reached a step; looks at least once. @throws {HeadBehind} after `timeoutMs` */
+  /** Waits until the tables hold a step. @throws {HeadBehind} after `timeoutMs` */
   reach(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
   onAdvance(listener: (from: number, to: number) => void): void;
   /** Reads the head once. */
@@ -29,14 +31,19 @@ const LONGEST_PAUSE_MS = 100;
 
 const row = z.object({ seqno: z.number(), global_id: z.number() });
 
-/** The one number that says up to where every endpoint answers. */
-export function createHead(clickhouse: Pick<ClickHouse, 'json'>): Head {
+/**
+ * The one number that says up to where every endpoint answers.
+ * @param told it advances only as it is told, not by looking
+ */
+export function createHead(clickhouse: Pick<ClickHouse, 'json'>, told = false): Head {
   let seqno = 0;
+  let held = 0;
   let globalId: number | null = null;
   const listeners: ((from: number, to: number) => void)[] = [];
 
   function advance(to: number, network: number | null = null): void {
     globalId = network ?? globalId;
+    held = Math.max(held, to);
     if (to <= seqno) return;
     const from = seqno;
     seqno = to;
@@ -52,12 +59,17 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>): Head {
         signal,
       },
     );
-    if (found && found.seqno > 0) advance(found.seqno, found.global_id);
+    if (!found || found.seqno === 0) return;
+    held = Math.max(held, found.seqno);
+    if (!told) advance(found.seqno, found.global_id);
   }
 
   return {
     get seqno() {
       return seqno;
+    },
+    get held() {
+      return held;
     },
     get globalId() {
       return globalId;
@@ -69,11 +81,11 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>): Head {
     },
     async reach(wanted, timeoutMs, signal) {
       const giveUpAt = performance.now() + timeoutMs;
-      for (let pause = FIRST_PAUSE_MS; seqno < wanted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      for (let pause = FIRST_PAUSE_MS; held < wanted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
         await sleep(pause, undefined, { signal });
-        if (seqno < wanted) await refresh(signal);
-        if (seqno < wanted && performance.now() >= giveUpAt) {
-          throw new HeadBehind(`step ${wanted} is being written, the head is ${seqno}`);
+        if (held < wanted) await refresh(signal);
+        if (held < wanted && performance.now() >= giveUpAt) {
+          throw new HeadBehind(`step ${wanted} is being written, the tables hold ${held}`);
         }
       }
     },

@@ -6,12 +6,17 @@ import type { Head } from './head.ts';
 
 /** What every query of the API goes through: the gate before the server, the head above which nothing is shown. */
 export interface Reading {
-  head: Pick<Head, 'seqno' | 'reach'>;
+  head: Pick<Head, 'seqno'>;
   /** Runs a SELECT when its turn has come. `label` names it in errors and metrics. */
   rows(sql: string, label: string, context: QueryContext): Promise<RowReader>;
 }
 
-export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): Reading {
+/** For tables that hold the newest version only. */
+export interface NewestReading extends Reading {
+  head: Pick<Head, 'seqno' | 'held' | 'reach'>;
+}
+
+export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): NewestReading {
   return {
     head,
     async rows(sql, label, { signal, timeoutMs }) {
@@ -23,7 +28,7 @@ export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Hea
 
 /** The same reading for what lies below a step, whatever the head is. */
 export function readingBelow(reading: Reading, mcSeqno: number): Reading {
-  return { ...reading, head: { seqno: mcSeqno - 1, reach: reading.head.reach } };
+  return { ...reading, head: { seqno: mcSeqno - 1 } };
 }
 
 /** Reads all rows of a result. */

@@ -6,7 +6,7 @@ import { type AccountQueries, accountQueries } from './accounts.ts';
 import { type BlockQueries, blockQueries } from './blocks.ts';
 import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
-import { createReading, readingBelow } from './reading.ts';
+import { createReading, type Reading, readingBelow } from './reading.ts';
 import { type TransactionQueries, transactionQueries } from './transactions.ts';
 
 /** The tables up to a step: the questions of the API, and those of one who knows the newer steps himself. */
@@ -28,7 +28,7 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
   const reading = createReading(clickhouse, gate, head);
   // They remember codes, so there is one of them.
   const accounts = accountQueries(reading);
-  const bounded = (bound: typeof reading): BoundedSource => ({
+  const bounded = (bound: Reading): BoundedSource => ({
     ...blockQueries(bound),
     ...transactionQueries(bound),
     ...messageQueries(bound),

@@ -7,7 +7,7 @@ import { faucetRoute } from '../api/faucet.ts';
 import type { DevnetThread, FaucetDoor } from '../devnet/thread.ts';
 import { httpUrl, listen, serve } from '../service.ts';
 import { createDispatcher } from '../workers/dispatcher.ts';
-import { startWorkerPool, type WorkerPool } from '../workers/pool.ts';
+import { startWorkerPool } from '../workers/pool.ts';
 import { shareOf, workerCount } from '../workers/share.ts';
 import type { Parts } from './parts.ts';
 import type { Running } from './running.ts';
@@ -49,19 +49,16 @@ async function openWorkers(
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   window.source(createClickHouseSource(clickhouse, gate, head));
   const shown = window.shown() ?? head;
-  const known = () => ({ mcSeqno: shown.seqno, globalId: head.globalId });
   const dispatcher = createDispatcher(metrics.registry);
   const url = httpUrl(config.host, await listen(dispatcher.server, config.host, config.port));
   const faucet = devnet && { address: devnet.faucet.address.toRawString(), limits: devnet.faucet.limits };
-  let pool: WorkerPool | null = null;
-  shown.onAdvance(() => pool?.advance(known()));
-  pool = await startWorkerPool({
+  const pool = await startWorkerPool({
     count,
+    head: { known: () => ({ mcSeqno: shown.seqno, globalId: head.globalId }), onAdvance: shown.onAdvance },
     startOf: (index) => ({
       config: shareOf(config, index, count),
       url,
       clickhouseUrl,
-      head: known(),
       faucet,
     }),
     answer: ({ to, nanotons }) => give(devnet?.faucet ?? null, to, nanotons),

@@ -16,7 +16,7 @@ export interface WindowRole {
   source(tables: ClickHouseSource): ChainSource;
   /** The newest step of the window; 0 while there is none. */
   head(): number;
-  /** See `WindowFollower`; null before `source` was called, and where the window is switched off. */
+  /** See `Voice`; null before `source` was called, and where the window is switched off. */
   shown(): WindowFollower['shown'] | null;
   /** There is a step more in the topic. */
   wake(): void;

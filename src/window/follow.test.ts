@@ -64,6 +64,9 @@ function tablesUpTo(seqno: number) {
     get seqno() {
       return tables.seqno;
     },
+    get held() {
+      return tables.seqno;
+    },
     globalId: null,
     advance(to) {
       const from = tables.seqno;

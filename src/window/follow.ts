@@ -23,6 +23,7 @@ export interface FollowOptions {
 export interface WindowFollower {
   /** As the window's own, and null while it does not answer. */
   view(): View | null;
+  /** See `Voice`. */
   shown: Voice['shown'];
   /** There is more in the topic: looked for at once. Without it a new step is seen within some 100 ms. */
   wake(): void;

@@ -5,8 +5,8 @@ export interface Voice {
   /** The window answers. */
   readonly speaks: boolean;
   /**
-   * The head that may be told of: the window's while it answers, that of the tables otherwise. What reads the window's
-   * files while they say that it answers shows no older one.
+   * The head that other processes of this host are told: the window's while it answers, that of the tables otherwise.
+   * So what reads the window's files, while they say that it answers, shows no older one than anybody was told.
    */
   readonly shown: Pick<Head, 'seqno' | 'onAdvance'>;
   /**
@@ -24,7 +24,7 @@ export interface VoiceOptions {
   onError: (error: unknown) => void;
 }
 
-/** Steps the window may be behind the tables, for a moment, before the tables alone answer. */
+/** Steps that the window may be behind the tables and still answer; with more of them the tables answer alone. */
 const MOST_BEHIND = 32;
 
 /**
@@ -51,6 +51,7 @@ export function createVoice({ window, head, onError }: VoiceOptions): Voice {
   async function decide(): Promise<void> {
     // Before the files say so: from here on nothing is told of that the window does not show.
     speaks = mayAnswer && behind() <= (speaks ? MOST_BEHIND : 0);
+    if (!speaks) show();
     await window.speak(speaks);
     show();
   }
@@ -63,7 +64,9 @@ export function createVoice({ window, head, onError }: VoiceOptions): Voice {
 
   head.onAdvance(() => {
     if (!speaks) show();
-    else if (behind() > MOST_BEHIND) weigh().catch(onError);
+    // Too far behind by now, or what was decided before could not be written.
+    const silent = !speaks || behind() > MOST_BEHIND;
+    if (silent && window.state?.speaks) weigh().catch(onError);
   });
 
   return {

@@ -63,10 +63,12 @@ export function openWindow(options: WindowOptions): Window {
   let closed = false;
   const room = createRoom(options);
   const read = (): Base => readWindowState(tables);
-  // Who follows the steps says when it answers again.
-  const found = read();
-  if (found !== null && found !== 'unknown')
+  // Who follows the steps says when it answers again. Another process may be writing.
+  tables.root.transactionSync(() => {
+    const found = read();
+    if (found === null || found === 'unknown' || !found.speaks) return;
     tables.meta.putSync(STATE_KEY, encodeWindowState({ ...found, speaks: false }));
+  });
 
   /**
    * Runs in one transaction, so a step that cannot be written leaves nothing behind; false when the window is no
@@ -129,7 +131,7 @@ export function openWindow(options: WindowOptions): Window {
     },
     view: () => (closed ? null : createView(tables)),
     async speak(speaks) {
-      for (;;) {
+      while (!closed) {
         tables.root.resetReadTxn();
         const base = read();
         if (base === null || base === 'unknown' || base.speaks === speaks) return;

@@ -3,7 +3,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Config } from '../config.ts';
 import type { FaucetErrorCode, FaucetLimits } from '../devnet/actors/faucet.ts';
 
-/** The newest step that may be told of, 0 before there is one, and the network. */
+/** The newest step that workers may show, 0 before there is one, and the network. */
 export interface KnownHead {
   mcSeqno: number;
   globalId: number | null;

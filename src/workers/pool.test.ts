@@ -17,6 +17,20 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 let pool: WorkerPool | null = null;
 afterEach(() => pool?.close());
 
+/** What the workers are told of, from step 5 on. */
+function createHeads() {
+  const listeners: (() => void)[] = [];
+  let mcSeqno = 5;
+  return {
+    known: () => ({ mcSeqno, globalId: -217 }),
+    onAdvance: (listener: () => void) => void listeners.push(listener),
+    advance(to: number) {
+      mcSeqno = to;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
 /** A pool of workers that do what `onMessage` says, a body of JavaScript that sees `message`, `tell` and the `socket` of a connection. */
 async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> = {}) {
   const program = join(folder, `${Math.random()}.mjs`);
@@ -34,9 +48,9 @@ async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> 
       config: readConfig([], {}).config,
       url: '',
       clickhouseUrl: '',
-      head: { mcSeqno: 5, globalId: -239 },
       faucet: null,
     }),
+    head: createHeads(),
     answer: async () => Buffer.from('given'),
     dispatcher: createDispatcher(registry),
     registry,
@@ -93,8 +107,10 @@ describe('worker pool', () => {
     const asking = `if (message.type === 'head') tell({ type: 'question', id: 1, question: { kind: 'gift', to: 'x', nanotons: BigInt(message.mcSeqno) } });
       if (message.type === 'answer' || message.type === 'refusal') tell({ type: 'question', id: 2, question: { kind: 'gift', to: message.code ?? String(message.answer.length), nanotons: 0n } });`;
     const answers: string[] = [];
-    const { pool } = await startPool(LISTENS + asking + STOPS, {
+    const head = createHeads();
+    await startPool(LISTENS + asking + STOPS, {
       count: 1,
+      head,
       answer: async ({ to, nanotons }) => {
         if (to !== 'x') answers.push(to);
         else heads.push(Number(nanotons));
@@ -102,12 +118,37 @@ describe('worker pool', () => {
         return Buffer.from('given');
       },
     });
-    pool.advance({ mcSeqno: 7, globalId: -217 });
+    head.advance(7);
     await until(() => answers.length > 0);
-    pool.advance({ mcSeqno: 8, globalId: -217 });
+    head.advance(8);
     await until(() => answers.includes('rate'));
     expect(heads).toEqual([7, 8]);
     expect(answers[0]).toBe('5');
+  });
+
+  it('tells a worker of the steps that come while it starts', async () => {
+    // Told as questions: what it was started with, and what came before it listened.
+    const slow = `const said = (what) => tell({ type: 'question', id: 1, question: { kind: 'gift', to: what, nanotons: 0n } });
+      if (message.type === 'start') {
+        said('start ' + message.start.head.mcSeqno);
+        setTimeout(() => { said('listening'); tell({ type: 'listening' }); }, 300);
+      }
+      if (message.type === 'head') said('head ' + message.mcSeqno);`;
+    const head = createHeads();
+    const said: string[] = [];
+    const starting = startPool(slow + STOPS, {
+      count: 1,
+      head,
+      answer: async (question) => {
+        if (question.kind === 'gift') said.push(question.to);
+        return '';
+      },
+    });
+    await until(() => said.length === 1);
+    head.advance(6);
+    await starting;
+    await until(() => said.length === 3);
+    expect(said).toEqual(['start 5', 'head 6', 'listening']);
   });
 
   it('kills what does not stop', async () => {
@@ -125,8 +166,10 @@ describe('worker pool', () => {
       }
       if (message.type === 'head') { tell({ type: 'question', id: 1, question: { kind: 'gift', to: String(process.pid), nanotons: 0n } }); for (;;); }`;
     const stuck: number[] = [];
-    const { pool } = await startPool(LISTENS + STOPS + answering, {
+    const head = createHeads();
+    await startPool(LISTENS + STOPS + answering, {
       dispatcher,
+      head,
       answer: async (question) => {
         if (question.kind === 'gift') stuck.push(Number(question.to));
         return '';
@@ -147,7 +190,7 @@ describe('worker pool', () => {
     };
     expect(await ask()).toBe('answered');
     // Both are stuck with what comes now, and one is killed after the other.
-    pool.advance({ mcSeqno: 7, globalId: -217 });
+    head.advance(7);
     await until(() => stuck.length === 2);
     const asked = Array.from({ length: 6 }, ask);
     await new Promise((resolve) => setTimeout(resolve, 100));

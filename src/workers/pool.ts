@@ -9,8 +9,10 @@ import type { FromWorker, KnownHead, MetricsOfProcess, Question, ToWorker, Worke
 
 export interface WorkerPoolOptions {
   count: number;
-  /** What worker `index` is started with, asked again for each start. */
-  startOf: (index: number) => WorkerStart;
+  /** What worker `index` is started with besides the head, asked again for each start. */
+  startOf: (index: number) => Omit<WorkerStart, 'head'>;
+  /** Workers are told of it when they start, and of each advance. */
+  head: { known(): KnownHead; onAdvance(listener: () => void): void };
   /** Answers what workers ask for besides metrics. Its errors go back to who asked. */
   answer: (question: Exclude<Question, { kind: 'metrics' }>) => Promise<string | Uint8Array>;
   /** Has the port, and gives its connections to the workers. Closed with the pool. */
@@ -53,8 +55,6 @@ const NOT_SUMMED = new Set(['tonstream_gaps']);
 export interface WorkerPool {
   /** Process ids of the workers that run. */
   readonly pids: number[];
-  /** There is a new step. */
-  advance(head: KnownHead): void;
   /** Metrics of this process and all workers, summed. */
   metrics(): Promise<string>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export interface WorkerPool {
  * @throws Error with the reason when one cannot
  */
 export async function startWorkerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const { count, dispatcher, registry, logger, onGivenUp } = options;
+  const { count, head, dispatcher, registry, logger, onGivenUp } = options;
   const patience = { ...PATIENCE, ...options.patience };
   const running = new Map<number, Worker>();
   const exits = new Set<Promise<unknown>>();
@@ -73,6 +73,10 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   const restarts = showPool(registry, running);
   let lastId = 0;
   let stopping = false;
+  // Before the first worker: one that is being started must not miss what comes meanwhile.
+  head.onAdvance(() => {
+    for (const worker of running.values()) tell(worker, { type: 'head', ...head.known() });
+  });
   cluster.setupPrimary({ exec: options.program ?? PROGRAM, args: [], serialization: 'advanced' });
 
   /** Resolves when it listens, rejects when it says that it cannot or ends before. */
@@ -82,8 +86,9 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
     running.set(index, worker);
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
-        if (message.type === 'ready') tell(worker, { type: 'start', start: options.startOf(index) });
-        else if (message.type === 'listening') {
+        if (message.type === 'ready') {
+          tell(worker, { type: 'start', start: { ...options.startOf(index), head: head.known() } });
+        } else if (message.type === 'listening') {
           dispatcher.add(worker);
           resolve();
         } else if (message.type === 'taken') dispatcher.taken(message.id);
@@ -169,9 +174,6 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   const pool: WorkerPool = {
     get pids() {
       return Array.from(running.values()).flatMap(({ process: { pid } }) => pid ?? []);
-    },
-    advance(head) {
-      for (const worker of running.values()) tell(worker, { type: 'head', ...head });
     },
     metrics,
     close,

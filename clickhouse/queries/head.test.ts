@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { ClickHouse } from '../client.ts';
+import { createHead, HeadBehind } from './head.ts';
+
+/** Tables that hold what `steps` says, each asked once, the last one from then on. */
+function tables(...steps: number[]): Pick<ClickHouse, 'json'> {
+  return {
+    json: async (_sql, schema) => [
+      schema.parse({ seqno: steps.length > 1 ? steps.shift() : steps[0], global_id: steps[0] > 0 ? -217 : 0 }),
+    ],
+  };
+}
+const { signal } = new AbortController();
+
+describe('a head', () => {
+  it('advances by looking and by being told, never back', async () => {
+    const head = createHead(tables(0, 4, 3));
+    const told: [number, number][] = [];
+    head.onAdvance((from, to) => told.push([from, to]));
+    await head.refresh(signal);
+    expect([head.seqno, head.held, head.globalId]).toEqual([0, 0, null]);
+    await head.refresh(signal);
+    expect([head.seqno, head.held, head.globalId]).toEqual([4, 4, -217]);
+    await head.refresh(signal);
+    head.advance(2, -3);
+    head.advance(6);
+    expect([head.seqno, head.held, head.globalId]).toEqual([6, 6, -3]);
+    expect(told).toEqual([
+      [0, 4],
+      [4, 6],
+    ]);
+  });
+
+  it('that is told shows no step it found by itself, and knows that the tables hold it', async () => {
+    const head = createHead(tables(1, 2, 5), true);
+    head.advance(1, -217);
+    await head.reach(5, 10_000, signal);
+    expect([head.seqno, head.held]).toEqual([1, 5]);
+    head.advance(4);
+    expect([head.seqno, head.held]).toEqual([4, 5]);
+  });
+
+  it('gives up on a step that does not come', async () => {
+    const failure = createHead(tables(1)).reach(2, 20, signal);
+    await expect(failure).rejects.toThrow(HeadBehind);
+    await expect(failure).rejects.toThrow('step 2 is being written, the tables hold 1');
+  });
+});
