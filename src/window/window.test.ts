@@ -92,6 +92,17 @@ describe.skipIf(shelf === null)('the window', () => {
     expect(window.state).toMatchObject({ first: steps[0].step.mcSeqno, head: steps[59].step.mcSeqno, nextOffset: 60 });
   });
 
+  it('keeps what was said of its answering while steps were on their way into it', async () => {
+    const window = open('a');
+    await window.apply(steps.slice(0, 40), nothingBelow);
+    for (const [i, speaks] of [true, false, true].entries()) {
+      const applying = window.apply([steps[40 + i]], nothingBelow);
+      await window.speak(speaks);
+      expect(await applying).toBe('added');
+      expect(window.state).toMatchObject({ nextOffset: 41 + i, speaks });
+    }
+  });
+
   it('is the same whether its first steps were taken out or never came', async () => {
     // Of the size of a few steps, so that steps go all the time.
     const small = open('small', 300_000);

@@ -161,7 +161,8 @@ function lastRun(arrivals: readonly Arrival[]): readonly Arrival[] {
 
 function isSame(a: Base, b: Base): boolean {
   if (a === null || b === null || a === 'unknown' || b === 'unknown') return a === b;
-  return a.first === b.first && a.head === b.head && a.rootHash === b.rootHash && a.nextNumber === b.nextNumber;
+  if (a.first !== b.first || a.head !== b.head || a.speaks !== b.speaks) return false;
+  return a.rootHash === b.rootHash && a.nextNumber === b.nextNumber;
 }
 
 /** Here already, or below what is here. */
