@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
@@ -32,6 +33,8 @@ import { atEach, POSITIONS } from './window-positions.ts';
 const topics = topicNames();
 const SEQUENCE = 'mainnet-genesis_a';
 const LAST = 132;
+/** Has messages on their way between steps, and many accounts. */
+const PRIVATE = 'local-ton4j-2024_a';
 let home: string;
 let parts: TestServer;
 let good: Record<string, string>;
@@ -79,13 +82,28 @@ async function run(command: (running: Running) => Promise<unknown>, place: Place
 }
 
 /** Projects a folder's log to its end, through a rebuild of nothing. */
-async function projectAll(place: Place): Promise<void> {
-  const clickhouse = tables(place.database);
+async function projectAll(place: Place, clickhouse = tables(place.database)): Promise<void> {
   const { config } = readConfig(words(place), {});
   await run(runVerify, place);
   const log = openEmbeddedLog({ folder: join(place.folder, 'log') });
-  await project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true }, new AbortController().signal);
-  await log.close();
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
+  await project(options, new AbortController().signal).finally(() => log.close());
+}
+
+/** The same server, that takes no rows of one table once all other inserts of a batch had their time. */
+function refusing(clickhouse: ClickHouse, refused: string): ClickHouse {
+  const insert: ClickHouse['insert'] = async (table, ...rest) => {
+    if (table !== refused) return clickhouse.insert(table, ...rest);
+    await sleep(1_000);
+    throw new Error(`${refused} is refused`);
+  };
+  return { ...clickhouse, insert };
+}
+
+async function lastStep(clickhouse: ClickHouse, table: 'transactions' | 'projection_state'): Promise<number> {
+  const isDone = table === 'projection_state' ? 'done' : 'true';
+  const sql = `SELECT max(mc_seqno) AS step FROM ${table} WHERE ${isDone}`;
+  return (await clickhouse.json(sql, z.object({ step: z.number() })))[0].step;
 }
 
 async function importSequence(folder: string, file: string): Promise<void> {
@@ -193,6 +211,22 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
     ['INSERT INTO shard_tops VALUES (41, 5, 1, 1)', /^differs: steps 1 to 132: shard tops/m],
     ['DELETE FROM blocks_by_hash WHERE mc_seqno = 41', /^differs: blocks_by_hash: /m],
     ['DELETE FROM messages_by_time WHERE in_mc_seqno = 41', /^differs: messages_by_time: /m],
+    [
+      'DELETE FROM transactions_by_hash WHERE lt = (SELECT max(lt) FROM transactions)',
+      /^differs: transactions_by_hash: /m,
+    ],
+    [
+      'INSERT INTO transactions_by_hash SELECT reverse(hash), account, lt - 1 FROM transactions WHERE mc_seqno = 41',
+      /^differs: transactions_by_hash: /m,
+    ],
+    [
+      'DELETE FROM account_states_by_hash WHERE lt = (SELECT max(lt) FROM transactions)',
+      /^differs: account_states_by_hash: /m,
+    ],
+    [
+      'DELETE FROM messages_by_hash WHERE created_lt = (SELECT max(created_lt) FROM messages WHERE created_lt < 1e18)',
+      /^differs: messages_by_hash: /m,
+    ],
     ['TRUNCATE TABLE accounts', /^differs: accounts: /m],
     [
       'INSERT INTO balances SELECT balance + 1, account, lt, mc_seqno, 1 FROM accounts LIMIT 1',
@@ -214,6 +248,44 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
     expect(printed).toMatch(line);
     expect(status).toBe(1);
     await clickhouse.command(`DROP DATABASE ${place().database} SYNC`);
+  });
+
+  it.each([
+    ['views of every second kind', /_to_(id|lt|hash|source|step)$/, 'account_data'],
+    ['views of the other kinds', /_to_(time|state|destination|body)$/, 'shard_tops'],
+    ['newest states', /^$/, 'accounts'],
+    ['balances and all views', /_to_/, 'balances'],
+  ])('leaves out a batch that was not finished, here without its %s', async (_, without, refused) => {
+    const place = { folder: join(home, `unfinished-${refused}`), database: `unfinished_${refused}` };
+    const lines = readSequence(sequenceFile(PRIVATE));
+    const half = lines.findIndex(({ workchain }, n) => workchain === -1 && n > lines.length / 2) + 1;
+    await importSequence(place.folder, writeSequence(join(home, 'half.ndjson'), lines.slice(0, half)));
+    await projectAll(place);
+    const clickhouse = tables(place.database);
+    const views = (
+      await clickhouse.json(
+        "SELECT name FROM system.tables WHERE engine = 'MaterializedView' AND database = currentDatabase()",
+        z.object({ name: z.string() }),
+      )
+    ).filter(({ name }) => without.test(name));
+    await importSequence(place.folder, sequenceFile(PRIVATE));
+    for (const { name } of views) await clickhouse.command(`DETACH TABLE ${name}`);
+    await expect(projectAll(place, refusing(clickhouse, refused))).rejects.toThrow(`${refused} is refused`);
+    for (const { name } of views) await clickhouse.command(`ATTACH TABLE ${name}`);
+    expect(await lastStep(clickhouse, 'transactions')).toBeGreaterThan(await lastStep(clickhouse, 'projection_state'));
+    const { status, printed } = await run(runVerify, place);
+    expect(printed).toMatch(
+      /^a batch up to step \d+ was begun and not finished: the projector will repeat it\n\d+ steps compared up to masterchain block \d+: 0 differences, 0 gaps$/,
+    );
+    expect(status).toBe(0);
+    const first = '(SELECT min(mc_seqno) FROM blocks)';
+    await clickhouse.command(`DELETE FROM blocks_by_time WHERE mc_seqno = ${first}`);
+    expect(await run(runVerify, place)).toMatchObject({ status: 1, printed: expect.stringContaining('1 differences') });
+    await clickhouse.command(
+      `INSERT INTO blocks_by_time SELECT gen_utime, workchain, shard, seqno, mc_seqno, start_lt FROM blocks WHERE mc_seqno = ${first}`,
+    );
+    await projectAll(place);
+    expect(await run(runVerify, place)).toMatchObject({ status: 0, printed: expect.not.stringContaining('begun') });
   });
 
   it('ends the process with that status', async () => {

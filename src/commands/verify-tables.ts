@@ -1,86 +1,170 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
+import { u32, u64 } from '../../clickhouse/literal.ts';
+import { NO_LT } from '../../streams/project/rows.ts';
 
-/** Tables that views fill: their columns as they follow from the table they come from (002_keys.sql). */
-const KEY_TABLES: [table: string, columns: string, source: string, selected?: string][] = [
-  ['blocks_by_id', 'workchain, shard, seqno, mc_seqno, start_lt, end_lt', 'blocks'],
-  ['blocks_by_time', 'gen_utime, workchain, shard, seqno, mc_seqno, start_lt', 'blocks'],
-  [
-    'blocks_by_hash',
-    'hash, mc_seqno, workchain, shard, seqno',
-    'blocks',
-    'arrayJoin([root_hash, file_hash]) AS hash, mc_seqno, workchain, shard, seqno',
-  ],
-  ['transactions_by_lt', 'lt, account, mc_seqno, now, shard, seqno, in_opcode', 'transactions'],
-  ['transactions_by_time', 'now, lt, account, mc_seqno, shard, seqno', 'transactions'],
-  ['transactions_by_hash', 'hash, account, lt', 'transactions'],
-  [
-    'messages_by_hash',
-    'key, created_lt, hash',
-    'messages',
-    "arrayJoin(if(hash_norm = toFixedString('', 32), [hash], [hash, hash_norm])) AS key, created_lt, hash",
-  ],
-  ['messages_by_source', 'source, created_lt, hash, destination, out_mc_seqno, in_mc_seqno', 'messages'],
-  ['messages_by_destination', 'destination, created_lt, hash, source, out_mc_seqno, in_mc_seqno', 'messages'],
-  ['messages_by_body', 'body_hash, created_lt, hash, opcode, out_mc_seqno, in_mc_seqno', 'messages'],
-  ['messages_by_time', 'created_at, hash, created_lt, opcode, out_mc_seqno, in_mc_seqno', 'messages'],
-  ['account_codes_by_step', 'mc_seqno, account, lt, code_hash', 'account_codes'],
-];
-
-const NO_HASH = "toFixedString('', 32)";
-
-/** Pairs of queries with one text each that must be equal. */
-const PAIRS: [name: string, actual: string, expected: string][] = [
-  ...KEY_TABLES.map(([table, columns, source, selected = columns]): [string, string, string] => [
-    table,
-    rowsText(columns, `${table} FINAL`),
-    rowsText(columns, `(SELECT ${selected} FROM ${source} FINAL)`),
-  ]),
-  [
-    'account_states_by_hash',
-    'SELECT toString(count()) FROM account_states_by_hash FINAL',
-    `SELECT toString(uniqExact(state_after)) FROM transactions WHERE state_after != ${NO_HASH}`,
-  ],
-  [
-    'accounts',
-    rowsText('account, lt, hash', 'accounts FINAL'),
-    rowsText(
-      'account, last AS lt, state AS hash',
-      `(SELECT account, max(lt) AS last, argMax(state_after, lt) AS state FROM transactions WHERE state_after != ${NO_HASH} GROUP BY account)`,
-    ),
-  ],
-  [
-    'balances',
-    rowsText(
-      'account, balance, toInt64(net)',
-      '(SELECT account, balance, sum(sign) AS net FROM balances GROUP BY account, balance HAVING net != 0)',
-    ),
-    rowsText('account, balance, toInt64(1)', 'accounts FINAL'),
-  ],
-  [
-    'account_data',
-    // Behind a step that is left out, a node may have shown data of a transaction in it.
-    `SELECT toString(count()) FROM account_data FINAL WHERE (account, lt) NOT IN (SELECT account, lt FROM transactions)
-     AND mc_seqno <= (SELECT if(count() = 0, toUInt32(-1), min(mc_seqno)) FROM gaps)`,
-    "SELECT '0'",
-  ],
-];
-
-function rowsText(columns: string, from: string): string {
-  return `SELECT concat(toString(count()), ' rows, hash ', lower(hex(sum(cityHash64(toString(tuple(${columns}))))))) FROM ${from}`;
+/** Two queries with one text each that must be equal. */
+interface Pair {
+  name: string;
+  actual: string;
+  expected: string;
 }
 
-/** Key tables must have the rows of the tables they come from; accounts and balances must follow from the history. */
-export async function compareTables(clickhouse: ClickHouse, signal: AbortSignal): Promise<string[]> {
+const NO_HASH = "toFixedString('', 32)";
+const TIMEOUT_MS = 600_000;
+
+/**
+ * Key tables must have the rows of the tables they come from; accounts and balances must follow from the history.
+ *
+ * What was written of steps after `done` is left out, whichever tables have it: a projector that was stopped inside a
+ * batch leaves some tables with it and some without, and repeats the batch when it starts.
+ *
+ * @param done sequence number of the masterchain block of the last step that every table has
+ * @returns a line for each difference
+ */
+export async function compareTables(clickhouse: ClickHouse, done: number, signal: AbortSignal): Promise<string[]> {
+  const options = { label: 'comparing tables', signal, timeoutMs: TIMEOUT_MS };
+  const [{ lt }] = await clickhouse.json(leastLtAfter(done), z.object({ lt: z.string() }), options);
   const problems: string[] = [];
   const row = z.object({ actual: z.string(), expected: z.string() });
-  for (const [name, actual, expected] of PAIRS) {
-    const [texts] = await clickhouse.json(`SELECT (${actual}) AS actual, (${expected}) AS expected`, row, {
-      label: 'comparing tables',
-      signal,
-      timeoutMs: 600_000,
-    });
+  for (const { name, actual, expected } of pairs(done, lt)) {
+    const [texts] = await clickhouse.json(`SELECT (${actual}) AS actual, (${expected}) AS expected`, row, options);
     if (texts.actual !== texts.expected) problems.push(`${name}: ${texts.actual}; it should have ${texts.expected}`);
   }
   return problems;
+}
+
+/**
+ * No transaction of a step after `done` has an lt below this: its block follows one of the newest that `done` knows,
+ * and begins after that one's end. 0 when not all of these are in the tables.
+ */
+function leastLtAfter(done: number): string {
+  const newest = `SELECT max(mc_seqno) FROM shard_tops WHERE mc_seqno <= ${u32(done)}`;
+  const tops = `SELECT workchain, shard, seqno FROM shard_tops FINAL WHERE mc_seqno = (${newest})`;
+  return `SELECT toString(if(count() = (SELECT count() FROM (${tops})), min(end_lt), 0)) AS lt
+    FROM blocks FINAL WHERE (workchain, shard, seqno) IN (${tops})`;
+}
+
+function pairs(done: number, lt: string): Pair[] {
+  return [
+    ...blockPairs(done),
+    ...transactionPairs(done, u64(lt)),
+    ...messagePairs(done, u64(lt)),
+    ...accountPairs(done),
+  ];
+}
+
+/** A table that a view fills (002_keys.sql), with the step in each row. */
+function stepPair(done: number, table: string, columns: string, source: string, selected = columns): Pair {
+  return {
+    name: table,
+    actual: rowsText(columns, `${table} FINAL WHERE mc_seqno <= ${done}`),
+    expected: rowsText(columns, `(SELECT ${selected} FROM ${source} FINAL WHERE mc_seqno <= ${done})`),
+  };
+}
+
+function blockPairs(done: number): Pair[] {
+  const hashes = 'arrayJoin([root_hash, file_hash]) AS hash, mc_seqno, workchain, shard, seqno';
+  return [
+    stepPair(done, 'blocks_by_id', 'workchain, shard, seqno, mc_seqno, start_lt, end_lt', 'blocks'),
+    stepPair(done, 'blocks_by_time', 'gen_utime, workchain, shard, seqno, mc_seqno, start_lt', 'blocks'),
+    stepPair(done, 'blocks_by_hash', 'hash, mc_seqno, workchain, shard, seqno', 'blocks', hashes),
+  ];
+}
+
+function transactionPairs(done: number, lt: string): Pair[] {
+  const newest = (columns: string) => `SELECT ${columns} FROM transactions WHERE mc_seqno <= ${done} AND lt >= ${lt}`;
+  // A later step may have come back to a state, and taken its row over.
+  const moved = `SELECT state_after FROM transactions
+    WHERE mc_seqno <= ${done} AND state_after IN (SELECT hash FROM account_states_by_hash WHERE lt >= ${lt})`;
+  return [
+    stepPair(done, 'transactions_by_lt', 'lt, account, mc_seqno, now, shard, seqno, in_opcode', 'transactions'),
+    stepPair(done, 'transactions_by_time', 'now, lt, account, mc_seqno, shard, seqno', 'transactions'),
+    {
+      name: 'transactions_by_hash',
+      actual: rowsText(
+        'hash, account, lt',
+        `transactions_by_hash FINAL WHERE lt < ${lt} OR (account, lt) IN (${newest('account, lt')})`,
+      ),
+      expected: rowsText('hash, account, lt', `transactions FINAL WHERE mc_seqno <= ${done}`),
+    },
+    {
+      name: 'account_states_by_hash',
+      actual: `SELECT toString(count()) FROM account_states_by_hash FINAL WHERE lt < ${lt} OR hash IN (${moved})`,
+      expected: `SELECT toString(uniqExact(state_after)) FROM transactions WHERE mc_seqno <= ${done} AND state_after != ${NO_HASH}`,
+    },
+    stepPair(done, 'account_codes_by_step', 'mc_seqno, account, lt, code_hash', 'account_codes'),
+  ];
+}
+
+function messagePairs(done: number, lt: string): Pair[] {
+  const sides = `if(out_mc_seqno <= ${done}, out_mc_seqno, 0) AS sent, if(in_mc_seqno <= ${done}, in_mc_seqno, 0) AS received`;
+  const isDone = `(out_mc_seqno BETWEEN 1 AND ${done} OR in_mc_seqno BETWEEN 1 AND ${done})`;
+  const byKey = (table: string, columns: string): Pair => {
+    // Received a second time by a later step, an external message has lost the row of the first time.
+    const overwritten = ['messages', table].map(
+      (name) => `SELECT hash FROM ${name} WHERE created_lt = ${NO_LT} AND in_mc_seqno > ${done}`,
+    );
+    const from = (name: string) =>
+      `(SELECT ${columns}, ${sides} FROM ${name} FINAL WHERE ${isDone}
+        AND NOT (created_lt = ${NO_LT} AND hash IN (${overwritten.join(' UNION ALL ')})))`;
+    const all = `${columns}, sent, received`;
+    return { name: table, actual: rowsText(all, from(table)), expected: rowsText(all, from('messages')) };
+  };
+  const receivedOnly = `SELECT hash FROM messages WHERE out_mc_seqno = 0 AND in_mc_seqno > ${done}`;
+  const newest = `SELECT created_lt, hash FROM messages FINAL WHERE created_lt >= ${lt} AND ${isDone}`;
+  return [
+    {
+      name: 'messages_by_hash',
+      actual: rowsText(
+        'key, created_lt, hash',
+        `messages_by_hash FINAL WHERE (created_lt < ${lt} AND hash NOT IN (${receivedOnly})) OR (created_lt, hash) IN (${newest})`,
+      ),
+      expected: rowsText(
+        'key, created_lt, hash',
+        `(SELECT arrayJoin(if(hash_norm = ${NO_HASH}, [hash], [hash, hash_norm])) AS key, created_lt, hash
+          FROM messages FINAL WHERE ${isDone})`,
+      ),
+    },
+    byKey('messages_by_source', 'source, created_lt, hash, destination'),
+    byKey('messages_by_destination', 'destination, created_lt, hash, source'),
+    byKey('messages_by_body', 'body_hash, created_lt, hash, opcode'),
+    byKey('messages_by_time', 'created_at, created_lt, hash, opcode'),
+  ];
+}
+
+/** These tables hold the newest only: an account that a later step has changed is not compared. */
+function accountPairs(done: number): Pair[] {
+  const changed = ['accounts', 'balances'].map((name) => `SELECT account FROM ${name} WHERE mc_seqno > ${done}`);
+  const isStill = `account NOT IN (${changed.join(' UNION ALL ')})`;
+  return [
+    {
+      name: 'accounts',
+      actual: rowsText('account, lt, hash', `accounts FINAL WHERE ${isStill}`),
+      expected: rowsText(
+        'account, last AS lt, state AS hash',
+        `(SELECT account, max(lt) AS last, argMax(state_after, lt) AS state FROM transactions
+          WHERE state_after != ${NO_HASH} AND ${isStill} GROUP BY account)`,
+      ),
+    },
+    {
+      name: 'balances',
+      actual: rowsText(
+        'account, balance, toInt64(net)',
+        `(SELECT account, balance, sum(sign) AS net FROM balances WHERE ${isStill} GROUP BY account, balance HAVING net != 0)`,
+      ),
+      expected: rowsText('account, balance, toInt64(1)', `accounts FINAL WHERE ${isStill}`),
+    },
+    {
+      name: 'account_data',
+      // Behind a step that is left out, a node may have shown data of a transaction in it.
+      actual: `SELECT toString(count()) FROM account_data FINAL WHERE (account, lt) NOT IN (SELECT account, lt FROM transactions)
+        AND mc_seqno <= ${done} AND mc_seqno <= (SELECT if(count() = 0, toUInt32(-1), min(mc_seqno)) FROM gaps)`,
+      expected: "SELECT '0'",
+    },
+  ];
+}
+
+function rowsText(columns: string, from: string): string {
+  return `SELECT concat(toString(count()), ' rows, hash ', lower(hex(sum(cityHash64(toString(tuple(${columns}))))))) FROM ${from}`;
 }

@@ -27,7 +27,7 @@ export async function runVerify(running: Running): Promise<number> {
   if (done) {
     const compared = await compareLog(clickhouse, log, topicNames(config.topicPrefix).blocks, done.nextOffset, signal);
     steps = compared.steps;
-    problems.push(...compared.problems, ...(await compareTables(clickhouse, signal)));
+    problems.push(...compared.problems, ...(await compareTables(clickhouse, done.mcSeqno, signal)));
   }
   const gaps = await readGaps(clickhouse);
   for (const gap of gaps) print(`gap: step ${gap.mc_seqno}: ${gap.error}`);
