@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
 import { describeEventLog, expectNumbered, startWriter, text } from './conformance.ts';
@@ -16,6 +20,21 @@ describeEventLog('embedded log', {
   open: async () => openEmbeddedLog({ folder }),
   writer: ['embedded', folder],
 });
+
+/** A program with `log`, open on the folder, in a process of its own. */
+function startProgram(folder: string, program: string) {
+  const url = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
+  const preamble = `
+    import { once } from 'node:events';
+    import { writeSync } from 'node:fs';
+    import { openEmbeddedLog } from ${url('./embedded.ts')};
+    import { openEnvironment } from ${url('./environment.ts')};
+    const folder = ${JSON.stringify(folder)};
+    const log = openEmbeddedLog({ folder });
+    const record = { key: 'k', headers: {}, value: Buffer.from('v') };`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', preamble + program];
+  return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+}
 
 describe('one writer', () => {
   it('is refused by name while another process writes, and let in when that one is gone', async () => {
@@ -35,6 +54,35 @@ describe('one writer', () => {
     expect(await log.append(topic, [text('x')])).toEqual({ first: end, last: end });
     await log.close();
   });
+
+  it('is refused also while the other one stands still in the middle of an append', async () => {
+    const place = join(root, 'stopped');
+    // In a process of its own: one that waits for the transaction hears nothing any more.
+    const contender = startProgram(
+      place,
+      `
+      process.stdout.write('open ');
+      await once(process.stdin, 'data');
+      const refusal = await log.append('t.v1', [record]).catch((error) => error);
+      process.stdout.write(refusal.code + ': ' + refusal.message);
+      process.exit();`,
+    );
+    await once(contender.stdout, 'data');
+    const holder = startProgram(
+      place,
+      `
+      await log.append('t.v1', [record]);
+      await openEnvironment(folder).change('t.v1', () => {
+        writeSync(1, 'inside a transaction');
+        process.kill(process.pid, 'SIGSTOP');
+      });`,
+    );
+    await once(holder.stdout, 'data');
+    contender.stdin.write('go');
+    const answer = await Promise.race([readAll(contender.stdout), sleep(30_000, 'no answer within 30 s')]);
+    for (const child of [holder, contender]) child.kill('SIGKILL');
+    expect(answer).toBe(`writer_busy: topic t.v1 of ${place} is being written by process ${holder.pid}; stop it first`);
+  }, 60_000);
 
   it('takes over from a process whose pid now belongs to another one', async () => {
     const place = join(root, 'reused');

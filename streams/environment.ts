@@ -4,7 +4,7 @@ import { BroadcastChannel } from 'node:worker_threads';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { LogError } from './log.ts';
 import { releaseMappedPages } from './mapped-pages.ts';
-import { releaseWriterLock, takeWriterLock } from './writer-lock.ts';
+import { otherWriter, releaseWriterLock, takeWriterLock } from './writer-lock.ts';
 
 /** Where a topic stands. Offsets from `low` up to, not including, `next` are in the log. */
 export interface TopicState {
@@ -122,14 +122,13 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     },
     lock(topic) {
       if (locked.has(topic)) return;
+      const file = lockFile(topic);
+      // Looked at first without a transaction: a writer that stands still may stand in the middle of one.
+      const other = otherWriter(file);
+      if (other !== null) throw writerBusy(topic, path, other.pid);
       // The write transaction is the mutex between processes that want the lock at the same time.
-      const outcome = root.transactionSync(() => takeWriterLock(lockFile(topic)));
-      if (!outcome.taken) {
-        throw new LogError(
-          'writer_busy',
-          `topic ${topic} of ${path} is being written by process ${outcome.holder.pid}; stop it first`,
-        );
-      }
+      const outcome = root.transactionSync(() => takeWriterLock(file));
+      if (!outcome.taken) throw writerBusy(topic, path, outcome.holder.pid);
       locked.add(topic);
     },
     async note(group, topic, nextOffset) {
@@ -151,6 +150,10 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     },
   };
   return environment;
+}
+
+function writerBusy(topic: string, path: string, pid: number): LogError {
+  return new LogError('writer_busy', `topic ${topic} of ${path} is being written by process ${pid}; stop it first`);
 }
 
 /**

@@ -60,6 +60,11 @@ function ownMark(): ProcessMark {
   return own;
 }
 
+function isMine({ pid, started }: ProcessMark): boolean {
+  const mine = ownMark();
+  return pid === mine.pid && started === mine.started;
+}
+
 function readHolder(file: string): Holder | null {
   let text: string;
   try {
@@ -83,28 +88,31 @@ function writeHolder(file: string, holder: Holder): void {
   renameSync(temporary, file);
 }
 
+/** The living process other than this one that has the lock. Needs no mutex: the file is replaced as a whole. */
+export function otherWriter(file: string): ProcessMark | null {
+  const holder = readHolder(file);
+  if (holder === null || isMine(holder)) return null;
+  return processStart(holder.pid) === holder.started ? holder : null;
+}
+
 /**
  * Takes the advisory lock of a topic for this process, or tells who has it. A lock whose process is gone is taken
  * over. Calls on one file must not overlap between processes: the caller holds the environment's write transaction.
  * Valid among processes of one host and one pid namespace, as the embedded log itself is.
  */
 export function takeWriterLock(file: string): { taken: true } | { taken: false; holder: ProcessMark } {
-  const mine = ownMark();
+  const other = otherWriter(file);
+  if (other !== null) return { taken: false, holder: other };
   const holder = readHolder(file);
-  if (holder !== null && holder.pid === mine.pid && holder.started === mine.started) {
-    if (!holder.threads.includes(threadId)) writeHolder(file, { ...holder, threads: [...holder.threads, threadId] });
-    return { taken: true };
-  }
-  if (holder !== null && processStart(holder.pid) === holder.started) return { taken: false, holder };
-  writeHolder(file, { ...mine, threads: [threadId] });
+  const threads = holder !== null && isMine(holder) ? holder.threads : [];
+  if (!threads.includes(threadId)) writeHolder(file, { ...ownMark(), threads: [...threads, threadId] });
   return { taken: true };
 }
 
 /** Gives the lock up for this thread; same rule about overlapping calls. Does nothing when another process has it. */
 export function releaseWriterLock(file: string): void {
-  const mine = ownMark();
   const holder = readHolder(file);
-  if (holder === null || holder.pid !== mine.pid || holder.started !== mine.started) return;
+  if (holder === null || !isMine(holder)) return;
   const threads = holder.threads.filter((thread) => thread !== threadId);
   if (threads.length > 0) writeHolder(file, { ...holder, threads });
   else rmSync(file, { force: true });

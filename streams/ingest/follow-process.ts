@@ -1,6 +1,7 @@
 /**
  * An ingester in a process of its own, for tests that kill it. Arguments: log folder, recorded sequence, bytes of one
- * append, `refuse` or `stand-by`. Prints the offset after each append and each line it logs; ends when the log has the whole sequence.
+ * append, `refuse`, `stand-by`, or `stop`: that one stops itself (SIGSTOP) after its first append, outside any
+ * transaction of the log, since nobody can open the log while a transaction stands still. Prints the offset after each append and each line it logs; ends when the log has the whole sequence.
  */
 import { recordedNode } from '../../test/recorded-node.ts';
 import { openEmbeddedLog } from '../embedded.ts';
@@ -17,6 +18,7 @@ const append = log.append.bind(log);
 log.append = async (topic, records) => {
   const range = await append(topic, records);
   if (records.length > 0) say(`offset ${range.last}`);
+  if (records.length > 0 && mode === 'stop') process.kill(process.pid, 'SIGSTOP');
   return range;
 };
 const stop = new AbortController();
