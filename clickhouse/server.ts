@@ -32,7 +32,7 @@ export interface EmbeddedClickHouseOptions extends ServerLimits {
   startTimeoutMs?: number;
   /** How long a start waits for the dying server of a killed predecessor, milliseconds. */
   lockWaitMs?: number;
-  /** How long `stop()` waits before it kills, milliseconds. */
+  /** How long `stop()` waits before it kills, milliseconds; STOP_TIMEOUT_MS unless given. */
   stopTimeoutMs?: number;
 }
 
@@ -54,6 +54,8 @@ export interface EmbeddedClickHouse {
   /** Ends the engine in an orderly way, kills it after `stopTimeoutMs`. Can be called twice. */
   stop(): Promise<void>;
 }
+
+export const STOP_TIMEOUT_MS = 20_000;
 
 const PING_TIMEOUT_MS = 5_000;
 /** An engine that answers no ping for so long while its process lives is killed and started again. */
@@ -249,10 +251,10 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
 
   async function stopNow(): Promise<void> {
     stopping.abort();
-    await current?.end(options.stopTimeoutMs ?? 20_000);
+    await current?.end(options.stopTimeoutMs ?? STOP_TIMEOUT_MS);
     await supervision;
     // A restart may have come up between the two lines above.
-    await current?.end(options.stopTimeoutMs ?? 20_000);
+    await current?.end(options.stopTimeoutMs ?? STOP_TIMEOUT_MS);
     current = null;
     await dropOwnership(setup.paths.owner);
   }

@@ -1,7 +1,21 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
-import { listen } from './service.ts';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createClickHouse } from '../clickhouse/client.ts';
+import { silent } from '../clickhouse/test-server.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { createFakeSource } from '../test/fake-source.ts';
+import { madeBlock, madeHead } from '../test/made-chain.ts';
+import { listen as listenToEvents } from '../test/soak/asking.ts';
+import { readConfig } from './config.ts';
+import { createMetrics } from './metrics.ts';
+import { listen, serve } from './service.ts';
+
+/** Longest wait for what comes by itself, on a machine that is busy with other tests. */
+const PATIENCE = { timeout: 30_000, interval: 5 };
 
 const servers: Server[] = [];
 function server(): Server {
@@ -32,5 +46,54 @@ describe('listen', () => {
   it('names the setting when the address is not of this machine', async () => {
     // 192.0.2.0/24 is kept for documentation (RFC 5737): no machine has it.
     await expect(listen(server(), '192.0.2.1', 0)).rejects.toThrow('choose another with --host');
+  });
+});
+
+describe('serve', () => {
+  it('keeps the page up to date with what answers, which may reach a step after the tables do', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tonstream-service-'));
+    const log = openEmbeddedLog({ folder });
+    // Nobody is there: the part of the page that shows the status is in trouble.
+    const clickhouse = createClickHouse({ url: 'http://127.0.0.1:9', database: 'none', logger: silent });
+    const [head, shown] = [madeHead(8), madeHead(7)];
+    const blocks = async () => ({ rows: [madeBlock({ mcSeqno: shown.seqno })], nextCursor: null });
+    const service = await serve({
+      config: readConfig(['--port', '0'], {}).config,
+      clickhouse,
+      head,
+      log,
+      blocksTopic: 'blocks',
+      metrics: createMetrics(),
+      logger: silent,
+      answerFrom: () => createFakeSource({ blocks }).source,
+      shown: () => shown,
+    });
+    const stop = new AbortController();
+    const heads: unknown[] = [];
+    try {
+      void listenToEvents(
+        `${service.url}/live`,
+        (kind, data) => {
+          if (kind === 'chain') heads.push([JSON.parse(data).head, JSON.parse(data).steps[0].seqno]);
+        },
+        stop.signal,
+      );
+      await vi.waitFor(() => expect(heads).toEqual([[7, 7]]), PATIENCE);
+      shown.advance(8);
+      await vi.waitFor(
+        () =>
+          expect(heads).toEqual([
+            [7, 7],
+            [8, 8],
+          ]),
+        PATIENCE,
+      );
+    } finally {
+      stop.abort();
+      await service.close();
+      await clickhouse.close();
+      await log.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -33,6 +33,8 @@ export interface ServiceParts {
   answerFrom?: (tables: ClickHouseSource) => ChainSource;
   /** The newest step of what is put there; 0 while it has none. */
   windowHead?: () => number;
+  /** Up to where that answers; null, as unless given, when that is the head of the tables. */
+  shown?: () => Pick<Head, 'seqno' | 'onAdvance'> | null;
   /** What `/metrics` prints; these metrics unless given. */
   printMetrics?: () => Promise<string>;
   /** What else is served on the port. */
@@ -61,7 +63,9 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   const web = createWeb({
     source,
     status,
-    head,
+    // Not of the tables, which may be a step ahead of what the page is made from.
+    head: parts.shown?.() ?? head,
+    globalId: () => head.globalId,
     testnet,
     network: config.network,
     queryTimeoutMs: config.queryTimeoutMs,

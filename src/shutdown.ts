@@ -3,32 +3,37 @@ import type { Logger } from 'pino';
 export interface Shutdown {
   /** Aborts when the process is to end. */
   readonly signal: AbortSignal;
-  /** What is closed at the end, the last registered first. */
-  onClose(name: string, close: () => Promise<void> | void): void;
+  /** What is closed at the end, the last registered first. One that takes longer than `withinMs` (8 s) is left behind. */
+  onClose(name: string, close: () => Promise<void> | void, withinMs?: number): void;
   /** Begins the end: with an error the process exits with status 1. */
   stop(reason: string, error?: unknown): void;
   /** Resolves with the exit status when everything is closed. */
   readonly done: Promise<number>;
 }
 
-/** A close that takes longer is left behind. */
 const CLOSE_TIMEOUT_MS = 8_000;
+
+interface Closer {
+  name: string;
+  close: () => Promise<void> | void;
+  withinMs: number;
+}
 
 /** The one way a process ends: SIGINT, SIGTERM or a failure of a part; everything registered is closed in turn. */
 export function createShutdown(logger: Logger): Shutdown {
   const controller = new AbortController();
-  const closers: { name: string; close: () => Promise<void> | void }[] = [];
+  const closers: Closer[] = [];
   let finish: (status: number) => void;
   const done = new Promise<number>((resolve) => {
     finish = resolve;
   });
 
   async function closeAll(status: number): Promise<void> {
-    for (const { name, close } of closers.reverse()) {
+    for (const closer of closers.reverse()) {
       try {
-        await withTimeout(Promise.resolve(close()), name);
+        await inTime(closer);
       } catch (error) {
-        logger.error({ err: error }, `closing ${name} failed`);
+        logger.error({ err: error }, `closing ${closer.name} failed`);
       }
     }
     finish(status);
@@ -43,19 +48,21 @@ export function createShutdown(logger: Logger): Shutdown {
   }
 
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop(name));
-  return { signal: controller.signal, onClose: (name, close) => closers.push({ name, close }), stop, done };
+  return {
+    signal: controller.signal,
+    onClose: (name, close, withinMs = CLOSE_TIMEOUT_MS) => void closers.push({ name, close, withinMs }),
+    stop,
+    done,
+  };
 }
 
-async function withTimeout(work: Promise<void>, name: string): Promise<void> {
+async function inTime({ name, close, withinMs }: Closer): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`${name} did not close within ${CLOSE_TIMEOUT_MS} ms`)),
-      CLOSE_TIMEOUT_MS,
-    );
+    timer = setTimeout(() => reject(new Error(`${name} did not close within ${withinMs} ms`)), withinMs);
   });
   try {
-    await Promise.race([work, late]);
+    await Promise.race([close(), late]);
   } finally {
     clearTimeout(timer);
   }

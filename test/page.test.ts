@@ -182,6 +182,7 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
         gaps: Array.from({ length: gaps }, () => ({ mc_seqno: 1, block: '', error: '' })),
       }),
       head,
+      globalId: () => -3,
       testnet: () => true,
       network,
       queryTimeoutMs: 1_000,

@@ -295,6 +295,16 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
     expect(await run(runVerify, place)).toMatchObject({ status: 0, printed: expect.not.stringContaining('begun') });
   });
 
+  it('waits for ClickHouse when that goes away while it begins', async () => {
+    for (const [nth, statement] of [/^SELECT number, statement/, /name = 'swap'/].entries()) {
+      let times = 0;
+      const proxy = await startClickHouseProxy(parts.server.url, (sql) => statement.test(sql) && ++times < 3);
+      expect(await run(runVerify, { ...place(), database: 'good' }, proxy.url)).toMatchObject({ status: 0 });
+      expect(times, `statement ${nth}`).toBeGreaterThan(2);
+      await proxy.close();
+    }
+  });
+
   it('ends the process with that status', async () => {
     const verify = runTonstream('verify', ...words({ ...place(), database: 'good' }));
     expect(await verify.ended).toBe(0);

@@ -35,6 +35,7 @@ async function openHere({ config, logger, shutdown }: Running, parts: HttpParts)
     routers: devnet ? [faucetRoute(devnet.faucet)] : [],
     answerFrom: window.source,
     windowHead: window.head,
+    shown: window.shown,
   });
   shutdown.onClose('HTTP server', () => service.close());
   return service.url;

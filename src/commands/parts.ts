@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
+import { MigrationError, migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
+import { isTransient } from '../../clickhouse/query-error.ts';
+import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
 import { finishSwap } from '../../clickhouse/swap.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
@@ -17,21 +19,24 @@ export interface Parts {
 }
 
 /** Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown. */
-export async function openParts({ config, logger, shutdown, print }: Running): Promise<Parts> {
+export async function openParts(running: Running): Promise<Parts> {
+  const { config, logger, shutdown, print } = running;
   await mkdir(config.dataDir, { recursive: true });
   const metrics = createMetrics();
   if (!config.clickhouseUrl) print(`starting ClickHouse in ${config.dataDir} …`);
   const { url, embedded } = await openServer(config, logger.child({ part: 'clickhouse' }), shutdown.signal);
   if (embedded) {
-    shutdown.onClose('ClickHouse', () => embedded.stop());
+    shutdown.onClose('ClickHouse', () => embedded.stop(), STOP_TIMEOUT_MS + KILL_MS);
     embedded.onRestart((restarts) => metrics.clickhouseRestarts(restarts));
     void embedded.failed.then((error) => shutdown.stop('the embedded ClickHouse server cannot be kept running', error));
   }
   const clickhouse = connect(config, url, logger, metrics.clickhouse);
   shutdown.onClose('ClickHouse connections', () => clickhouse.close());
   if (!embedded) await untilAnswers(clickhouse, url, { print, signal: shutdown.signal });
-  await migrate({ clickhouse, logger, signal: shutdown.signal });
-  if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
+  await despiteOutages(running, async () => {
+    await migrate({ clickhouse, logger, signal: shutdown.signal });
+    if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
+  });
   const log = openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   return { clickhouse, clickhouseUrl: url, log, metrics };
@@ -40,6 +45,27 @@ export async function openParts({ config, logger, shutdown, print }: Running): P
 /** Longest wait at the start for a server that is started at the same time, or again. */
 const SERVER_WAIT_MS = 30_000;
 const ASK_EVERY_MS = 250;
+/** For a server that did not end by itself to be gone. */
+const KILL_MS = 2_000;
+
+/** Does at the start what bears repetition, again when the server goes away or is busy meanwhile. */
+export async function despiteOutages(
+  { logger, shutdown: { signal } }: Pick<Running, 'logger' | 'shutdown'>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const giveUpAt = Date.now() + SERVER_WAIT_MS;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const cause = error instanceof MigrationError ? error.cause : error;
+      if (signal.aborted || !isTransient(cause) || Date.now() > giveUpAt) throw error;
+      logger.warn({ err: error }, 'ClickHouse is away or busy, trying again');
+      await sleep(ASK_EVERY_MS, undefined, { signal });
+    }
+  }
+}
 
 /** Waits for a server that is not ours. One that never answers is told of by the first statement. */
 async function untilAnswers(

@@ -11,7 +11,7 @@ import { findGlobalConfig } from '../node/network.ts';
 import type { Shutdown } from '../shutdown.ts';
 import { devnetLines, openDevnet, openIngest } from './chain.ts';
 import { openHttp } from './http.ts';
-import { openParts } from './parts.ts';
+import { despiteOutages, openParts } from './parts.ts';
 import type { Running } from './running.ts';
 import { createWindowRole } from './window.ts';
 
@@ -58,7 +58,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const { clickhouse, clickhouseUrl, log, metrics } = await openParts(running);
   const head = createHead(clickhouse);
-  await head.refresh(shutdown.signal);
+  await despiteOutages(running, () => head.refresh(shutdown.signal));
   followHead(head, logger, shutdown);
   const window = createWindowRole(running, { log, metrics });
   if (roles.projects) {

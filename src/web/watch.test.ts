@@ -41,8 +41,8 @@ function start(answers: Partial<ChainSource> = {}, status = async () => STATUS) 
   const reported: unknown[] = [];
   const { push, of } = notes();
   const pace = { queryTimeoutMs: 3_000, chainEveryMs: 20, statusEveryMs: 10 };
-  const testnet = () => true;
-  watch = createWatch({ source, status, head, push, testnet, ...pace, report: (error) => reported.push(error) });
+  const chain = { head, globalId: () => -3, testnet: () => true };
+  watch = createWatch({ source, status, ...chain, push, ...pace, report: (error) => reported.push(error) });
   return { head, asked, reported, of, questions: () => asked.filter(({ method }) => method === 'blocks').length };
 }
 

@@ -11,7 +11,10 @@ import { createRate } from './rate.ts';
 export interface WatchOptions {
   source: ChainSource;
   status: () => Promise<Status>;
-  head: Head;
+  /** Of the source. */
+  head: Pick<Head, 'seqno' | 'onAdvance'>;
+  /** Of the network; null before there is a step. */
+  globalId: () => number | null;
   push: Push;
   testnet: () => boolean;
   /** Milliseconds for each query. */
@@ -61,7 +64,7 @@ export function createWatch(options: WatchOptions): Watch {
     const view = await readChainView({
       source: options.source,
       head: seqno,
-      network: head.globalId,
+      network: options.globalId(),
       testOnly: options.testnet(),
       context: { signal, timeoutMs: options.queryTimeoutMs },
     });

@@ -29,6 +29,7 @@ async function start(limits: Partial<WebLimits> = {}, answers: Partial<ChainSour
     source,
     status: async () => STATUS,
     head,
+    globalId: () => -3,
     testnet: () => false,
     network,
     queryTimeoutMs: 1_000,

@@ -12,7 +12,10 @@ export interface WebOptions {
   source: ChainSource;
   /** What `/status` prints. */
   status: () => Promise<Status>;
-  head: Head;
+  /** Of the source: the page is made anew with each advance. */
+  head: Pick<Head, 'seqno' | 'onAdvance'>;
+  /** Of the network; null before there is a step. */
+  globalId: () => number | null;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
   /** The chain that is followed, as the setting names it; `none` when blocks are imported. A file is not shown. */

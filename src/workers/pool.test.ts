@@ -102,6 +102,16 @@ describe('worker pool', () => {
     expect(await silent.pool.metrics()).toContain('tonstream_workers 2');
   });
 
+  it('goes on with what a worker told last when it is late', async () => {
+    const metric = `[{ name: 'x', help: 'x', type: 'counter', aggregator: 'sum', values: [{ value: 7, labels: {} }] }]`;
+    const once = `if (message.type === 'metrics' && !globalThis.told) {
+      globalThis.told = true;
+      tell({ type: 'metrics', id: message.id, metrics: ${metric} });
+    }`;
+    const { pool } = await startPool(LISTENS + once + STOPS);
+    for (let i = 0; i < 2; i++) expect(await pool.metrics()).toContain('\nx 14\n');
+  });
+
   it('tells of steps and answers questions, refusals with their code', async () => {
     const heads: number[] = [];
     const asking = `if (message.type === 'head') tell({ type: 'question', id: 1, question: { kind: 'gift', to: 'x', nanotons: BigInt(message.mcSeqno) } });

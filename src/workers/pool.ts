@@ -47,7 +47,7 @@ const PATIENCE: Patience = {
   stopMs: 5_000,
 };
 const PROGRAM = fileURLToPath(new URL('../../bin/worker.js', import.meta.url));
-/** A worker that takes longer to tell its metrics is left out of them this time. */
+/** Of a worker that takes longer to tell its metrics those count that it told last. */
 const METRICS_MS = 1_000;
 /** Every worker that was asked for its health tells the same gaps. */
 const NOT_SUMMED = new Set(['tonstream_gaps']);
@@ -70,6 +70,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   const running = new Map<number, Worker>();
   const exits = new Set<Promise<unknown>>();
   const collecting = new Map<number, (metrics: MetricsOfProcess) => void>();
+  const told = new WeakMap<Worker, MetricsOfProcess>();
   const restarts = showPool(registry, running);
   let lastId = 0;
   let stopping = false;
@@ -93,8 +94,10 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
           resolve();
         } else if (message.type === 'taken') dispatcher.taken(message.id);
         else if (message.type === 'failed') reject(new Error(message.reason));
-        else if (message.type === 'metrics') collecting.get(message.id)?.(message.metrics);
-        else void answer(worker, message.id, message.question);
+        else if (message.type === 'metrics') {
+          told.set(worker, message.metrics);
+          collecting.get(message.id)?.(message.metrics);
+        } else void answer(worker, message.id, message.question);
       });
       worker.on('error', (error) => logger.warn({ err: error, worker: index }, 'a message to an HTTP worker is lost'));
       const exit = exitOf(worker).then((how) => {
@@ -149,7 +152,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
         collecting.delete(id);
         resolve(metrics);
       };
-      const timer = setTimeout(() => done([]), METRICS_MS);
+      const timer = setTimeout(() => done(told.get(worker) ?? []), METRICS_MS);
       collecting.set(id, done);
       tell(worker, { type: 'metrics', id });
     });
