@@ -7,5 +7,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 240_000,
     hookTimeout: 300_000,
+    // Longest wait for what comes by itself; the default of a second is for machines that do nothing else.
+    expect: { poll: { timeout: 60_000 } },
   },
 });

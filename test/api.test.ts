@@ -70,7 +70,7 @@ describe.skipIf(shelf === null).each(RECORDED)('API over $name', ({ files, facts
     subject = await subjectAt(stack.url, network);
   }, 200_000);
 
-  afterAll(async () => await stack?.remove(), 120_000);
+  afterAll(async () => await stack?.remove());
 
   describeChain(() => subject);
   describe('front', () => describeFront(() => subject));

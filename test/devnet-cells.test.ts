@@ -25,7 +25,7 @@ import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
 import { publishSettings } from '../streams/project/publish.ts';
 import { topicNames } from '../streams/topics.ts';
-import { type ApiServer, serveApi } from './api-server.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { createPeopledDevnet, type PeopledDevnet, statesAfter } from './peopled-devnet.ts';
 import { until } from './stack.ts';
 import { atEach, POSITIONS } from './window-positions.ts';
@@ -57,7 +57,7 @@ beforeAll(async () => {
   await migrate({ clickhouse, logger: silent });
   head = createHead(clickhouse);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
-  api = await serveApi(createClickHouseSource(clickhouse, gate, head));
+  api = await serveApi(createClickHouseSource(clickhouse, gate, head), { limits: PATIENT_LIMITS });
   // The people begin to send behind the second step.
   for (let n = 1; n < FIRST; n++) await devnet.step();
 });

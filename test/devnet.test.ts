@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createApiClient } from './api/client.ts';
 import { shelf } from './shelf.ts';
-import { runProgram, runToEnd, type Stack, startStack, temporaryFolder, until } from './stack.ts';
+import { runProgram, runToEnd, type Stack, shownHead, startStack, temporaryFolder, until } from './stack.ts';
 import { atEach, POSITIONS } from './window-positions.ts';
 
 const GLOBAL_CONFIG = z.object({
@@ -182,15 +182,15 @@ describe('tonstream start again', () => {
     const options = { network: 'devnet', flags, dataDir: folder.path };
     const reached = async (running: Stack, seqno: number) =>
       until(`step ${seqno}`, async () => {
-        const { projected } = await running.status();
-        return (projected.mc_seqno ?? 0) >= seqno ? projected.mc_seqno : null;
+        const shown = await shownHead(running.url);
+        return shown >= seqno ? shown : null;
       });
     try {
       const first = await startStack(options);
       await reached(first, 5);
       await first.remove();
       const second = await startStack(options);
-      const seqno = (await reached(second, 10)) ?? 0;
+      const seqno = await reached(second, 10);
       const response = await fetch(`${second.url}/api/v3/blocks?workchain=-1&limit=1000`);
       const { blocks } = z.object({ blocks: z.array(z.object({ seqno: z.number() })) }).parse(await response.json());
       const seqnos = blocks.map((block) => block.seqno).sort((a, b) => a - b);
@@ -216,10 +216,8 @@ describe('tonstream devnet', () => {
         return (projected.mc_seqno ?? 0) > 3 ? true : null;
       });
       await follower.remove();
-      await chain.stop();
     } finally {
-      await chain.ended;
-      folder.remove();
+      await chain.stop().finally(() => folder.remove());
     }
   });
 });

@@ -31,23 +31,22 @@ export function kafkaMissing(): string | null {
   return what;
 }
 
-/** Two neighbouring free ports: the broker's, and its controller's after it. */
+/**
+ * Two neighbouring free ports: the broker's, and its controller's after it. Below those that systems give to outgoing
+ * connections, one of which might take them while the broker is away.
+ */
 async function freePort(): Promise<number> {
   for (;;) {
-    const port = await tryPort(0);
-    if (port !== null && (await tryPort(port + 1)) !== null) return port;
+    const port = 12_000 + Math.floor(Math.random() * 20_000);
+    if ((await isFree(port)) && (await isFree(port + 1))) return port;
   }
 }
 
-function tryPort(port: number): Promise<number | null> {
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve(null));
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      const taken = address !== null && typeof address === 'object' ? address.port : null;
-      server.close(() => resolve(taken));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 
@@ -57,7 +56,10 @@ export async function createKafkaLocal(): Promise<KafkaLocal> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-kafka-'));
   const port = await freePort();
   const call = async (command: string): Promise<void> => {
-    await run(tool, [command, '--data', folder, '--port', String(port)], { timeout: 180_000 });
+    await run(tool, [command, '--data', folder, '--port', String(port)], {
+      timeout: 180_000,
+      env: { ...process.env, KAFKA_LOCAL_TIMEOUT: '170' },
+    });
   };
   return {
     address: `127.0.0.1:${port}`,

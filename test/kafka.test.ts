@@ -54,7 +54,7 @@ describe.skipIf(broker === null)('on a real broker', () => {
       expect(await expectNumbered(log, topic)).toBe(2_000);
       expect(recreated).toContain('reader');
       await log.close();
-    }, 180_000);
+    });
 
     it('splits a large append and keeps its order and offsets', async () => {
       const topic = 'split.v1';

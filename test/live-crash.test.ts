@@ -248,8 +248,9 @@ async function killParts(options: Parts): Promise<void> {
     for (const victim of victims) {
       await projected(parts, tables, (await loggedSeqno()) + 1);
       await sleep(random(600));
+      // Of the API only what it does once it is there is looked at here.
+      if (victim === 'worker' || victim === 'ClickHouse') await answering(parts.api);
       if (victim === 'worker') {
-        await answering(parts.api);
         killChild(parts.api, WORKER);
         continue;
       }

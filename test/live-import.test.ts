@@ -47,7 +47,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     network = readSequenceFacts(SEQUENCE);
     parts = cutSequence(sequencePath(SEQUENCE), CUT, folder.path);
     await open();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     try {
@@ -55,7 +55,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     } finally {
       folder?.remove();
     }
-  }, 120_000);
+  });
 
   it('answers over an empty log', async () => {
     const { log, projected, lag_steps } = await stack.status();
@@ -92,7 +92,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     expect(await runToEnd(words, {}, 1)).toMatch(/^tonstream import: .*; nothing was imported$/m);
     await expectUpTo(LAST);
     expect(await hashesOfTables(stack.clickhouseUrl)).toEqual(before);
-  }, 120_000);
+  });
 
   it('has the same tables and answers after a restart, and as when imported at once', async () => {
     const before = await hashesOfTables(stack.clickhouseUrl);

@@ -18,7 +18,7 @@ let browser: Browser;
 let opened: Visit | null = null;
 beforeAll(async () => {
   if (browserProgram !== null) browser = await openBrowser();
-}, 60_000);
+});
 afterAll(() => browser?.close());
 afterEach(async () => {
   await opened?.close();
@@ -50,14 +50,14 @@ describe.skipIf(shelf === null || browserProgram === null)('page over a running 
     network = readSequenceFacts(SEQUENCE);
     parts = cutSequence(sequencePath(SEQUENCE), CUT, folder.path);
     stack = await startStack({ dataDir: folder.path });
-  }, 120_000);
+  });
   afterAll(async () => {
     try {
       await stack?.remove();
     } finally {
       folder?.remove();
     }
-  }, 120_000);
+  });
 
   /** That the page shows the newest steps, blocks and transactions, as other decoders read them. */
   async function expectUpTo(page: Page, mcSeqno: number): Promise<void> {
@@ -99,7 +99,7 @@ describe.skipIf(shelf === null || browserProgram === null)('page over a running 
     expect(requests.filter((url) => new URL(url).pathname === '/')).toHaveLength(1);
     expect(requests.filter((url) => !url.startsWith(`${stack?.url}/`))).toEqual([]);
     expect(complaints).toEqual([]);
-  }, 180_000);
+  });
 
   it('leads to answers of the API', async () => {
     if (stack === null) throw new Error('no stack');
@@ -114,7 +114,7 @@ describe.skipIf(shelf === null || browserProgram === null)('page over a running 
       const answer = await response.text();
       if (link?.includes('?')) expect(answer, String(link)).not.toMatch(/"(blocks|transactions)":\[\]/);
     }
-  }, 120_000);
+  });
 });
 
 describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
@@ -232,7 +232,7 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     expect(await page.locator('#lost').isVisible()).toBe(false);
     // What the browser says by itself of a server that is away.
     expect(complaints.filter((line) => !/ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED/.test(line))).toEqual([]);
-  }, 120_000);
+  });
 
   it('tries again when there is no room for it', async () => {
     const { url } = await start({ limits: { maxListeners: 1 } });
@@ -242,7 +242,7 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     await page.locator('#lost').waitFor();
     await before.close();
     await vi.waitFor(async () => expect(await text(page, '#head')).toBe('50'), PATIENCE);
-  }, 120_000);
+  });
 
   it('gives its line back while nobody looks at it', async () => {
     const { head, url } = await start({ limits: { maxListeners: 1 } });
@@ -262,7 +262,7 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     await page.clock.resume();
     await vi.waitFor(async () => expect(await text(page, '#head')).toBe('51'), PATIENCE);
     expect(complaints).toEqual([]);
-  }, 120_000);
+  });
 
   it('stands still while paused and shows the newest after', async () => {
     const { head, url } = await start();

@@ -14,11 +14,16 @@ export interface Run {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts `tonstream` with these words; requests are answered in one process unless they say more. */
+/** Starts `tonstream` with these words; unless they say more, requests are answered in one process and take as long as they need. */
 export function runTonstream(...words: string[]): Run {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, TONSTREAM_LOG_LEVEL: 'warn', TONSTREAM_WORKERS: '1' },
+    env: {
+      ...process.env,
+      TONSTREAM_LOG_LEVEL: 'warn',
+      TONSTREAM_WORKERS: '1',
+      TONSTREAM_QUERY_TIMEOUT_MS: '60000',
+    },
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {

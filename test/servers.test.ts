@@ -95,7 +95,7 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
     const tables = await hashesOfTables(server.server.url, DATABASE);
     expect(Object.keys(tables).length).toBeGreaterThan(20);
     expect(tables).toEqual(await hashesOfTables(embedded.clickhouseUrl));
-  }, 60_000);
+  });
 
   /** The window of the API over Kafka and that of the embedded stack hold everything, others of the latter less. */
   it.each(POSITIONS.map((share) => [positionName(share), share] as const))(
@@ -113,16 +113,15 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
       }
       await server?.close();
     },
-    120_000,
   );
 
   it('agree with the log, as verify sees it', async () => {
     expect(await runToEnd(['verify'], environment)).toMatch(/176 steps compared .*: 0 differences, 0 gaps/);
-  }, 120_000);
+  });
 
   it('hold one chain: another is refused', async () => {
     const output = await runToEnd(['import', sequencePath('everscale-1459995')], environment, 1);
     expect(output).toMatch(/^tonstream import: .*nothing was imported$/m);
     expect((await api.status()).log.mc_seqno).toBe(LAST);
-  }, 60_000);
+  });
 });

@@ -13,7 +13,7 @@ import { tableHashes } from './table-hashes.ts';
 
 const PROGRAM = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
 /** Long enough for a slow machine that runs other tests beside this one; a stack is ready after a few seconds. */
-export const PATIENCE_MS = 90_000;
+export const PATIENCE_MS = 180_000;
 const KEPT_OUTPUT = 20_000;
 
 export type Environment = Record<string, string>;
@@ -31,10 +31,13 @@ export interface Program {
 
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'tonstream-stack-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 20 }) };
 }
 
-/** Starts `tonstream` with these words. Settings of the caller's environment do not reach it; requests are answered in one process. */
+/**
+ * Starts `tonstream` with these words. Settings of the caller's environment do not reach it; requests are answered in
+ * one process, and take as long as they need.
+ */
 export function runProgram(words: readonly string[], environment: Environment = {}): Program {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
     env: {
@@ -42,6 +45,7 @@ export function runProgram(words: readonly string[], environment: Environment = 
       HOME: process.env.HOME,
       TONSTREAM_LOG_LEVEL: 'warn',
       TONSTREAM_WORKERS: '1',
+      TONSTREAM_QUERY_TIMEOUT_MS: '60000',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -93,7 +97,7 @@ const ASKED_IN_TURN = 4;
 const INFO = z.object({ last: z.object({ seqno: z.number() }) });
 
 /** On a connection of its own; 0 where nothing is shown yet. */
-async function shownHead(url: string): Promise<number> {
+export async function shownHead(url: string): Promise<number> {
   const asked = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(PATIENCE_MS) };
   const response = await fetch(`${url}/api/v3/masterchainInfo`, asked);
   const text = await response.text();

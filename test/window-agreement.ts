@@ -13,7 +13,7 @@ import type { Window } from '../src/window/window.ts';
 import type { StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
 import { topicNames } from '../streams/topics.ts';
-import { type ApiServer, serveApi } from './api-server.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { waitFor } from './processes.ts';
 import { type Answered, pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
@@ -38,7 +38,9 @@ export async function differences(compared: Compared): Promise<string[]> {
   const pinned = pin(view);
   const servers: ApiServer[] = [];
   try {
-    servers.push(await serveApi(createWindowSource({ view: () => pinned.view }, tables)), await serveApi(tables));
+    for (const source of [createWindowSource({ view: () => pinned.view }, tables), tables]) {
+      servers.push(await serveApi(source, { limits: PATIENT_LIMITS }));
+    }
     const [merged, alone] = servers;
     const found: string[] = [];
     for (const path of paths) {

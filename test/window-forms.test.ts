@@ -48,7 +48,7 @@ describe.skipIf(shelf === null).each([false, true])(
       steps = await recordedSteps('mainnet-genesis_a');
       formed = await side('formed', transactionForm);
       rendered = await side('rendered', null);
-    }, 60_000);
+    });
 
     afterAll(async () => {
       for (const { window, server } of [formed, rendered]) {
@@ -58,7 +58,7 @@ describe.skipIf(shelf === null).each([false, true])(
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('are the same as rendered ones', { timeout: 120_000 }, async () => {
+    it('are the same as rendered ones', async () => {
       const stored = steps.map(({ step, nextOffset }, i) => ({ step, nextOffset, bytes: 0, firstOffset: i, time: 0 }));
       const asked = fc.tuple(requests(stored), fc.constantFrom(...SWITCHES));
       const same = fc.asyncProperty(asked, async ([path, text]) => {

@@ -1,5 +1,5 @@
 /** The same chain answered from windows that hold more or less of it, over the tables and steps of one stack. */
-import { type ApiServer, serveApi } from './api-server.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { type Kept, projectedBy, windowFrom } from './windowed.ts';
 
 const TESTNET = -3;
@@ -21,7 +21,8 @@ export async function serveFrom(stack: Kept, share: number): Promise<ApiServer> 
   const { steps, tables } = projected;
   const first = Math.floor(steps.length * share);
   const windowed = share === 1 ? null : await windowFrom(projected, first);
-  const server = await serveApi(windowed?.source ?? tables, { testnet: () => tables.head.globalId === TESTNET });
+  const testnet = () => tables.head.globalId === TESTNET;
+  const server = await serveApi(windowed?.source ?? tables, { testnet, limits: PATIENT_LIMITS });
   return {
     ...server,
     async close() {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChainView } from '../src/web/chain-view.ts';
-import { type ApiServer, serveApi } from './api-server.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { privateBlocks, requireShelf, shelf } from './shelf.ts';
 import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
@@ -26,8 +26,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
 
   beforeAll(async () => {
     projected = await projectFiles([FILES[name]()]);
-    tables = await serveApi(projected.tables);
-  }, 120_000);
+    tables = await serveApi(projected.tables, { limits: PATIENT_LIMITS });
+  });
 
   afterAll(async () => {
     await tables?.close();
@@ -41,7 +41,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   });
 
   async function compare(windowed: Windowed): Promise<void> {
-    const server = await serveApi(windowed.source);
+    const server = await serveApi(windowed.source, { limits: PATIENT_LIMITS });
     try {
       const same = fc.asyncProperty(requests(projected.steps), async (path) => {
         expect(await pages(server.url, path)).toEqual(await pages(tables.url, path));
@@ -63,7 +63,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     expect(told).toEqual(await readChainView({ ...asked, source: projected.tables }));
   }
 
-  it.each(BOUNDARIES)('from %f of the steps on answers as the tables do', { timeout: 60_000 }, async (share) => {
+  it.each(BOUNDARIES)('from %f of the steps on answers as the tables do', async (share) => {
     const first = Math.floor(projected.steps.length * share);
     const windowed = await windowFrom(projected, first);
     expect(windowed.window.state?.first).toBe(projected.steps[first].step.mcSeqno);
@@ -75,7 +75,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     else expect(pagesBelow).not.toEqual([]);
   });
 
-  it('answers as the tables do when it has taken steps out', { timeout: 60_000 }, async () => {
+  it('answers as the tables do when it has taken steps out', async () => {
     const all = await windowFrom(projected, 0);
     const bytes = all.window.state?.bytes ?? 0;
     await all.remove();

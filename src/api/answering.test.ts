@@ -225,13 +225,15 @@ describe('sharing', () => {
 
   it('goes on for the others when the one who asked first hangs up', async () => {
     const slow = slowSource();
-    await start(slow.answers, { version: () => '1', kept: KEPT });
+    const metrics = new Registry();
+    await start(slow.answers, { version: () => '1', kept: KEPT, metrics });
     const first = request(`${server.url}/api/v3/transactions`, { agent: false });
     first.on('error', () => undefined);
     first.end();
     while (slow.asked() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
     const second = get('transactions');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const shares = 'tonstream_api_answers_total{outcome="shared"} 1';
+    while (!(await metrics.metrics()).includes(shares)) await new Promise((resolve) => setTimeout(resolve, 5));
     first.destroy();
     await new Promise((resolve) => setTimeout(resolve, 50));
     slow.open();

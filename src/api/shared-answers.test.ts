@@ -94,7 +94,7 @@ describe('shared answers', () => {
   });
 
   it('take no more room and no more entries than they are given', async () => {
-    const shared = createSharedAnswers({ maxBytes: 100_000, maxEntries: 10 });
+    const shared = createSharedAnswers({ maxBytes: 100_000, maxEntries: 10, maxAgeMs: 60_000 });
     let made = 0;
     const ask = (question: string, length: number) =>
       shared.get(question, '1', asker().context, async () => {

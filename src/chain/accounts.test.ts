@@ -58,7 +58,7 @@ describe.skipIf(shelf === null)('account states of recorded blocks', () => {
   const blocks: RecordedBlock[] = [];
   beforeAll(async () => {
     for await (const block of recordedBlocks()) if (block.facts.transactions.length > 0) blocks.push(block);
-  }, 120_000);
+  });
 
   /** The cell of every account hashed for real, and the balance the dictionary itself sums up. */
   function check(block: Block, state: AccountState, find: ReturnType<typeof openAccounts>): void {
@@ -98,7 +98,7 @@ describe.skipIf(shelf === null)('account states of recorded blocks', () => {
     expect(statuses.active).toBeGreaterThan(2000);
     expect(statuses.uninit).toBeGreaterThan(100);
     expect(statuses.nonexist).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   test('the update over the block begins and ends with those of its transactions', () => {
     for (const recorded of blocks) {
@@ -131,7 +131,7 @@ describe.skipIf(shelf === null)('account states of recorded blocks', () => {
       }
     }
     expect(complete).toBeGreaterThan(500);
-  }, 60_000);
+  });
 
   function statesOf(recorded: RecordedBlock): { boc: ReturnType<typeof openBoc>; states: AccountState[] } {
     const boc = openBoc(recorded.bytes);
@@ -160,7 +160,7 @@ describe.skipIf(shelf === null)('account states of recorded blocks', () => {
     expect(run.length).toBe(31);
     expect(filled).toBeGreaterThan(30);
     compareWithFullState(known, 'mainnet_-1_8000000000000000_2690.state.boc.gz');
-  }, 60_000);
+  });
 
   /** Reads the account cells of a recorded full state with @ton/core. */
   function compareWithFullState(known: Map<string, Buffer>, file: string): void {

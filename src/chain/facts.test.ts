@@ -240,7 +240,7 @@ describe.skipIf(shelf === null)('recorded blocks', () => {
   const blocks: RecordedBlock[] = [];
   beforeAll(async () => {
     for await (const block of recordedBlocks()) blocks.push(block);
-  }, 120_000);
+  });
 
   test('every field of 1,198 blocks and 5,610 transactions is what two other decoders read', () => {
     let transactions = 0;

@@ -87,7 +87,7 @@ describe.skipIf(shelf === null)('mutated blocks', () => {
       { numRuns: 400 },
     );
     expect(bad).toBeGreaterThan(50);
-  }, 120_000);
+  });
 
   test('a changed descriptor or reference', () => {
     fc.assert(
@@ -105,7 +105,7 @@ describe.skipIf(shelf === null)('mutated blocks', () => {
       ),
       { numRuns: 300 },
     );
-  }, 120_000);
+  });
 
   test('truncation, at any byte', () => {
     fc.assert(
@@ -139,7 +139,7 @@ describe.skipIf(shelf === null)('mutated blocks', () => {
       }),
       { numRuns: 300 },
     );
-  }, 120_000);
+  });
 
   test('a transaction and a message of any cell of a block', () => {
     const boc = openBoc(blocks[0]);

@@ -64,7 +64,7 @@ test('blocks come with traffic, the faucet gives, and the next start goes on', a
   await block(second.chain, seqno + 10);
   expect(second.actors.counts).toMatchObject({ refused: 0, expired: 0 });
   await end(second);
-}, 60_000);
+});
 
 test('time is that of the clock, and does not go back with it', async () => {
   let time = 1_800_000_000_500;

@@ -65,7 +65,7 @@ describe('100 blocks of traffic, through a split and a merge', () => {
   let all: Run;
   beforeAll(async () => {
     all = await run(100, 8);
-  }, 120_000);
+  });
 
   test('every message sent is received once, and nothing else is received', () => {
     const sent = new Map<string, Message>();

@@ -145,7 +145,7 @@ function startImport(file: string) {
 }
 
 describe.skipIf(shelf === null)('an import in another process', () => {
-  it('resumes after SIGKILL at any moment: the log is that of an undisturbed run', { timeout: 120_000 }, async () => {
+  it('resumes after SIGKILL at any moment: the log is that of an undisturbed run', async () => {
     const file = sequenceFile('mainnet-genesis_a');
     const calm = openEmbeddedLog({ folder: join(folder, 'calm') });
     await importFiles(calm, topics, [file]);

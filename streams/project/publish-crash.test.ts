@@ -31,7 +31,7 @@ describe.skipIf(shelf === null)('steps published by a projector that dies', () =
 
   beforeAll(async () => {
     projected = await projectFiles([privateBlocks()]);
-  }, 60_000);
+  });
   afterAll(() => projected?.remove());
 
   // In the middle of the rows, at the announcement of a batch, and when it is marked done.
@@ -39,22 +39,18 @@ describe.skipIf(shelf === null)('steps published by a projector that dies', () =
     ['transactions', 3],
     ['projection_state', 5],
     ['projection_state', 6],
-  ])(
-    'at insert into %s, number %i, are the same, each once',
-    async (table, nth) => {
-      const { log, steps, url } = projected;
-      await emptySteps(log);
-      const database = `dying_${table}_${nth}`;
-      const clickhouse = createClickHouse({ url, database, logger: silent });
-      await migrate({ clickhouse, logger: silent });
-      await expect(projectAll(log, dying(clickhouse, table, nth))).rejects.toThrow(Killed);
-      await projectAll(log, clickhouse);
-      const again = await stepsOf(log);
-      expect(again.map(({ step }) => step.mcSeqno)).toEqual(steps.map(({ step }) => step.mcSeqno));
-      // Some data of accounts a repeated batch cannot know.
-      expect(again.map(bytesWithoutData)).toEqual(steps.map(bytesWithoutData));
-      await clickhouse.close();
-    },
-    60_000,
-  );
+  ])('at insert into %s, number %i, are the same, each once', async (table, nth) => {
+    const { log, steps, url } = projected;
+    await emptySteps(log);
+    const database = `dying_${table}_${nth}`;
+    const clickhouse = createClickHouse({ url, database, logger: silent });
+    await migrate({ clickhouse, logger: silent });
+    await expect(projectAll(log, dying(clickhouse, table, nth))).rejects.toThrow(Killed);
+    await projectAll(log, clickhouse);
+    const again = await stepsOf(log);
+    expect(again.map(({ step }) => step.mcSeqno)).toEqual(steps.map(({ step }) => step.mcSeqno));
+    // Some data of accounts a repeated batch cannot know.
+    expect(again.map(bytesWithoutData)).toEqual(steps.map(bytesWithoutData));
+    await clickhouse.close();
+  });
 });

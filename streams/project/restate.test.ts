@@ -23,7 +23,7 @@ describe.skipIf(shelf === null)('steps that the topic lacks', () => {
 
   beforeAll(async () => {
     projected = await projectFiles([privateBlocks()]);
-  }, 60_000);
+  });
   afterAll(() => projected?.remove());
 
   it('are published again as they were, from the blocks and the tables', async () => {

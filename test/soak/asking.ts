@@ -11,7 +11,7 @@ export interface Reply {
 export type Connection = Agent | 'new';
 
 /** Longer than anything is allowed to take. */
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 90_000;
 
 /** One connection that is kept, so that one worker answers. */
 export function keptConnection(): Agent {

@@ -11,7 +11,7 @@ export interface Journal {
   /** Something that is counted. */
   count(what: string, by?: number): void;
   /** Runs a kill; requests that it cuts are excused. */
-  killing(victim: Victim, kill: () => Promise<void>): Promise<void>;
+  killing(victim: Victim, kill: (dead: () => void) => Promise<void>): Promise<void>;
   figures(): Figures;
 }
 
@@ -37,7 +37,7 @@ const AFTER_WORKER_MS = 500;
 /** A kept connection may be found closed a moment after the service is there again. */
 const AFTER_START_MS = 200;
 /** A kill closes connections; one that stays open without an answer is no part of it. */
-const LONGEST_CUT_MS = 10_000;
+const LONGEST_CUT_MS = 60_000;
 /** Upper bounds of the classes that latencies are counted in, 5 % apart. */
 const CLASSES = Array.from({ length: 300 }, (_, i) => 0.05 * 1.05 ** i);
 
@@ -100,8 +100,9 @@ export function createJournal(tell: (line: string) => void): Journal {
       const disturbance = { from: performance.now(), to: Number.POSITIVE_INFINITY };
       disturbances.push(disturbance);
       add(kills, victim);
-      if (victim === 'worker') disturbance.to = disturbance.from + AFTER_WORKER_MS;
-      await kill();
+      await kill(() => {
+        if (victim === 'worker') disturbance.to = performance.now() + AFTER_WORKER_MS;
+      });
       if (victim !== 'worker') disturbance.to = performance.now() + AFTER_START_MS;
     },
     figures: () => ({

@@ -154,7 +154,7 @@ async function control(soak: Soak, signal: AbortSignal): Promise<void> {
     if (killSeconds > 0 && now - killedAt > killSeconds * 1_000) {
       const victim = victims[kills++ % victims.length];
       const before = truth.head;
-      await journal.killing(victim, () => service.kill(victim));
+      await journal.killing(victim, (dead) => service.kill(victim, dead));
       await truth.until(before + 2);
       await compareLive(soak, signal);
       killedAt = performance.now();

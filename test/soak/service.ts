@@ -33,8 +33,11 @@ export interface SoakedService {
   processes(): Process[];
   output(): string;
   start(): Promise<void>;
-  /** Kills with SIGKILL, and starts again what nobody else does. Resolves when the victims are dead or replaced. */
-  kill(victim: Victim): Promise<void>;
+  /**
+   * Kills with SIGKILL, and starts again what nobody else does. Resolves when the victims are replaced; `dead` is
+   * called once they are gone.
+   */
+  kill(victim: Victim, dead: () => void): Promise<void>;
   /** SIGTERM; gives the exit status. */
   stop(): Promise<number | null>;
   /** For the end of a run that failed. */
@@ -76,11 +79,13 @@ export function createService(settings: SoakSettings): SoakedService {
     );
   }
 
-  async function killWorker(): Promise<void> {
+  async function killWorker(dead: () => void): Promise<void> {
     const workers = processes().filter(({ role }) => role === 'worker');
     const victim = workers[Math.floor(Math.random() * workers.length)];
     if (victim === undefined) throw new Error('there is no HTTP worker to kill');
     process.kill(victim.pid, 'SIGKILL');
+    await waitFor('its end', run, async () => processes().every(({ pid }) => pid !== victim.pid));
+    dead();
     await waitFor('a worker in its place', run, async () => {
       const now = processes().flatMap(({ pid, role }) => (role === 'worker' ? [pid] : []));
       return now.length === WORKERS && !now.includes(victim.pid);
@@ -95,10 +100,11 @@ export function createService(settings: SoakSettings): SoakedService {
     processes,
     output,
     start,
-    async kill(victim) {
-      if (victim === 'worker') return killWorker();
+    async kill(victim, dead) {
+      if (victim === 'worker') return killWorker(dead);
       if (victim === 'all') for (const { pid } of processes().toReversed()) process.kill(pid, 'SIGKILL');
       await run?.kill('SIGKILL');
+      dead();
       await start();
     },
     async stop() {

@@ -224,7 +224,7 @@ describe('messages of TEP-74', () => {
   });
 });
 
-test('whatever is done, the supply is the sum of the wallets', { timeout: 60_000 }, async () => {
+test('whatever is done, the supply is the sum of the wallets', async () => {
   const people = [alice, bob, admin];
   const person = fc.constantFrom(...people.keys());
   const deed = fc.oneof(
