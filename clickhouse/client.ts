@@ -83,6 +83,8 @@ const DEFAULT_MAX_RESULT_BYTES = 256 * 1024 * 1024;
 /** How much later than the server we give up ourselves: its answer says more. */
 const TIMEOUT_GRACE_MS = 2_000;
 const KILL_TIMEOUT_MS = 5_000;
+/** Before each try to kill a query. */
+const KILL_WAITS_MS = [0, 250, 1_000, 4_000];
 const PING_TIMEOUT_MS = 5_000;
 
 interface Request {
@@ -119,26 +121,28 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
   // Kills must not wait behind the queries that hold all connections.
   const killer = connect(1, {});
   const kills = new Set<Promise<void>>();
+  const closing = new AbortController();
 
   function kill(queryId: string): void {
     const done = killQuery(queryId).finally(() => kills.delete(done));
     kills.add(done);
   }
 
-  /** Twice, because an early abort can overtake the query on its way into the server's list. */
+  /** Until it was there to be killed: an early abort can overtake the query on its way into the server's list. */
   async function killQuery(queryId: string): Promise<void> {
-    try {
-      for (const waitMs of [0, 250]) {
-        if (waitMs > 0) await delay(waitMs);
+    for (const waitMs of KILL_WAITS_MS) {
+      // At the end there is no more waiting.
+      if (waitMs > 0) await delay(waitMs, undefined, { signal: closing.signal }).catch(() => undefined);
+      try {
         const result = await killer.query({
           query: `KILL QUERY WHERE query_id = '${queryId}' ASYNC`,
           format: 'JSONEachRow',
           abort_signal: AbortSignal.timeout(KILL_TIMEOUT_MS),
         });
         if ((await result.text()) !== '') return;
+      } catch (error) {
+        logger.debug({ err: error, queryId }, 'could not kill an abandoned query');
       }
-    } catch (error) {
-      logger.debug({ err: error, queryId }, 'could not kill an abandoned query');
     }
   }
 
@@ -217,6 +221,7 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
     },
     withDatabase: (other) => createClickHouse({ ...options, database: other }),
     async close() {
+      closing.abort();
       await Promise.all(kills);
       await Promise.all([client.close(), killer.close()]);
     },

@@ -115,7 +115,9 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.code === 'timeout';
 }
 
-/** Worth trying again later without a change: no connection, or a server that is busy for now. */
+/** Worth trying again later without a change: no connection, or a server that is busy or stands still for now. */
 export function isTransient(error: unknown): boolean {
-  return error instanceof ClickHouseQueryError && (error.code === 'connection' || error.code === 'busy');
+  return (
+    isConnectionError(error) || isTimeout(error) || (error instanceof ClickHouseQueryError && error.code === 'busy')
+  );
 }

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { z } from 'zod';
 
@@ -69,7 +69,10 @@ function parseOwner(text: string): Owner | null {
 export async function takeOwnership(ownerFile: string): Promise<void> {
   ownFolders.add(ownerFile);
   const owner: Owner = { pid: process.pid, started: await processStart(process.pid) };
-  await writeFile(ownerFile, JSON.stringify(owner));
+  // Put in place as a whole: whoever looks meanwhile must not find that nobody owns the folder.
+  const temporary = `${ownerFile}.${process.pid}`;
+  await writeFile(temporary, JSON.stringify(owner));
+  await rename(temporary, ownerFile);
 }
 
 export async function dropOwnership(ownerFile: string): Promise<void> {

@@ -402,7 +402,7 @@ function describeCrash({ fixture, log, reopen }: Context): void {
     }
     await reopen();
     expect(await expectNumbered(log(), topic)).toBe(await log().end(topic));
-  }, 120_000);
+  });
 }
 
 /** Bytes of buffers that are still referenced. */

@@ -129,7 +129,7 @@ function follow(options: { from?: EventLog; tablesHave?: number } = {}): Followi
 
 async function until(what: string, holds: () => boolean): Promise<void> {
   for (let tries = 0; !holds(); tries++) {
-    if (tries > 1_000) throw new Error(`gave up waiting: ${what}`);
+    if (tries > 6_000) throw new Error(`gave up waiting: ${what}`);
     await sleep(10);
   }
 }

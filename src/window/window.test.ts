@@ -268,23 +268,27 @@ describe.skipIf(shelf === null)('the window', () => {
   });
 
   it('holds whole steps whenever its writer is killed', async () => {
+    let written = 0;
     for (let round = 0; round < 4; round++) {
       const writer = spawn(process.execPath, ['--import', 'tsx', WRITER, join(home, 'a'), '400000'], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
+      const ended = once(writer, 'exit');
       await steppedTo(writer, 10 + Math.floor(Math.random() * 60));
       writer.kill('SIGKILL');
-      await once(writer, 'exit');
+      await ended;
       const window = open('a');
       const { first, head } = window.state ?? { first: 0, head: 0 };
       const fresh = open(`fresh${round}`);
       const kept = steps.filter(({ step }) => step.mcSeqno >= first && step.mcSeqno <= head);
       await fresh.apply(kept, nothingBelow);
-      expect(kept.length).toBeGreaterThan(0);
+      written += kept.length;
       expect(keys('a')).toEqual(keys(`fresh${round}`));
       await window.clear();
       await window.close();
     }
+    // One that was killed when it had just begun a new round holds nothing.
+    expect(written).toBeGreaterThan(0);
   });
 });
 

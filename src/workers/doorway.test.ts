@@ -12,7 +12,10 @@ afterEach(() => {
 /** A server that does not listen, its connections handed over as from another process, and a way to connect. */
 async function opened(answer: RequestListener) {
   const doorway = createDoorway('http://somewhere');
-  const http = createHttpServer({ headersTimeout: 60, requestTimeout: 60, connectionsCheckingInterval: 10 }, answer);
+  const http = createHttpServer(
+    { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 10 },
+    answer,
+  );
   const service = await doorway.open(http);
   const port = createServer({ pauseOnConnect: true }, (socket) => doorway.enter(socket));
   port.listen(0, '127.0.0.1');

@@ -139,11 +139,12 @@ describe('worker pool', () => {
   it('tells a worker of the steps that come while it starts', async () => {
     // Told as questions: what it was started with, and what came before it listened.
     const slow = `const said = (what) => tell({ type: 'question', id: 1, question: { kind: 'gift', to: what, nanotons: 0n } });
-      if (message.type === 'start') {
-        said('start ' + message.start.head.mcSeqno);
-        setTimeout(() => { said('listening'); tell({ type: 'listening' }); }, 300);
-      }
-      if (message.type === 'head') said('head ' + message.mcSeqno);`;
+      if (message.type === 'start') said('start ' + message.start.head.mcSeqno);
+      if (message.type === 'head') {
+        said('head ' + message.mcSeqno);
+        said('listening');
+        tell({ type: 'listening' });
+      }`;
     const head = createHeads();
     const said: string[] = [];
     const starting = startPool(slow + STOPS, {
@@ -202,8 +203,10 @@ describe('worker pool', () => {
     // Both are stuck with what comes now, and one is killed after the other.
     head.advance(7);
     await until(() => stuck.length === 2);
+    let given = 0;
+    dispatcher.server.on('connection', () => given++);
     const asked = Array.from({ length: 6 }, ask);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(() => given === asked.length);
     for (const pid of stuck) process.kill(pid, 'SIGKILL');
     expect(await Promise.all(asked)).toEqual(Array.from({ length: 6 }, () => 'answered'));
   });

@@ -24,8 +24,8 @@ function patient(clickhouse: ClickHouse, outageMs = 60_000, signal = new AbortCo
 }
 
 describe('createPatientClickHouse', () => {
-  it('tries again while the server is away or busy, and counts', async () => {
-    for (const code of ['connection', 'busy'] as const) {
+  it('tries again while the server is away, busy or silent, and counts', async () => {
+    for (const code of ['connection', 'busy', 'timeout'] as const) {
       const { seen, clickhouse } = patient(failing(2, code));
       expect(await clickhouse.query('SELECT 1')).toEqual(Buffer.from('rows'));
       expect(seen.retries).toBe(2);

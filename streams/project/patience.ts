@@ -15,7 +15,7 @@ const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
 /**
- * The same server, but what fails for want of one (it is away, or busy for now) is tried again. An insert must carry a
+ * The same server, but what fails for want of one (it is away, busy, or does not answer in time) is tried again. An insert must carry a
  * token, a command must bear repetition: whether the failed try was done is not known.
  */
 export function createPatientClickHouse(clickhouse: ClickHouse, options: PatienceOptions): ClickHouse {

@@ -97,6 +97,26 @@ describe('createPositionStore', () => {
     expect(await (await projector()).read(signal)).toEqual({ done: batch(1, 7), intent: behind(batch(1, 7)) });
   });
 
+  it('repeats what the one that writes announced also when another one began at the same time', async () => {
+    for (let round = 0; round < 4; round++) {
+      await clickhouse.command('TRUNCATE TABLE projection_state');
+      await clickhouse.command('TRUNCATE TABLE projectors');
+      const [one, other] = [createPositionStore(clickhouse), createPositionStore(clickhouse)];
+      // Neither has seen the other when they take their number.
+      await clickhouse.command(
+        `INSERT INTO projectors (epoch, instance) VALUES (1, '${one.instance}'), (1, '${other.instance}')`,
+      );
+      const isOwner = await one.checkOwner(signal).then(
+        () => true,
+        () => false,
+      );
+      const [writing, stopped] = isOwner ? [one, other] : [other, one];
+      await stopped.announce(batch(1, 9), signal);
+      await writing.announce(batch(1, 7), signal);
+      expect((await (await projector()).read(signal)).intent).toEqual(bounded(batch(1, 7)));
+    }
+  });
+
   it('lets one of many that begin at once write', async () => {
     const stores = Array.from({ length: 5 }, () => createPositionStore(clickhouse));
     await Promise.allSettled(stores.map((store) => store.claim(signal)));

@@ -127,7 +127,7 @@ describe.skipIf(shelf === null)('project', () => {
     const at = { table: 'balances', nth: 1, done: false };
     const running = run(dying(clickhouse, at), {}, { stopAtEnd: false });
     await expect(running).rejects.toThrow(Killed);
-  }, 10_000);
+  });
 
   it.each([
     [40, 0, ['state', 'owner', 'rows', 'state', 'owner']],
