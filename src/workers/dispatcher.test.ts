@@ -27,3 +27,19 @@ it('keeps connections for workers that are not there yet, up to a limit, and end
   dispatcher.close();
   await Promise.all(ended);
 });
+
+it('ends a connection that cannot be handed over to a worker that lives', async () => {
+  const dispatcher = createDispatcher(new Registry());
+  const port = await listen(dispatcher.server, '127.0.0.1', 0);
+  const worker = {
+    isConnected: () => true,
+    send(...said: unknown[]): boolean {
+      const told = said.at(-1);
+      if (typeof told === 'function') told(new Error('cannot be sent'));
+      return false;
+    },
+  };
+  dispatcher.add(worker);
+  await once(createConnection(port, '127.0.0.1').resume(), 'close');
+  dispatcher.close();
+});

@@ -7,13 +7,16 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { Counter, type Registry } from 'prom-client';
 import type { ToWorker } from './messages.ts';
 
+/** What a connection can be handed to. */
+export type Taker = Pick<Worker, 'send' | 'isConnected'>;
+
 export interface Dispatcher {
   /** To be listened on by the caller. */
   readonly server: Server;
   /** The worker takes connections from now on. */
-  add(worker: Worker): void;
+  add(worker: Taker): void;
   /** It died: what it has not taken goes to others. */
-  remove(worker: Worker): void;
+  remove(worker: Taker): void;
   /** A worker has the connection. */
   taken(id: number): void;
   /** Takes no more connections, and ends those that nobody has. */
@@ -23,7 +26,7 @@ export interface Dispatcher {
 interface Waiting {
   socket: Socket;
   /** Who was given it; null while there is no worker. */
-  worker: Worker | null;
+  worker: Taker | null;
 }
 
 /** Connections that no worker has taken yet; more are refused. */
@@ -35,13 +38,13 @@ export function createDispatcher(registry: Registry): Dispatcher {
     help: 'Connections that were closed because no worker took those before them',
     registers: [registry],
   });
-  const given = new Map<Worker, number>();
+  const given = new Map<Taker, number>();
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
 
   /** The one with the fewest connections on their way; of several the one whose turn it is. */
-  function next(): Worker | null {
-    let best: Worker | null = null;
+  function next(): Taker | null {
+    let best: Taker | null = null;
     for (const [worker, count] of given) if (best === null || count < (given.get(best) ?? 0)) best = worker;
     if (best !== null) {
       const count = given.get(best) ?? 0;
@@ -56,8 +59,10 @@ export function createDispatcher(registry: Registry): Dispatcher {
     connection.worker = worker;
     if (worker === null) return;
     const message: ToWorker = { type: 'connection', id };
-    // A worker that cannot be told has died, or is about to: `remove` follows.
-    worker.send(message, connection.socket, { keepOpen: true }, () => undefined);
+    worker.send(message, connection.socket, { keepOpen: true }, (error) => {
+      // Of one that has died, or is about to, the connection goes to another: `remove` follows.
+      if (error !== null && worker.isConnected()) forget(id);
+    });
   }
 
   /** This process lets go of it; what a worker has of it stays open. */
