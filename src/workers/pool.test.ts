@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../config.ts';
 import { FaucetError } from '../devnet/actors/faucet.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { startWorkerPool, type WorkerPool, type WorkerPoolOptions } from './pool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-pool-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let pool: WorkerPool | null = null;
 afterEach(() => pool?.close());
