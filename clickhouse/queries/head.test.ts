@@ -32,7 +32,7 @@ describe('a head', () => {
   });
 
   it('that is told shows no step it found by itself, and knows that the tables hold it', async () => {
-    const head = createHead(tables(1, 2, 5), true);
+    const head = createHead(tables(1, 2, 5), { told: true });
     head.advance(1, -217);
     await head.reach(5, 10_000, signal);
     expect([head.seqno, head.held]).toEqual([1, 5]);

@@ -31,11 +31,13 @@ const LONGEST_PAUSE_MS = 100;
 
 const row = z.object({ seqno: z.number(), global_id: z.number() });
 
-/**
- * The one number that says up to where every endpoint answers.
- * @param told it advances only as it is told, not by looking
- */
-export function createHead(clickhouse: Pick<ClickHouse, 'json'>, told = false): Head {
+export interface HeadOptions {
+  /** It advances as it is told only; what a look finds newer in the tables is `held` and not shown. */
+  told?: boolean;
+}
+
+/** The one number that says up to where every endpoint answers. */
+export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { told = false }: HeadOptions = {}): Head {
   let seqno = 0;
   let held = 0;
   let globalId: number | null = null;

@@ -79,7 +79,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
   const log = openLog(config, logger);
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
-  const head = createHead(clickhouse, true);
+  const head = createHead(clickhouse, { told: true });
   const window = openWindowReader(config, head);
   const service = await serve({
     config,
