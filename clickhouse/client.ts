@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
@@ -122,6 +123,8 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
   const killer = connect(1, {});
   const kills = new Set<Promise<void>>();
   const closing = new AbortController();
+  // One for each kill that waits.
+  setMaxListeners(0, closing.signal);
 
   function kill(queryId: string): void {
     const done = killQuery(queryId).finally(() => kills.delete(done));
@@ -142,6 +145,7 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
         if ((await result.text()) !== '') return;
       } catch (error) {
         logger.debug({ err: error, queryId }, 'could not kill an abandoned query');
+        if (closing.signal.aborted) return;
       }
     }
   }

@@ -46,16 +46,26 @@ export async function finishSwap(clickhouse: ClickHouse, signal: AbortSignal): P
       signal,
     },
   );
-  const live = await clickhouse.json(
-    `SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = '${clickhouse.database}'`,
-    tableRow,
-    { label, signal },
-  );
-  for (const { name, uuid } of tables) {
-    if (live.some((table) => table.name === name && table.uuid === uuid)) continue;
+  for (const { name } of await missing(clickhouse, tables, signal)) {
     const pair = [clickhouse.database, from].map((database) => `${identifier(database)}.${identifier(name)}`);
     await clickhouse.command(`EXCHANGE TABLES ${pair.join(' AND ')}`, { label, signal });
   }
+  // An exchange whose answer was lost may have been done after it was asked for again, and so undone.
+  const wrong = await missing(clickhouse, tables, signal);
+  if (wrong.length > 0) {
+    const names = wrong.map(({ name }) => name).join(', ');
+    throw new Error(`${names} of database ${clickhouse.database} did not take the place of the former: start again`);
+  }
   await clickhouse.command(`DROP DATABASE ${identifier(from)} SYNC`, { label: 'dropping the former tables', signal });
   return true;
+}
+
+/** Those of the tables that are not in the live database. */
+async function missing(clickhouse: ClickHouse, tables: z.output<typeof tableRow>[], signal: AbortSignal) {
+  const live = await clickhouse.json(
+    `SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = '${clickhouse.database}'`,
+    tableRow,
+    { label: 'reading which tables are live', signal },
+  );
+  return tables.filter(({ name, uuid }) => !live.some((table) => table.name === name && table.uuid === uuid));
 }

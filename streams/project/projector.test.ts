@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
+import { ClickHouseQueryError } from '../../clickhouse/query-error.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
 import { privateBlocks, shelf } from '../../test/shelf.ts';
@@ -13,6 +14,7 @@ import { importFiles } from '../ingest/import.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import type { Progress, ProjectorOptions } from './options.ts';
+import { createPositionStore } from './position.ts';
 import { project } from './projector.ts';
 
 const topics = topicNames();
@@ -121,6 +123,28 @@ describe.skipIf(shelf === null)('project', () => {
       expect(await tableHashes(clickhouse)).toEqual(good);
     },
   );
+
+  it('looks for no lost rows once another projector writes', async () => {
+    const clickhouse = await freshTables();
+    const questions: string[] = [];
+    let failed = false;
+    const cut: ClickHouse = {
+      ...clickhouse,
+      json(sql, row, asked) {
+        questions.push(asked?.label ?? '');
+        return clickhouse.json(sql, row, asked);
+      },
+      async insert(table, ...rest) {
+        if (table !== 'balances' || failed) return clickhouse.insert(table, ...rest);
+        failed = true;
+        await createPositionStore(clickhouse).claim(new AbortController().signal);
+        throw new ClickHouseQueryError({ code: 'timeout', label: 'inserting', queryId: '', detail: 'no answer' });
+      },
+    };
+    await expect(run(cut)).rejects.toThrow('another projector, started later, writes');
+    expect(failed).toBe(true);
+    expect(questions).not.toContain('looking whether the rows of a batch are there');
+  });
 
   it('tells of a failure also when it waits for more steps', async () => {
     const clickhouse = await freshTables();

@@ -125,7 +125,11 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     const insertInto = (insert: Insert) => insertUnderToken(insert, `${batch.firstOffset}-${batch.nextOffset}`);
     await Promise.all(inserts.map(insertInto));
     const inDoubt = repeated || counters.retries > retriesBefore;
-    if (inDoubt) await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
+    if (inDoubt) {
+      // In the meantime another projector may have begun, and what seems lost may be what it has made of these rows.
+      await store.checkOwner(signal);
+      await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
+    }
     await publisher?.publish(live);
     await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
