@@ -98,12 +98,14 @@ describe('queries', () => {
   });
 
   it('bounds time on the server', async () => {
-    const began = Date.now();
-    const error = await failure(clickhouse.query(ENDLESS, { timeoutMs: 300 }));
-    expect(isTimeout(error)).toBe(true);
-    // Of the server, unless that was slow to say so.
-    expect(['TIMEOUT_EXCEEDED', null]).toContain(error.serverType);
-    expect(Date.now() - began).toBeLessThan(20_000);
+    let said: string | null = null;
+    // A server that is slow to say so is left by the client: then it is asked again.
+    for (let tries = 0; said === null && tries < 5; tries++) {
+      const error = await failure(clickhouse.query(ENDLESS, { timeoutMs: 300 }));
+      expect(isTimeout(error)).toBe(true);
+      said = error.serverType;
+    }
+    expect(said).toBe('TIMEOUT_EXCEEDED');
   });
 
   it('bounds time by itself when the server is silent', async () => {

@@ -115,9 +115,11 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.code === 'timeout';
 }
 
+const TRANSIENT: ReadonlySet<ClickHouseErrorCode> = new Set(['connection', 'busy', 'timeout']);
+
 /** Worth trying again later without a change: no connection, or a server that is busy or stands still for now. */
 export function isTransient(error: unknown): boolean {
-  return (
-    isConnectionError(error) || isTimeout(error) || (error instanceof ClickHouseQueryError && error.code === 'busy')
-  );
+  if (error instanceof ClickHouseQueryError) return TRANSIENT.has(error.code);
+  // An error of something larger that failed for it, of a migration say.
+  return error instanceof Error && error.cause !== undefined && isTransient(error.cause);
 }

@@ -88,11 +88,15 @@ function writeHolder(file: string, holder: Holder): void {
   renameSync(temporary, file);
 }
 
+/** Another process, and one that lives. */
+function isOther(holder: Holder): boolean {
+  return !isMine(holder) && processStart(holder.pid) === holder.started;
+}
+
 /** The living process other than this one that has the lock. Needs no mutex: the file is replaced as a whole. */
 export function otherWriter(file: string): ProcessMark | null {
   const holder = readHolder(file);
-  if (holder === null || isMine(holder)) return null;
-  return processStart(holder.pid) === holder.started ? holder : null;
+  return holder !== null && isOther(holder) ? holder : null;
 }
 
 /**
@@ -101,9 +105,8 @@ export function otherWriter(file: string): ProcessMark | null {
  * Valid among processes of one host and one pid namespace, as the embedded log itself is.
  */
 export function takeWriterLock(file: string): { taken: true } | { taken: false; holder: ProcessMark } {
-  const other = otherWriter(file);
-  if (other !== null) return { taken: false, holder: other };
   const holder = readHolder(file);
+  if (holder !== null && isOther(holder)) return { taken: false, holder };
   const threads = holder !== null && isMine(holder) ? holder.threads : [];
   if (!threads.includes(threadId)) writeHolder(file, { ...ownMark(), threads: [...threads, threadId] });
   return { taken: true };

@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { MigrationError, migrate } from '../../clickhouse/migrate.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
-import { isTransient } from '../../clickhouse/query-error.ts';
 import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
 import { finishSwap } from '../../clickhouse/swap.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
+import { persist } from '../../streams/project/patience.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import type { Running } from './running.ts';
 
@@ -49,22 +49,11 @@ const ASK_EVERY_MS = 250;
 const KILL_MS = 2_000;
 
 /** Does at the start what bears repetition, again when the server goes away or is busy meanwhile. */
-export async function despiteOutages(
-  { logger, shutdown: { signal } }: Pick<Running, 'logger' | 'shutdown'>,
+export function despiteOutages(
+  { logger, shutdown }: Pick<Running, 'logger' | 'shutdown'>,
   work: () => Promise<void>,
 ): Promise<void> {
-  const giveUpAt = Date.now() + SERVER_WAIT_MS;
-  for (;;) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      const cause = error instanceof MigrationError ? error.cause : error;
-      if (signal.aborted || !isTransient(cause) || Date.now() > giveUpAt) throw error;
-      logger.warn({ err: error }, 'ClickHouse is away or busy, trying again');
-      await sleep(ASK_EVERY_MS, undefined, { signal });
-    }
-  }
+  return persist(work, { outageMs: SERVER_WAIT_MS, logger, signal: shutdown.signal });
 }
 
 /** Waits for a server that is not ours. One that never answers is told of by the first statement. */

@@ -1,7 +1,8 @@
 /**
  * An ingester in a process of its own, for tests that kill it. Arguments: log folder, recorded sequence, bytes of one
  * append, `refuse`, `stand-by`, or `stop`: that one stops itself (SIGSTOP) after its first append, outside any
- * transaction of the log, since nobody can open the log while a transaction stands still. Prints the offset after each append and each line it logs; ends when the log has the whole sequence.
+ * transaction of the log, since nobody can open the log while a transaction stands still. Prints the offset after each
+ * append and each line it logs; ends when the log has the whole sequence.
  */
 import { recordedNode } from '../../test/recorded-node.ts';
 import { openEmbeddedLog } from '../embedded.ts';

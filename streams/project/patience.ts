@@ -8,38 +8,38 @@ export interface PatienceOptions {
   outageMs: number;
   logger: Pick<Logger, 'warn'>;
   signal: AbortSignal;
-  onRetry: () => void;
+  onRetry?: () => void;
 }
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
 /**
- * The same server, but what fails for want of one (it is away, busy, or does not answer in time) is tried again. An insert must carry a
- * token, a command must bear repetition: whether the failed try was done is not known.
+ * Does what fails for want of a server (it is away, busy, or does not answer in time) again. The work must bear
+ * repetition: whether the failed try was done is not known.
  */
-export function createPatientClickHouse(clickhouse: ClickHouse, options: PatienceOptions): ClickHouse {
+export async function persist<T>(work: () => Promise<T>, options: PatienceOptions): Promise<T> {
   const { outageMs, logger, signal, onRetry } = options;
-
-  async function persist<T>(work: () => Promise<T>): Promise<T> {
-    const giveUpAt = Date.now() + outageMs;
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
-      try {
-        return await work();
-      } catch (error) {
-        if (signal.aborted || !isTransient(error) || Date.now() > giveUpAt) throw error;
-        onRetry();
-        logger.warn({ err: error, waitMs }, 'ClickHouse is away or busy, trying again');
-        await sleep(waitMs, undefined, { signal });
-      }
+  const giveUpAt = Date.now() + outageMs;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted || !isTransient(error) || Date.now() > giveUpAt) throw error;
+      onRetry?.();
+      logger.warn({ err: error, waitMs }, 'ClickHouse is away or busy, trying again');
+      await sleep(waitMs, undefined, { signal });
     }
   }
+}
 
+/** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
+export function createPatientClickHouse(clickhouse: ClickHouse, options: PatienceOptions): ClickHouse {
   return {
     ...clickhouse,
-    command: (sql, asked) => persist(() => clickhouse.command(sql, asked)),
-    query: (sql, asked) => persist(() => clickhouse.query(sql, asked)),
-    json: (sql, row, asked) => persist(() => clickhouse.json(sql, row, asked)),
-    insert: (table, columns, rows, asked) => persist(() => clickhouse.insert(table, columns, rows, asked)),
+    command: (sql, asked) => persist(() => clickhouse.command(sql, asked), options),
+    query: (sql, asked) => persist(() => clickhouse.query(sql, asked), options),
+    json: (sql, row, asked) => persist(() => clickhouse.json(sql, row, asked), options),
+    insert: (table, columns, rows, asked) => persist(() => clickhouse.insert(table, columns, rows, asked), options),
   };
 }

@@ -97,8 +97,9 @@ export function createPositionStore(clickhouse: ClickHouse) {
       row,
       { label, signal },
     );
-    // Of several, the one of the newest projector, as `owner` has it: an earlier one stops before it writes what it announced last. Of its
-    // two, the one with bounds: a batch of several steps that stands for the step announced before.
+    // Of several, the one of the newest projector, as `owner` has it: an earlier one stops before it writes what it
+    // announced last. Of its two, the one with bounds: a batch of several steps that stands for the step announced
+    // before.
     const [intent] = await clickhouse.json(
       `SELECT ${FIELDS} FROM projection_state LEFT JOIN projectors USING (instance)
        WHERE number > ${done?.number ?? 0} AND NOT done ORDER BY number DESC, epoch DESC, instance DESC, next_offset DESC LIMIT 1`,

@@ -1,0 +1,121 @@
+/** Commands of the program, run in this process over logs in folders and databases of one ClickHouse. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { silent, startTestServer } from '../clickhouse/test-server.ts';
+import type { Running } from '../src/commands/running.ts';
+import { runVerify } from '../src/commands/verify.ts';
+import { readConfig } from '../src/config.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { importFiles } from '../streams/ingest/import.ts';
+import { allSteps } from '../streams/ingest/recorded-sequence.ts';
+import { project } from '../streams/project/projector.ts';
+import type { Step } from '../streams/steps.ts';
+import { topicNames } from '../streams/topics.ts';
+
+const topics = topicNames();
+
+export interface Place {
+  folder: string;
+  database: string;
+}
+
+export interface CommandLine {
+  /** Holds the folders of the places. */
+  home: string;
+  /** Of ClickHouse. */
+  url: string;
+  /** Closed by `closeTables`. */
+  tables(database: string): ClickHouse;
+  /** Settings for a folder's log and a database, as words of the command line. */
+  words(place: Place): string[];
+  /** Runs a command in this process; its status and what it printed. */
+  run(
+    command: (running: Running) => Promise<unknown>,
+    place: Place,
+    clickhouseUrl?: string,
+  ): Promise<{ status: unknown; printed: string }>;
+  /** Projects a folder's log to its end, through a rebuild of nothing. */
+  projectAll(place: Place, clickhouse?: ClickHouse): Promise<void>;
+  closeTables(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function openCommandLine(): Promise<CommandLine> {
+  const home = mkdtempSync(join(tmpdir(), 'tonstream-commands-'));
+  const parts = await startTestServer();
+  const { url } = parts.server;
+  const opened: ClickHouse[] = [];
+
+  function tables(database: string): ClickHouse {
+    const clickhouse = createClickHouse({ url, database, logger: silent });
+    opened.push(clickhouse);
+    return clickhouse;
+  }
+
+  const words: CommandLine['words'] = ({ folder, database }) => [
+    ...['--data-dir', folder, '--clickhouse-url', url, '--clickhouse-database', database],
+    ...['--batch-steps', '25', '--log-level', 'silent'],
+  ];
+
+  const run: CommandLine['run'] = async (command, place, clickhouseUrl = url) => {
+    const { config } = readConfig(words(place), {});
+    const closers: (() => Promise<void> | void)[] = [];
+    const printed: string[] = [];
+    const shutdown: Running['shutdown'] = {
+      signal: new AbortController().signal,
+      onClose: (_, close) => closers.unshift(close),
+      stop: () => undefined,
+      done: Promise.resolve(0),
+    };
+    const running: Running = {
+      config: { ...config, clickhouseUrl },
+      logger: silent,
+      shutdown,
+      print: (line) => printed.push(line),
+    };
+    try {
+      return { status: await command(running), printed: printed.join('\n') };
+    } finally {
+      for (const close of closers) await close();
+    }
+  };
+
+  const projectAll: CommandLine['projectAll'] = async (place, clickhouse = tables(place.database)) => {
+    const { config } = readConfig(words(place), {});
+    await run(runVerify, place);
+    const log = openEmbeddedLog({ folder: join(place.folder, 'log') });
+    const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
+    await project(options, new AbortController().signal).finally(() => log.close());
+  };
+
+  return {
+    home,
+    url,
+    tables,
+    words,
+    run,
+    projectAll,
+    async closeTables() {
+      for (const clickhouse of opened.splice(0)) await clickhouse.close();
+    },
+    async remove() {
+      await parts.remove();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function importSequence(folder: string, file: string): Promise<void> {
+  const log = openEmbeddedLog({ folder: join(folder, 'log') });
+  await importFiles(log, topics, [file]);
+  await log.close();
+}
+
+export async function stepsOf(folder: string): Promise<Step[]> {
+  const log = openEmbeddedLog({ folder: join(folder, 'log') });
+  const steps = await allSteps(log, topics.blocks);
+  await log.close();
+  return steps;
+}

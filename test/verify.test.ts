@@ -1,0 +1,188 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import { runVerify } from '../src/commands/verify.ts';
+import { readSequence, sequenceFile, writeSequence } from '../streams/ingest/recorded-sequence.ts';
+import { startClickHouseProxy } from './clickhouse-proxy.ts';
+import { type CommandLine, importSequence, openCommandLine, type Place } from './command-line.ts';
+import { runTonstream } from './processes.ts';
+import { shelf } from './shelf.ts';
+
+const SEQUENCE = 'mainnet-genesis_a';
+const LAST = 132;
+/** Has messages on their way between steps, and many accounts. */
+const PRIVATE = 'local-ton4j-2024_a';
+let at: CommandLine;
+
+beforeAll(async () => {
+  if (shelf === null) return;
+  at = await openCommandLine();
+  await importSequence(join(at.home, 'good'), sequenceFile(SEQUENCE));
+  await at.projectAll({ folder: join(at.home, 'good'), database: 'good' });
+});
+
+afterEach(async () => {
+  await at?.closeTables();
+});
+
+afterAll(() => at?.remove());
+
+/** The same server, that takes no rows of some tables; it says so when all other inserts of the batch are done. */
+function refusing(clickhouse: ClickHouse, refused: readonly string[]): ClickHouse {
+  const others: Promise<void>[] = [];
+  const insert: ClickHouse['insert'] = async (table, ...rest) => {
+    if (!refused.includes(table)) {
+      others.push(clickhouse.insert(table, ...rest));
+      return others.at(-1);
+    }
+    // All inserts of a batch are begun in one turn of the event loop.
+    await new Promise(setImmediate);
+    await Promise.all(others);
+    throw new Error(`${refused.join(' and ')} is refused`);
+  };
+  return { ...clickhouse, insert };
+}
+
+async function lastStep(clickhouse: ClickHouse, table: 'transactions' | 'projection_state'): Promise<number> {
+  const isDone = table === 'projection_state' ? 'done' : 'true';
+  const sql = `SELECT max(mc_seqno) AS step FROM ${table} WHERE ${isDone}`;
+  return (await clickhouse.json(sql, z.object({ step: z.number() })))[0].step;
+}
+
+describe.skipIf(shelf === null)('tonstream verify', () => {
+  const place = (): Place => ({ folder: join(at.home, 'good'), database: 'verified' });
+  const changes: [sql: string, line: RegExp][] = [
+    [
+      'DELETE FROM transactions WHERE mc_seqno = 41',
+      /^differs: steps 1 to 132: transactions: the log has \d+, the tables have \d+$/m,
+    ],
+    ['DELETE FROM messages WHERE in_mc_seqno = 41', /^differs: steps 1 to 132: messages received/m],
+    ['INSERT INTO shard_tops VALUES (41, 5, 1, 1)', /^differs: steps 1 to 132: shard tops/m],
+    ['DELETE FROM blocks_by_hash WHERE mc_seqno = 41', /^differs: blocks_by_hash: /m],
+    ['DELETE FROM messages_by_time WHERE in_mc_seqno = 41', /^differs: messages_by_time: /m],
+    [
+      'DELETE FROM transactions_by_hash WHERE lt = (SELECT max(lt) FROM transactions)',
+      /^differs: transactions_by_hash: /m,
+    ],
+    [
+      'INSERT INTO transactions_by_hash SELECT reverse(hash), account, lt - 1 FROM transactions WHERE mc_seqno = 41',
+      /^differs: transactions_by_hash: /m,
+    ],
+    [
+      'DELETE FROM account_states_by_hash WHERE lt = (SELECT max(lt) FROM transactions)',
+      /^differs: account_states_by_hash: /m,
+    ],
+    [
+      'DELETE FROM messages_by_hash WHERE created_lt = (SELECT max(created_lt) FROM messages WHERE created_lt < 1e18)',
+      /^differs: messages_by_hash: /m,
+    ],
+    [
+      'INSERT INTO messages_by_hash SELECT reverse(hash), 18446744073709551615, hash FROM messages LIMIT 1',
+      /^differs: messages_by_hash: /m,
+    ],
+    ['TRUNCATE TABLE accounts', /^differs: accounts: /m],
+    [
+      'INSERT INTO balances SELECT balance + 1, account, lt, mc_seqno, 1 FROM accounts LIMIT 1',
+      /^differs: balances: /m,
+    ],
+  ];
+
+  it('finds good tables good', async () => {
+    const { status, printed } = await at.run(runVerify, { ...place(), database: 'good' });
+    expect(printed).toBe(`${LAST} steps compared up to masterchain block ${LAST}: 0 differences, 0 gaps`);
+    expect(status).toBe(0);
+  });
+
+  it.each(changes)('%s', async (sql, line) => {
+    await at.projectAll(place());
+    const clickhouse = at.tables(place().database);
+    await clickhouse.command(sql);
+    const { status, printed } = await at.run(runVerify, place());
+    expect(printed).toMatch(line);
+    expect(status).toBe(1);
+    await clickhouse.command(`DROP DATABASE ${place().database} SYNC`);
+  });
+
+  it.each([
+    ['views of every second kind', /_to_(id|lt|hash|source|step)$/, ['account_data']],
+    ['views of the other kinds', /_to_(time|state|destination|body)$/, ['shard_tops']],
+    ['newest states', /^$/, ['accounts', 'balances']],
+    ['balances and all views', /_to_/, ['balances']],
+  ])('leaves out a batch that was not finished, here without its %s', async (_, without, refused) => {
+    const place = { folder: join(at.home, `unfinished-${refused[0]}`), database: `unfinished_${refused[0]}` };
+    const lines = readSequence(sequenceFile(PRIVATE));
+    const half = lines.findIndex(({ workchain }, n) => workchain === -1 && n > lines.length / 2) + 1;
+    await importSequence(place.folder, writeSequence(join(at.home, 'half.ndjson'), lines.slice(0, half)));
+    await at.projectAll(place);
+    const clickhouse = at.tables(place.database);
+    const views = (
+      await clickhouse.json(
+        "SELECT name FROM system.tables WHERE engine = 'MaterializedView' AND database = currentDatabase()",
+        z.object({ name: z.string() }),
+      )
+    ).filter(({ name }) => without.test(name));
+    await importSequence(place.folder, sequenceFile(PRIVATE));
+    for (const { name } of views) await clickhouse.command(`DETACH TABLE ${name}`);
+    await expect(at.projectAll(place, refusing(clickhouse, refused))).rejects.toThrow(
+      `${refused.join(' and ')} is refused`,
+    );
+    for (const { name } of views) await clickhouse.command(`ATTACH TABLE ${name}`);
+    expect(await lastStep(clickhouse, 'transactions')).toBeGreaterThan(await lastStep(clickhouse, 'projection_state'));
+    const { status, printed } = await at.run(runVerify, place);
+    expect(printed).toMatch(
+      /^a batch up to step \d+ was begun and not finished: the projector will repeat it\n\d+ steps compared up to masterchain block \d+: 0 differences, 0 gaps$/,
+    );
+    expect(status).toBe(0);
+    const first = '(SELECT min(mc_seqno) FROM blocks)';
+    await clickhouse.command(`DELETE FROM blocks_by_time WHERE mc_seqno = ${first}`);
+    expect(await at.run(runVerify, place)).toMatchObject({
+      status: 1,
+      printed: expect.stringContaining('1 differences'),
+    });
+    await clickhouse.command(
+      `INSERT INTO blocks_by_time SELECT gen_utime, workchain, shard, seqno, mc_seqno, start_lt FROM blocks WHERE mc_seqno = ${first}`,
+    );
+    await at.projectAll(place);
+    expect(await at.run(runVerify, place)).toMatchObject({ status: 0, printed: expect.not.stringContaining('begun') });
+  });
+
+  it('does not compare the newest states when a projector writes them meanwhile', async () => {
+    const [done, balances] = ['done ORDER BY number DESC LIMIT 1', 'FROM balances'];
+    await at.projectAll(place());
+    const clickhouse = at.tables(place().database);
+    const proxy = await startClickHouseProxy(at.url, async (sql) => {
+      if (!sql.includes('AS expected') || !sql.includes(balances)) return false;
+      await clickhouse.command('TRUNCATE TABLE accounts');
+      await clickhouse.command(
+        `INSERT INTO projection_state SELECT * REPLACE (number + 1 AS number) FROM projection_state WHERE ${done}`,
+      );
+      return false;
+    });
+    const { status, printed } = await at.run(runVerify, place(), proxy.url);
+    await proxy.close();
+    expect(printed).toMatch(/^not compared: accounts, while a projector writes it\nnot compared: balances, /);
+    expect(status).toBe(0);
+    await clickhouse.command(`DROP DATABASE ${place().database} SYNC`);
+  });
+
+  it('waits for ClickHouse when that goes away while it begins', async () => {
+    for (const [nth, statement] of [/^SELECT number, statement/, /name = 'swap'/].entries()) {
+      let times = 0;
+      const proxy = await startClickHouseProxy(at.url, (sql) => statement.test(sql) && ++times < 3);
+      expect(await at.run(runVerify, { ...place(), database: 'good' }, proxy.url)).toMatchObject({ status: 0 });
+      expect(times, `statement ${nth}`).toBeGreaterThan(2);
+      await proxy.close();
+    }
+  });
+
+  it('ends the process with that status', async () => {
+    const verify = runTonstream('verify', ...at.words({ ...place(), database: 'good' }));
+    expect(await verify.ended).toBe(0);
+    await at.projectAll(place());
+    await at.tables(place().database).command('TRUNCATE TABLE blocks_by_id');
+    const failing = runTonstream('verify', ...at.words(place()));
+    expect(await failing.ended).toBe(1);
+    expect(failing.output()).toContain('differs: blocks_by_id: 0 rows');
+  });
+});
