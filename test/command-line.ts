@@ -6,7 +6,7 @@ import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { silent, startTestServer } from '../clickhouse/test-server.ts';
 import type { Running } from '../src/commands/running.ts';
 import { runVerify } from '../src/commands/verify.ts';
-import { readConfig } from '../src/config.ts';
+import { type Config, readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import { allSteps } from '../streams/ingest/recorded-sequence.ts';
@@ -30,16 +30,36 @@ export interface CommandLine {
   tables(database: string): ClickHouse;
   /** Settings for a folder's log and a database, as words of the command line. */
   words(place: Place): string[];
-  /** Runs a command in this process; its status and what it printed. */
-  run(
-    command: (running: Running) => Promise<unknown>,
-    place: Place,
-    clickhouseUrl?: string,
-  ): Promise<{ status: unknown; printed: string }>;
+  run(command: Command, place: Place, clickhouseUrl?: string): Promise<Ran>;
   /** Projects a folder's log to its end, through a rebuild of nothing. */
   projectAll(place: Place, clickhouse?: ClickHouse): Promise<void>;
   closeTables(): Promise<void>;
   remove(): Promise<void>;
+}
+
+type Command = (running: Running) => Promise<unknown>;
+
+interface Ran {
+  status: unknown;
+  printed: string;
+}
+
+/** Runs a command in this process; its status and what it printed. */
+export async function runCommand(command: Command, config: Config): Promise<Ran> {
+  const closers: (() => Promise<void> | void)[] = [];
+  const printed: string[] = [];
+  const shutdown: Running['shutdown'] = {
+    signal: new AbortController().signal,
+    onClose: (_, close) => closers.unshift(close),
+    stop: () => undefined,
+    done: Promise.resolve(0),
+  };
+  try {
+    const status = await command({ config, logger: silent, shutdown, print: (line) => printed.push(line) });
+    return { status, printed: printed.join('\n') };
+  } finally {
+    for (const close of closers) await close();
+  }
 }
 
 export async function openCommandLine(): Promise<CommandLine> {
@@ -59,27 +79,9 @@ export async function openCommandLine(): Promise<CommandLine> {
     ...['--batch-steps', '25', '--log-level', 'silent'],
   ];
 
-  const run: CommandLine['run'] = async (command, place, clickhouseUrl = url) => {
+  const run: CommandLine['run'] = (command, place, clickhouseUrl = url) => {
     const { config } = readConfig(words(place), {});
-    const closers: (() => Promise<void> | void)[] = [];
-    const printed: string[] = [];
-    const shutdown: Running['shutdown'] = {
-      signal: new AbortController().signal,
-      onClose: (_, close) => closers.unshift(close),
-      stop: () => undefined,
-      done: Promise.resolve(0),
-    };
-    const running: Running = {
-      config: { ...config, clickhouseUrl },
-      logger: silent,
-      shutdown,
-      print: (line) => printed.push(line),
-    };
-    try {
-      return { status: await command(running), printed: printed.join('\n') };
-    } finally {
-      for (const close of closers) await close();
-    }
+    return runCommand(command, { ...config, clickhouseUrl });
   };
 
   const projectAll: CommandLine['projectAll'] = async (place, clickhouse = tables(place.database)) => {

@@ -10,10 +10,10 @@ import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import { runRebuild } from '../../src/commands/rebuild.ts';
-import type { Running } from '../../src/commands/running.ts';
 import { runVerify } from '../../src/commands/verify.ts';
 import { readConfig } from '../../src/config.ts';
 import { chainLedger } from '../../src/devnet/chain-ledger.ts';
+import { runCommand } from '../../test/command-line.ts';
 import { createPeopledDevnet, logWithCells, type PeopledDevnet } from '../../test/peopled-devnet.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
 import { decodeCellRecord, type StoredCell } from '../cell-record.ts';
@@ -238,24 +238,9 @@ describe('a batch with cells', () => {
 });
 
 describe('tonstream verify and rebuild', () => {
-  /** Runs a command in this process; its status and what it printed. */
-  async function command(run: (running: Running) => Promise<unknown>) {
+  function command(run: Parameters<typeof runCommand>[0]) {
     const words = ['--data-dir', home, '--clickhouse-url', server.server.url, '--clickhouse-database', 'good'];
-    const { config } = readConfig([...words, '--log-level', 'silent'], {});
-    const closers: (() => Promise<void> | void)[] = [];
-    const printed: string[] = [];
-    const shutdown: Running['shutdown'] = {
-      signal: new AbortController().signal,
-      onClose: (_, close) => closers.unshift(close),
-      stop: () => undefined,
-      done: Promise.resolve(0),
-    };
-    try {
-      const status = await run({ config, logger: silent, shutdown, print: (line) => printed.push(line) });
-      return { status, printed: printed.join('\n') };
-    } finally {
-      for (const close of closers) await close();
-    }
+    return runCommand(run, readConfig([...words, '--log-level', 'silent'], {}).config);
   }
 
   it('find such tables good, and make them again', async () => {
