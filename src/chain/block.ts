@@ -88,7 +88,7 @@ function readExtra(cursor: Cursor): Extra {
 }
 
 /** `masterchain_block_extra#cca5`: the configuration stands behind the shard fees and the signatures. */
-function readMasterExtra(cursor: Cursor): MasterExtra {
+export function readMasterExtra(cursor: Cursor): MasterExtra {
   cursor.tag(16, 0xcca5, 'McBlockExtra');
   const keyBlock = cursor.bit();
   const shardHashes = orNull(cursor.maybeRef());

@@ -38,3 +38,8 @@ export function section<T>(place: string, read: () => T): T {
     throw inside(place, error);
   }
 }
+
+/** A proof that is well-formed and does not prove what it was given for. The message says what is wrong with it. */
+export class ProofError extends Error {
+  override name = 'ProofError';
+}

@@ -1,4 +1,4 @@
-import { DecodeError } from '../chain/errors.ts';
+import { DecodeError, ProofError } from '../chain/errors.ts';
 import { AdnlError } from './adnl.ts';
 import { LITE_ERROR, LiteServerError } from './lite-api.ts';
 import { LiteTimeoutError } from './lite-connection.ts';
@@ -55,7 +55,7 @@ function judgeAnswer({ code, message }: LiteServerError): Verdict {
 }
 
 function faultOf(error: unknown): FaultKind | null {
-  if (error instanceof LieError) return 'lie';
+  if (error instanceof LieError || error instanceof ProofError) return 'lie';
   if (error instanceof LiteTimeoutError) return 'timeout';
   if (error instanceof TlError || error instanceof DecodeError) return 'garbage';
   if (!(error instanceof AdnlError)) return null;

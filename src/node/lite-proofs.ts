@@ -1,19 +1,20 @@
 import { openAccounts } from '../chain/accounts.ts';
-import { type Boc, cellType, MERKLE_PROOF, MERKLE_UPDATE, openBoc } from '../chain/boc.ts';
+import { type Boc, openBoc } from '../chain/boc.ts';
 import { skipCurrencies } from '../chain/currency.ts';
 import { Cursor } from '../chain/cursor.ts';
 import { DecodeError } from '../chain/errors.ts';
-import { cellHash, hashAt, sha256Of, verifyMerkle } from '../chain/hash.ts';
+import { cellHash, hashAt, sha256Of } from '../chain/hash.ts';
 import { lookupHashmap } from '../chain/hashmap.ts';
+import { stateHash, virtualRoot } from '../chain/merkle-root.ts';
 import type { BlockIdExt, Hash } from '../chain/model.ts';
 import { readShardIdent, shardContains } from '../chain/shard-ident.ts';
 import { blockIdExtFromTl, type LiteAnswer, sameBlock } from './lite-api.ts';
 import { LieError } from './lite-faults.ts';
 
 /**
- * Checks of what a server answers against the hashes that were asked for. They throw LieError when something
- * well-formed is wrong and DecodeError when it is not well-formed. Signatures of validators are not checked: a block id
- * is believed as far as it comes from a block that is believed.
+ * Checks of what a server answers against the hashes that were asked for. They throw LieError or ProofError when
+ * something well-formed is wrong and DecodeError when it is not well-formed. A block id is believed as far as it comes
+ * from a block that is believed.
  */
 
 /** A block as asked for: its bytes have the file hash of the id. Views stay views. */
@@ -21,15 +22,6 @@ export function checkBlock(answer: LiteAnswer<'getBlock'>, id: BlockIdExt): Buff
   if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('another block than asked for');
   if (!sha256Of(answer.data).equals(id.fileHash)) throw new LieError('block whose SHA-256 is not its file hash');
   return answer.data;
-}
-
-/** The tree below a Merkle proof whose hash is the one expected. */
-function virtualRoot(boc: Boc, proof: number, hash: Hash, what: string): number {
-  if (cellType(boc, proof) !== MERKLE_PROOF) throw new DecodeError(`${what} is no Merkle proof`);
-  verifyMerkle(boc, proof);
-  const root = boc.refs[boc.refStart[proof]];
-  if (!hashAt(boc, root, 0).equals(hash)) throw new LieError(`${what} is of something else`);
-  return root;
 }
 
 /** What a header proof shows of the block. */
@@ -103,13 +95,7 @@ function openState(proof: Buffer, id: BlockIdExt): { boc: Boc; root: number } {
     return { boc, root: virtualRoot(boc, boc.roots[boc.roots.length - 1], id.rootHash, 'zero state') };
   if (boc.roots.length !== 2) throw new DecodeError(`${boc.roots.length} roots in a proof of block and state`);
   const block = virtualRoot(boc, boc.roots[0], id.rootHash, 'block proof');
-  const update = boc.refs[boc.refStart[block] + 2];
-  if ((boc.d1[block] & 7) < 3 || cellType(boc, update) !== MERKLE_UPDATE) {
-    throw new DecodeError('block proof does not show the state update');
-  }
-  // merkle_update: type byte, old hash, new hash, depths
-  const at = boc.pos[update] + 33;
-  return { boc, root: virtualRoot(boc, boc.roots[1], boc.bytes.subarray(at, at + 32), 'state proof') };
+  return { boc, root: virtualRoot(boc, boc.roots[1], stateHash(boc, block), 'state proof') };
 }
 
 /** Checks that a masterchain state registers the shard block as the top of the account's shard. */
