@@ -1,0 +1,103 @@
+/** `MsgAddress` and its parts (crypto/block/block.tlb). */
+
+import { workchainOf } from '../address.ts';
+import type { Builder } from '../builder.ts';
+import type { Cursor } from '../cursor.ts';
+import { DecodeError } from '../errors.ts';
+import type { Address } from '../model.ts';
+import type { Codec } from './codec.ts';
+import { bitHex } from './numbers.ts';
+
+const NONE = 0;
+const EXTERNAL = 1;
+const STANDARD = 2;
+const MAX_ANYCAST_DEPTH = 30;
+
+/**
+ * `MsgAddress`: null for none and for an external address. An anycast or variable-length address is refused when read
+ * and printed in full when printed.
+ */
+export const address: Codec<Address | null> = {
+  read(cursor) {
+    const tag = cursor.u(2);
+    if (tag === NONE) return null;
+    if (tag !== EXTERNAL) return readInternal(cursor, tag);
+    cursor.skip(cursor.u(9));
+    return null;
+  },
+  write(builder, value) {
+    if (value === null) builder.u(NONE, 2);
+    else writeInternal(builder, value);
+  },
+  print(cursor) {
+    const tag = cursor.u(2);
+    if (tag === NONE) return '{"@type":"addr_none"}';
+    return tag === EXTERNAL ? printExternal(cursor) : printInternal(cursor, tag);
+  },
+};
+
+/** `MsgAddressInt`: none and external addresses do not belong here. */
+export const internalAddress: Codec<Address> = {
+  read: (cursor) => readInternal(cursor, internalTag(cursor)),
+  write: writeInternal,
+  print: (cursor) => printInternal(cursor, internalTag(cursor)),
+};
+
+/** `MsgAddressExt`, whose bits nobody asks for. */
+export const externalAddress: Codec<null> = {
+  read(cursor) {
+    if (externalTag(cursor) === EXTERNAL) cursor.skip(cursor.u(9));
+    return null;
+  },
+  write: (builder) => builder.u(NONE, 2),
+  print: (cursor) => (externalTag(cursor) === NONE ? '{"@type":"addr_none"}' : printExternal(cursor)),
+};
+
+function externalTag(cursor: Cursor): number {
+  const tag = cursor.u(2);
+  if (tag > EXTERNAL) throw new DecodeError('internal address where an external one belongs');
+  return tag;
+}
+
+function internalTag(cursor: Cursor): number {
+  const tag = cursor.u(2);
+  if (tag < STANDARD) throw new DecodeError('no internal address');
+  return tag;
+}
+
+function readInternal(cursor: Cursor, tag: number): Address {
+  if (tag !== STANDARD) throw new DecodeError('address of variable length');
+  if (cursor.bit()) throw new DecodeError('anycast address');
+  return cursor.address(cursor.i(8));
+}
+
+function writeInternal(builder: Builder, value: Address): void {
+  builder.u(0b100, 3).i(workchainOf(value), 8).bytes(value.subarray(4));
+}
+
+function printExternal(cursor: Cursor): string {
+  const length = cursor.u(9);
+  return `{"@type":"addr_external","len":"${length}","external_address":"${bitHex(cursor, length)}"}`;
+}
+
+function printInternal(cursor: Cursor, tag: number): string {
+  const anycast = printAnycast(cursor);
+  if (tag === STANDARD) {
+    const workchain = cursor.i(8);
+    return `{"@type":"addr_std","anycast":${anycast},"workchain_id":"${workchain}","address":"${bitHex(cursor, 256)}"}`;
+  }
+  const length = cursor.u(9);
+  const workchain = cursor.i(32);
+  return (
+    `{"@type":"addr_var","anycast":${anycast},"addr_len":"${length}","workchain_id":"${workchain}"` +
+    `,"address":"${bitHex(cursor, length)}"}`
+  );
+}
+
+function printAnycast(cursor: Cursor): string {
+  if (!cursor.bit()) return '{"@type":"nothing_from_maybe"}';
+  const depth = cursor.u(5);
+  if (depth < 1 || depth > MAX_ANYCAST_DEPTH) throw new DecodeError(`anycast depth ${depth}`);
+  const prefix = `{"@type":"anycast_info","depth":"${depth}","rewrite_pfx":"${bitHex(cursor, depth)}"}`;
+  return `{"@type":"something_from_maybe","value":${prefix}}`;
+}

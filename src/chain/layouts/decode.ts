@@ -1,0 +1,108 @@
+/**
+ * Bodies as JSON, as the decoder of the TON Center v3 API prints them: a body becomes an object, and each cell in it
+ * of which no more is known is decoded in turn when it fits a layout, to a depth of ten.
+ */
+import { DecodeError } from '../errors.ts';
+import { CellView } from './cell-view.ts';
+import type { Printer } from './codec.ts';
+import { checkDepth } from './layout.ts';
+import { layoutsOf, opcodeName } from './registry.ts';
+
+/** Bodies in bodies. */
+const MAX_NESTING = 10;
+/** Records, references and dictionary nodes in one body, each counted as often as it is printed. */
+const MAX_STEPS = 16_384;
+/** Undecoded cells and texts cost a step for so many bytes. */
+const BYTES_A_STEP = 64;
+/** How a bag of cells begins in base64. */
+const BOC_PREFIX = 'te6c';
+const OPCODE_BITS = 32;
+
+/** A body as JSON, or why it has none: a text that begins with `unknown`. */
+export type Decoded = { json: string } | { unknown: string };
+
+/** Ends the decoding of the whole body, not only of the part that uses up the limit. */
+class TooLarge extends DecodeError {}
+
+/** Decodes a body. Takes bounded time and memory whatever the cells are; throws nothing. */
+export function decodeBody(view: CellView): Decoded {
+  try {
+    return decode(view, new BodyPrinter());
+  } catch (error) {
+    if (error instanceof DecodeError) return unknown(error.message);
+    throw error;
+  }
+}
+
+function unknown(reason: string): Decoded {
+  return { unknown: `unknown: ${reason}` };
+}
+
+function decode(view: CellView, printer: BodyPrinter): Decoded {
+  if (view.isExotic) return unknown('exotic cell');
+  const { bits } = view;
+  if (bits === 0 && view.refs === 0) return { json: '{"@type":"empty_cell"}' };
+  if (bits < OPCODE_BITS) return unknown(`boc is too small, size ${bits}`);
+  checkDepth(view);
+  const opcode = view.cursor().u(OPCODE_BITS);
+  for (const layout of layoutsOf(opcode)) {
+    const json = attempt(() => layout.print(view.cursor(), printer));
+    if (json !== null) return { json };
+  }
+  return unknown(opcodeName(opcode) === null ? 'no layout has this opcode' : 'no layout fits');
+}
+
+/** Null when the cells are not of the layout. */
+function attempt<T>(print: () => T): T | null {
+  try {
+    return print();
+  } catch (error) {
+    if (error instanceof DecodeError && !(error instanceof TooLarge)) return null;
+    throw error;
+  }
+}
+
+class BodyPrinter implements Printer {
+  private steps = 0;
+  private nesting = 0;
+
+  step(): void {
+    this.spend(1);
+  }
+
+  cell(view: CellView): string {
+    return this.nested(view) ?? this.undecoded(view);
+  }
+
+  text(text: string): string {
+    this.spend(text.length / BYTES_A_STEP);
+    const bag = text.startsWith(BOC_PREFIX) ? attempt(() => this.nestedBag(text)) : null;
+    return bag ?? JSON.stringify(text);
+  }
+
+  private nested(view: CellView): string | null {
+    if (this.nesting > MAX_NESTING) return null;
+    this.nesting++;
+    try {
+      const decoded = attempt(() => decode(view, this));
+      return decoded !== null && 'json' in decoded ? decoded.json : null;
+    } finally {
+      this.nesting--;
+    }
+  }
+
+  private nestedBag(text: string): string | null {
+    return this.nested(CellView.parse(Buffer.from(text, 'base64')));
+  }
+
+  private undecoded(view: CellView): string {
+    const text = view.serialize().toString('base64');
+    this.spend(text.length / BYTES_A_STEP);
+    return `"${text}"`;
+  }
+
+  private spend(steps: number): void {
+    this.steps += steps;
+    if (this.steps > MAX_STEPS) throw new TooLarge('body too large to decode');
+  }
+}
