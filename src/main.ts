@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ingestSettings, openNetwork } from './commands/chain.ts';
+import { runClassify } from './commands/classify.ts';
 import { runDevnet } from './commands/devnet.ts';
 import { runFaucet } from './commands/faucet.ts';
 import { runImport } from './commands/import.ts';
@@ -27,6 +28,7 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
   tonstream devnet             only the chain in a box, with its liteserver and faucet
       --config-out FILE        write its global config, for --network FILE of others
   tonstream faucet ADDRESS N   N coins of the devnet of a running start or devnet
+  tonstream classify <file…>   tell what the traces in files did, a JSON line each
   tonstream help | version
 
 Settings are flags or environment variables; the README lists them all.
@@ -72,6 +74,7 @@ async function main(): Promise<number> {
   }
   const logger = createLogger(config.logLevel);
   if (command === 'import') return runImport(config, rest, flags, { print, logger });
+  if (command === 'classify') return runClassify(rest, { print });
   if (command === 'faucet') return runFaucet(config, rest, { print });
   const run = COMMANDS[command];
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);

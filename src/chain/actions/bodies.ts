@@ -1,0 +1,63 @@
+import { rawAddress } from '../address.ts';
+import { DecodeError } from '../errors.ts';
+import type { CellView } from '../layouts/cell-view.ts';
+import type { Codec } from '../layouts/codec.ts';
+import type { Address, Decimal } from '../model.ts';
+import { serialize, serializeLoose } from '../serialize.ts';
+import type { Block } from './block.ts';
+import type { RawAddress, TraceMessage } from './trace.ts';
+
+/** The message of a block of one node. Throws DecodeError for a tick-tock, which has none. */
+export function messageOf(block: Block): TraceMessage {
+  const { message } = block.node;
+  if (message === null) throw new DecodeError('no message');
+  return message;
+}
+
+/** Who sent the block's message. Throws DecodeError for an external message. */
+export function sourceOf(block: Block): RawAddress {
+  const { source } = messageOf(block);
+  if (source === null) throw new DecodeError('no source');
+  return source;
+}
+
+/** Who received the block's message. Throws DecodeError for a log. */
+export function destinationOf(block: Block): RawAddress {
+  const { destination } = messageOf(block);
+  if (destination === null) throw new DecodeError('no destination');
+  return destination;
+}
+
+/** The value of the block's message, 0 for an external one. */
+export function sentValue(block: Block): Decimal {
+  return messageOf(block).value ?? '0';
+}
+
+/** Reads the body of the block's message. Throws DecodeError when it is not of the layout. */
+export function readBody<T>(block: Block, layout: Codec<T>): T {
+  return layout.read(messageOf(block).body().cursor());
+}
+
+/** Reads the body, null when it is not of the layout. */
+export function tryBody<T>(block: Block, layout: Codec<T>): T | null {
+  try {
+    return readBody(block, layout);
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
+export function addressText(address: Address): RawAddress;
+export function addressText(address: Address | null): RawAddress | null;
+export function addressText(address: Address | null): RawAddress | null {
+  return address === null ? null : rawAddress(address);
+}
+
+/** A payload as the API prints it: base64 of a bag of cells, with a checksum or without. */
+export function bagText(view: CellView, { crc }: { crc: boolean }): string {
+  const cursor = view.cursor();
+  const isWhole = cursor.at === view.boc.pos[cursor.cell] * 8 && cursor.ref === view.boc.refStart[cursor.cell];
+  const bytes = isWhole ? serialize(view.boc, cursor.cell, { crc }) : serializeLoose(view.boc, cursor.rest(), { crc });
+  return bytes.toString('base64');
+}

@@ -1,0 +1,97 @@
+import { isUtf8 } from 'node:buffer';
+import type { Cursor } from '../cursor.ts';
+import { DecodeError } from '../errors.ts';
+import type { CellView } from '../layouts/cell-view.ts';
+
+export const TEXT_COMMENT = 0x00000000;
+export const ENCRYPTED_COMMENT = 0x2167da4b;
+
+export interface Comment {
+  /** Text, or base64 of the encrypted bytes; null when there is none or its cells cannot be read. */
+  text: string | null;
+  encrypted: boolean;
+}
+
+export const NO_COMMENT: Comment = Object.freeze({ text: null, encrypted: false });
+
+/** Longest chain of cells that is read: a bag of cells is not deeper. */
+const MAX_CELLS = 1024;
+
+/**
+ * The bytes from where the cursor stands, over the chain of first references (snake format, TEP-64).
+ * Throws DecodeError when a cell does not hold whole bytes or the chain is longer than a bag of cells can be.
+ */
+export function snakeBytes(cursor: Cursor): Buffer {
+  const parts: Buffer[] = [];
+  let part = cursor;
+  for (let cells = 0; ; cells++) {
+    if (part.bitsLeft % 8 !== 0) throw new DecodeError('text that is not whole bytes');
+    if (cells === MAX_CELLS) throw new DecodeError('text longer than a bag of cells');
+    parts.push(part.bytes(part.bitsLeft / 8));
+    if (part.refsLeft === 0) return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+    part = part.open();
+  }
+}
+
+/** UTF-8 with every byte that is not part of a character written as `\xNN`, and without NUL. */
+export function commentText(bytes: Buffer): string {
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : escapedText(bytes);
+  return text.includes('\0') ? text.replaceAll('\0', '') : text;
+}
+
+function escapedText(bytes: Buffer): string {
+  let text = '';
+  let from = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const size = characterSize(bytes, at);
+    if (size > 0) {
+      at += size;
+      continue;
+    }
+    text += `${bytes.toString('utf8', from, at)}\\x${bytes.toString('hex', at, at + 1)}`;
+    from = ++at;
+  }
+  return text + bytes.toString('utf8', from);
+}
+
+/** Bytes of the character that begins here, 0 when none does. */
+function characterSize(bytes: Buffer, at: number): number {
+  const first = bytes[at];
+  const size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  return at + size <= bytes.length && isUtf8(bytes.subarray(at, at + size)) ? size : 0;
+}
+
+/**
+ * Comment of a plain transfer (a body with opcode 0 or the encrypted one's). Text needs at least one byte, all bytes
+ * whole, and one reference at most.
+ */
+export function bodyComment(opcode: number | null, body: () => CellView): Comment {
+  if (opcode !== TEXT_COMMENT && opcode !== ENCRYPTED_COMMENT) return NO_COMMENT;
+  const encrypted = opcode === ENCRYPTED_COMMENT;
+  try {
+    const cursor = body().cursor();
+    cursor.skip(32);
+    if (encrypted) return { text: snakeBytes(cursor).toString('base64'), encrypted };
+    if (cursor.bitsLeft < 8 || cursor.refsLeft > 1) return NO_COMMENT;
+    return { text: commentText(snakeBytes(cursor)), encrypted };
+  } catch (error) {
+    if (error instanceof DecodeError) return { text: null, encrypted };
+    throw error;
+  }
+}
+
+/** Comment of a token transfer's forward payload: there a text without a byte is a comment, too. */
+export function payloadComment(payload: CellView | null): Comment {
+  const opcode = payload === null ? null : payload.opcode;
+  if (payload === null || (opcode !== TEXT_COMMENT && opcode !== ENCRYPTED_COMMENT)) return NO_COMMENT;
+  const encrypted = opcode === ENCRYPTED_COMMENT;
+  try {
+    const cursor = payload.cursor();
+    cursor.skip(32);
+    const bytes = snakeBytes(cursor);
+    return { text: encrypted ? bytes.toString('base64') : commentText(bytes), encrypted };
+  } catch (error) {
+    if (error instanceof DecodeError) return { text: null, encrypted };
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+import type { Block } from './block.ts';
+import type { KnownContracts } from './known.ts';
+
+/**
+ * What a block and its neighbours must look like. A pattern with neither `op` nor `block` fits every block that `where`
+ * accepts.
+ */
+export interface Pattern {
+  /** A call: an unmerged message of which this is, or these are, the opcode. */
+  readonly op?: number | readonly number[];
+  /** A block of this name, or one of these. */
+  readonly block?: string | readonly string[];
+  readonly where?: (block: Block, known: KnownContracts) => boolean;
+  /** Name under which the reader finds the block. */
+  readonly as?: string;
+  /** Tried on every next block: all that fit are taken, one at least unless it is optional. */
+  readonly child?: Pattern;
+  /** Each takes the first next block that fits and is not taken yet. */
+  readonly children?: readonly Pattern[];
+  /** Tried on the previous block. */
+  readonly parent?: Pattern;
+  readonly optional?: boolean;
+  /**
+   * Whether the next blocks that return excess value or bounced are taken, too. By default those of every pattern but
+   * the outermost.
+   */
+  readonly returns?: boolean;
+  /** The first of these that fits, instead of all above. */
+  readonly any?: readonly Pattern[];
+  /** A chain of blocks that fit `of` up to one that fits `until`, instead of all above; see {@link matchChain}. */
+  readonly chain?: { readonly of: Pattern; readonly until: Pattern };
+}
+
+export const EXCESSES = 0xd53276db;
+export const BOUNCED = 0xffffffff;
+
+interface Hit {
+  block: Block;
+  as: string | undefined;
+}
+
+/** The blocks that fit a pattern. */
+export class Match {
+  /** The block the outermost pattern was tried on. */
+  readonly head: Block;
+  readonly #hits: readonly Hit[];
+
+  constructor(head: Block, hits: readonly Hit[]) {
+    this.head = head;
+    this.#hits = hits;
+  }
+
+  /** Everything that was taken, the head included. */
+  all(): Set<Block> {
+    const blocks = new Set<Block>();
+    for (const { block } of this.#hits) blocks.add(block);
+    return blocks;
+  }
+
+  /** The first block taken under a name. */
+  first(name: string): Block | null {
+    for (const { block, as } of this.#hits) if (as === name) return block;
+    return null;
+  }
+
+  /** The blocks taken under a name, in the order they were found. */
+  named(name: string): Block[] {
+    return this.#hits.filter(({ as }) => as === name).map(({ block }) => block);
+  }
+}
+
+/** Tries an outermost pattern on a block. */
+export function match(pattern: Pattern, block: Block, known: KnownContracts): Match | null {
+  const hits = tryPattern(pattern, block, known, pattern.returns === true);
+  return hits === null ? null : new Match(block, hits);
+}
+
+function tryPattern(pattern: Pattern, block: Block, known: KnownContracts, returns: boolean): Hit[] | null {
+  if (pattern.any !== undefined) {
+    for (const one of pattern.any) {
+      const hits = tryPattern(one, block, known, one.returns ?? returns);
+      if (hits !== null) return hits;
+    }
+    return null;
+  }
+  if (pattern.chain !== undefined) return matchChain(pattern.chain, block, known);
+  if (!fits(pattern, block, known)) return null;
+  const hits: Hit[] = [{ block, as: pattern.as }];
+  if (pattern.child !== undefined && !takeAll(pattern.child, block, known, hits)) return null;
+  if (pattern.children !== undefined && !takeEach(pattern.children, block, known, hits)) return null;
+  if (pattern.parent !== undefined && !takeParent(pattern.parent, block, known, hits)) return null;
+  if (returns) {
+    for (const next of block.next) {
+      if (next.opcode === EXCESSES || next.opcode === BOUNCED) hits.push({ block: next, as: undefined });
+    }
+  }
+  return hits;
+}
+
+function inner(pattern: Pattern, block: Block, known: KnownContracts): Hit[] | null {
+  return tryPattern(pattern, block, known, pattern.returns ?? true);
+}
+
+function fits({ op, block: name, where }: Pattern, block: Block, known: KnownContracts): boolean {
+  if (block.kind === null) return false;
+  if (op !== undefined) {
+    if (typeof op === 'number' ? block.opcode !== op : block.opcode === null || !op.includes(block.opcode))
+      return false;
+  }
+  if (name !== undefined) {
+    const is = block.kind.block;
+    if (typeof name === 'string' ? is !== name : !name.includes(is)) return false;
+  }
+  return where === undefined || where(block, known);
+}
+
+function takeAll(pattern: Pattern, block: Block, known: KnownContracts, hits: Hit[]): boolean {
+  let found = false;
+  for (const next of block.next) {
+    const more = inner(pattern, next, known);
+    if (more === null) continue;
+    found = true;
+    hits.push(...more);
+  }
+  return found || pattern.optional === true;
+}
+
+function takeEach(patterns: readonly Pattern[], block: Block, known: KnownContracts, hits: Hit[]): boolean {
+  const taken = new Set<Block>();
+  for (const pattern of patterns) {
+    let more: Hit[] | null = null;
+    for (const next of block.next) {
+      if (taken.has(next)) continue;
+      more = inner(pattern, next, known);
+      if (more === null) continue;
+      taken.add(next);
+      hits.push(...more);
+      break;
+    }
+    if (more === null && pattern.optional !== true) return false;
+  }
+  return true;
+}
+
+function takeParent(pattern: Pattern, { prev }: Block, known: KnownContracts, hits: Hit[]): boolean {
+  const more = prev === null ? null : inner(pattern, prev, known);
+  if (more !== null) hits.push(...more);
+  return more !== null || pattern.optional === true;
+}
+
+/**
+ * From a block on, `until` is tried first, then `of`; after a hit of `of` the walk goes on over the next blocks of all
+ * blocks it took. It ends with `until`, or when nothing more fits: then what was taken still counts.
+ */
+function matchChain({ of, until }: NonNullable<Pattern['chain']>, block: Block, known: KnownContracts): Hit[] | null {
+  const hits: Hit[] = [];
+  const seen = new Set<Block>([block]);
+  for (const at of seen) {
+    const end = inner(until, at, known);
+    if (end !== null) {
+      hits.push(...end);
+      return hits;
+    }
+    const more = inner(of, at, known);
+    if (more === null) continue;
+    hits.push(...more);
+    for (const hit of more) for (const next of hit.block.next) seen.add(next);
+  }
+  return hits.length === 0 ? null : hits;
+}
+
+/** The opcodes and block names an outermost pattern can begin with; null when every block may. */
+export function beginnings({ op, block, any, chain }: Pattern): readonly (number | string)[] | null {
+  if (any !== undefined || chain !== undefined) {
+    const all = (any ?? [chain!.until, chain!.of]).map(beginnings);
+    return all.includes(null) ? null : all.flatMap((one) => one ?? []);
+  }
+  const keys = op ?? block;
+  if (keys === undefined) return null;
+  return typeof keys === 'object' ? keys : [keys];
+}

@@ -1,0 +1,41 @@
+import { kinds } from './families.ts';
+import type { Group } from './kind.ts';
+
+/** All action types, as they are stored and filtered by. */
+export const actionTypes: ReadonlySet<string> = new Set(kinds.map(({ type }) => type));
+
+const typesOf = (groups: readonly Group[]): string[] =>
+  kinds.filter((kind) => groups.some((group) => kind.groups.includes(group))).map(({ type }) => type);
+
+/** What each shortcut of `supported_action_types` stands for. */
+const SHORTCUTS: Readonly<Record<string, readonly Group[]>> = {
+  v1: ['v1'],
+  v2: ['v1', 'v2'],
+  v3: ['v1', 'v2', 'v3'],
+  v4: ['v1', 'v2', 'v3', 'v4'],
+  latest: ['v1', 'v2', 'v3', 'v4'],
+  staking: ['staking'],
+  jettons: ['jettons'],
+  nft: ['nft'],
+  'nft.v3': ['nft', 'nft.v3'],
+  dns: ['dns'],
+  'dns.v2': ['dns'],
+  multisig: ['multisig'],
+  vesting: ['vesting'],
+  evaa: ['evaa'],
+  jvault: ['jvault'],
+  coffee: ['coffee'],
+  tgbtc: ['tgbtc'],
+  layerzero: ['layerzero'],
+  cocoon: ['cocoon'],
+};
+
+const expanded = new Map(Object.entries(SHORTCUTS).map(([name, groups]) => [name, typesOf(groups)]));
+
+/**
+ * The types that a client supports, by the values of `supported_action_types`: types and shortcuts. The types of `v1`
+ * are always among them.
+ */
+export function supportedTypes(names: readonly string[]): Set<string> {
+  return new Set(['v1', ...names].flatMap((name) => expanded.get(name) ?? [name]));
+}
