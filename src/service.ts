@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
-import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
@@ -10,6 +9,8 @@ import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/que
 import type { EventLog } from '../streams/log.ts';
 import { createApp, type Health } from './api/app.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
+import type { Api } from './api/route.ts';
+import { takeUpgrades, type Upgrade } from './api/upgrades.ts';
 import type { ChainSource } from './chain/records.ts';
 import type { Config } from './config.ts';
 import type { Metrics } from './metrics.ts';
@@ -37,8 +38,10 @@ export interface ServiceParts {
   shown?: () => Pick<Head, 'seqno' | 'onAdvance'> | null;
   /** What `/metrics` prints; these metrics unless given. */
   printMetrics?: () => Promise<string>;
-  /** What else is served on the port. */
-  routers?: readonly Router[];
+  /** What is served besides the APIs of TON Center. */
+  apis?: readonly Api[];
+  /** WebSocket connections are taken over at these paths. */
+  upgrades?: ReadonlyMap<string, Upgrade>;
   /** Begins to answer; listens on the configured port unless given. */
   open?: (server: Server) => Promise<HttpService>;
 }
@@ -87,10 +90,11 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     },
     testnet,
     web: web.router,
-    routers: parts.routers ?? [],
+    apis: parts.apis ?? [],
     report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
+  takeUpgrades(server, parts.upgrades ?? new Map());
   const { url, close } = await (parts.open ?? openPort(config))(server);
   return {
     url,

@@ -86,7 +86,7 @@ describe('two workers', () => {
 
   it('count requests together, whichever is asked', async () => {
     const count = () =>
-      metric('tonstream_api_request_seconds_count{path="/topAccountsByBalance",status="200"}').catch(() => 0);
+      metric('tonstream_api_request_seconds_count{path="/api/v3/topAccountsByBalance",status="200"}').catch(() => 0);
     for (let i = 0; i < 10; i++) expect((await api(`topAccountsByBalance?limit=${i + 1}`)).status).toBe(200);
     for (let i = 0; i < 2 * WORKERS; i++) expect(await count()).toBe(10);
     expect(await metric('tonstream_workers')).toBe(WORKERS);

@@ -1,114 +1,127 @@
-/** From a request of the API to its answer: what is asked, who has asked it already, and how the answer goes out. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+/** From a request of an API to its answer: what is asked, who has asked it already, and how the answer goes out. */
 import type { Registry } from 'prom-client';
-import type { BookRecord, ChainSource } from '../chain/records.ts';
-import { type Answer, makeAnswer, sendAnswer } from './answers.ts';
+import { makeAnswer, sendAnswer } from './answers.ts';
 import { durationsOf, requestDurations, watchAnswers } from './api-metrics.ts';
+import { membersOf, readJson, readMembers } from './body.ts';
 import { createCompression } from './compression.ts';
+import type { Exchange } from './form.ts';
 import type { ApiLimits } from './limits.ts';
-import { Caller, type Query, readQuery, readSwitches } from './request.ts';
+import type { Sent } from './parameters.ts';
+import { Caller, readQuery, readSwitches } from './request.ts';
+import type { Api, Asker, CallsByName, Method, Route } from './route.ts';
 import { createSharedAnswers } from './shared-answers.ts';
-import { createBook } from './v3/render/book.ts';
-import { createBookRows, KEPT_BOOK_ROWS } from './v3/render/book-rows.ts';
-import { createRenderings } from './v3/render/renderings.ts';
-import type { Route } from './v3/route.ts';
 
 export interface AnsweringOptions {
-  source: ChainSource;
   metrics: Registry;
   limits: ApiLimits;
-  testnet: () => boolean;
   /**
-   * Names the state of the source: another text whenever an answer may be another. Without it every request is
-   * answered for itself.
+   * Names the state that answers depend on: another text whenever an answer may be another. Without it every request
+   * is answered for itself.
    */
   version?: () => string;
-  kept?: KeptBytes;
+  /** Bytes of whole answers to keep for as long as the version is the same; none by default. */
+  keptAnswers?: number;
 }
 
-/** Memory to answer faster with, besides the rows of address books; nothing is kept by default. */
-export interface KeptBytes {
-  /** Of whole answers, for as long as the version is the same. */
-  answers: number;
-  /** Of rendered transactions. */
-  renderings: number;
-}
-
-const NOTHING_KEPT: KeptBytes = { answers: 0, renderings: 0 };
 /** Each takes a thread of libuv's four. */
 const PACKED_AT_ONCE = 2;
 
-/**
- * Answers one GET or HEAD request, or rejects with what went wrong before anything was sent. `began`: when it came, by
- * `performance.now()`.
- */
-export type Handler = (request: IncomingMessage, response: ServerResponse, began: number) => Promise<void>;
+/** Answers one request, or rejects with what went wrong before anything was sent. */
+export type Handler = (exchange: Exchange) => Promise<void>;
 
-/** Makes the handlers of routes; they share what is kept. */
-export function createAnswering(options: AnsweringOptions): (route: Route) => Handler {
-  const { source, limits, testnet, version, metrics, kept = NOTHING_KEPT } = options;
-  const renderings = createRenderings({ maxBytes: kept.renderings });
-  const bookRows = createBookRows(KEPT_BOOK_ROWS);
-  const shared = createSharedAnswers({ maxBytes: kept.answers });
+/** By method. */
+export type Methods = ReadonlyMap<string, Handler>;
+
+/** Makes the handlers of APIs, by path below the base in lower case; they share what is kept. */
+export function createAnswering(options: AnsweringOptions): (api: Api) => ReadonlyMap<string, Methods> {
+  const { limits, version, metrics, keptAnswers = 0 } = options;
+  const shared = createSharedAnswers({ maxBytes: keptAnswers });
   const compression = createCompression(PACKED_AT_ONCE);
   const durations = requestDurations(metrics);
-  watchAnswers(metrics, { renderings, bookRows, shared, compression });
+  watchAnswers(metrics, { shared, compression });
 
-  async function compute(route: Route, query: Query, noAddressBook: boolean, context: Caller): Promise<Answer> {
-    const testOnly = testnet();
-    const book = createBook(testOnly, bookRows);
-    const addressBook = async (known?: readonly BookRecord[]): Promise<string> => {
-      if (known !== undefined) return noAddressBook ? '{}' : book.json(known);
-      const accounts = noAddressBook ? [] : book.addresses();
-      return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
-    };
-    const json = await route.answer(query, { source, context, testOnly, book, renderings, addressBook });
-    return makeAnswer(json, isTagged(route, query));
+  async function answer(route: Route<Asker>, sent: Sent, asker: Asker, exchange: Exchange, base: string) {
+    const { switches, context } = asker;
+    const make = async (waiting: Caller) =>
+      makeAnswer(await route.answer(sent, { switches, context: waiting }), isTagged(route, sent));
+    const made =
+      version === undefined || route.acts === true
+        ? await make(context)
+        : await shared.get(questionOf(base, route, sent, asker), version(), context, make);
+    await sendAnswer(made, exchange, compression);
   }
 
-  return (route) => {
-    const names = Object.keys(route.parameters.shape);
-    const ended = durationsOf(durations, route.path);
-    return async (request, response, began) => {
-      const query = readQuery(request.url ?? '');
-      const { timeoutMs, noAddressBook } = readSwitches(request.headers, query);
-      const caller = new Caller(Math.min(timeoutMs ?? limits.queryTimeoutMs, limits.queryTimeoutMs));
-      response.on('close', () => {
-        if (!response.writableFinished) caller.leave(new Error('the caller has hung up'));
-        ended(response.statusCode, began);
-      });
-      const answer =
-        version === undefined
-          ? await compute(route, query, noAddressBook, caller)
-          : await shared.get(questionOf(route, names, query, noAddressBook, caller), version(), caller, (all) =>
-              compute(route, query, noAddressBook, all),
-            );
-      await sendAnswer(request, response, answer, compression);
+  /** Who asks, and until when he is there to be answered. */
+  function receive({ request, response, began }: Exchange, ended: (status: number, began: number) => void): Asker {
+    const switches = readSwitches(request.headers, readQuery(request.url ?? ''));
+    const context = new Caller(Math.min(switches.timeoutMs ?? limits.queryTimeoutMs, limits.queryTimeoutMs));
+    response.on('close', () => {
+      if (!response.writableFinished) context.leave(new Error('the caller has hung up'));
+      ended(response.statusCode, began);
+    });
+    return { switches, context };
+  }
+
+  function handlerOf({ base }: Api, route: Route<Asker>, method: Method): Handler {
+    const ended = durationsOf(durations, `${base}${route.path}`);
+    const maxBytes = Math.min(route.maxBodyBytes ?? limits.maxBodyBytes, limits.maxBodyBytes);
+    return async (exchange) => {
+      const { request } = exchange;
+      const asker = receive(exchange, ended);
+      const sent = method === 'POST' ? await readMembers(request, maxBytes) : readQuery(request.url ?? '');
+      await answer(route, sent, asker, exchange, base);
     };
+  }
+
+  function callsHandler({ base, routes }: Api, { path, read, unknown }: CallsByName): Handler {
+    const ended = durationsOf(durations, `${base}${path}`);
+    const called = routes.filter(({ methods }) => methods.includes('POST'));
+    const byName = new Map(called.map((route) => [route.path.slice(1).toLowerCase(), route]));
+    return async (exchange) => {
+      const asker = receive(exchange, ended);
+      exchange.call = await readJson(exchange.request, limits.maxBodyBytes);
+      const { name, parameters } = read(exchange.call);
+      const route = byName.get(name.toLowerCase());
+      if (route === undefined) throw unknown(name);
+      await answer(route, membersOf(parameters), asker, exchange, base);
+    };
+  }
+
+  return (api) => {
+    const handlers = new Map<string, Map<string, Handler>>();
+    const add = (path: string, method: Method, handler: Handler): void => {
+      const byMethod = handlers.get(path.toLowerCase()) ?? new Map<string, Handler>();
+      handlers.set(path.toLowerCase(), byMethod.set(method, handler));
+    };
+    for (const route of api.routes) {
+      for (const method of route.methods) add(route.path, method, handlerOf(api, route, method));
+    }
+    if (api.calls) add(api.calls.path, 'POST', callsHandler(api, api.calls));
+    return handlers;
   };
 }
 
-function isTagged({ tagged = [] }: Route, query: Query): boolean {
-  return tagged === 'always' || tagged.some((name) => query.has(name));
+function isTagged({ tagged = [] }: Route<Asker>, sent: Sent): boolean {
+  return tagged === 'always' || tagged.some((name) => sent.has(name));
 }
 
 /**
- * One text for all spellings of a request: the declared parameters in their order, each with all its values, and what
- * else has a part in the answer. Those with less patience are not to end the wait of the others.
+ * One text for all spellings of a request: the declared parameters in their order, each with all that was sent of it,
+ * and what else has a part in the answer. Those with less patience are not to end the wait of the others.
  */
 function questionOf(
-  { path }: Route,
-  names: readonly string[],
-  query: Query,
-  noAddressBook: boolean,
-  { timeoutMs }: Caller,
+  base: string,
+  { path, parameters }: Route<Asker>,
+  sent: Sent,
+  { switches, context }: Asker,
 ): string {
-  let question = `${path} ${noAddressBook} ${timeoutMs}`;
-  for (const name of names) {
-    const values = query.get(name);
-    if (values === undefined) continue;
-    // The length in front keeps a value from being taken for several.
-    for (const value of values) question += `\n${name} ${value.length} ${value}`;
+  const { noAddressBook, noMetadata } = switches;
+  let question = `${base}${path} ${noAddressBook} ${noMetadata} ${context.timeoutMs}`;
+  for (const name of Object.keys(parameters.shape)) {
+    const value = sent.get(name);
+    if (value === undefined) continue;
+    // As JSON one value is not taken for several, nor a text for a number.
+    question += `\n${name} ${JSON.stringify(value)}`;
   }
   return question;
 }

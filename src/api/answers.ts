@@ -1,8 +1,9 @@
 /** What a route answered, and how it reaches a client: whole, packed, or as "still the same". */
 import { hash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { acceptedEncoding, type Compression, type Encoding, PACKED_FROM_BYTES } from './compression.ts';
 import { sendJson } from './errors.ts';
+import type { Exchange } from './form.ts';
 
 /** A 200 answer. It may go to several clients, so nobody changes it. */
 export interface Answer {
@@ -37,14 +38,11 @@ function isKnown(header: string | undefined, tag: string): boolean {
   });
 }
 
-/** Answers GET and HEAD. A hang-up in the meantime is not an error. */
-export async function sendAnswer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: Answer,
-  compression: Compression,
-): Promise<void> {
+/** Sends what was answered in the form of its API. A hang-up in the meantime is not an error. */
+export async function sendAnswer(answered: Answer, exchange: Exchange, compression: Compression): Promise<void> {
+  const { request, response, form } = exchange;
   if (response.destroyed) return;
+  const answer = form.answer ? makeAnswer(form.answer(answered.json, exchange), answered.tag !== null) : answered;
   response.setHeader('Vary', 'Accept-Encoding');
   if (answer.tag !== null) {
     response.setHeader('ETag', answer.tag);

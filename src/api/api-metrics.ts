@@ -4,13 +4,6 @@ import type { SharedAnswers } from './shared-answers.ts';
 import type { BookRows } from './v3/render/book-rows.ts';
 import type { Renderings } from './v3/render/renderings.ts';
 
-interface Watched {
-  renderings: Renderings;
-  bookRows: BookRows;
-  shared: SharedAnswers;
-  compression: Compression;
-}
-
 /** Time from request to end of answer, by path and status. */
 export function requestDurations(registry: Registry): Histogram<'path' | 'status'> {
   return new Histogram({
@@ -39,20 +32,14 @@ export function durationsOf(
 }
 
 /** Counts that their owners keep are read when the metrics are: a count a transaction would cost more than finding it. */
-export function watchAnswers(registry: Registry, { renderings, bookRows, shared, compression }: Watched): void {
+export function watchAnswers(
+  registry: Registry,
+  { shared, compression }: { shared: SharedAnswers; compression: Compression },
+): void {
   counter(registry, 'answers_total', 'Answers by origin: made, shared with others who asked, kept from before', () => {
     const { made, shared: joined, kept } = shared.figures;
     return { made, shared: joined, kept };
   });
-  counter(
-    registry,
-    'rendered_transactions_total',
-    'Transactions shown: rendered anew (made), kept, or from the window as they are (formed)',
-    () => {
-      const { made, kept, formed } = renderings.figures;
-      return { made, kept, formed };
-    },
-  );
   counter(
     registry,
     'compressions_total',
@@ -62,15 +49,45 @@ export function watchAnswers(registry: Registry, { renderings, bookRows, shared,
       return { packed, refused };
     },
   );
+  kept(registry, { answers: () => shared.figures.bytes });
+}
+
+/** What the v3 API keeps of what it has shown. */
+export function watchRenderings(
+  registry: Registry,
+  { renderings, bookRows }: { renderings: Renderings; bookRows: BookRows },
+): void {
+  counter(
+    registry,
+    'rendered_transactions_total',
+    'Transactions shown: rendered anew (made), kept, or from the window as they are (formed)',
+    () => {
+      const { made, kept, formed } = renderings.figures;
+      return { made, kept, formed };
+    },
+  );
+  kept(registry, { transactions: () => renderings.figures.bytes, book_rows: () => bookRows.bytes });
+}
+
+/** What is kept in memory to answer faster, by registry, in bytes. */
+const keptBytes = new WeakMap<Registry, Record<string, () => number>>();
+
+/** Adds to the one gauge of it. */
+function kept(registry: Registry, read: Record<string, () => number>): void {
+  const known = keptBytes.get(registry);
+  if (known !== undefined) {
+    Object.assign(known, read);
+    return;
+  }
+  const all = { ...read };
+  keptBytes.set(registry, all);
   new Gauge({
     name: 'tonstream_api_kept_bytes',
     help: 'Memory of what is kept to answer faster',
     labelNames: ['what'],
     registers: [registry],
     collect() {
-      this.set({ what: 'answers' }, shared.figures.bytes);
-      this.set({ what: 'transactions' }, renderings.figures.bytes);
-      this.set({ what: 'book_rows' }, bookRows.bytes);
+      for (const [what, bytes] of Object.entries(all)) this.set({ what }, bytes());
     },
   });
 }

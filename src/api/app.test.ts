@@ -62,7 +62,7 @@ describe('paths and methods', () => {
     expect(await response.text()).toBe('');
   });
 
-  it.each(['/api/v3/noSuchEndpoint', '/api/v3/transactions/extra', '/elsewhere', '/api/v2/x'])(
+  it.each(['/api/v3/noSuchEndpoint', '/api/v3/transactions/extra', '/elsewhere', '/api/v22/x'])(
     'gives 404 for %s',
     async (path) => {
       await start();
@@ -154,7 +154,7 @@ describe('failures', () => {
     const text = 'not ready: step 8 is being written, the head is 7; try again soon';
     expect(await response.json()).toEqual({ error: text });
     expect(server.reported).toEqual([]);
-    const series = 'tonstream_api_request_seconds_count{path="/topAccountsByBalance",status="503"} 1';
+    const series = 'tonstream_api_request_seconds_count{path="/api/v3/topAccountsByBalance",status="503"} 1';
     await expect.poll(() => metrics.metrics()).toContain(series);
   });
 
@@ -354,7 +354,7 @@ describe('service paths', () => {
     expect(await (await get('/status')).json()).toEqual({ log: { mc_seqno: 7 } });
     await (await get('/api/v3/transactions')).text();
     expect(await (await get('/metrics')).text()).toContain(
-      'tonstream_api_request_seconds_count{path="/transactions",status="200"} 1',
+      'tonstream_api_request_seconds_count{path="/api/v3/transactions",status="200"} 1',
     );
   });
 });

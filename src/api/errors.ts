@@ -1,6 +1,6 @@
-/** Answers other than 200: every one of them has the body `{"error": "<text>"}`. */
+/** Answers other than 200: what went wrong, and how a client is told. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Exchange } from './form.ts';
 
 export class ApiError extends Error {
   constructor(
@@ -65,38 +65,24 @@ export function sendJson(response: ServerResponse, status: number, json: string 
   response.end(json);
 }
 
+/** For paths that belong to no API. */
 export function sendError(response: ServerResponse, status: number, text: string): void {
   sendJson(response, status, JSON.stringify({ error: text }));
-}
-
-/** For paths nobody answers: 404. */
-export function notFound(request: Request, response: Response): void {
-  sendError(response, 404, `Cannot ${request.method} ${request.path}`);
 }
 
 /** Sees an error that the service is to blame for. */
 export type Report = (error: unknown, request: IncomingMessage) => void;
 
-/** Turns what a handler threw into an answer; one that has begun is cut off. */
-export function answerFailure(
-  error: unknown,
-  request: IncomingMessage,
-  response: ServerResponse,
-  report: Report,
-): void {
+/** Turns what was thrown into an answer; one that has begun is cut off. */
+export function answerFailure(error: unknown, exchange: Exchange, report: Report): void {
+  const { request, response, form } = exchange;
   if (request.socket.destroyed || response.writableEnded) return;
-  const failure = failureOf(error);
+  const failure = form.failure?.(error, exchange) ?? failureOf(error);
   if (failure.internal) report(error, request);
   if (response.headersSent) {
     response.destroy();
     return;
   }
   if (failure.retryAfter !== undefined) response.setHeader('Retry-After', failure.retryAfter);
-  sendError(response, failure.status, failure.text);
-}
-
-/** The same as the last handler of an express app. */
-export function answerErrors(report: Report): ErrorRequestHandler {
-  // Express knows a handler of errors by its four parameters.
-  return (error, request, response, _next) => answerFailure(error, request, response, report);
+  sendJson(response, failure.status, form.refusal(failure, exchange));
 }

@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Address } from '@ton/core';
-import express from 'express';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Faucet, FaucetError } from '../devnet/actors/faucet.ts';
-import { answerErrors } from './errors.ts';
-import { FAUCET_PATH, faucetRoute } from './faucet.ts';
+import { FAUCET_PATH, faucetApi } from './faucet.ts';
+import { createFront } from './front.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
 
 const gifts: [string, bigint][] = [];
 const reported: unknown[] = [];
@@ -27,12 +28,13 @@ let server: Server;
 let url: string;
 
 beforeAll(async () => {
-  const app = express();
-  app.use(
-    faucetRoute(faucet),
-    answerErrors((error) => void reported.push(error)),
-  );
-  server = createServer(app).listen(0, '127.0.0.1');
+  const front = createFront({
+    apis: [faucetApi(faucet)],
+    limits: DEFAULT_LIMITS,
+    metrics: new Registry(),
+    report: (error) => void reported.push(error),
+  });
+  server = createServer(front).listen(0, '127.0.0.1');
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${FAUCET_PATH}`;
 });
@@ -72,7 +74,7 @@ test.each([
   [`{"address":"${raw}","amount":"1e9"}`, 422, /amount/],
   [`{"address":"${raw}"}`, 422, /amount/],
   ['[]', 422, /body/],
-  ['not json', 400, /JSON/],
+  ['not json', 422, /JSON/],
   [`{"address":"${'x'.repeat(5000)}"}`, 413, /large/],
 ])('%s is refused with %i', async (body, status, error) => {
   expect(await post(body)).toMatchObject({ status, answer: { error: expect.stringMatching(error) } });
@@ -91,8 +93,8 @@ test.each([
   expect(reported.length).toBe(status >= 500 ? 1 : 0);
 });
 
-test('GET tells address and limits, other methods are not there', async () => {
+test('GET tells address and limits, other methods are refused', async () => {
   const answer = await (await fetch(url)).json();
   expect(answer).toEqual({ address: `0:${'AB'.repeat(32)}`, most_amount: '5', gifts_per_minute: 3 });
-  expect((await fetch(url, { method: 'DELETE' })).status).toBe(404);
+  expect((await fetch(url, { method: 'DELETE' })).status).toBe(405);
 });

@@ -1,6 +1,5 @@
 /** Bounds on what one request may send and ask for. */
-import type { IncomingMessage, ServerOptions } from 'node:http';
-import { ApiError } from './errors.ts';
+import type { ServerOptions } from 'node:http';
 
 export interface ApiLimits {
   /** Rows a listing gives when `limit` is absent. */
@@ -37,12 +36,3 @@ export const SERVER_OPTIONS: ServerOptions = {
   requestTimeout: 30_000,
   keepAliveTimeout: 65_000,
 };
-
-/**
- * The refusal of a larger declared body, before anything reads it; null when it may come. A body of unknown length is
- * only read by a route that takes one, whose parser has the same limit.
- */
-export function refusedBody(request: IncomingMessage, maxBytes: number): ApiError | null {
-  const declared = Number(request.headers['content-length'] ?? 0);
-  return declared > maxBytes ? new ApiError(413, `request body is larger than ${maxBytes} bytes`) : null;
-}

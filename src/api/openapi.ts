@@ -1,33 +1,22 @@
-/** The OpenAPI 3.1 document, made from the declarations that the routes are served from. */
+/** The OpenAPI 3.1 document of an API, made from the declarations that its routes are served from. */
 import { z } from 'zod';
-import type { Route } from './v3/route.ts';
-import { failure } from './v3/schemas.ts';
+import type { Api, Asker, Method, Route } from './route.ts';
 
 type JsonObject = Record<string, unknown>;
 
-const SWITCHES = [
-  { name: 'X-Timeout', type: 'integer', description: 'Milliseconds for each query of the request.' },
-  { name: 'X-No-Address-Book', type: 'boolean', description: 'Leave the address book empty.' },
-  { name: 'X-No-Metadata', type: 'boolean', description: 'Leave the metadata empty.' },
-].map(({ name, type, description }) => ({ name, in: 'header', description, schema: { type } }));
-
-const FAILURES: Record<string, string> = {
-  404: 'Not indexed.',
-  422: 'A parameter cannot be read or breaks a rule.',
-  429: 'Too many queries at once: try again after the seconds in `Retry-After`.',
-  500: 'The service failed.',
-  503: 'The newest step is being written: try again after the seconds in `Retry-After`.',
-};
-
-/** `basePath`: where the routes are mounted. */
-export function openApiDocument(routes: readonly Route[], basePath: string, version: string): JsonObject {
+export function openApiDocument(api: Api): JsonObject {
+  const { title, description } = api.document;
   const components: JsonObject = {};
-  const paths: JsonObject = {};
-  for (const route of routes) paths[route.path] = { get: operation(route, components) };
+  const paths: Record<string, JsonObject> = {};
+  for (const route of api.routes) {
+    const path = paths[route.path] ?? {};
+    paths[route.path] = path;
+    for (const method of route.methods) path[method.toLowerCase()] = operation(api, route, method, components);
+  }
   return {
     openapi: '3.1.0',
-    info: { title: 'tonstream', version, description: 'Blocks, transactions, messages and accounts of a TON network.' },
-    servers: [{ url: basePath }],
+    info: { title, version: api.version, description },
+    servers: [{ url: api.base }],
     paths,
     components: {
       schemas: components,
@@ -40,46 +29,82 @@ export function openApiDocument(routes: readonly Route[], basePath: string, vers
   };
 }
 
-function operation(route: Route, components: JsonObject): JsonObject {
-  const responses: JsonObject = { 200: answer('The answer.', reference(route.response, components)) };
-  for (const [status, text] of Object.entries(FAILURES)) {
-    responses[status] = answer(text, reference(failure, components));
+function operation(api: Api, route: Route<Asker>, method: Method, components: JsonObject): JsonObject {
+  const { form, document } = api;
+  const answerType = form.answerType?.(route.response) ?? route.response;
+  const responses: JsonObject = { 200: content('The answer.', reference(answerType, components)) };
+  for (const [status, text] of Object.entries(document.failures)) {
+    responses[status] = content(text, reference(form.refusalType, components));
   }
-  return {
-    operationId: route.path.slice(1),
-    tags: [route.tag],
-    summary: route.summary,
-    parameters: [...parameters(route), ...SWITCHES],
-    responses,
-  };
+  const headers = document.headers.map(({ name, type, description }) => ({
+    name,
+    in: 'header',
+    description,
+    schema: { type },
+  }));
+  const declared = declaredOf(route, components);
+  const asked =
+    method === 'GET'
+      ? { parameters: [...declared.map(queryParameter), ...headers] }
+      : { parameters: headers, requestBody: content(undefined, membersSchema(declared)) };
+  const operationId = `${route.path.slice(1)}${method === 'POST' && route.methods.length > 1 ? '_post' : ''}`;
+  return { operationId, tags: [route.tag], summary: route.summary, ...asked, responses };
 }
 
-function answer(description: string, schema: unknown): JsonObject {
-  return { description, content: { 'application/json': { schema } } };
+function content(description: string | undefined, schema: unknown): JsonObject {
+  const body = { content: { 'application/json': { schema } } };
+  return description === undefined ? { required: true, ...body } : { description, ...body };
 }
 
-function parameters(route: Route): JsonObject[] {
-  const { properties } = z.toJSONSchema(route.parameters, {
+interface Declared {
+  name: string;
+  required: boolean;
+  deprecated: boolean;
+  description: unknown;
+  schema: JsonObject;
+}
+
+function declaredOf(route: Route<Asker>, components: JsonObject): Declared[] {
+  const schema = z.toJSONSchema(route.parameters, {
     io: 'input',
     unrepresentable: 'any',
     // zod drops the default of a type that transforms; the declaration's own is right.
     override: ({ zodSchema, jsonSchema }) => Object.assign(jsonSchema, z.globalRegistry.get(zodSchema)),
   });
-  return Object.entries(properties ?? {}).map(([name, property]) => {
-    if (typeof property === 'boolean') return { name, in: 'query' };
-    const { required, description, deprecated, ...schema }: JsonObject = property;
-    const marks = { ...(required === true && { required }), ...(deprecated === true && { deprecated }) };
-    return { name, in: 'query', ...marks, description, schema };
-  });
+  const properties = z.record(z.string(), z.looseObject({})).parse(filed(schema, components).properties ?? {});
+  return Object.entries(properties).map(([name, { required, description, deprecated, ...rest }]) => ({
+    name,
+    required: required === true,
+    deprecated: deprecated === true,
+    description,
+    schema: rest,
+  }));
 }
 
-/** Files the named schemas among the components and gives the reference to the outer one. */
-function reference(type: z.ZodType, components: JsonObject): unknown {
-  const text = JSON.stringify(z.toJSONSchema(z.object({ answer: type })));
-  const schema: JsonObject = JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/'));
-  const { $defs, properties } = z
-    .looseObject({ $defs: z.record(z.string(), z.looseObject({})), properties: z.looseObject({ answer: z.unknown() }) })
-    .parse(schema);
+function queryParameter({ name, required, deprecated, description, schema }: Declared): JsonObject {
+  return { name, in: 'query', ...(required && { required }), ...(deprecated && { deprecated }), description, schema };
+}
+
+function membersSchema(declared: readonly Declared[]): JsonObject {
+  const members = declared.map(({ name, deprecated, description, schema }) => [
+    name,
+    { description, ...(deprecated && { deprecated }), ...schema },
+  ]);
+  const required = declared.filter((one) => one.required).map(({ name }) => name);
+  return { type: 'object', properties: Object.fromEntries(members), ...(required.length > 0 && { required }) };
+}
+
+const definitions = z.record(z.string(), z.looseObject({}));
+
+/** Files the named schemas among the components and makes the rest refer to them there. */
+function filed(schema: object, components: JsonObject): JsonObject {
+  const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { $defs = {}, ...rest } = z.looseObject({ $defs: definitions.optional() }).parse(JSON.parse(text));
   for (const [name, { id: _, ...definition }] of Object.entries($defs)) components[name] = definition;
-  return properties.answer;
+  return rest;
+}
+
+function reference(type: z.ZodType, components: JsonObject): unknown {
+  const { properties } = filed(z.toJSONSchema(z.object({ answer: type })), components);
+  return z.looseObject({ answer: z.unknown() }).parse(properties).answer;
 }

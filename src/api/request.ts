@@ -1,5 +1,5 @@
 /** What a request says about itself besides its parameters: switches, timeout, and whether the caller still waits. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { QueryContext } from '../chain/records.ts';
 
 /** Query parameters by name, each with all its values in order; `name[]` counts as `name`. */
@@ -11,12 +11,25 @@ export interface Switches {
   noMetadata: boolean;
 }
 
-/** Reads the query of a request target. Plus signs are spaces, as in HTML forms. */
+/** The path of a request target in lower case, without a slash at the end. */
+export function pathOf(url: string): string {
+  // A proxy may send the whole address.
+  if (!url.startsWith('/')) return URL.canParse(url) ? pathOf(new URL(url).pathname) : url;
+  const query = url.indexOf('?');
+  const path = (query < 0 ? url : url.slice(0, query)).toLowerCase();
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** Reads the query of a request target. */
 export function readQuery(url: string): Query {
-  const query: Query = new Map();
   const start = url.indexOf('?');
-  if (start < 0) return query;
-  for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+  return start < 0 ? new Map() : queryOf(url.slice(start + 1));
+}
+
+/** Plus signs are spaces, as in HTML forms. */
+export function queryOf(text: string): Query {
+  const query: Query = new Map();
+  for (const [key, value] of new URLSearchParams(text)) {
     const name = key.endsWith('[]') ? key.slice(0, -2) : key;
     const values = query.get(name);
     if (values === undefined) query.set(name, [value]);
@@ -92,30 +105,4 @@ export class Caller implements QueryContext {
   throwIfLeft(): void {
     if (this.#left !== null) throw this.#left.reason;
   }
-}
-
-/** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on whatever answer is sent, by whomever. */
-export function stampAnswer(response: ServerResponse, began: number, apiVersion: string): void {
-  const writeHead = response.writeHead;
-  response.writeHead = function stamped(this: ServerResponse, ...parts: Parameters<ServerResponse['writeHead']>) {
-    response.setHeader('Server-timing', `app;dur=${(performance.now() - began).toFixed(3)}ms`);
-    response.setHeader('X-API-Version', apiVersion);
-    return writeHead.apply(this, parts);
-  } as ServerResponse['writeHead'];
-}
-
-const ALLOWED_HEADERS =
-  'Content-Type, If-None-Match, X-Api-Key, X-Timeout, X-No-Address-Book, X-No-Metadata, X-Debug-Request, X-Actions-Version';
-
-/** Any web page may read the API. True for preflight requests, which are answered thereby. */
-export function allowOrigins(request: IncomingMessage, response: ServerResponse): boolean {
-  response.setHeader('Access-Control-Allow-Origin', '*');
-  response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After, ETag');
-  if (request.method !== 'OPTIONS') return false;
-  response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, OPTIONS');
-  response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
-  response.setHeader('Access-Control-Max-Age', '86400');
-  response.statusCode = 204;
-  response.end();
-  return true;
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import express from 'express';
-import { answerErrors, notFound } from '../api/errors.ts';
-import { FAUCET_PATH, faucetRoute } from '../api/faucet.ts';
-import { SERVER_OPTIONS } from '../api/limits.ts';
+import { Registry } from 'prom-client';
+import { FAUCET_PATH, faucetApi } from '../api/faucet.ts';
+import { createFront } from '../api/front.ts';
+import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../api/limits.ts';
 import { httpUrl, listen } from '../service.ts';
 import { devnetLines, openDevnet, writeGlobalConfig } from './chain.ts';
 import type { Running } from './running.ts';
@@ -16,11 +16,13 @@ export async function runDevnet(running: Running, configOut: string | null): Pro
   const { config, logger, shutdown, print } = running;
   const { ready, faucet, thread } = await openDevnet(running);
   if (configOut !== null) await writeGlobalConfig(configOut, ready);
-  const app = express();
-  app.disable('x-powered-by');
-  const report = (error: unknown): void => logger.error({ err: error }, 'a request failed');
-  app.use(faucetRoute(faucet), notFound, answerErrors(report));
-  const server = createServer(SERVER_OPTIONS, app);
+  const front = createFront({
+    apis: [faucetApi(faucet)],
+    limits: DEFAULT_LIMITS,
+    metrics: new Registry(),
+    report: (error) => logger.error({ err: error }, 'a request failed'),
+  });
+  const server = createServer(SERVER_OPTIONS, front);
   const url = httpUrl(config.host, await listen(server, config.host, config.port));
   shutdown.onClose('HTTP server', async () => {
     const closed = once(server, 'close');

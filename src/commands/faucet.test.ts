@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { Writable } from 'node:stream';
 import { Address } from '@ton/core';
-import express from 'express';
+import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
-import { answerErrors, notFound } from '../api/errors.ts';
-import { faucetRoute } from '../api/faucet.ts';
+import { faucetApi } from '../api/faucet.ts';
+import { createFront } from '../api/front.ts';
+import { DEFAULT_LIMITS } from '../api/limits.ts';
 import { type Faucet, FaucetError } from '../devnet/actors/faucet.ts';
 import { runFaucet } from './faucet.ts';
 
@@ -27,13 +28,8 @@ async function listen(handler: RequestListener): Promise<number> {
 function devnet(give: Faucet['give']): Promise<number> {
   const address = new Address(0, Buffer.alloc(32));
   const limits = { most: 1n, giftsPerMinute: 1, queue: 1 };
-  const app = express();
-  app.use(faucetRoute({ address, limits, give }));
-  app.use(
-    notFound,
-    answerErrors(() => {}),
-  );
-  return listen(app);
+  const apis = [faucetApi({ address, limits, give })] as const;
+  return listen(createFront({ apis, limits: DEFAULT_LIMITS, metrics: new Registry(), report: () => {} }));
 }
 
 async function run(port: number, ...words: string[]): Promise<{ code: number; lines: string[]; errors: string }> {

@@ -3,7 +3,7 @@ import { createQueryGate } from '../../clickhouse/gate.ts';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { topicNames } from '../../streams/topics.ts';
-import { faucetRoute } from '../api/faucet.ts';
+import { faucetApi } from '../api/faucet.ts';
 import type { DevnetThread, FaucetDoor } from '../devnet/thread.ts';
 import { httpUrl, listen, serve } from '../service.ts';
 import { createDispatcher } from '../workers/dispatcher.ts';
@@ -32,7 +32,7 @@ async function openHere({ config, logger, shutdown }: Running, parts: HttpParts)
     config,
     logger,
     blocksTopic: topicNames(config.topicPrefix).blocks,
-    routers: devnet ? [faucetRoute(devnet.faucet)] : [],
+    apis: devnet ? [faucetApi(devnet.faucet)] : [],
     answerFrom: window.source,
     windowHead: window.head,
     shown: window.shown,

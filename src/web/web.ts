@@ -2,6 +2,7 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError } from '../api/errors.ts';
+import { serveGet } from '../api/front.ts';
 import type { ChainSource } from '../chain/records.ts';
 import type { Status } from '../status.ts';
 import { asset } from './assets.ts';
@@ -72,22 +73,13 @@ export function createWeb(options: WebOptions): Web {
   const watch = createWatch({ ...options, ...pace, push });
   push.publish('service', { network: NAMED.has(options.network) ? options.network : 'custom' });
   const router = express.Router();
-  serve(router, '/', asset('index.html'));
-  for (const name of FILES) serve(router, `/web/${name}`, asset(name));
-  serve(router, '/live', live(push));
+  serveGet(router, '/', asset('index.html'));
+  for (const name of FILES) serveGet(router, `/web/${name}`, asset(name));
+  serveGet(router, '/live', live(push));
   return {
     router,
     close: () => push.close(),
   };
-}
-
-/** GET and HEAD go to the handler, any other method to 405. */
-function serve(router: Router, path: string, handler: RequestHandler): void {
-  router.get(path, handler);
-  router.all(path, (_request, response) => {
-    response.setHeader('Allow', 'GET, HEAD, OPTIONS');
-    sendError(response, 405, 'Method Not Allowed');
-  });
 }
 
 /** `text/event-stream`; 503 when there are listeners enough. A HEAD request gets the head and is no listener. */

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { takeUpgrades, type Upgrade } from '../api/upgrades.ts';
 import { createDoorway } from './doorway.ts';
 
 const closing: (() => void)[] = [];
@@ -10,12 +12,13 @@ afterEach(() => {
 });
 
 /** A server that does not listen, its connections handed over as from another process, and a way to connect. */
-async function opened(answer: RequestListener) {
+async function opened(answer: RequestListener, upgrades: ReadonlyMap<string, Upgrade> = new Map()) {
   const doorway = createDoorway('http://somewhere');
   const http = createHttpServer(
     { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 10 },
     answer,
   );
+  takeUpgrades(http, upgrades);
   const service = await doorway.open(http);
   const port = createServer({ pauseOnConnect: true }, (socket) => doorway.enter(socket));
   port.listen(0, '127.0.0.1');
@@ -23,7 +26,7 @@ async function opened(answer: RequestListener) {
   closing.push(() => port.close());
   const address = port.address();
   const number = typeof address === 'object' && address !== null ? address.port : 0;
-  return { service, connect: () => createConnection(number, '127.0.0.1') };
+  return { service, port: number, connect: () => createConnection(number, '127.0.0.1') };
 }
 
 async function textOf(socket: Socket): Promise<string> {
@@ -64,5 +67,19 @@ describe('doorway', () => {
     requests[0].end('late');
     expect(await text).toContain('late');
     await close;
+  });
+
+  it('lets WebSocket take connections over, and ends them with itself', async () => {
+    const sockets = new WebSocketServer({ noServer: true });
+    const echo: Upgrade = (request, socket, head) =>
+      sockets.handleUpgrade(request, socket, head, (one) => one.on('message', (data) => one.send(`${data}!`)));
+    const { service, port } = await opened((_, response) => response.end(), new Map([['/echo', echo]]));
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/echo`);
+    await once(socket, 'open');
+    socket.send('here');
+    expect(String((await once(socket, 'message'))[0])).toBe('here!');
+    const closed = once(socket, 'close');
+    await service.close();
+    await closed;
   });
 });

@@ -5,7 +5,7 @@ import { connect } from '../../clickhouse/open.ts';
 import { createHead } from '../../clickhouse/queries/head.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
-import { faucetRoute } from '../api/faucet.ts';
+import { faucetApi } from '../api/faucet.ts';
 import { FaucetError } from '../devnet/actors/faucet.ts';
 import type { FaucetDoor } from '../devnet/thread.ts';
 import { createLogger } from '../logger.ts';
@@ -89,7 +89,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
     blocksTopic: topicNames(config.topicPrefix).blocks,
     metrics,
     logger,
-    routers: faucet === null ? [] : [faucetRoute(faucetDoor(faucet))],
+    apis: faucet === null ? [] : [faucetApi(faucetDoor(faucet))],
     answerFrom: window.source,
     windowHead: window.head,
     printMetrics: () => askText({ kind: 'metrics' }),

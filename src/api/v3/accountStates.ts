@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { addresses, flag, hashes } from '../parameters.ts';
+import { addresses, flag, hashes } from './parameters.ts';
 import { accountJson } from './render/account.ts';
 import { type Route, route } from './route.ts';
 import { accountStates } from './schemas.ts';

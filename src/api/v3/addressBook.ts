@@ -3,7 +3,7 @@ import { parseAddress, rawAddress } from '../../chain/address.ts';
 import type { Address } from '../../chain/model.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { texts } from '../parameters.ts';
+import { texts } from './parameters.ts';
 import { bookRow, UNREADABLE_ROW } from './render/book-rows.ts';
 import { type Route, route } from './route.ts';
 import { addressBook } from './schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
-import { hash, lenientDirection } from '../parameters.ts';
+import { hash, lenientDirection } from './parameters.ts';
 import { type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
 import { transactionsJson } from './transactions.ts';

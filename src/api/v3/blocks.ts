@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { cursor, hash, int32, limit, offset, shard, sort, uint64, utime } from '../parameters.ts';
+import { cursor, hash, int32, limit, offset, shard, sort, uint64, utime } from './parameters.ts';
 import { blocksJson } from './render/block.ts';
 import { nextCursor, type Route, route } from './route.ts';
 import { blocks } from './schemas.ts';

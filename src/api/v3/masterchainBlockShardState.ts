@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
-import { lenientSeqno } from '../parameters.ts';
+import { lenientSeqno } from './parameters.ts';
 import { blocksJson } from './render/block.ts';
 import { isBlockSeqno, type Route, route } from './route.ts';
 import { blocks } from './schemas.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { lenientSeqno, limit, offset, sort } from '../parameters.ts';
+import { lenientSeqno, limit, offset, sort } from './parameters.ts';
 import { blocksJson } from './render/block.ts';
 import { isBlockSeqno, type Route, route } from './route.ts';
 import { blocks } from './schemas.ts';

@@ -14,7 +14,7 @@ import {
   sort,
   uint64,
   utime,
-} from '../parameters.ts';
+} from './parameters.ts';
 import { joinRows } from './render/renderings.ts';
 import { nextCursor, type Route, route } from './route.ts';
 import { messages } from './schemas.ts';

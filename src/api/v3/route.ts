@@ -1,8 +1,8 @@
-/** One operation of the v3 API: declared once, served and documented from the declaration. */
-import type { z } from 'zod';
+/** An operation of the v3 API. */
 import type { BookRecord, ChainSource, QueryContext } from '../../chain/records.ts';
-import { type Parameters, readParameters } from '../parameters.ts';
-import type { Query } from '../request.ts';
+import type { Parameters } from '../parameters.ts';
+import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
+import { refuse } from './parameters.ts';
 import type { Book } from './render/book.ts';
 import type { Renderings } from './render/renderings.ts';
 
@@ -22,32 +22,10 @@ export interface Asked {
   addressBook(known?: readonly BookRecord[]): Promise<string>;
 }
 
-export interface Route {
-  path: string;
-  tag: 'blockchain' | 'accounts';
-  summary: string;
-  parameters: Parameters;
-  response: z.ZodType;
-  /**
-   * Whether the answer carries a tag by which a client asks whether it is still the same: always, or when one of these
-   * parameters is given. For what clients ask again and again and changes seldom.
-   */
-  tagged?: 'always' | readonly string[];
-  /** JSON of the answer to the query. Throws ApiError. */
-  answer(query: Query, asked: Asked): Promise<string | Buffer>;
-}
+export type Route = RouteOf<Asked>;
 
-interface Declaration<T extends Parameters> extends Omit<Route, 'parameters' | 'answer'> {
-  parameters: T;
-  answer(parameters: z.output<T>, asked: Asked, query: Query): Promise<string | Buffer>;
-}
-
-/** Ties the declared parameters to the types that `answer` receives. */
-export function route<T extends Parameters>(declaration: Declaration<T>): Route {
-  return {
-    ...declaration,
-    answer: async (query, asked) => declaration.answer(readParameters(declaration.parameters, query), asked, query),
-  };
+export function route<T extends Parameters>(declaration: Declaration<T, Asked>): Route {
+  return declare(declaration, refuse);
 }
 
 /** `,"next_cursor":...` where the request asked for keyset paging, nothing otherwise. */

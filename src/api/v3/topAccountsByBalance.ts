@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
-import { limit, offset } from '../parameters.ts';
+import { limit, offset } from './parameters.ts';
 import { balanceJson } from './render/account.ts';
 import { type Route, route } from './route.ts';
 import { balances } from './schemas.ts';

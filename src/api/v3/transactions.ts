@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { TransactionFilter, TransactionRecord } from '../../chain/records.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { addresses, cursor, hashes, int32, limit, offset, shard, sort, uint64, utime } from '../parameters.ts';
+import { addresses, cursor, hashes, int32, limit, offset, shard, sort, uint64, utime } from './parameters.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Asked, isBlockSeqno, nextCursor, type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
-import { lenientSeqno, limit, offset, sort } from '../parameters.ts';
+import { lenientSeqno, limit, offset, sort } from './parameters.ts';
 import { type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
 import { requireMasterchainBlock, transactionsJson } from './transactions.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { address, direction, hash, hashes, limit, offset, opcode, sort } from '../parameters.ts';
+import { address, direction, hash, hashes, limit, offset, opcode, sort } from './parameters.ts';
 import { type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
 import { transactionsJson } from './transactions.ts';

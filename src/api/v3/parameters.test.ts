@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { rawAddress } from '../chain/address.ts';
-import { ApiError } from './errors.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
+import { rawAddress } from '../../chain/address.ts';
+import { ApiError } from '../errors.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
+import { readParameters } from '../parameters.ts';
+import { readQuery } from '../request.ts';
 import * as p from './parameters.ts';
-import { readQuery } from './request.ts';
 
 const declared = z.object({
   seqno: p.int32(''),
@@ -25,7 +26,7 @@ const declared = z.object({
   direction: p.direction(''),
 });
 
-const read = (query: string) => p.readParameters(declared, readQuery(`/x?${query}`));
+const read = (query: string) => readParameters(declared, readQuery(`/x?${query}`), p.refuse);
 const refusal = (query: string): string => {
   try {
     read(query);

@@ -1,0 +1,68 @@
+/** Bodies of requests, read into the parameters that an operation declares. */
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from './errors.ts';
+import type { Sent } from './parameters.ts';
+import { queryOf } from './request.ts';
+
+/** The body cannot be read as what it is to be. */
+export class BodyError extends ApiError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(422, reason, options);
+    this.name = 'BodyError';
+  }
+}
+
+/** Refuses a larger declared body before anything reads it. Throws ApiError 413. */
+export function refuseLargeBody(request: IncomingMessage, maxBytes: number): void {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError(413, `request body is larger than ${maxBytes} bytes`);
+}
+
+/** The whole body. One that is larger is not read on. Throws ApiError 413. */
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
+  refuseLargeBody(request, maxBytes);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // The connection stays open for the refusal.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** The body is JSON whatever its type is called: `curl -d` calls it a form. Throws ApiError 413 and BodyError. */
+export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  return parseJson(await readBody(request, maxBytes));
+}
+
+/** The members of a JSON object, or the fields of an HTML form. Throws ApiError 413 and BodyError. */
+export async function readMembers(request: IncomingMessage, maxBytes: number): Promise<Sent> {
+  const text = await readBody(request, maxBytes);
+  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+  if (isForm && !text.trimStart().startsWith('{')) return queryOf(text);
+  const body = text === '' ? {} : parseJson(text);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new BodyError('request body is not a JSON object');
+  }
+  return membersOf(body);
+}
+
+/** The members of an object; null is as if absent. */
+export function membersOf(body: object): Sent {
+  return new Map(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new BodyError(`request body is not JSON: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,27 @@
+import type { Exchange } from './form.ts';
+
+const ALLOWED_HEADERS = [
+  'Content-Type',
+  'If-None-Match',
+  'X-Api-Key',
+  'X-Timeout',
+  'X-No-Address-Book',
+  'X-No-Metadata',
+  'X-Debug-Request',
+  'X-Actions-Version',
+  // Of @ton/ton, which sends it with every call.
+  'X-Ton-Client-Version',
+].join(', ');
+
+/** Any web page may read what is served. True for preflight requests, which are answered thereby. */
+export function allowOrigins({ request, response }: Exchange): boolean {
+  response.setHeader('Access-Control-Allow-Origin', '*');
+  response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After, ETag');
+  if (request.method !== 'OPTIONS') return false;
+  response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, OPTIONS');
+  response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
+  response.setHeader('Access-Control-Max-Age', '86400');
+  response.statusCode = 204;
+  response.end();
+  return true;
+}

@@ -1,0 +1,185 @@
+/** Methods, bodies and forms of APIs, with operations made for it. */
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { PLAIN_FORM } from './form.ts';
+import { createFront, type FrontOptions } from './front.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import { openApiDocument } from './openapi.ts';
+import { type Api, declare } from './route.ts';
+import { int32, refuse, shard, texts } from './v3/parameters.ts';
+
+const DOCUMENT = { title: '', description: '', headers: [], failures: { 422: 'No.' } };
+let acted = 0;
+
+const read = declare(
+  {
+    path: '/read',
+    methods: ['GET', 'POST'],
+    tag: 'x',
+    summary: '',
+    parameters: z.object({ words: texts('Words.', 3), number: int32('A number.'), shard: shard('A shard.') }),
+    response: z.unknown(),
+    answer: async (parameters) => JSON.stringify({ ...parameters, acted: ++acted }),
+  },
+  refuse,
+);
+const act = declare(
+  {
+    path: '/act',
+    methods: ['POST'],
+    tag: 'x',
+    summary: '',
+    parameters: z.object({ stack: z.array(z.tuple([z.string(), z.string()])).meta({ description: 'A stack.' }) }),
+    response: z.unknown(),
+    maxBodyBytes: 100,
+    acts: true,
+    answer: async ({ stack }) => JSON.stringify({ stack, acted: ++acted }),
+  },
+  refuse,
+);
+const api: Api = { base: '/made', version: '1.2.3', document: DOCUMENT, form: PLAIN_FORM, routes: [read, act] };
+
+let close = (): void => undefined;
+afterEach(() => {
+  close();
+  acted = 0;
+});
+
+async function start(options: Partial<FrontOptions> = {}): Promise<string> {
+  const metrics = new Registry();
+  const front = createFront({ apis: [api], limits: DEFAULT_LIMITS, metrics, report: () => undefined, ...options });
+  const server = createServer(front).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/made`;
+}
+
+async function post(url: string, body: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { method: 'POST', body, headers });
+  return [response.status, await response.json()];
+}
+
+describe('bodies', () => {
+  const sent = { words: ['a,b', 'c'], number: -5, shard: 'c000000000000000' };
+
+  it('have the same parameters as the query, as JSON of any type or as a form', async () => {
+    const url = await start();
+    const query = 'words=a,b&words=c&number=-5&shard=-4611686018427387904';
+    expect(await (await fetch(`${url}/read?${query}`)).json()).toEqual({ ...sent, acted: 1 });
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    expect(await post(`${url}/read`, query, form)).toEqual([200, { ...sent, acted: 2 }]);
+    const json = '{"words":["a,b","c"],"number":-5,"shard":-4611686018427387904,"what":{},"__proto__":{"words":1}}';
+    expect(await post(`${url}/read`, json)).toEqual([200, { ...sent, acted: 3 }]);
+    expect(await post(`${url}/READ/?number=7`, json, form)).toEqual([200, { ...sent, acted: 4 }]);
+    expect(await post(`${url}/read`, '{"number":"7","words":null}')).toEqual([200, { number: 7, words: [], acted: 5 }]);
+    expect(await post(`${url}/read`, '')).toEqual([200, { words: [], acted: 6 }]);
+  });
+
+  it.each([
+    ['[]', 'request body is not a JSON object'],
+    ['null', 'request body is not a JSON object'],
+    ['{"number":{}}', 'failed to decode: schema: error converting value for "number"'],
+    ['{"number":[]}', 'failed to decode: schema: error converting value for "number"'],
+    ['{"number":1.5}', 'failed to decode: schema: error converting value for "number"'],
+    ['{"number":1e300}', 'failed to decode: schema: error converting value for "number"'],
+    ['{"words":[["a"]]}', 'failed to decode: schema: error converting value for "words"'],
+  ])('%s is refused', async (body, error) => {
+    expect(await post(`${await start()}/read`, body)).toEqual([422, { error }]);
+  });
+
+  it('that are no JSON are refused with the reason', async () => {
+    const [status, answer] = await post(`${await start()}/read`, '{"number":');
+    expect([status, answer]).toEqual([422, { error: expect.stringMatching(/^request body is not JSON: .*JSON/) }]);
+  });
+
+  it('have members that are no texts', async () => {
+    const url = await start();
+    expect(await post(`${url}/act`, '{"stack":[["num","1"]]}')).toEqual([200, { stack: [['num', '1']], acted: 1 }]);
+    expect((await post(`${url}/act`, '{"stack":[["num"]]}'))[0]).toBe(422);
+  });
+
+  it('that are larger than the operation takes are refused, declared or not', async () => {
+    const url = await start();
+    const long = `{"stack":[],"x":"${'x'.repeat(100)}"}`;
+    expect((await post(`${url}/act`, long))[0]).toBe(413);
+    const sending = request(`${url}/act`, { method: 'POST' });
+    sending.on('error', () => undefined);
+    sending.write(long);
+    const [response] = await once(sending, 'response');
+    expect([response.statusCode, response.headers.connection]).toEqual([413, 'close']);
+    sending.destroy();
+    expect(acted).toBe(0);
+  });
+});
+
+describe('operations', () => {
+  it('answer the methods that they declare', async () => {
+    const url = await start();
+    for (const [path, method, allow] of [
+      ['read', 'DELETE', 'GET, HEAD, POST, OPTIONS'],
+      ['act', 'GET', 'POST, OPTIONS'],
+      ['act', 'HEAD', 'POST, OPTIONS'],
+    ]) {
+      const response = await fetch(`${url}/${path}`, { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+      expect(response.headers.get('x-api-version')).toBe('1.2.3');
+    }
+  });
+
+  it('that act do so for each who asks, others are answered once', async () => {
+    const url = await start({ version: () => 'same', keptAnswers: 1_000_000 });
+    const asked = ['{"number":1}', '{"number":1}', '{"number":"1"}', '{"number":2}'].map((body) =>
+      post(`${url}/read`, body),
+    );
+    expect(new Set((await Promise.all(asked)).map(([, answer]) => JSON.stringify(answer))).size).toBe(3);
+    acted = 0;
+    for (let i = 0; i < 3; i++) await post(`${url}/act`, '{"stack":[]}');
+    expect(acted).toBe(3);
+  });
+
+  it('are found by a request that has the whole address', async () => {
+    const url = new URL(await start());
+    const { host, hostname, port } = url;
+    const asking = request({ hostname, port, path: `http://${host}/made/read?number=3` }).end();
+    const [response] = await once(asking, 'response');
+    response.resume();
+    expect(response.statusCode).toBe(200);
+  });
+
+  it('are documented with what they are asked by', () => {
+    const { paths } = z
+      .object({ paths: z.record(z.string(), z.record(z.string(), z.looseObject({}))) })
+      .parse(openApiDocument(api));
+    expect(Object.keys(paths['/read'])).toEqual(['get', 'post']);
+    expect(paths['/read'].get).toMatchObject({ parameters: [{ name: 'words', in: 'query', required: true }, {}, {}] });
+    expect(paths['/read'].post).toMatchObject({
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              properties: {
+                words: { type: 'array', items: { type: 'string' }, maxItems: 3 },
+                number: { type: 'integer', minimum: -(2 ** 31) },
+              },
+              required: ['words'],
+            },
+          },
+        },
+      },
+    });
+    expect(paths['/act']).toMatchObject({
+      post: {
+        requestBody: { content: { 'application/json': { schema: { properties: { stack: { type: 'array' } } } } } },
+      },
+    });
+    expect(paths['/act'].get).toBeUndefined();
+  });
+});

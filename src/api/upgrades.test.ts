@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createConnection } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { takeUpgrades } from './upgrades.ts';
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** A server that echoes what comes over WebSocket at `/echo`. */
+async function open(answer: RequestListener): Promise<number> {
+  const sockets = new WebSocketServer({ noServer: true });
+  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(`${data}!`)));
+  const http = createServer(answer);
+  takeUpgrades(
+    http,
+    new Map([
+      [
+        '/echo',
+        (request, socket, head) =>
+          sockets.handleUpgrade(request, socket, head, (one) => sockets.emit('connection', one)),
+      ],
+    ]),
+  );
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  closing.push(() => {
+    http.close();
+    http.closeAllConnections();
+  });
+  const address = http.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+it('takes WebSocket over at its path, any spelling and query', async () => {
+  const port = await open((_, response) => response.end());
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/Echo/?key=1`);
+  await once(socket, 'open');
+  socket.send('here');
+  const [data] = await once(socket, 'message');
+  expect(String(data)).toBe('here!');
+  socket.close();
+  await once(socket, 'close');
+});
+
+it('answers at other paths as if no upgrade had been asked for', async () => {
+  const port = await open((_, response) => response.writeHead(404).end());
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/elsewhere`);
+  const [error] = await once(socket, 'error');
+  expect(String(error)).toContain('404');
+});
+
+it('answers requests that would also go on in HTTP/2, with their bodies, one after the other', async () => {
+  const port = await open(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    response.end(`${request.method} ${request.url} ${body} ${request.headers.upgrade}`);
+  });
+  const asking = createConnection(port, '127.0.0.1');
+  let text = '';
+  asking.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  const head = (path: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n` +
+    'HTTP2-Settings: AAEAAEAAAAIAAAAB\r\nContent-Length: 6\r\n\r\n';
+  asking.write(`${head('/one')}abc`);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  asking.write('def');
+  while (!text.includes('POST /one abcdef undefined')) await once(asking, 'data');
+  asking.write(`${head('/two')}ghijkl`);
+  while (!text.includes('POST /two ghijkl undefined')) await once(asking, 'data');
+  expect(text.match(/200 OK/g)).toHaveLength(2);
+  asking.destroy();
+});

@@ -1,0 +1,34 @@
+/** Requests to go on in another protocol than HTTP (RFC 9110, 7.8; WebSocket: RFC 6455). */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pathOf } from './request.ts';
+
+/** Takes the connection over. `head`: what the client has sent after its request already. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/**
+ * Hands requests for WebSocket to whoever takes them at their path. All others are answered as if they had not asked:
+ * Java's client, for one, asks for HTTP/2 with every request.
+ * @param upgrades by path in lower case, without a slash at the end
+ */
+export function takeUpgrades(server: Server, upgrades: ReadonlyMap<string, Upgrade>): void {
+  if (upgrades.size === 0) return;
+  server.on('upgrade', (request, socket, head) => {
+    const wanted = request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket';
+    const upgrade = wanted ? upgrades.get(pathOf(request.url ?? '')) : undefined;
+    if (upgrade !== undefined) upgrade(request, socket, head);
+    else readAgain(server, request, socket, head);
+  });
+}
+
+const ASKING = new Set(['connection', 'upgrade', 'http2-settings']);
+
+/** The connection begins anew with the same request, which asks for no upgrade. */
+function readAgain(server: Server, { method, url, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const lines = [`${method} ${url} HTTP/1.1`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!ASKING.has(rawHeaders[i].toLowerCase())) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
+}

@@ -1,0 +1,37 @@
+/** The API of TON Center that mirrors a node, in its own envelope. */
+import type { ChainSource } from '../../chain/records.ts';
+import { type Api, bind } from '../route.ts';
+import { ENVELOPE, JSON_RPC } from './envelope.ts';
+import { v2Routes } from './routes.ts';
+
+export interface V2Options {
+  source: ChainSource;
+  /** Whether user-friendly addresses carry the test flag. */
+  testnet: () => boolean;
+}
+
+const VERSION = '2.1.0';
+
+const DOCUMENT: Api['document'] = {
+  title: 'tonstream v2',
+  description: 'Blocks, transactions and accounts of a TON network in the form of its nodes, get-methods and sending.',
+  headers: [],
+  failures: {
+    404: 'There is no such thing.',
+    422: 'A parameter cannot be read or breaks a rule.',
+    429: 'Too many requests: try again after the seconds in `Retry-After`.',
+    500: 'The service or a liteserver failed.',
+    504: 'No liteserver answered in time.',
+  },
+};
+
+export function v2Api({ source, testnet }: V2Options): Api {
+  return {
+    base: '/api/v2',
+    version: VERSION,
+    document: DOCUMENT,
+    form: ENVELOPE,
+    routes: v2Routes().map((route) => bind(route, ({ context }) => ({ source, context, testOnly: testnet() }))),
+    calls: JSON_RPC,
+  };
+}

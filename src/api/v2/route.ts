@@ -1,0 +1,32 @@
+/** An operation of the v2 API. */
+import type { z } from 'zod';
+import type { ChainSource, QueryContext } from '../../chain/records.ts';
+import { ApiError } from '../errors.ts';
+import type { Parameters } from '../parameters.ts';
+import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
+
+/** What a route may use to answer. */
+export interface Asked {
+  source: ChainSource;
+  context: QueryContext;
+  /** Whether user-friendly addresses carry the test flag. */
+  testOnly: boolean;
+}
+
+export type Route = RouteOf<Asked>;
+
+/** Asked by GET and POST unless it says otherwise; `answer` gives the `result`. */
+export function route<T extends Parameters>(declaration: Declaration<T, Asked>): Route {
+  return declare({ methods: ['GET', 'POST'], ...declaration }, refuse);
+}
+
+/** A parameter cannot be read. */
+export class ParameterError extends ApiError {
+  override name = 'ParameterError';
+}
+
+/** A parameter's type says what is wrong with it; where it says nothing else, it could not be parsed. */
+function refuse([{ path, message, ...issue }]: readonly z.core.$ZodIssue[]): ApiError {
+  const unread = issue.code === 'custom' && issue.params?.conversion === true;
+  return new ParameterError(422, unread ? `failed to parse ${String(path[0])}` : message);
+}
