@@ -8,7 +8,8 @@ import type { KnownState } from '../src/chain/records.ts';
  * length and decimal text (text because that is how it is printed), the hashes present, and the extra currencies as a
  * count and pairs of texts.
  */
-const STATUSES: AccountStatus[] = ['nonexist', 'uninit', 'active', 'frozen'];
+/** By their numbers in the Enum8 columns. */
+export const ACCOUNT_STATUSES: readonly AccountStatus[] = ['nonexist', 'uninit', 'active', 'frozen'];
 const BEFORE = 1;
 const AFTER = 2;
 const FROZEN = 4;
@@ -18,11 +19,11 @@ const EXTRA = 32;
 
 /** Number of an account status in the Enum8 columns. */
 export function statusNumber(status: AccountStatus): number {
-  return STATUSES.indexOf(status);
+  return ACCOUNT_STATUSES.indexOf(status);
 }
 
 export function statusName(number: number): AccountStatus {
-  const status = STATUSES[number];
+  const status = ACCOUNT_STATUSES[number];
   if (status === undefined) throw new Error(`account status ${number} is not known`);
   return status;
 }
@@ -42,6 +43,11 @@ export function decodeStates(bytes: Buffer): { before: KnownState | null; after:
   const before = sides & BEFORE ? readState(reader) : null;
   const after = sides & AFTER ? readState(reader) : null;
   return { before, after };
+}
+
+/** Whether the side after is among what is known. */
+export function knowsAfter(states: Buffer): boolean {
+  return (states[0] & AFTER) !== 0;
 }
 
 /** One state on its own, as the projector's cache keeps it. */

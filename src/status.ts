@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { TABLES } from '../clickhouse/tables/all.ts';
 import type { EventLog } from '../streams/log.ts';
 import { lastSealed } from '../streams/step-search.ts';
 
@@ -13,7 +14,7 @@ export interface Status {
   gaps: { mc_seqno: number; block: string; error: string }[];
 }
 
-const TABLES = ['blocks', 'transactions', 'messages', 'accounts', 'account_data', 'codes', 'balances'];
+const COUNTED = TABLES.filter(({ inStatus }) => inStatus).map(({ name }) => name);
 const tableRow = z.object({ table: z.string(), rows: z.coerce.number() });
 const gapRow = z.object({ mc_seqno: z.number(), block: z.string(), error: z.string() });
 const positionRow = z.object({ mc_seqno: z.number(), next_offset: z.coerce.number() });
@@ -27,7 +28,7 @@ export interface StatusSources {
 /** What `/status` shows. */
 export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources): Promise<Status> {
   const label = 'reading the status';
-  const tables = TABLES.map((table) => `'${table}'`).join(', ');
+  const tables = COUNTED.map((table) => `'${table}'`).join(', ');
   const [rows, gaps, [position], { sealed }, end] = await Promise.all([
     clickhouse.json(
       `SELECT table, toUInt64(sum(rows)) AS rows FROM system.parts
@@ -49,7 +50,7 @@ export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources
     log: { mc_seqno: sealed?.mcSeqno ?? null },
     projected: { mc_seqno: position?.mc_seqno ?? null },
     lag_steps: Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
-    rows: Object.fromEntries(TABLES.map((table) => [table, rows.find((row) => row.table === table)?.rows ?? 0])),
+    rows: Object.fromEntries(COUNTED.map((table) => [table, rows.find((row) => row.table === table)?.rows ?? 0])),
     gaps,
   };
 }

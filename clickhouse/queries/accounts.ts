@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { AccountRecord, BalanceRecord, BookRecord, Page, QueryContext } from '../../src/chain/records.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { decodeState } from '../states.ts';
-import { addresses, compareDecimal, hashes } from './keys.ts';
+import { addresses, hashes } from './keys.ts';
 import { collect, type NewestReading, type Reading } from './reading.ts';
 
 const NO_HASH = Buffer.alloc(32);

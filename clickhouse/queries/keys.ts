@@ -1,3 +1,5 @@
+export { compareDecimal } from '../../src/chain/decimal.ts';
+
 import type { Address, Decimal, Hash, Shard } from '../../src/chain/model.ts';
 import type { Page, Sort } from '../../src/chain/records.ts';
 import { bytes, list, u64 } from '../literal.ts';
@@ -78,10 +80,5 @@ export const DECIMAL = /^\d{1,20}$/;
 export const INTEGER = /^-?\d{1,19}$/;
 export const HEX32 = /^[0-9a-f]{64}$/;
 export const HEX36 = /^[0-9a-f]{72}$/;
-
-/** Orders decimal texts without leading zeros. */
-export function compareDecimal(a: Decimal, b: Decimal): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
-}
 
 export const ltLiteral = (lt: Decimal | undefined): string | undefined => (lt === undefined ? undefined : u64(lt));

@@ -1,28 +1,18 @@
 import { openBoc } from '../../src/chain/boc.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { decodeMessage } from '../../src/chain/message.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { MessageFilter, MessageRecord, QueryContext, Rows } from '../../src/chain/records.ts';
 import { bytes, u32, u64 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
-import {
-  behind,
-  compareDecimal,
-  DECIMAL,
-  direction,
-  HEX32,
-  hashes,
-  limits,
-  ltLiteral,
-  makeCursor,
-  readCursor,
-} from './keys.ts';
+import { NO_LT, NO_TIME } from '../tables/columns.ts';
+import { behind, DECIMAL, direction, HEX32, hashes, limits, ltLiteral, makeCursor, readCursor } from './keys.ts';
 import { all, collect, type Reading, within } from './reading.ts';
+
+export { NO_LT, NO_TIME };
 
 const COLUMNS = 'created_lt, created_at, out_mc_seqno, out_tx_hash, in_mc_seqno, in_tx_hash, global_version, payload';
 const NO_ADDRESS = Buffer.alloc(36);
-/** Stand for "none", above every real value (clickhouse/migrations/001_chain.sql). */
-export const NO_LT = '18446744073709551615';
-export const NO_TIME = 4_294_967_295;
 /** Rows a message can have before a merge: as it was sent, and as it was received. */
 const VERSIONS = 2;
 

@@ -1,3 +1,4 @@
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import type { Address, BlockId, Decimal, Hash, Transaction } from '../../src/chain/model.ts';
 import type {
   KnownState,
@@ -16,7 +17,6 @@ import {
   addresses,
   BadCursor,
   behind,
-  compareDecimal,
   DECIMAL,
   direction,
   HEX36,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
+import { NO_LT } from '../../clickhouse/tables/columns.ts';
 import { BlockError, decodeStep } from '../../streams/project/decode.ts';
-import { NO_LT } from '../../streams/project/rows.ts';
 import type { Step } from '../../streams/steps.ts';
 
 /** Count and sum of hashes: equal for equal sets, whatever their order. */

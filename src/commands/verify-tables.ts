@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { u32, u64 } from '../../clickhouse/literal.ts';
-import { NO_LT } from '../../streams/project/rows.ts';
+import { TABLES } from '../../clickhouse/tables/all.ts';
+import { columnName, columnNames, indexColumns, indexSelect, indexSteps } from '../../clickhouse/tables/sql.ts';
+import type { Index, Table } from '../../clickhouse/tables/table.ts';
 
 /** Two queries with one text each that must be equal. */
 interface Pair {
@@ -27,6 +29,7 @@ interface Bound {
 }
 
 const NO_HASH = "toFixedString('', 32)";
+const INDEXED = TABLES.filter(({ indexes }) => indexes.length > 0);
 const TIMEOUT_MS = 600_000;
 
 /**
@@ -58,13 +61,20 @@ export async function compareTables(clickhouse: ClickHouse, done: number, signal
 }
 
 function rowsAfter(done: number): string {
-  const later = ['blocks', 'transactions', 'transactions_by_time'].map(
-    (table) => `SELECT count() AS n FROM ${table} WHERE mc_seqno > ${done}`,
+  const later = INDEXED.flatMap((table) =>
+    withSteps(table).map(
+      ({ name, steps }) =>
+        `SELECT count() AS n FROM ${name} WHERE ${steps.map((step) => `${step} > ${done}`).join(' OR ')}`,
+    ),
   );
-  for (const table of ['messages', 'messages_by_time']) {
-    later.push(`SELECT count() AS n FROM ${table} WHERE out_mc_seqno > ${done} OR in_mc_seqno > ${done}`);
-  }
   return `SELECT sum(n) FROM (${later.join(' UNION ALL ')})`;
+}
+
+/** The table and its indexes, those whose rows name all their steps. */
+function withSteps(table: Table): { name: string; steps: string[] }[] {
+  const steps = columnNames(table.steps);
+  const indexes = table.indexes.map((index) => ({ name: index.name, steps: indexSteps(table, index) }));
+  return [{ name: table.name, steps }, ...indexes].filter((one) => one.steps.length === steps.length);
 }
 
 /**
@@ -79,88 +89,69 @@ function leastLtAfter(done: number): string {
 }
 
 function pairs(done: number, bound: Bound): Pair[] {
-  return [...blockPairs(done), ...transactionPairs(done, bound), ...messagePairs(done, bound), ...accountPairs(done)];
+  const indexes = INDEXED.flatMap((table) =>
+    table.indexes.map((index) =>
+      indexSteps(table, index).length > 0 ? stepPair(table, index, done) : keyPair(table, index, done, bound),
+    ),
+  );
+  return [...indexes, ...accountPairs(done)];
 }
 
-/** A table that a view fills (002_keys.sql), with the step in each row. */
-function stepPair(done: number, table: string, columns: string, source: string, selected = columns): Pair {
+/** An index whose rows name their steps: a step above `done` counts as none, and rows of such steps alone not at all. */
+function stepPair(table: Table, index: Index, done: number): Pair {
+  const steps = indexSteps(table, index);
+  const plain = indexColumns(index).filter((column) => !steps.includes(column));
+  const shown = steps.map((step) => `if(${step} <= ${done}, ${step}, 0) AS shown_${step}`);
+  const all = [...plain, ...steps.map((step) => `shown_${step}`)].join(', ');
+  const { columns, where } = indexSelect(table, index);
+  const conditions = [isDone(steps, done), ...(where ? [where] : []), ...notReplaced(table, index, done)].join(' AND ');
+  const from = (name: string, selected: string) =>
+    `(SELECT ${[selected, ...shown].join(', ')} FROM ${name} FINAL WHERE ${conditions})`;
   return {
-    name: table,
-    actual: rowsText(columns, `${table} FINAL WHERE mc_seqno <= ${done}`),
-    expected: rowsText(columns, `(SELECT ${selected} FROM ${source} FINAL WHERE mc_seqno <= ${done})`),
+    name: index.name,
+    actual: rowsText(all, from(index.name, plain.join(', '))),
+    expected: rowsText(all, from(table.name, columns)),
   };
 }
 
-function blockPairs(done: number): Pair[] {
-  const hashes = 'arrayJoin([root_hash, file_hash]) AS hash, mc_seqno, workchain, shard, seqno';
-  return [
-    stepPair(done, 'blocks_by_id', 'workchain, shard, seqno, mc_seqno, start_lt, end_lt', 'blocks'),
-    stepPair(done, 'blocks_by_time', 'gen_utime, workchain, shard, seqno, mc_seqno, start_lt', 'blocks'),
-    stepPair(done, 'blocks_by_hash', 'hash, mc_seqno, workchain, shard, seqno', 'blocks', hashes),
-  ];
-}
-
-function transactionPairs(done: number, { begun, lt }: Bound): Pair[] {
-  const newest = (columns: string) => `SELECT ${columns} FROM transactions WHERE mc_seqno <= ${done} AND lt >= ${lt}`;
-  // A later step may have come back to a state, and taken its row over.
-  const moved = `SELECT state_after FROM transactions
-    WHERE mc_seqno <= ${done} AND state_after IN (SELECT hash FROM account_states_by_hash WHERE lt >= ${lt})`;
-  return [
-    stepPair(done, 'transactions_by_lt', 'lt, account, mc_seqno, now, shard, seqno, in_opcode', 'transactions'),
-    stepPair(done, 'transactions_by_time', 'now, lt, account, mc_seqno, shard, seqno', 'transactions'),
-    {
-      name: 'transactions_by_hash',
-      actual: rowsText(
-        'hash, account, lt',
-        `transactions_by_hash FINAL WHERE ${begun ? `lt < ${lt} OR (account, lt) IN (${newest('account, lt')})` : 'true'}`,
-      ),
-      expected: rowsText('hash, account, lt', `transactions FINAL WHERE mc_seqno <= ${done}`),
-    },
-    {
-      name: 'account_states_by_hash',
-      actual: `SELECT toString(count()) FROM account_states_by_hash FINAL WHERE ${begun ? `lt < ${lt} OR hash IN (${moved})` : 'true'}`,
-      expected: `SELECT toString(uniqExact(state_after)) FROM transactions WHERE mc_seqno <= ${done} AND state_after != ${NO_HASH}`,
-    },
-    stepPair(done, 'account_codes_by_step', 'mc_seqno, account, lt, code_hash', 'account_codes'),
-  ];
-}
-
-function messagePairs(done: number, { begun, lt }: Bound): Pair[] {
-  const sides = `if(out_mc_seqno <= ${done}, out_mc_seqno, 0) AS sent, if(in_mc_seqno <= ${done}, in_mc_seqno, 0) AS received`;
-  const isDone = `(out_mc_seqno BETWEEN 1 AND ${done} OR in_mc_seqno BETWEEN 1 AND ${done})`;
-  const byKey = (table: string, columns: string): Pair => {
-    // Received a second time by a later step, an external message has lost the row of the first time.
-    const overwritten = ['messages', table].map(
-      (name) => `SELECT hash FROM ${name} WHERE created_lt = ${NO_LT} AND in_mc_seqno > ${done}`,
-    );
-    const from = (name: string) =>
-      `(SELECT ${columns}, ${sides} FROM ${name} FINAL WHERE ${isDone}
-        AND NOT (created_lt = ${NO_LT} AND hash IN (${overwritten.join(' UNION ALL ')})))`;
-    const all = `${columns}, sent, received`;
-    return { name: table, actual: rowsText(all, from(table)), expected: rowsText(all, from('messages')) };
-  };
-  const receivedOnly = ['messages', 'messages_by_time']
-    .map((name) => `SELECT hash FROM ${name} WHERE out_mc_seqno = 0 AND in_mc_seqno > ${done}`)
+/** An index whose rows do not: those from the clock of later steps on must be of rows that are done. */
+function keyPair(table: Table, index: Index, done: number, { begun, lt }: Bound): Pair {
+  const steps = columnNames(table.steps);
+  const clock = columnName(table.clock ?? '');
+  const key = columnNames(table.key).join(', ');
+  const rows = isDone(steps, done);
+  const compared = index.shared ? columnNames(index.key) : indexColumns(index);
+  const { columns, where } = indexSelect(table, index, index.shared ? index.key : undefined);
+  const entries = `SELECT DISTINCT ${columns} FROM ${table.name} FINAL WHERE ${rows}${where ? ` AND ${where}` : ''}`;
+  // Of rows with the same key a later step may have taken the entry over.
+  const newest = index.shared
+    ? `(${compared.join(', ')}) IN (${entries})`
+    : `(${key}) IN (SELECT ${key} FROM ${table.name} FINAL WHERE ${clock} >= ${lt} AND ${rows})`;
+  const later = withSteps(table)
+    .map(({ name }) => `SELECT ${key} FROM ${name} WHERE NOT ${rows}`)
     .join(' UNION ALL ');
-  const newest = `SELECT created_lt, hash FROM messages FINAL WHERE created_lt >= ${lt} AND ${isDone}`;
-  return [
-    {
-      name: 'messages_by_hash',
-      actual: rowsText(
-        'key, created_lt, hash',
-        `messages_by_hash FINAL WHERE ${begun ? `(created_lt < ${lt} AND hash NOT IN (${receivedOnly})) OR (created_lt, hash) IN (${newest})` : 'true'}`,
-      ),
-      expected: rowsText(
-        'key, created_lt, hash',
-        `(SELECT arrayJoin(if(hash_norm = ${NO_HASH}, [hash], [hash, hash_norm])) AS key, created_lt, hash
-          FROM messages FINAL WHERE ${isDone})`,
-      ),
-    },
-    byKey('messages_by_source', 'source, created_lt, hash, destination'),
-    byKey('messages_by_destination', 'destination, created_lt, hash, source'),
-    byKey('messages_by_body', 'body_hash, created_lt, hash, opcode'),
-    byKey('messages_by_time', 'created_at, created_lt, hash, opcode'),
-  ];
+  const written = begun ? `(${clock} < ${lt} AND (${key}) NOT IN (${later})) OR ${newest}` : 'true';
+  return {
+    name: index.name,
+    actual: rowsText(compared.join(', '), `${index.name} FINAL WHERE ${written}`),
+    expected: rowsText(compared.join(', '), `(${entries})`),
+  };
+}
+
+function isDone(steps: readonly string[], done: number): string {
+  return `(${steps.map((step) => `${step} BETWEEN 1 AND ${done}`).join(' OR ')})`;
+}
+
+/** Written a second time by a later step, a row without a clock (an external message) has lost that of the first time. */
+function notReplaced({ name, key, kind, version, clock, columns }: Table, index: Index, done: number): string[] {
+  const none = clock && columns[clock].none;
+  if (kind !== 'newest' || !version || !clock || none === undefined) return [];
+  const same = columnNames(key).join(', ');
+  const without = `${columnName(clock)} = ${none}`;
+  const replaced = [name, index.name].map(
+    (from) => `SELECT ${same} FROM ${from} WHERE ${without} AND ${columnName(version)} > ${done}`,
+  );
+  return [`NOT (${without} AND (${same}) IN (${replaced.join(' UNION ALL ')}))`];
 }
 
 /** These tables hold the newest only: an account that a later step has changed is not compared. */

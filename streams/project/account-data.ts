@@ -1,10 +1,10 @@
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { mergePruned } from '../../src/chain/merge.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
 import type { BatchAccounts } from './accounts.ts';
 import { orNull, storedForm, wholeCells } from './cells.ts';
 import type { AssemblyMetrics } from './counters.ts';
-import { compareLt } from './order.ts';
 import type { StoredAccount } from './packed.ts';
 
 export interface FullData {
@@ -27,7 +27,7 @@ export async function findData(
   const stored = previous?.storedData ?? null;
   if (stored?.hash.equals(state.dataHash)) return null;
   // A batch that is repeated after a crash: the tables have its own row already, and the one before may be gone.
-  if (stored && compareLt(stored.lt, state.lastTransactionLt) >= 0) return null;
+  if (stored && compareDecimal(stored.lt, state.lastTransactionLt) >= 0) return null;
   let data = state.dataComplete ? wholeCells(block, state.dataCell) : null;
   if (data === null && stored) {
     const older = await accounts.dataOf(state.account, limits.signal);

@@ -1,5 +1,9 @@
+import { encodeStates } from '../../clickhouse/states.ts';
+import { blockRow, blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
+import { messageRow, messages } from '../../clickhouse/tables/messages.ts';
+import { transactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import { hashKey } from '../../src/chain/hash.ts';
-import type { Address } from '../../src/chain/model.ts';
+import type { Address, Message } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import type { StoredCell } from '../cell-record.ts';
 import { type AccountStore, type BatchAccounts, type BatchPlace, stateWithHash } from './accounts.ts';
@@ -43,7 +47,7 @@ interface Workbench {
   rows: BatchRows;
   counts: BatchCounts;
   accounts: BatchAccounts;
-  messages: ReturnType<typeof createBatchMessages>;
+  known: ReturnType<typeof createBatchMessages>;
   metrics: AssemblyMetrics;
   live: LiveDraft | null;
 }
@@ -68,7 +72,7 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
       store.begin(batch, touchedAccounts(steps, cells.flat()), signal),
       sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal),
     ]);
-    const messages = createBatchMessages(openMessages, earlier, batch.number);
+    const known = createBatchMessages(openMessages, earlier, batch.number);
     const states = createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal });
     const drafts: LiveDraft[] = [];
     const pause = createPauses();
@@ -77,16 +81,15 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
       for (const cell of cells[at] ?? []) states.learn(cell, step.mcSeqno);
       const draft = live ? createLiveDraft(step.blocks, maxDataBytes) : null;
       if (draft) drafts.push(draft);
-      const workbench = { rows, counts, accounts, messages, metrics, live: draft };
+      const workbench = { rows, counts, accounts, known, metrics, live: draft };
       for (const block of step.blocks) writeBlock(rows, block, counts);
       for (const placed of inOrder(step)) {
         writeTransaction(workbench, placed);
         if (placed.after) await states.write(placed.after, placed.block, draft);
       }
     }
-    messages.writeSent(rows);
-    states.writeNewest();
-    return { inserts: rows.inserts(), counts, drafts };
+    known.end();
+    return { inserts: await rows.inserts(pause), counts, drafts };
   }
 
   return { assemble };
@@ -105,42 +108,38 @@ function touchedAccounts(steps: DecodedStep[], cells: StoredCell[]): Address[] {
 }
 
 function writeBlock(rows: BatchRows, block: DecodedBlock, counts: BatchCounts): void {
-  rows.block(block.record, block.info);
-  for (const top of block.shardTops) rows.shardTop(block.record.mcSeqno, top);
+  const { mcSeqno } = block.record;
+  rows.add(blocks, blockRow(block.record, block.info));
+  for (const { workchain, shard, seqno } of block.shardTops) rows.add(shardTops, { mcSeqno, workchain, shard, seqno });
   counts.blocks++;
 }
 
 /** A transaction, the message it received, and notes of those it sends. */
 function writeTransaction(workbench: Workbench, placed: Placed): void {
-  const { rows, counts, accounts, messages, metrics, live } = workbench;
+  const { rows, counts, accounts, known, metrics, live } = workbench;
   const { transaction, block, payload, after } = placed;
   const { record, boc } = block;
   const { inMsg } = transaction;
   const globalVersion = record.header.genSoftware?.version ?? 0;
-  const arrival = inMsg ? messages.receive(inMsg) : null;
+  const arrival = inMsg ? known.receive(inMsg) : null;
   const trace = linkTrace(transaction, arrival);
   if (arrival === null && !startsTrace(inMsg)) metrics.brokenTrace();
   const before = stateWithHash(accounts.get(transaction.account), transaction.stateBefore);
   live?.transaction(placed, { ...trace, before, arrival });
-  rows.transaction(transaction, {
-    block: record.header,
-    mcSeqno: record.mcSeqno,
-    globalVersion,
-    trace,
-    before,
-    after,
-    payload,
-  });
+  const { mcSeqno, header } = record;
+  const place = { block: header, mcSeqno, globalVersion, traceId: trace.traceId, externalHash: trace.externalHash };
+  rows.add(transactions, transactionRow(transaction, { ...place, states: encodeStates(before, after), payload }));
+  const side = { mcSeqno, lt: transaction.lt, txHash: transaction.hash };
+  const bagOf = (message: Message) => (): Buffer => serialize(boc, message.cell, { crc: false });
   if (inMsg) {
-    const received = { txHash: transaction.hash, lt: transaction.lt, mcSeqno: record.mcSeqno };
-    rows.message(inMsg, {
-      sent: arrival,
-      received,
-      globalVersion,
-      payload: serialize(boc, inMsg.cell, { crc: false }),
-    });
+    const sent = arrival && { mcSeqno: arrival.outMcSeqno, lt: arrival.outLt, txHash: arrival.outTxHash };
+    const version = arrival?.globalVersion ?? globalVersion;
+    rows.add(messages, messageRow(inMsg, { sent, received: side, globalVersion: version, payload: bagOf(inMsg) }));
   }
-  messages.send(transaction, block, trace);
+  for (const message of transaction.outMsgs) {
+    rows.add(messages, messageRow(message, { sent: side, received: null, globalVersion, payload: bagOf(message) }));
+  }
+  known.send(transaction, block, trace);
   counts.transactions++;
   counts.messages += transaction.outMsgs.length + (inMsg ? 1 : 0);
 }

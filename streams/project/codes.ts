@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { accountCodes, codes } from '../../clickhouse/tables/accounts.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
@@ -20,14 +21,17 @@ export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
     if (known.has(key)) return;
     known.set(key, true);
     if (boc.length > maxBytes) metrics.oversized('code');
-    else rows.code(hash, methodIds(boc) ?? [], boc);
+    else rows.add(codes, { codeHash: hash, methods: methodIds(boc) ?? [], boc });
   }
 
   return {
     /** `before` is the code hash of the state before this one. */
     write(rows: BatchRows, before: Hash | null, state: AccountState, block: DecodedBlock): void {
       const changed = !sameHash(before, state.codeHash);
-      if (changed) rows.accountCode(state, block.record.mcSeqno);
+      if (changed) {
+        const { account, lastTransactionLt: lt, codeHash } = state;
+        rows.add(accountCodes, { account, lt, mcSeqno: block.record.mcSeqno, codeHash });
+      }
       if (state.codeHash === null || state.codeCell === null) return;
       const key = hashKey(state.codeHash);
       if (known.has(key)) return;

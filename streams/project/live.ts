@@ -1,4 +1,5 @@
 import { encodeState, encodeStates } from '../../clickhouse/states.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
@@ -7,7 +8,7 @@ import type { LiveAccount, LiveBlock, LiveCode, LiveStep, LiveTransaction } from
 import type { Step } from '../steps.ts';
 import { storedForm, wholeCells } from './cells.ts';
 import type { DecodedBlock } from './decode.ts';
-import { compareLt, type Placed } from './order.ts';
+import type { Placed } from './order.ts';
 import type { OpenMessage } from './packed.ts';
 
 /** What is known around a transaction when its rows are written. */
@@ -67,7 +68,7 @@ export function createLiveDraft(blocks: readonly DecodedBlock[], maxBytes: numbe
       noteCode(state, block, before);
       const key = hashKey(state.account);
       const other = accounts.get(key);
-      if (other && compareLt(other.lt, state.lastTransactionLt) >= 0) return;
+      if (other && compareDecimal(other.lt, state.lastTransactionLt) >= 0) return;
       accounts.set(key, {
         account: state.account,
         lt: state.lastTransactionLt,

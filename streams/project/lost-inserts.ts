@@ -5,42 +5,14 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { bytes, identifier, list } from '../../clickhouse/literal.ts';
+import { identifier, list } from '../../clickhouse/literal.ts';
+import { columnName, columnNames, indexSelect, indexSteps } from '../../clickhouse/tables/sql.ts';
+import type { Index, Table } from '../../clickhouse/tables/table.ts';
 import type { Batch } from './position.ts';
 import type { Insert } from './rows.ts';
 
 /** As in the migrations. */
 const DEDUPLICATION_WINDOW = 1000;
-
-/** Tables that views fill, by the table whose inserts they follow. */
-export const FILLED_BY_VIEWS: Record<string, readonly string[]> = {
-  blocks: ['blocks_by_id', 'blocks_by_time', 'blocks_by_hash'],
-  transactions: ['transactions_by_lt', 'transactions_by_time', 'transactions_by_hash', 'account_states_by_hash'],
-  messages: [
-    'messages_by_hash',
-    'messages_by_source',
-    'messages_by_destination',
-    'messages_by_body',
-    'messages_by_time',
-  ],
-  account_codes: ['account_codes_by_step'],
-};
-
-/** Tables that name no step: the hashes they should hold for a batch, and their column. */
-const HASHES: Record<string, (batch: Batch) => { wanted: string; column: string }> = {
-  transactions_by_hash: (batch) => ({
-    wanted: `SELECT hash AS wanted FROM transactions WHERE ${inStep('mc_seqno', batch)}`,
-    column: 'hash',
-  }),
-  account_states_by_hash: (batch) => ({
-    wanted: `SELECT state_after AS wanted FROM transactions WHERE ${inStep('mc_seqno', batch)} AND state_after != toFixedString('', 32)`,
-    column: 'hash',
-  }),
-  messages_by_hash: (batch) => ({
-    wanted: `SELECT hash AS wanted FROM messages WHERE ${inStep('out_mc_seqno', batch)} OR ${inStep('in_mc_seqno', batch)}`,
-    column: 'key',
-  }),
-};
 
 const row = z.object({ name: z.string(), missing: z.coerce.boolean() });
 
@@ -64,9 +36,7 @@ export async function restoreLost(
   for (let round = 0; lost.length > 0 && round < 2; round++) {
     logger.warn({ tables: lost, step: batch.mcSeqno }, 'a killed ClickHouse lost rows, they are inserted again');
     for (const table of lost) await forgetTokens(clickhouse, table, signal);
-    const sources = inserts.filter(({ table }) =>
-      [table, ...(FILLED_BY_VIEWS[table] ?? [])].some((name) => lost.includes(name)),
-    );
+    const sources = inserts.filter(({ table }) => [table, ...table.indexes].some(({ name }) => lost.includes(name)));
     await Promise.all(sources.map(insertInto));
     lost = await findLost(clickhouse, batch, inserts, signal);
   }
@@ -81,35 +51,44 @@ async function forgetTokens(clickhouse: ClickHouse, table: string, signal: Abort
 }
 
 async function findLost(clickhouse: ClickHouse, batch: Batch, inserts: Insert[], signal: AbortSignal) {
-  const questions = inserts.flatMap((insert) =>
-    [insert.table, ...(FILLED_BY_VIEWS[insert.table] ?? [])].map(
-      (name) => `SELECT '${name}' AS name, ${missing(name, batch, insert)} AS missing`,
-    ),
-  );
+  const questions = inserts.flatMap((insert) => [
+    question(insert.table.name, missingRows(batch, insert)),
+    ...insert.table.indexes.map((index) => question(index.name, missingEntries(insert.table, index, batch))),
+  ]);
   if (questions.length === 0) return [];
   const label = 'looking whether the rows of a batch are there';
   const found = await clickhouse.json(questions.join('\nUNION ALL '), row, { label, timeoutMs: 60_000, signal });
   return found.filter(({ missing }) => missing).map(({ name }) => name);
 }
 
-function missing(table: string, batch: Batch, { keys }: Insert): string {
-  if (table === 'codes') {
-    const wanted = [...new Set(keys.map(bytes))];
-    return `(SELECT uniqExact(code_hash) FROM codes WHERE code_hash IN ${list(wanted)}) < ${wanted.length}`;
-  }
-  const hashes = HASHES[table]?.(batch);
-  if (hashes) {
-    const held = `SELECT ${hashes.column} FROM ${table} WHERE ${hashes.column} IN (${hashes.wanted})`;
-    return `(SELECT count() FROM (${hashes.wanted}) WHERE wanted NOT IN (${held})) > 0`;
-  }
-  return `(SELECT count() FROM ${table} WHERE ${ofBatch(table, batch)}) = 0`;
+function question(name: string, missing: string): string {
+  return `SELECT '${name}' AS name, ${missing} AS missing`;
 }
 
-function ofBatch(table: string, batch: Batch): string {
-  if (table.startsWith('messages')) return `${inStep('out_mc_seqno', batch)} OR ${inStep('in_mc_seqno', batch)}`;
-  return `${inStep('mc_seqno', batch)}${table === 'balances' ? ' AND sign = 1' : ''}`;
+function missingRows(batch: Batch, { table, keys }: Insert): string {
+  const { name, key, sign } = table;
+  if (table.steps.length === 0) {
+    const wanted = [...new Set(keys)];
+    const columns = columnNames(key).join(', ');
+    return `(SELECT uniqExact(${columns}) FROM ${name} WHERE (${columns}) IN ${list(wanted)}) < ${wanted.length}`;
+  }
+  const written = sign === undefined ? '' : ` AND ${columnName(sign)} = 1`;
+  return `(SELECT count() FROM ${name} WHERE (${inSteps(columnNames(table.steps), batch)})${written}) = 0`;
 }
 
-function inStep(column: string, { firstMcSeqno, mcSeqno }: Batch): string {
-  return `${column} BETWEEN ${firstMcSeqno} AND ${mcSeqno}`;
+/** Where the entries name no step, their keys must be those of the batch's rows. */
+function missingEntries(table: Table, index: Index, batch: Batch): string {
+  const steps = indexSteps(table, index);
+  if (steps.length > 0) return `(SELECT count() FROM ${index.name} WHERE ${inSteps(steps, batch)}) = 0`;
+  const [first] = index.key;
+  const { columns, where } = indexSelect(table, index, [first]);
+  const rows = `(${inSteps(columnNames(table.steps), batch)})${where ? ` AND ${where}` : ''}`;
+  const wanted = `SELECT ${columns} FROM ${table.name} WHERE ${rows}`;
+  const key = columnName(first);
+  const held = `SELECT ${key} FROM ${index.name} WHERE ${key} IN (${wanted})`;
+  return `(SELECT count() FROM (${wanted}) WHERE ${key} NOT IN (${held})) > 0`;
+}
+
+function inSteps(columns: readonly string[], { firstMcSeqno, mcSeqno }: Batch): string {
+  return columns.map((column) => `${column} BETWEEN ${firstMcSeqno} AND ${mcSeqno}`).join(' OR ');
 }

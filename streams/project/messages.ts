@@ -1,24 +1,15 @@
-import type { Boc } from '../../src/chain/boc.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Message, Transaction } from '../../src/chain/model.ts';
-import { serialize } from '../../src/chain/serialize.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
 import type { OpenMessage } from './packed.ts';
-import type { BatchRows } from './rows.ts';
 import type { OpenMessages, TraceLink } from './traces.ts';
 
-interface Leaving {
-  message: Message;
-  open: OpenMessage;
-  boc: Boc;
-}
-
 /**
- * Messages of one batch. One that is sent and received in it is written once, with both sides; one that only leaves
- * is written at the end and stays open. `earlier` is what the tables know of messages that memory does not.
+ * Messages of one batch on their way: those that are sent in it and not received stay open. `earlier` is what the
+ * tables know of messages that memory does not.
  */
 export function createBatchMessages(openMessages: OpenMessages, earlier: Map<string, OpenMessage>, batch: number) {
-  const leaving = new Map<string, Leaving>();
+  const leaving = new Map<string, { message: Message; open: OpenMessage }>();
   return {
     /** What is known of the sending side of a message that arrives; from then on it is no longer on its way. */
     receive(message: Message): OpenMessage | null {
@@ -32,8 +23,9 @@ export function createBatchMessages(openMessages: OpenMessages, earlier: Map<str
       return openMessages.take(message.hash) ?? earlier.get(key) ?? null;
     },
     /** Notes what a transaction sends. */
-    send(transaction: Transaction, { record, boc }: DecodedBlock, trace: TraceLink): void {
+    send(transaction: Transaction, { record }: DecodedBlock, trace: TraceLink): void {
       for (const message of transaction.outMsgs) {
+        if (message.kind !== 'internal') continue;
         const open: OpenMessage = {
           traceId: Buffer.from(trace.traceId),
           externalHash: trace.externalHash && Buffer.from(trace.externalHash),
@@ -42,16 +34,12 @@ export function createBatchMessages(openMessages: OpenMessages, earlier: Map<str
           outMcSeqno: record.mcSeqno,
           globalVersion: record.header.genSoftware?.version ?? 0,
         };
-        leaving.set(hashKey(message.hash), { message, open, boc });
+        leaving.set(hashKey(message.hash), { message, open });
       }
     },
-    /** Writes the messages that were sent and not received. */
-    writeSent(rows: BatchRows): void {
-      for (const { message, open, boc } of leaving.values()) {
-        const payload = serialize(boc, message.cell, { crc: false });
-        rows.message(message, { sent: open, received: null, globalVersion: open.globalVersion, payload });
-        if (message.kind === 'internal') openMessages.put(message, open, batch);
-      }
+    /** What has not arrived with the batch is remembered. */
+    end(): void {
+      for (const { message, open } of leaving.values()) openMessages.put(message, open, batch);
     },
   };
 }

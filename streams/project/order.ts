@@ -1,3 +1,4 @@
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { AccountState, Transaction } from '../../src/chain/model.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
@@ -17,13 +18,9 @@ export function inOrder(step: DecodedStep): Placed[] {
   return step.blocks
     .flatMap(place)
     .sort(
-      (a, b) => compareLt(a.transaction.lt, b.transaction.lt) || a.transaction.account.compare(b.transaction.account),
+      (a, b) =>
+        compareDecimal(a.transaction.lt, b.transaction.lt) || a.transaction.account.compare(b.transaction.account),
     );
-}
-
-/** Order of two decimals without a sign or leading zeros. */
-export function compareLt(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 function place(block: DecodedBlock): Placed[] {

@@ -1,11 +1,11 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { NO_LT } from '../../clickhouse/tables/columns.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
-import { compareLt } from './order.ts';
 import type { OpenMessage } from './packed.ts';
-import { NO_LT } from './rows.ts';
 import type { OpenMessages } from './traces.ts';
 
 export interface SentMessages {
@@ -71,8 +71,8 @@ export function createSentMessages(clickhouse: ClickHouse, memory: Pick<OpenMess
     async find(messages, firstMcSeqno, signal) {
       const result = new Map<string, OpenMessage>();
       storedLt ??= await readStoredLt(signal);
-      const before = compareLt(storedLt, memory.droppedLt) > 0 ? storedLt : memory.droppedLt;
-      const asked = messages.filter(({ createdLt }) => createdLt === null || compareLt(createdLt, before) <= 0);
+      const before = compareDecimal(storedLt, memory.droppedLt) > 0 ? storedLt : memory.droppedLt;
+      const asked = messages.filter(({ createdLt }) => createdLt === null || compareDecimal(createdLt, before) <= 0);
       for (let i = 0; i < asked.length; i += KEYS_PER_QUERY) {
         const sent = await readSent(asked.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
         if (sent.length === 0) continue;

@@ -1,14 +1,16 @@
 import { beginCell } from '@ton/core';
 import { describe, expect, it } from 'vitest';
+import { bytes } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { encodeState } from '../../clickhouse/states.ts';
+import { accountData, codes as codeTable } from '../../clickhouse/tables/accounts.ts';
 import { addressOf } from '../../src/chain/address.ts';
 import { canonicalBoc } from '../../src/chain/canonical.ts';
 import type { CellKind, StoredCell } from '../cell-record.ts';
 import type { BatchAccounts } from './accounts.ts';
 import { createCodes } from './codes.ts';
 import type { StoredAccount } from './packed.ts';
-import { createBatchRows } from './rows.ts';
+import { createBatchRows, type Insert } from './rows.ts';
 import { createBatchStates } from './states.ts';
 
 const ACCOUNT = addressOf(0, Buffer.alloc(32, 1));
@@ -54,16 +56,13 @@ function open(storedData: StoredAccount['storedData'] = null, known = true) {
   const { signal } = new AbortController();
   const codes = createCodes(MAX_BYTES, metrics);
   const states = createBatchStates({ accounts, codes, rows, maxDataBytes: MAX_BYTES, metrics, signal });
-  const written = () => {
-    states.writeNewest();
-    return rows.inserts();
-  };
+  const written = () => rows.inserts(() => undefined);
   return { states, accounts, written, put, oversized };
 }
 
 /** Lt, step and data hash of the rows of `account_data`. */
-function dataRows(inserts: ReturnType<ReturnType<typeof open>['written']>): [string, number, string][] {
-  const chunks = inserts.find(({ table }) => table === 'account_data')?.chunks ?? [];
+async function dataRows(written: Promise<Insert[]>): Promise<[string, number, string][]> {
+  const chunks = (await written).find(({ table }) => table === accountData)?.chunks ?? [];
   const reader = new RowReader(Buffer.concat(chunks));
   const found: [string, number, string][] = [];
   while (!reader.done) {
@@ -77,16 +76,16 @@ function dataRows(inserts: ReturnType<ReturnType<typeof open>['written']>): [str
 const hex = ({ hash }: StoredCell): string => hash.toString('hex');
 
 describe('data that a node was asked for', () => {
-  it('is stored under its own lt at the step it counts from, and later states are completed from it', () => {
+  it('is stored under its own lt at the step it counts from, and later states are completed from it', async () => {
     const { states, accounts, written, put } = open();
     const data = cell('data', 1, '80');
     states.learn(data, 5);
     expect(accounts.get(ACCOUNT)).toMatchObject({ lt: '90', storedData: { lt: '80', hash: data.hash } });
     expect(put).toEqual([data.boc]);
-    expect(dataRows(written())).toEqual([['80', 5, hex(data)]]);
+    expect(await dataRows(written())).toEqual([['80', 5, hex(data)]]);
   });
 
-  it('changes nothing a second time, nor when it is older than what is stored or the same', () => {
+  it('changes nothing a second time, nor when it is older than what is stored or the same', async () => {
     const { states, written, put } = open();
     const newer = cell('data', 2, '80');
     states.learn(newer, 5);
@@ -94,23 +93,26 @@ describe('data that a node was asked for', () => {
       states.learn(again, 6);
     }
     expect(put).toEqual([newer.boc]);
-    expect(dataRows(written())).toEqual([['80', 5, hex(newer)]]);
+    expect(await dataRows(written())).toEqual([['80', 5, hex(newer)]]);
     // Lts are numbers, not text.
     const stored = open({ lt: '9', hash: Buffer.alloc(32) });
     stored.states.learn(newer, 5);
-    expect(dataRows(stored.written())).toEqual([['80', 5, hex(newer)]]);
+    expect(await dataRows(stored.written())).toEqual([['80', 5, hex(newer)]]);
     const later = open({ lt: '100', hash: Buffer.alloc(32) });
     later.states.learn(newer, 5);
-    expect(dataRows(later.written())).toEqual([]);
+    expect(await dataRows(later.written())).toEqual([]);
   });
 
-  it('is left out when it is large, counted, or of an account that the tables do not know', () => {
+  it('is left out when it is large, counted, or of an account that the tables do not know', async () => {
     const large = open();
     large.states.learn(cell('data', 1, '80', 960), 5);
-    expect({ rows: dataRows(large.written()), oversized: large.oversized }).toEqual({ rows: [], oversized: ['data'] });
+    expect({ rows: await dataRows(large.written()), oversized: large.oversized }).toEqual({
+      rows: [],
+      oversized: ['data'],
+    });
     const unknown = open(null, false);
     unknown.states.learn(cell('data', 1, '80'), 5);
-    expect(dataRows(unknown.written())).toEqual([]);
+    expect(await dataRows(unknown.written())).toEqual([]);
     expect(() => open().states.learn({ ...cell('data', 1, '80'), account: null }, 5)).toThrow(
       'cell record 7 has data of no account',
     );
@@ -118,14 +120,14 @@ describe('data that a node was asked for', () => {
 });
 
 describe('code and libraries that a node was asked for', () => {
-  it('are stored once under their hash, and left out when large', () => {
+  it('are stored once under their hash, and left out when large', async () => {
     const { states, written, oversized } = open();
     const code = cell('code', 1, '80');
     const library = cell('library', 2, null);
     for (const one of [code, library, code, cell('library', 1, null), cell('code', 3, '80', 960)]) states.learn(one, 5);
     expect(oversized).toEqual(['code']);
-    const [insert] = written().filter(({ table }) => table === 'codes');
-    expect(insert.keys).toEqual([code.hash, library.hash]);
+    const [insert] = (await written()).filter(({ table }) => table === codeTable);
+    expect(insert.keys).toEqual([code.hash, library.hash].map(bytes));
     expect(insert.rows).toBe(2);
   });
 });

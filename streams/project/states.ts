@@ -1,15 +1,15 @@
-import { decodeState, encodeState } from '../../clickhouse/states.ts';
-import { hashKey } from '../../src/chain/hash.ts';
+import { decodeState } from '../../clickhouse/states.ts';
+import { accountData, accountRow, accounts as accountRows, balances } from '../../clickhouse/tables/accounts.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import type { AccountState } from '../../src/chain/model.ts';
 import type { StoredCell } from '../cell-record.ts';
-import { type FullData, findData } from './account-data.ts';
+import { findData } from './account-data.ts';
 import type { BatchAccounts } from './accounts.ts';
 import type { createCodes } from './codes.ts';
 import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock } from './decode.ts';
 import type { LiveDraft } from './live.ts';
-import { compareLt } from './order.ts';
-import type { AccountPlace, BatchRows } from './rows.ts';
+import type { BatchRows } from './rows.ts';
 
 export interface BatchStatesOptions {
   accounts: BatchAccounts;
@@ -20,10 +20,8 @@ export interface BatchStatesOptions {
   signal: AbortSignal;
 }
 
-/** Account states of one batch: the newest of each is written at its end, balances and codes as they change. */
+/** Account states of one batch, with balances, codes and data as they change. */
 export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal }: BatchStatesOptions) {
-  const newest = new Map<string, { state: AccountState; mcSeqno: number; packed: Buffer }>();
-  const newestData = new Map<string, { place: AccountPlace; mcSeqno: number; data: FullData }>();
   const limits = { maxBytes: maxDataBytes, metrics, signal };
 
   /** Data that is newer than what is stored becomes what later states are completed from. */
@@ -33,12 +31,12 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
     // Only in steps that could not be decoded: the tables know nothing of such an account.
     if (known === null) return;
     const { storedData } = known;
-    if (storedData && (storedData.hash.equals(hash) || compareLt(storedData.lt, lt) >= 0)) return;
+    if (storedData && (storedData.hash.equals(hash) || compareDecimal(storedData.lt, lt) >= 0)) return;
     if (boc.length > maxDataBytes) {
       metrics.oversized('data');
       return;
     }
-    newestData.set(hashKey(account), { place: { account, lastTransactionLt: lt }, mcSeqno, data: { hash, boc } });
+    rows.add(accountData, { account, lt, mcSeqno, dataHash: hash, boc });
     accounts.putData(account, boc);
     accounts.put(account, { ...known, storedData: { hash, lt } });
   }
@@ -54,31 +52,27 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
       const { mcSeqno } = block.record;
       // Not carried forward from the former state: the recorded answers of the reference show none here.
       if (!state.extraComplete) metrics.missingCells('extra');
-      const key = hashKey(state.account);
       const previous = accounts.get(state.account);
       // Loose imports may bring an older state after a newer one: the newest by lt stays, whatever the order.
-      if (previous && compareLt(previous.lt, state.lastTransactionLt) >= 0) return;
+      if (previous && compareDecimal(previous.lt, state.lastTransactionLt) >= 0) return;
       const known = previous && decodeState(previous.state);
       writeBalance(rows, previous && { lt: previous.lt, balance: known?.balance ?? '0' }, state, mcSeqno);
       codes.write(rows, known?.codeHash ?? null, state, block);
       const data = await findData(accounts, previous, state, block.boc, limits);
       if (data) {
-        newestData.set(key, { place: state, mcSeqno, data });
+        const { account, lastTransactionLt: lt } = state;
+        rows.add(accountData, { account, lt, mcSeqno, dataHash: data.hash, boc: data.boc });
         accounts.putData(state.account, data.boc);
       }
       live?.state(state, block, known?.codeHash ?? null, data);
-      const packed = encodeState(state);
-      newest.set(key, { state, mcSeqno, packed });
+      const row = accountRow(state, mcSeqno);
+      rows.add(accountRows, row);
       accounts.put(state.account, {
         lt: state.lastTransactionLt,
         hash: Buffer.from(state.hash),
-        state: packed,
+        state: row.state,
         storedData: data ? { hash: data.hash, lt: state.lastTransactionLt } : (previous?.storedData ?? null),
       });
-    },
-    writeNewest(): void {
-      for (const { state, mcSeqno, packed } of newest.values()) rows.account(state, mcSeqno, packed);
-      for (const { place, mcSeqno, data } of newestData.values()) rows.accountData(place, mcSeqno, data.hash, data.boc);
     },
   };
 }
@@ -90,6 +84,7 @@ function writeBalance(
   state: AccountState,
   mcSeqno: number,
 ): void {
-  if (previous) rows.balance(state.account, previous.balance, previous.lt, mcSeqno, -1);
-  rows.balance(state.account, state.balance, state.lastTransactionLt, mcSeqno, 1);
+  const { account } = state;
+  if (previous) rows.add(balances, { ...previous, account, mcSeqno, sign: -1 });
+  rows.add(balances, { balance: state.balance, account, lt: state.lastTransactionLt, mcSeqno, sign: 1 });
 }

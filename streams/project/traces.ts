@@ -1,6 +1,6 @@
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Decimal, Hash, Message, Transaction } from '../../src/chain/model.ts';
-import { compareLt } from './order.ts';
 import type { OpenMessage } from './packed.ts';
 import { type PackedMessage, packMessage, unpackMessage } from './packed.ts';
 
@@ -43,7 +43,7 @@ export function createOpenMessages(limit: number, onDrop: () => void) {
     /** `batch`: the batch that writes the message. */
     put({ hash, createdLt }: SentMessage, message: OpenMessage, batch: number): void {
       open.set(hashKey(hash), { message: packMessage(message), batch });
-      if (createdLt !== null && compareLt(createdLt, newestLt) > 0) newestLt = createdLt;
+      if (createdLt !== null && compareDecimal(createdLt, newestLt) > 0) newestLt = createdLt;
       dropOldest();
     },
     /** A message is received once. */

@@ -1,3 +1,5 @@
+import { gaps as gapTable } from '../../clickhouse/tables/gaps.ts';
+import { tableColumns } from '../../clickhouse/tables/sql.ts';
 import type { LiveStep } from '../live-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
@@ -75,7 +77,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     );
     const live = published ? liveSteps(steps, decoded, assembled.drafts, previous) : [];
     previous = batch.mcSeqno;
-    if (undecoded.length > 0) assembled.inserts.push(...gapRows(undecoded));
+    if (undecoded.length > 0) assembled.inserts.push(...(await gapRows(undecoded)));
     inserting = insert(batch, { ...assembled, live }, intent !== null).then(async () => {
       accounts.written(number);
       openMessages.written(number);
@@ -135,10 +137,11 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }
 
-  function insertUnderToken({ table, columns, rows, chunks }: Insert, token: string): Promise<void> {
-    const label = `inserting into ${table}`;
+  function insertUnderToken({ table, rows, chunks }: Insert, token: string): Promise<void> {
+    const label = `inserting into ${table.name}`;
     const settings = rows <= SMALL_ROWS ? SMALL_INSERT : {};
-    return clickhouse.insert(table, columns, chunks, { dedupToken: `${table}/${token}`, label, settings, signal });
+    const dedupToken = `${table.name}/${token}`;
+    return clickhouse.insert(table.name, tableColumns(table), chunks, { dedupToken, label, settings, signal });
   }
 
   return {
@@ -210,10 +213,16 @@ function liveSteps(steps: Step[], decoded: DecodedStep[], drafts: LiveDraft[], a
   });
 }
 
-function gapRows(undecoded: Gap[]): AssembledBatch['inserts'] {
+function gapRows(undecoded: Gap[]): Promise<Insert[]> {
   const rows = createBatchRows();
   for (const { step, error } of undecoded) {
-    rows.gap(step.mcSeqno, step.firstOffset, step.nextOffset, error.block, error.message);
+    rows.add(gapTable, {
+      mcSeqno: step.mcSeqno,
+      firstOffset: String(step.firstOffset),
+      nextOffset: String(step.nextOffset),
+      block: error.block,
+      error: error.message,
+    });
   }
-  return rows.inserts();
+  return rows.inserts(createPauses());
 }
