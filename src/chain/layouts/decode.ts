@@ -2,11 +2,13 @@
  * Bodies as JSON, as the decoder of the TON Center v3 API prints them: a body becomes an object, and each cell in it
  * of which no more is known is decoded in turn when it fits a layout, to a depth of ten.
  */
+import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import { CellView } from './cell-view.ts';
-import type { Printer } from './codec.ts';
+import type { Codec, Printer } from './codec.ts';
 import { checkDepth } from './layout.ts';
 import { layoutsOf, opcodeName } from './registry.ts';
+import { signedBodies } from './wallets.ts';
 
 /** Bodies in bodies. */
 const MAX_NESTING = 10;
@@ -49,7 +51,19 @@ function decode(view: CellView, printer: BodyPrinter): Decoded {
     const json = attempt(() => layout.print(view.cursor(), printer));
     if (json !== null) return { json };
   }
-  return unknown(opcodeName(opcode) === null ? 'no layout has this opcode' : 'no layout fits');
+  if (opcodeName(opcode) !== null) return unknown('no layout fits');
+  for (const signed of signedBodies) {
+    const json = attempt(() => printWhole(signed, view.cursor(), printer));
+    if (json !== null) return { json };
+  }
+  return unknown('no layout has this opcode');
+}
+
+/** A body that no opcode tells is taken for what it looks like only when nothing of it is left over. */
+function printWhole(codec: Codec<unknown>, cursor: Cursor, printer: Printer): string {
+  const json = codec.print(cursor, printer);
+  if (cursor.bitsLeft > 0 || cursor.refsLeft > 0) throw new DecodeError('bits or references left over');
+  return json;
 }
 
 /** Null when the cells are not of the layout. */

@@ -3,11 +3,27 @@
 import { DecodeError } from '../errors.ts';
 import type { CellView } from './cell-view.ts';
 import { commonBodies } from './common.ts';
+import { dnsBodies } from './dns.ts';
 import { jettonBodies } from './jettons.ts';
 import type { Layout } from './layout.ts';
+import { multisigBodies } from './multisig.ts';
 import { nftBodies } from './nfts.ts';
+import { stakingBodies } from './staking.ts';
+import { telegramBodies } from './telegram.ts';
+import { vestingBodies } from './vesting.ts';
+import { walletBodies } from './wallets.ts';
 
-const families: readonly (readonly Layout[])[] = [commonBodies, jettonBodies, nftBodies];
+const families: readonly (readonly Layout[])[] = [
+  commonBodies,
+  jettonBodies,
+  nftBodies,
+  dnsBodies,
+  walletBodies,
+  multisigBodies,
+  vestingBodies,
+  stakingBodies,
+  telegramBodies,
+];
 
 const byOpcode = new Map<number, Layout[]>();
 for (const layout of families.flat()) {

@@ -52,20 +52,55 @@ export function record<F extends Fields>(name: string | null, fields: F): Codec<
   };
 }
 
+/**
+ * Fields, then `flags:(## 8) { flags <= 1 }`, then one more field when the flag is set, which is left out of the print
+ * when it is not.
+ */
+export function flagged<F extends Fields, N extends string, T>(
+  name: string,
+  fields: F,
+  field: N,
+  codec: Codec<T>,
+): Codec<RecordOf<F> & { [K in N]: T | null }> {
+  const head = record(name, fields);
+  const flag = (cursor: Cursor): boolean => {
+    const flags = cursor.u(8);
+    if (flags > 1) throw new DecodeError(`flags ${flags}`, field);
+    return flags === 1;
+  };
+  return {
+    read(cursor) {
+      const value = head.read(cursor);
+      return { ...value, [field]: flag(cursor) ? codec.read(cursor) : null } as RecordOf<F> & { [K in N]: T | null };
+    },
+    write(builder, value) {
+      head.write(builder, value);
+      const one = value[field];
+      builder.u(one === null ? 0 : 1, 8);
+      if (one !== null) codec.write(builder, one);
+    },
+    print(cursor, printer) {
+      const text = head.print(cursor, printer).slice(0, -1);
+      if (!flag(cursor)) return `${text},"flags":"0"}`;
+      return `${text},"flags":"1","${field}":${codec.print(cursor, printer)}}`;
+    },
+  };
+}
+
 /** A field without a name in print. */
 export function unnamed<T>(codec: Codec<T>): Codec<T> {
   return { ...codec, printedName: '' };
 }
 
 /** One constructor of a type with several: a tag, then fields. */
-export interface Variant<N extends string, F extends Fields> {
+export interface Variant<N extends string, T> {
   readonly name: N;
   readonly tagBits: number;
   readonly tag: number;
-  readonly fields: Codec<RecordOf<F>>;
+  readonly fields: Codec<T>;
 }
 
-export type VariantOf<V> = V extends Variant<infer N, infer F> ? { kind: N } & RecordOf<F> : never;
+export type VariantOf<V> = V extends Variant<infer N, infer T> ? { kind: N } & T : never;
 
 /** `tag` is the constructor's first `tagBits` bits; without bits it fits always and comes last. */
 export function variant<N extends string, F extends Fields>(
@@ -73,12 +108,12 @@ export function variant<N extends string, F extends Fields>(
   tagBits: number,
   tag: number,
   fields: F,
-): Variant<N, F> {
+): Variant<N, RecordOf<F>> {
   return { name, tagBits, tag, fields: record(name, fields) };
 }
 
 /** A type with several constructors, told apart by their tags. The value names the constructor in `kind`. */
-export function union<V extends Variant<string, Fields>[]>(type: string, ...variants: V): Codec<VariantOf<V[number]>> {
+export function union<V extends Variant<string, unknown>[]>(type: string, ...variants: V): Codec<VariantOf<V[number]>> {
   const take = (cursor: Cursor): V[number] => {
     for (const one of variants) {
       if (cursor.bitsLeft < one.tagBits) continue;
@@ -90,11 +125,11 @@ export function union<V extends Variant<string, Fields>[]>(type: string, ...vari
   return {
     read(cursor) {
       const one = take(cursor);
-      return { kind: one.name, ...one.fields.read(cursor) } as VariantOf<V[number]>;
+      return Object.assign({ kind: one.name }, one.fields.read(cursor)) as VariantOf<V[number]>;
     },
     write(builder, value) {
-      const one = variants.find(({ name }) => name === value.kind);
-      if (one === undefined) throw new RangeError(`${value.kind} is no constructor of ${type}`);
+      const one = variants.find(({ name }) => name === (value as { kind: string }).kind);
+      if (one === undefined) throw new RangeError(`no constructor of ${type} by this name`);
       builder.u(one.tag, one.tagBits);
       one.fields.write(builder, value);
     },
