@@ -1,6 +1,6 @@
 import { createChain } from '../src/devnet/chain.ts';
 import { type OpenLiteserver, type OpenLiteserverOptions, openLiteserver } from '../src/devnet/liteserver/open.ts';
-import type { Chain, ProducedStep } from '../src/devnet/model.ts';
+import type { Chain, ChainOptions, ProducedStep } from '../src/devnet/model.ts';
 import { createTestWallet, type TestWallet } from './devnet-wallets.ts';
 
 export const COIN = 1_000_000_000n;
@@ -13,6 +13,8 @@ export interface ServedDevnet {
   server: OpenLiteserver;
   /** Another step, a second later. */
   produce(): ProducedStep;
+  /** Another liteserver over the chain. */
+  open(options: Partial<OpenLiteserverOptions>): Promise<OpenLiteserver>;
   close(): Promise<void>;
 }
 
@@ -27,7 +29,10 @@ const PAYMENTS = 4;
  * A chain of 14 steps, one each second, with payments in all but the first, the basechain split from step 6 to step 10,
  * and its liteserver on the loopback.
  */
-export async function serveDevnet(options: Partial<OpenLiteserverOptions> = {}): Promise<ServedDevnet> {
+export async function serveDevnet(
+  options: Partial<OpenLiteserverOptions> = {},
+  changed: Partial<ChainOptions> = {},
+): Promise<ServedDevnet> {
   const wallets = Array.from({ length: WALLETS }, (_, i) => createTestWallet(i, i < 2 ? -1 : 0));
   const chain = await createChain({
     folder: null,
@@ -38,6 +43,7 @@ export async function serveDevnet(options: Partial<OpenLiteserverOptions> = {}):
     splitAt: 6,
     mergeAt: 10,
     limits: { keepStates: 1000 },
+    ...changed,
   });
   const steps: ProducedStep[] = [];
   const produce = (): ProducedStep => {
@@ -49,13 +55,16 @@ export async function serveDevnet(options: Partial<OpenLiteserverOptions> = {}):
     if (n > 1) pay(chain, wallets, n);
     produce();
   }
-  const server = await openLiteserver(chain, { host: '127.0.0.1', port: 0, seed: 'served devnet', ...options });
+  const open = (more: Partial<OpenLiteserverOptions>): Promise<OpenLiteserver> =>
+    openLiteserver(chain, { host: '127.0.0.1', port: 0, seed: 'served devnet', ...more });
+  const server = await open(options);
   return {
     chain,
     steps,
     wallets,
     server,
     produce,
+    open,
     close: async () => {
       await server.close();
       chain.close();

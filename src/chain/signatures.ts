@@ -30,6 +30,7 @@ const TL = {
   candidateId: littleEndian(0xb691cd3f),
   candidateOrdinary: littleEndian(0xe8f9bcdc),
   candidateEmpty: littleEndian(0x72b4d933),
+  candidateParent: littleEndian(0x1a4b9af1),
 };
 
 function littleEndian(value: number): Buffer {
@@ -63,9 +64,10 @@ function slotBytes(slot: number): Buffer {
   return littleEndian(slot);
 }
 
-/** `consensus.candidateHashDataOrdinary` for a block whose collated data and parent are of no interest to readers. */
-export function simplexCandidate(id: BlockIdExt, collatedFileHash: Hash, parent: Buffer): Buffer {
-  return Buffer.concat([TL.candidateOrdinary, blockIdBytes(id), collatedFileHash, parent]);
+/** `consensus.candidateHashDataOrdinary block:tonNode.blockIdExt collated_file_hash:int256 parent`. */
+export function simplexCandidate(id: BlockIdExt, collatedFileHash: Hash, parent: { slot: number; hash: Hash }): Buffer {
+  const behind = [TL.candidateParent, TL.candidateId, slotBytes(parent.slot), parent.hash];
+  return Buffer.concat([TL.candidateOrdinary, blockIdBytes(id), collatedFileHash, ...behind]);
 }
 
 /** The message that a set's signatures are under. @throws {ProofError} for a candidate of another block */

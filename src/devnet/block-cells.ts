@@ -21,6 +21,7 @@ export interface BlockInfo {
   startLt: bigint;
   endLt: bigint;
   validatorHash: number;
+  catchainSeqno: number;
   minRefMcSeqno: number;
   prevKeyBlockSeqno: number;
   /** Null in masterchain blocks. */
@@ -47,7 +48,7 @@ function writeInfo(info: BlockInfo): Cell {
   builder.u(1, 8).u(info.seqno, 32).u(0, 32);
   writeShardIdent(builder, info.workchain, info.shard);
   builder.u(info.genUtime, 32).big(info.startLt, 64).big(info.endLt, 64);
-  builder.u(info.validatorHash, 32).u(0, 32).u(info.minRefMcSeqno, 32).u(info.prevKeyBlockSeqno, 32);
+  builder.u(info.validatorHash, 32).u(info.catchainSeqno, 32).u(info.minRefMcSeqno, 32).u(info.prevKeyBlockSeqno, 32);
   builder.u(0xc4, 8).u(GLOBAL_VERSION, 32).big(CAPABILITIES, 64);
   if (info.masterRef !== null) builder.ref(refCell(info.masterRef));
   const [first, second] = info.prev.map(refCell);

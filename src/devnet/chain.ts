@@ -25,6 +25,7 @@ import { createRecentStates, type RecentStates } from './recent-states.ts';
 import type { Tip } from './shard-block.ts';
 import { makeStep, type StepContext, type Tips } from './step.ts';
 import { type BlockHistory, checkpointTips, replayStep, zeroTips } from './tips.ts';
+import { createValidators } from './validators.ts';
 
 const defaultLimits: ChainLimits = {
   maxTransactions: 400,
@@ -32,6 +33,9 @@ const defaultLimits: ChainLimits = {
   keepStates: 64,
   checkpointSteps: 100,
 };
+
+/** At a block a second, about a quarter of an hour. */
+const KEY_BLOCK_EVERY = 1000;
 
 /** Accounts whose form for the executor is kept. */
 const CACHED_ACCOUNTS = 10_000;
@@ -46,7 +50,9 @@ const CACHED_ACCOUNTS = 10_000;
 export async function createChain(options: ChainOptions): Promise<Chain> {
   checkOptions(options);
   const limits = { ...defaultLimits, ...options.limits };
-  const genesis = createGenesis(options.seed, options.genesis, options.startUtime ?? DEFAULT_START_UTIME);
+  const validators = createValidators(options.seed, options.validators);
+  const startUtime = options.startUtime ?? DEFAULT_START_UTIME;
+  const genesis = createGenesis(options.seed, options.genesis, startUtime, validators);
   const executor = await createExecutor(cellText(genesis.config));
   const zero = { mc: zeroPlace(genesis.mc, 0), shard: zeroPlace(genesis.shard, 1) };
   const index = createBlockIndex(zero);
@@ -57,7 +63,9 @@ export async function createChain(options: ChainOptions): Promise<Chain> {
   const tips = restoreTips(options.folder, genesis, zero, index, history, states);
   const context: StepContext = {
     options,
+    keyBlockEvery: options.keyBlockEvery ?? KEY_BLOCK_EVERY,
     genesis,
+    validators,
     executor,
     cache: createTextCache(CACHED_ACCOUNTS),
     maxTransactions: limits.maxTransactions,
@@ -67,7 +75,8 @@ export async function createChain(options: ChainOptions): Promise<Chain> {
   return openChain({ options, limits, genesis, index, file, history, states, context, tips });
 }
 
-function checkOptions({ splitAt, mergeAt }: ChainOptions): void {
+function checkOptions({ splitAt, mergeAt, keyBlockEvery }: ChainOptions): void {
+  if (keyBlockEvery !== undefined && keyBlockEvery < 2) throw new RangeError('keyBlockEvery must be at least 2');
   if (splitAt !== undefined && splitAt < 4) throw new RangeError('splitAt must be at least 4');
   if (mergeAt === undefined) return;
   if (splitAt === undefined || mergeAt < splitAt + 3) throw new RangeError('mergeAt must be at least splitAt + 3');
@@ -165,6 +174,7 @@ function openChain(parts: OpenChain): Chain {
   return {
     zeroState: zeroStateOf(genesis),
     globalId: GLOBAL_ID,
+    validators: context.validators,
     head: () => ({ mc: tips.mc.place, shards: tips.shards.map(({ place }) => place) }),
     submit: (boc) => mempool.submit(boc, checkContext(context, tips)),
     pending: mempool.size,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Builder, type Cell } from '../chain/builder.ts';
+import { Builder, type Cell, type Visit } from '../chain/builder.ts';
 import type { Hash } from '../chain/model.ts';
 import { EMPTY, KEY_BITS } from './augmentations.ts';
 import { plain, updateDictionary } from './dictionary.ts';
@@ -13,6 +13,9 @@ export const CAPABILITIES = 4n | 8n | 32n | 64n;
 export const CONFIG_ADDRESS: Hash = Buffer.alloc(32, 0x55);
 export const ELECTOR_ADDRESS: Hash = Buffer.alloc(32, 0x33);
 
+/** `cur_validators`. */
+const VALIDATORS = 34;
+
 /** What the configuration names besides fixed prices and limits. */
 export interface ConfigurationInput {
   globalId: number;
@@ -21,8 +24,8 @@ export interface ConfigurationInput {
   /** Zero state of the basechain. */
   rootHash: Hash;
   fileHash: Hash;
-  /** Public keys of the validators that are said to make the blocks. */
-  validators: readonly Hash[];
+  /** `ValidatorSet` of those that sign the first blocks. */
+  validators: Cell;
   /** Masterchain accounts that pay no fees and may run by tick and tock. */
   special: readonly Hash[];
 }
@@ -71,7 +74,7 @@ export function writeConfiguration(input: ConfigurationInput): Cell {
     [28, cell((b) => b.u(0xc2, 8).u(1, 8).u(250, 32).u(250, 32).u(1000, 32).u(23, 32))],
     [29, consensus()],
     [31, set(256, input.special)],
-    [34, validators(input)],
+    [VALIDATORS, input.validators],
     // size_limits_config#01: bits and cells of a message, library cells, depths, external messages
     [43, cell((b) => b.u(1, 8).u(2_097_152, 32).u(8192, 32).u(1000, 32).u(512, 16).u(65_535, 32).u(512, 16))],
   ]);
@@ -83,6 +86,12 @@ export function writeConfiguration(input: ConfigurationInput): Cell {
     leaf: { extra: null, value: new Builder().ref(value).cell() },
   }));
   return required(updateDictionary(null, KEY_BITS.config, plain, changes).root);
+}
+
+/** The configuration with another set of validators in office. `visit` is told of the cells that were read. */
+export function withValidators(config: Cell, validators: Cell, visit: Visit): Cell {
+  const change = { key: paramKey(VALIDATORS), leaf: { extra: null, value: new Builder().ref(validators).cell() } };
+  return required(updateDictionary(config, KEY_BITS.config, plain, [change], visit).root);
 }
 
 function coins(tons: number): bigint {
@@ -193,26 +202,4 @@ function consensus(): Cell {
     for (const value of [2000, 16_000, 3, 8, 4, 2_097_152, 2_097_152]) b.u(value, 32);
     return b.u(5, 16).u(10_000, 32);
   });
-}
-
-/** `validators_ext#12` of `validator#53` with `ed25519_pubkey#8e81278a`. */
-function validators(input: ConfigurationInput): Cell {
-  const weight = 1n << 32n;
-  const changes = input.validators.map((publicKey, i) => {
-    const key = Buffer.alloc(2);
-    key.writeUInt16BE(i);
-    const value = cell((b) => b.u(0x53, 8).u(0x8e81278a, 32).bytes(publicKey).big(weight, 64));
-    return { key, leaf: { extra: null, value } };
-  });
-  const count = input.validators.length;
-  return cell((b) =>
-    b
-      .u(0x12, 8)
-      .u(input.startUtime, 32)
-      .u(0xffffffff, 32)
-      .u(count, 16)
-      .u(count, 16)
-      .big(weight * BigInt(count), 64)
-      .maybeRef(updateDictionary(null, 16, plain, changes).root),
-  );
 }

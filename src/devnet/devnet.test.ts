@@ -96,7 +96,7 @@ test('a gift asked for right after a start that comes days later arrives', async
   await done;
 });
 
-test('what serves the chain is opened before the first block and closed before the chain is', async () => {
+test('what serves the chain is opened behind the first key block and closed before the chain is', async () => {
   const seen: string[] = [];
   const devnet = await start({
     rate: 0,
@@ -107,7 +107,7 @@ test('what serves the chain is opened before the first block and closed before t
   });
   await block(devnet.chain, 1);
   await end(devnet);
-  expect(seen).toEqual(['open at 0', 'close']);
+  expect(seen).toEqual(['open at 1', 'close']);
   await expect(start({ serve: () => Promise.reject(new Error('port in use')) })).rejects.toThrow('port in use');
   // The folder was let go of.
   await end(await start({ rate: 0 }));

@@ -30,7 +30,7 @@ export interface DevnetOptions {
   logger?: Logger;
   /** Unix milliseconds; the process's own clock by default. */
   clock?: () => number;
-  /** Opens what serves the chain to others. Called before the first block is made, closed behind the last. */
+  /** Opens what serves the chain to others. Called when the first key block is there, closed behind the last block. */
   serve?: (chain: Chain) => Promise<{ close(): Promise<void> | void }>;
 }
 
@@ -72,6 +72,8 @@ export async function startDevnet(options: DevnetOptions, signal: AbortSignal): 
     startUtime: identity.startUtime,
     genesis: genesisOf(initialAccounts(cast)),
   });
+  // The first key block is what clients begin to trust at: it is there before anybody can ask.
+  if (chain.head().mc.seqno === 0) chain.produce(Math.floor(clock() / 1000));
   const { seqno, genUtime } = chain.head().mc;
   const actors = createActors({
     ...identity,

@@ -2,11 +2,12 @@ import { Builder, type Cell, toBoc } from '../chain/builder.ts';
 import { sha256Of } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import { type DepthBalance, depthBalance, EMPTY, KEY_BITS, writeCoins } from './augmentations.ts';
-import { CONFIG_ADDRESS, derive, ELECTOR_ADDRESS, writeConfiguration } from './configuration.ts';
+import { CONFIG_ADDRESS, ELECTOR_ADDRESS, writeConfiguration } from './configuration.ts';
 import { type Dictionary, updateDictionary } from './dictionary.ts';
 import { writeMcExtra } from './masterchain.ts';
 import type { GenesisAccount } from './model.ts';
 import { emptyState, type ShardState, writeState } from './state.ts';
+import { createValidators } from './validators.ts';
 
 /** Names the network in every block and, as configuration parameter 19, to contracts. */
 export const GLOBAL_ID = -217;
@@ -48,7 +49,12 @@ function systemAccounts(config: Cell): GenesisAccount[] {
 }
 
 /** Makes the zero states of both chains. Throws RangeError for an account given twice or in another workchain. */
-export function createGenesis(seed: string, accounts: readonly GenesisAccount[], startUtime: number): Genesis {
+export function createGenesis(
+  seed: string,
+  accounts: readonly GenesisAccount[],
+  startUtime: number,
+  validators = createValidators(seed),
+): Genesis {
   const wrong = accounts.find(({ workchain }) => workchain !== 0 && workchain !== -1);
   if (wrong !== undefined) throw new RangeError(`no workchain ${wrong.workchain} in the devnet`);
   const base = emptyState(GLOBAL_ID, 0, startUtime);
@@ -61,7 +67,7 @@ export function createGenesis(seed: string, accounts: readonly GenesisAccount[],
     startUtime,
     rootHash: shard.rootHash,
     fileHash: shard.fileHash,
-    validators: [validatorKey(seed)],
+    validators: validators.writeSet(0, startUtime),
     special: [CONFIG_ADDRESS, ELECTOR_ADDRESS, ...ownSpecial.map(({ hash }) => hash)],
   });
   const system = systemAccounts(config);
@@ -70,8 +76,9 @@ export function createGenesis(seed: string, accounts: readonly GenesisAccount[],
   const custom = writeMcExtra({
     shardHashes: null,
     config,
-    validatorHash: validatorHash(seed),
+    validatorHash: validators.group(0).hash,
     catchainSeqno: 0,
+    catchainUpdated: false,
     mcBlocks: { root: null, extra: { key: false, endLt: 0n } },
     afterKeyBlock: true,
     lastKeyBlock: null,
@@ -79,16 +86,6 @@ export function createGenesis(seed: string, accounts: readonly GenesisAccount[],
   });
   const master = zeroBlock({ ...emptyState(GLOBAL_ID, -1, startUtime), accounts: inMaster, custom });
   return { mc: master, shard, config, special: [...system, ...ownSpecial] };
-}
-
-/** The key that is said to have made the blocks; nobody holds its private part. */
-export function validatorKey(seed: string): Hash {
-  return derive(seed, 'validator');
-}
-
-/** `validator_list_hash_short`. */
-export function validatorHash(seed: string): number {
-  return derive(seed, 'validators').readUInt32BE(0);
 }
 
 function zeroBlock(state: ShardState): ZeroBlock {

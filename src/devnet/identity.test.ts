@@ -25,6 +25,13 @@ test('another seed is refused by name', () => {
   expect(other).toThrow(/"a".*"b"/);
 });
 
+test('a devnet of an earlier version is refused with what to do', () => {
+  writeFileSync(join(folder, 'devnet.json'), JSON.stringify(first));
+  expect(() => claimIdentity(folder, first)).toThrow(/an earlier version made.*remove the data folder/);
+  writeFileSync(join(folder, 'devnet.json'), JSON.stringify({ format: 3, ...first }));
+  expect(() => claimIdentity(folder, first)).toThrow(/a later version made/);
+});
+
 test.each(['', '{', '{"seed":1}', '[]'])('a file that says %j is refused', (text) => {
   writeFileSync(join(folder, 'devnet.json'), text);
   expect(() => claimIdentity(folder, first)).toThrow(IdentityError);

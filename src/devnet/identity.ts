@@ -18,7 +18,12 @@ export class IdentityError extends Error {
 
 const FILE = 'devnet.json';
 
+/** Of what a zero state is made of beside the identity. 2: with validators whose keys are known. */
+const FORMAT = 2;
+
 const stored = z.object({
+  /** Earlier versions wrote none. */
+  format: z.int().default(1),
   seed: z.string(),
   startUtime: z.int().min(0).max(0xffffffff),
   traders: z.int().min(2).max(100_000),
@@ -28,7 +33,7 @@ const stored = z.object({
  * The identity that the folder holds; on the first start the one given, which is then kept. Start time and number of
  * traders stay what they were first.
  * @param folder null keeps nothing
- * @throws {IdentityError} when the folder's seed is another, or its file cannot be understood
+ * @throws {IdentityError} when the folder's seed is another, another version made it, or its file cannot be understood
  */
 export function claimIdentity(folder: string | null, wanted: Identity): Identity {
   if (folder === null) return wanted;
@@ -36,18 +41,26 @@ export function claimIdentity(folder: string | null, wanted: Identity): Identity
   const text = readIfThere(path);
   if (text === null) {
     mkdirSync(folder, { recursive: true });
-    writeDurably(path, JSON.stringify(wanted));
+    writeDurably(path, JSON.stringify({ format: FORMAT, ...wanted }));
     return wanted;
   }
   const found = parse(text);
   if (found === null) throw new IdentityError(`${path} is not the file of a devnet`);
+  const { format, ...identity } = found;
+  if (format !== FORMAT) {
+    const whose = format < FORMAT ? 'an earlier' : 'a later';
+    throw new IdentityError(
+      `${folder} holds a devnet that ${whose} version made, which this one cannot go on with: ` +
+        'remove the data folder, or use another one (--data-dir), to begin a new devnet',
+    );
+  }
   if (found.seed !== wanted.seed) {
     throw new IdentityError(
       `${folder} holds the devnet with seed ${JSON.stringify(found.seed)}, not ${JSON.stringify(wanted.seed)}: ` +
         'use another folder or remove this one',
     );
   }
-  return found;
+  return identity;
 }
 
 function readIfThere(path: string): string | null {
@@ -59,7 +72,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-function parse(text: string): Identity | null {
+function parse(text: string): z.output<typeof stored> | null {
   try {
     return stored.safeParse(JSON.parse(text)).data ?? null;
   } catch (error) {

@@ -4,7 +4,8 @@ import { accountHandlers } from './liteserver/accounts.ts';
 import { blockTransactionHandlers } from './liteserver/block-transactions.ts';
 import { createBlocks } from './liteserver/blocks.ts';
 import { getMethodHandlers } from './liteserver/get-methods.ts';
-import { blockHandlers, linkHandlers } from './liteserver/headers.ts';
+import { blockHandlers } from './liteserver/headers.ts';
+import { linkHandlers } from './liteserver/links.ts';
 import { networkHandlers } from './liteserver/network.ts';
 import { queueHandlers } from './liteserver/queues.ts';
 import { configurationHandlers, libraryHandlers } from './liteserver/settings.ts';
@@ -12,6 +13,7 @@ import { shardHandlers } from './liteserver/shards.ts';
 import { transactionHandlers } from './liteserver/transactions.ts';
 import { createWaiting } from './liteserver/waiting.ts';
 import type { Chain } from './model.ts';
+import type { SignatureKind } from './validators.ts';
 
 const MAX_WAITERS = 1000;
 
@@ -23,6 +25,8 @@ export interface LiteserverOptions {
   clock?: () => number;
   /** Calls that wait for a masterchain block at a time. Default 1000. */
   maxWaiters?: number;
+  /** Ordinary by default, which all published clients know. */
+  signatures?: SignatureKind;
 }
 
 /** What `serveLite` takes to serve a chain. */
@@ -36,14 +40,15 @@ export interface Liteserver {
 }
 
 /**
- * The calls of a liteserver over a local chain, every answer with its Merkle proofs. There are no validator signatures:
- * `getBlockProof` leads to older blocks only, and clients have to believe the newest masterchain block they are told.
+ * The calls of a liteserver over a local chain, every answer with its Merkle proofs, and `getBlockProof` with the
+ * signatures of the chain's validators.
  */
 export function createLiteserver({
   chain,
   executor,
   clock = Date.now,
   maxWaiters = MAX_WAITERS,
+  signatures = 'ordinary',
 }: LiteserverOptions): Liteserver {
   const blocks = createBlocks(chain);
   const waiting = createWaiting(chain, maxWaiters);
@@ -51,7 +56,7 @@ export function createLiteserver({
     handlers: {
       ...networkHandlers(chain, blocks, () => Math.floor(clock() / 1000)),
       ...blockHandlers(chain, blocks),
-      ...linkHandlers(chain, blocks),
+      ...linkHandlers(chain, blocks, signatures),
       ...shardHandlers(blocks),
       ...accountHandlers(blocks),
       ...getMethodHandlers(blocks, executor),

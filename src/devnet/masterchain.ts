@@ -90,8 +90,10 @@ export function writeMcBlockExtra(shardHashes: Cell | null, fees: Dictionary<big
 export interface McExtra {
   shardHashes: Cell | null;
   config: Cell;
+  /** `validator_info`: who signs the next block, and whether that changes with it. */
   validatorHash: number;
   catchainSeqno: number;
+  catchainUpdated: boolean;
   /** `OldMcBlocksInfo`: the masterchain blocks before this one. */
   mcBlocks: Dictionary<KeyMaxLt>;
   afterKeyBlock: boolean;
@@ -101,7 +103,7 @@ export interface McExtra {
 
 /** `masterchain_state_extra#cc26`. */
 export function writeMcExtra(extra: McExtra): Cell {
-  const rest = new Builder().u(0, 16).u(extra.validatorHash, 32).u(extra.catchainSeqno, 32).bit(0);
+  const rest = new Builder().u(0, 16).u(extra.validatorHash, 32).u(extra.catchainSeqno, 32).bit(extra.catchainUpdated);
   writeAugE(rest, extra.mcBlocks, keyMaxLt);
   rest.bit(extra.afterKeyBlock).bit(extra.lastKeyBlock !== null);
   if (extra.lastKeyBlock !== null) writeBlockRef(rest, extra.lastKeyBlock);
@@ -117,12 +119,13 @@ export function readMcExtra(cell: Cell): McExtra {
   const config = slice.ref();
   const rest = slice.open().skip(16);
   const [validatorHash, catchainSeqno] = [rest.u(32), rest.u(32)];
-  rest.skip(1);
+  const catchainUpdated = rest.bit();
   const mcBlocks = readAugE(rest, keyMaxLt);
   const afterKeyBlock = rest.bit();
   const lastKeyBlock = rest.bit() ? readBlockRef(rest) : null;
   const globalBalance = slice.grams();
-  return { shardHashes, config, validatorHash, catchainSeqno, mcBlocks, afterKeyBlock, lastKeyBlock, globalBalance };
+  const validatorInfo = { validatorHash, catchainSeqno, catchainUpdated };
+  return { shardHashes, config, ...validatorInfo, mcBlocks, afterKeyBlock, lastKeyBlock, globalBalance };
 }
 
 /** A masterchain block among the old ones: `key:Bool blk_ref:ExtBlkRef`. */

@@ -1,5 +1,6 @@
 import type { Cell } from '../chain/builder.ts';
 import type { BlockId, BlockIdExt, Hash, Shard } from '../chain/model.ts';
+import type { ValidatorNumbers, Validators } from './validators.ts';
 
 /** An account of the zero state, deployed with code and data. */
 export interface GenesisAccount {
@@ -40,6 +41,9 @@ export interface ChainOptions {
   splitAt?: number;
   /** Masterchain seqno of the step with the first block of the whole basechain again. At least `splitAt` + 3. */
   mergeAt?: number;
+  /** Masterchain blocks from one key block to the next; each but the first changes the validators. Default 1000. */
+  keyBlockEvery?: number;
+  validators?: ValidatorNumbers;
   limits?: Partial<ChainLimits>;
 }
 
@@ -110,6 +114,8 @@ export type Lookup =
 export interface Chain {
   readonly zeroState: ZeroState;
   readonly globalId: number;
+  /** Who signs the masterchain blocks. */
+  readonly validators: Validators;
   /** Newest masterchain block (the zero state before the first step) and the shard tops it registers. */
   head(): { mc: BlockPlace; shards: BlockPlace[] };
   /**

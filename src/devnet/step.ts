@@ -4,13 +4,14 @@ import { FULL_SHARD, shardChildren, shardContains, shardParent } from '../chain/
 import type { Executor } from '../tvm/executor.ts';
 import { KEY_BITS, keyMaxLt } from './augmentations.ts';
 import { collate } from './collator.ts';
-import { derive } from './configuration.ts';
+import { derive, withValidators } from './configuration.ts';
 import type { EndLtAt, Neighbour } from './delivery.ts';
 import { updateDictionary } from './dictionary.ts';
-import { type Genesis, GLOBAL_ID, validatorHash, validatorKey } from './genesis.ts';
+import { type Genesis, GLOBAL_ID } from './genesis.ts';
 import type { TextCache } from './ledger.ts';
 import { alignedLt, laterLt } from './lt.ts';
 import {
+  type McExtra,
   mcBlockLeaf,
   readMcExtra,
   type ShardTop,
@@ -24,11 +25,15 @@ import type { BlockPlace, ChainOptions } from './model.ts';
 import { mergeStates, splitState, writeSplitState } from './resharding.ts';
 import { type BlockFrame, type MadeBlock, makeBlock, refOf, type Tip } from './shard-block.ts';
 import type { ShardState } from './state.ts';
+import type { Validators } from './validators.ts';
 
 /** What does not change from step to step. */
 export interface StepContext {
   options: Pick<ChainOptions, 'seed' | 'blockTimeMs' | 'splitAt' | 'mergeAt'>;
+  /** Masterchain blocks from one key block to the next. */
+  keyBlockEvery: number;
   genesis: Genesis;
+  validators: Validators;
   executor: Executor;
   cache: TextCache;
   maxTransactions: number;
@@ -132,9 +137,23 @@ function endLts(context: StepContext, current: { mcSeqno: number; shards: readon
   };
 }
 
-function seeds(context: StepContext, workchain: number, shard: Shard, seqno: number) {
-  const { seed } = context.options;
-  return { randSeed: derive(seed, 'rand', workchain, shard, seqno), createdBy: validatorKey(seed) };
+/** The rand seed of a block, and whoever of the group has the turn to make it. */
+function seeds({ options, validators }: StepContext, { mc }: Tips, workchain: number, shard: Shard, seqno: number) {
+  const { list } = validators.group(mcExtraOf(mc).catchainSeqno);
+  const createdBy = list[seqno % list.length].publicKey;
+  return { randSeed: derive(options.seed, 'rand', workchain, shard, seqno), createdBy };
+}
+
+function mcExtraOf({ state }: Tip): McExtra {
+  if (state.custom === null) throw new Error('masterchain state without its extra');
+  return readMcExtra(state.custom);
+}
+
+/** What a masterchain block says of those who sign the blocks of the next step. */
+function signedBy(mc: Tip) {
+  const { validatorHash, catchainSeqno, afterKeyBlock, lastKeyBlock } = mcExtraOf(mc);
+  const prevKeyBlockSeqno = afterKeyBlock ? mc.place.seqno : (lastKeyBlock?.seqno ?? 0);
+  return { validatorHash, catchainSeqno, prevKeyBlockSeqno };
 }
 
 function makeShardBlock(
@@ -151,7 +170,7 @@ function makeShardBlock(
   const mcSeqno = masterRef.seqno + 1;
   const seqno = before.seqno + 1;
   const startLt = alignedLt(start.endLt, masterRef.endLt);
-  const { randSeed, createdBy } = seeds(context, 0, shard, seqno);
+  const { randSeed, createdBy } = seeds(context, tips, 0, shard, seqno);
   const collation = collate(
     {
       ...context,
@@ -183,9 +202,8 @@ function makeShardBlock(
     keyBlock: false,
     genUtime: utime,
     startLt,
-    validatorHash: validatorHash(options.seed),
+    ...signedBy(tips.mc),
     minRefMcSeqno: Math.min(masterRef.seqno, ...collation.processed.map((upto) => upto.mcSeqno)),
-    prevKeyBlockSeqno: mcSeqno > 1 ? 1 : 0,
     masterRef,
     prev: start.prev.map(({ place }) => refOf(place)),
   };
@@ -205,7 +223,7 @@ function makeMcBlock(
   utime: number,
   externals: readonly ExternalIn[],
 ): MadeBlock {
-  const { options, genesis } = context;
+  const { genesis } = context;
   const { place, state: before, root: oldRoot } = tips.mc;
   const seqno = place.seqno + 1;
   const tops =
@@ -213,7 +231,7 @@ function makeMcBlock(
       ? tips.shards.map(({ place }) => zeroTop(place))
       : shards.map((made) => topOf(context, made, seqno, utime));
   const startLt = alignedLt(place.endLt, ...shards.map(({ block }) => block.endLt));
-  const { randSeed, createdBy } = seeds(context, -1, FULL_SHARD, seqno);
+  const { randSeed, createdBy } = seeds(context, tips, -1, FULL_SHARD, seqno);
   const loaded: CellSet = new Set();
   const run = (which: 'tick' | 'tock') =>
     genesis.special.filter(({ special }) => special?.[which] === true).map(({ hash }) => hash);
@@ -235,40 +253,52 @@ function makeMcBlock(
     },
     loaded,
   );
-  const keyBlock = seqno === 1;
+  const keyBlock = seqno === 1 || seqno % context.keyBlockEvery === 0;
   const shardHashes = writeShardHashes(tops);
   const fees = writeShardFees(shards.length === 0 ? [] : tops);
   const mcRefs = [seqno, ...tops.map((top) => top.minRefMcSeqno), ...collation.processed.map((upto) => upto.mcSeqno)];
   const info: BlockFrame['info'] = {
     ...{ workchain: -1, shard: FULL_SHARD, seqno, afterMerge: false, afterSplit: false, beforeSplit: false },
     ...{ wantSplit: false, wantMerge: false, keyBlock, genUtime: utime, startLt },
-    validatorHash: validatorHash(options.seed),
+    ...signedBy(tips.mc),
     minRefMcSeqno: Math.min(...mcRefs),
-    prevKeyBlockSeqno: seqno > 1 ? 1 : 0,
     masterRef: null,
     prev: [refOf(place)],
   };
   const frame = { globalId: GLOBAL_ID, oldRoot, before, info, collation, randSeed, createdBy, mcSeqno: seqno };
-  const { config } = genesis;
-  const blockCustom = writeMcBlockExtra(shardHashes, fees, keyBlock ? config : null);
-  const stateCustom = nextMcExtra(tips.mc, shardHashes, keyBlock, loaded);
+  const extra = nextMcExtra(context, tips.mc, { shardHashes, keyBlock, utime }, loaded);
+  const blockCustom = writeMcBlockExtra(shardHashes, fees, keyBlock ? extra.config : null);
+  const stateCustom = writeMcExtra(extra);
   return makeBlock({ ...frame, feesImported: fees.extra, blockCustom, stateCustom, loaded });
 }
 
-/** `McStateExtra` after a block: the one before joins the old blocks, and is the last key block if it was one. */
-function nextMcExtra({ place, state }: Tip, shardHashes: ShardHashes, keyBlock: boolean, loaded: CellSet) {
-  if (state.custom === null) throw new Error('masterchain state without its extra');
-  const extra = readMcExtra(state.custom);
-  const ref = refOf(place);
+/**
+ * `McStateExtra` after a block: the one before joins the old blocks, and is the last key block if it was one. Key
+ * blocks but the first bring the next session with its validators into office.
+ */
+function nextMcExtra(
+  { validators }: StepContext,
+  mc: Tip,
+  { shardHashes, keyBlock, utime }: { shardHashes: ShardHashes; keyBlock: boolean; utime: number },
+  loaded: CellSet,
+): McExtra {
+  const extra = mcExtraOf(mc);
+  const ref = refOf(mc.place);
   const visit = (cell: { key(): string }): void => void loaded.add(cell.key());
   const leaf = mcBlockLeaf(ref, extra.afterKeyBlock);
-  return writeMcExtra({
+  const next: McExtra = {
     ...extra,
     shardHashes,
+    catchainUpdated: false,
     mcBlocks: updateDictionary(extra.mcBlocks.root, KEY_BITS.mcBlocks, keyMaxLt, [leaf], visit),
     afterKeyBlock: keyBlock,
     lastKeyBlock: extra.afterKeyBlock ? ref : extra.lastKeyBlock,
-  });
+  };
+  if (!keyBlock || ref.seqno === 0) return next;
+  const catchainSeqno = extra.catchainSeqno + 1;
+  const { hash: validatorHash } = validators.group(catchainSeqno);
+  const config = withValidators(extra.config, validators.writeSet(catchainSeqno, utime), visit);
+  return { ...next, config, validatorHash, catchainSeqno, catchainUpdated: true };
 }
 
 type ShardHashes = ReturnType<typeof writeShardHashes>;

@@ -51,7 +51,8 @@ function listProof(root: Cell, { mode, after }: Listing, { entries }: Page): Buf
 
 function idOf({ account, lt, cell }: Entry, mode: number): TransactionId {
   return {
-    mode: mode & (LIST.account | LIST.lt | LIST.hash),
+    // As nodes do: the mode of the call, of which the lowest bits say what is here.
+    mode,
     ...(mode & LIST.account ? { account } : {}),
     ...(mode & LIST.lt ? { lt } : {}),
     ...(mode & LIST.hash ? { hash: cell.hash() } : {}),

@@ -37,7 +37,7 @@ export interface Blocks {
   /** The same for a masterchain block; the seqno 2^32 - 1 stands for the newest one. */
   master(id: TlBlockIdExt): BlockPlace;
   masterAt(seqno: number): BlockPlace;
-  /** `lookupBlock`: the block of a seqno, the one that holds an lt, the first one at or after a time. */
+  /** `lookupBlock`: the block of a seqno, the first one whose end_lt reaches an lt, the first one at or after a time. */
   lookup(query: BlockQuery): BlockPlace;
   bytes(place: BlockPlace): Buffer;
   root(place: BlockPlace): Cell;
@@ -155,7 +155,8 @@ function lookup(chain: Chain, { mode, id, lt, utime }: BlockQuery): BlockPlace {
     );
   const where = `cannot find block (${workchain},${shard})`;
   const prefix = shardAround(shard, MAX_PREFIX);
-  if (by === 2) return found(chain.lookup({ workchain, shard: prefix, lt: lt ?? 0n }), `${where} lt=${lt}`);
+  // A node takes the first block whose end_lt is not below the lt: at the end of a block that is the block itself.
+  if (by === 2) return found(chain.lookup({ workchain, shard: prefix, lt: (lt ?? 0n) - 1n }), `${where} lt=${lt}`);
   return found(fromTime(chain, workchain, prefix, utime ?? 0), `${where} utime=${utime}`);
 }
 

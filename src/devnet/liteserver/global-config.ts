@@ -9,6 +9,8 @@ export interface NetworkAddress {
   key: Buffer;
   /** Zero state of the masterchain. */
   zeroState: BlockIdExt;
+  /** A masterchain block that clients trust. */
+  initBlock: BlockIdExt;
 }
 
 /** JSON.stringify would round the shard, and other languages refuse what it rounds to. */
@@ -17,23 +19,27 @@ const SHARD_NUMBER = '-9223372036854775808';
 
 /**
  * The text of the network's `global.config.json`. A host that is a name stands in `host` (an addition that
- * `parseGlobalConfig` knows), an address in `ip` as everywhere. Validators sign nothing here, so the init block is the
- * zero state.
+ * `parseGlobalConfig` knows), an address in `ip` as everywhere.
  */
-export function globalConfig({ host, port, key, zeroState }: NetworkAddress): string {
-  const block = {
-    workchain: zeroState.workchain,
+export function globalConfig({ host, port, key, zeroState, initBlock }: NetworkAddress): string {
+  const blockOf = (id: BlockIdExt) => ({
+    workchain: id.workchain,
     shard: SHARD_MARK,
-    seqno: zeroState.seqno,
-    root_hash: zeroState.rootHash.toString('base64'),
-    file_hash: zeroState.fileHash.toString('base64'),
-  };
+    seqno: id.seqno,
+    root_hash: id.rootHash.toString('base64'),
+    file_hash: id.fileHash.toString('base64'),
+  });
   const where = /^[\d.]+$/.test(host) ? { ip: ipToInt(host) } : { host };
   const config = {
     '@type': 'config.global',
     dht: { '@type': 'dht.config.global', k: 3, a: 3, static_nodes: { '@type': 'dht.nodes', nodes: [] } },
     liteservers: [{ ...where, port, id: { '@type': 'pub.ed25519', key: key.toString('base64') } }],
-    validator: { '@type': 'validator.config.global', zero_state: block, init_block: block, hardforks: [] },
+    validator: {
+      '@type': 'validator.config.global',
+      zero_state: blockOf(zeroState),
+      init_block: blockOf(initBlock),
+      hardforks: [],
+    },
   };
   return `${JSON.stringify(config, null, 2).replaceAll(`"${SHARD_MARK}"`, SHARD_NUMBER)}\n`;
 }

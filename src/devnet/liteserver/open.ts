@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { Cell } from '../../chain/builder.ts';
+import type { BlockIdExt } from '../../chain/model.ts';
+import { FULL_SHARD } from '../../chain/shard-ident.ts';
 import { type LiteServerOptions, serveLite } from '../../node/lite-server.ts';
 import { cellText, createExecutor } from '../../tvm/executor.ts';
 import { deriveKeys } from '../actors/keys.ts';
@@ -8,7 +10,7 @@ import type { Chain } from '../model.ts';
 import { globalConfig } from './global-config.ts';
 import { configurationOf } from './settings.ts';
 
-export interface OpenLiteserverOptions extends Pick<LiteserverOptions, 'clock' | 'maxWaiters'> {
+export interface OpenLiteserverOptions extends Pick<LiteserverOptions, 'clock' | 'maxWaiters' | 'signatures'> {
   /** Where to listen. */
   host: string;
   /** 0 takes a free one. */
@@ -49,7 +51,7 @@ export async function openLiteserver(chain: Chain, options: OpenLiteserverOption
       address: `${reached}:${port}`,
       port,
       publicKey,
-      globalConfig: globalConfig({ host: reached, port, key: publicKey, zeroState: chain.zeroState.mc }),
+      globalConfig: globalConfig({ host: reached, port, key: publicKey, ...trustedBlocks(chain) }),
       close: async () => {
         served.close();
         await listener.close();
@@ -67,6 +69,12 @@ export async function openLiteserver(chain: Chain, options: OpenLiteserverOption
 function reachedAt(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? 'localhost' : host;
+}
+
+/** The first key block where there is one: not every client can begin at a zero state. */
+function trustedBlocks(chain: Chain): { zeroState: BlockIdExt; initBlock: BlockIdExt } {
+  const zeroState = chain.zeroState.mc;
+  return { zeroState, initBlock: chain.lookup({ workchain: -1, shard: FULL_SHARD, seqno: 1 }) ?? zeroState };
 }
 
 function currentConfiguration(chain: Chain): Cell {

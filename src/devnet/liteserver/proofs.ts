@@ -68,6 +68,13 @@ function mcBlockExtra(custom: Cell, visit: Visit | null = null): Slice {
   return new Slice(custom, visit).tag(16, 0xcca5, 'McBlockExtra').skip(1);
 }
 
+/** Shows the way to the configuration of a key block: the last cell of its `McBlockExtra`. */
+export function showBlockConfig(block: Cell, visit: Visit): Cell {
+  showHeader(block, HEADER.extra, visit);
+  const custom = blockParts(block).extra.refs[3];
+  return custom.refs[custom.refs.length - 1];
+}
+
 /** `ShardHashes` of a masterchain block's or state's extra; null when no shard is registered. */
 function shardHashesOf(custom: Cell, visit: Visit): Cell | null {
   const isBlock = new Slice(custom).u(16) === 0xcca5;
@@ -83,12 +90,18 @@ export function showBlockShards(block: Cell, visit: Visit): Cell | null {
   return custom === undefined ? null : shardHashesOf(custom, visit);
 }
 
+/** A state's own cell and its third: readers of a state read the balances and references in it, whatever they seek. */
+export function showState(state: Cell, visit: Visit): void {
+  visit(state);
+  visit(state.refs[2]);
+}
+
 /**
  * Shows the way to the `ShardHashes` of a masterchain state. Readers of `McStateExtra` read its `^[ flags ... ]`, too, as
  * nodes show it.
  */
 export function showStateShards(state: Cell, visit: Visit): Cell | null {
-  visit(state);
+  showState(state, visit);
   const extra = mcStateExtra(state);
   visit(extra.refs[extra.refs.length - 1]);
   return shardHashesOf(extra, visit);
@@ -110,7 +123,7 @@ export interface AccountLeaf {
 
 /** Shows the way to an account in a shard state, or to where it would be. */
 export function showAccount(state: Cell, hash: Hash, visit: Visit): AccountLeaf | null {
-  visit(state);
+  showState(state, visit);
   const root = new Slice(state.refs[1], visit).maybeRef();
   const leaf = findLeaf(root, KEY_BITS.account, hash, visit);
   if (leaf === null) return null;

@@ -4,6 +4,7 @@ import type { LiteHandlers } from '../../node/lite-server.ts';
 import { withinShard } from '../delivery.ts';
 import type { BlockPlace, Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';
+import { showState } from './proofs.ts';
 
 const WANT_PROOF = 1;
 const ONE_SHARD = 1;
@@ -16,7 +17,7 @@ const QUEUE_LIMIT = 8000;
  * dispatch queue, which this chain leaves empty, and the queue's size.
  */
 function showQueueSize(state: Cell, visit: Visit): number {
-  visit(state);
+  showState(state, visit);
   const info = new Slice(state.refs[0], visit);
   info.maybeRef();
   info.skip(64);

@@ -4,6 +4,7 @@ import { blockIdExtToTl, type LiteAnswer, type TlBlockIdExt } from '../../node/l
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import { KEY_BITS, keyMaxLt } from '../augmentations.ts';
 import { findLeaf, readAugE } from '../dictionary.ts';
+import { readMcExtra } from '../masterchain.ts';
 import type { BlockPlace, Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { HEADER, mcStateExtra, prove, showLibraries, showStateShards, showTree } from './proofs.ts';
@@ -18,7 +19,7 @@ const FROM_KEY_BLOCK = 0x8000;
 /** Mode bits that ask for parts of the state besides the configuration. */
 const MORE_OF_STATE = 0xfff;
 
-/** Older masterchain blocks that contracts can ask for (`prev_blocks_info`). */
+/** Older masterchain blocks that contracts can ask for (`prev_blocks_info`): the last ones, and of each hundred. */
 const PREVIOUS_BLOCKS = 16;
 
 type ConfigInfo = LiteAnswer<'getConfigAll'>;
@@ -27,6 +28,16 @@ type ConfigInfo = LiteAnswer<'getConfigAll'>;
 export function configurationOf(state: Cell, visit: Visit): Cell {
   const shards = showStateShards(state, visit);
   return mcStateExtra(state).refs[shards === null ? 0 : 1];
+}
+
+/** Shows parameters of a configuration, or the way to where they would be. */
+export function showParameters(config: Cell, ids: readonly number[], visit: Visit): void {
+  for (const id of ids) {
+    const key = Buffer.alloc(4);
+    key.writeInt32BE(id);
+    const leaf = findLeaf(config, KEY_BITS.config, key, visit);
+    if (leaf !== null) showTree(leaf.ref(), visit);
+  }
 }
 
 /** Shows the way to an older masterchain block in a state's `OldMcBlocksInfo`; false when it is not there. */
@@ -44,9 +55,13 @@ export function showOldBlock(state: Cell, seqno: number, visit: Visit): boolean 
 function showSurroundings(state: Cell, { seqno }: BlockPlace, visit: Visit): void {
   const shards = showStateShards(state, visit);
   if (shards !== null) showTree(shards, visit);
-  // The key block is the first one.
-  const older = Array.from({ length: PREVIOUS_BLOCKS }, (_, i) => seqno - 1 - i).filter((each) => each >= 0);
-  for (const each of new Set([...older, 0, 1])) showOldBlock(state, each, visit);
+  const { afterKeyBlock, lastKeyBlock } = readMcExtra(mcStateExtra(state));
+  const keyBlock = afterKeyBlock ? seqno : (lastKeyBlock?.seqno ?? 0);
+  const hundred = Math.floor(seqno / 100) * 100;
+  const spaced = (from: number, step: number): number[] =>
+    Array.from({ length: PREVIOUS_BLOCKS }, (_, i) => from - step * i);
+  const wanted = new Set([...spaced(seqno - 1, 1), ...spaced(hundred, 100), keyBlock, 0]);
+  for (const each of wanted) if (each >= 0 && each < seqno) showOldBlock(state, each, visit);
 }
 
 export function configurationHandlers(blocks: Blocks): LiteHandlers {
@@ -65,14 +80,7 @@ export function configurationHandlers(blocks: Blocks): LiteHandlers {
   return {
     getConfigAll: ({ mode, id }) => info(mode, id, showTree),
     getConfigParams: ({ mode, id, paramList }) =>
-      info(mode, id, (config, visit) => {
-        for (const id of paramList) {
-          const key = Buffer.alloc(4);
-          key.writeInt32BE(id);
-          const leaf = findLeaf(config, KEY_BITS.config, key, visit);
-          if (leaf !== null) showTree(leaf.ref(), visit);
-        }
-      }),
+      info(mode, id, (config, visit) => showParameters(config, paramList, visit)),
   };
 }
 
