@@ -1,10 +1,18 @@
+import * as auctions from './auctions.ts';
+import * as dns from './dns.ts';
 import * as jettons from './jettons.ts';
 import type { Attempt, Kind } from './kind.ts';
+import * as liquidStaking from './liquid-staking.ts';
+import * as multisig from './multisig.ts';
 import * as nfts from './nfts.ts';
+import * as sales from './sales.ts';
+import * as staking from './staking.ts';
+import * as subscriptions from './subscriptions.ts';
 import * as ton from './ton.ts';
+import * as vesting from './vesting.ts';
 
 /** One file a family: a new type is a declaration in its family's file. */
-const families = [ton, jettons, nfts];
+const families = [auctions, dns, jettons, liquidStaking, multisig, nfts, sales, staking, subscriptions, ton, vesting];
 
 export const kinds: readonly Kind[] = families.flatMap((family): readonly Kind[] => family.kinds);
 

@@ -12,7 +12,7 @@ import {
   jettonTransfer as transferBody,
 } from '../layouts/jettons.ts';
 import { body } from '../layouts/layout.ts';
-import { coins, u64 } from '../layouts/numbers.ts';
+import { coins, amount as tokens, u64 } from '../layouts/numbers.ts';
 import type { Payload } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
@@ -168,6 +168,9 @@ function readUnsentTransfer(found: Match, known: KnownContracts): Reading<Jetton
   return { data: { ...request, asset, receiverWallet: null, hasInternal: false }, failed: true };
 }
 
+/** The fields before the custom payload, which wallets do not ask for. */
+export const burnHead = body('jetton_burn', burnBody.opcode, { query_id: u64, amount: tokens });
+
 export interface JettonBurn {
   owner: RawAddress;
   wallet: RawAddress;
@@ -187,7 +190,7 @@ export const jettonBurn = declare<JettonBurn>({
         const wallet = destinationOf(head);
         const record = known.jettonWallet(wallet);
         if (record === undefined) return null;
-        const { amount } = readBody(head, burnBody);
+        const { amount } = readBody(head, burnHead);
         return { data: { owner: record.owner, wallet, asset: record.jetton, amount }, failed: head.failed };
       },
     },

@@ -1,10 +1,12 @@
 /** NFT items: TEP-62, and the items of Telegram's usernames and numbers, which change hands by themselves. */
 import { address } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
+import { auctionFillUp } from '../layouts/dns.ts';
 import { body } from '../layouts/layout.ts';
 import { getStaticData, nftOwnershipAssigned, reportStaticData, nftTransfer as transferBody } from '../layouts/nfts.ts';
-import { amount, coins, u32, u64 } from '../layouts/numbers.ts';
+import { amount, u64 } from '../layouts/numbers.ts';
 import { maybeCell, payload } from '../layouts/shapes.ts';
+import { teleitemBidInfo, teleitemDeploy } from '../layouts/telegram.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, bagText, destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
@@ -14,11 +16,6 @@ import type { KnownContracts, KnownNftItem } from './known.ts';
 import { EXCESSES, type Match } from './pattern.ts';
 import { deploys, tonTransfer } from './ton.ts';
 import { compareDecimals, type RawAddress } from './trace.ts';
-
-export const FILL_UP = 0x370fec51;
-const TELEITEM_DEPLOY = 0x299a3e15;
-
-const teleitemBidInfo = body('teleitem_bid_info', 0x38127de1, { bid: coins, bid_ts: u32 });
 
 /** What every action of an item prints of it. */
 export interface Item {
@@ -221,7 +218,7 @@ function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfe
   const blocks = new Set([head]);
   let payouts: Payout[] = [];
   if (prev !== null && (tonTransfer.of(prev) !== null || isExternalIn(prev))) {
-    const fillUps = prev.next.filter(({ opcode }) => opcode === FILL_UP);
+    const fillUps = prev.next.filter(({ opcode }) => opcode === auctionFillUp.opcode);
     fillUps.sort((a, b) => compareDecimals(a.minLt, b.minLt));
     payouts = fillUps.map((block) => ({ amount: sentValue(block), address: destinationOf(block) }));
     for (const block of [prev, ...fillUps]) blocks.add(block);
@@ -247,7 +244,7 @@ function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfe
 }
 
 function wasDeployed(block: Block | null): boolean {
-  return block !== null && (nftMint.of(block) !== null || block.opcode === TELEITEM_DEPLOY);
+  return block !== null && (nftMint.of(block) !== null || block.opcode === teleitemDeploy.opcode);
 }
 
 /** An item that held its own auction says what was bid. */

@@ -1,0 +1,113 @@
+/** Vesting wallets (ton-blockchain/vesting-contract). */
+import { rawAddress } from '../address.ts';
+import type { Cursor } from '../cursor.ts';
+import { DecodeError } from '../errors.ts';
+import { internalAddress } from '../layouts/addresses.ts';
+import { body } from '../layouts/layout.ts';
+import { relaxedMessage } from '../layouts/messages.ts';
+import { u8, u64 } from '../layouts/numbers.ts';
+import { cell } from '../layouts/shapes.ts';
+import { vestingAddWhitelist as addWhitelist, vestingSendMessage as sendBody } from '../layouts/vesting.ts';
+import type { Decimal } from '../model.ts';
+import { bagText, destinationOf, messageOf, readBody } from './bodies.ts';
+import { declare } from './kind.ts';
+import type { RawAddress } from './trace.ts';
+
+const SENT = 0xf7733acd;
+const ADDED = 0xf258a69b;
+
+/** The message in one piece: it is printed as it is. */
+const sendMessage = body('vesting_send_message', sendBody.opcode, { query_id: u64, send_mode: u8, message: cell });
+
+interface Send {
+  queryId: Decimal;
+  message: string;
+  source: RawAddress | null;
+  vesting: RawAddress;
+  destination: RawAddress;
+  amount: Decimal;
+}
+
+/** The message that is sent stays apart. */
+export const vestingSendMessage = declare<Send>({
+  block: 'vesting_send_message',
+  groups: ['v2', 'vesting'],
+  leaf: false,
+  matchers: [
+    {
+      rank: 10,
+      pattern: { op: sendMessage.opcode, child: { op: SENT } },
+      read({ head }) {
+        const { query_id: queryId, message } = readBody(head, sendMessage);
+        const { info } = relaxedMessage.read(message.cursor());
+        if (info.kind !== 'int_msg_info') return null;
+        return {
+          data: {
+            queryId,
+            message: bagText(message, { crc: false }),
+            source: messageOf(head).source,
+            vesting: destinationOf(head),
+            destination: rawAddress(info.dest),
+            amount: info.value.grams,
+          },
+        };
+      },
+    },
+  ],
+  details: ({ queryId, message, source, vesting, destination, amount }) => ({
+    query_id: queryId,
+    message_boc: message,
+    source,
+    vesting,
+    destination,
+    amount,
+  }),
+  accounts: ({ source, vesting, destination }) => ({ source, destination: vesting, destination2: destination }),
+});
+
+interface AddWhitelist {
+  queryId: Decimal;
+  added: RawAddress[];
+  source: RawAddress | null;
+  vesting: RawAddress;
+}
+
+/** A body is no deeper. */
+const MAX_ADDRESSES = 512;
+
+/** The addresses, each next one in a reference of the one before. */
+function readAddresses(first: Cursor): RawAddress[] {
+  const addresses = [rawAddress(internalAddress.read(first))];
+  for (let cursor = first; cursor.refsLeft > 0; ) {
+    if (addresses.length === MAX_ADDRESSES) throw new DecodeError('more addresses than a body is deep');
+    cursor = cursor.open();
+    addresses.push(rawAddress(internalAddress.read(cursor)));
+  }
+  return addresses;
+}
+
+export const vestingAddWhitelist = declare<AddWhitelist>({
+  block: 'vesting_add_whitelist',
+  groups: ['v2', 'vesting'],
+  leaf: false,
+  matchers: [
+    {
+      rank: 11,
+      pattern: { op: addWhitelist.opcode, child: { op: ADDED } },
+      read({ head }) {
+        const { query_id: queryId, addresses_ref_snake } = readBody(head, addWhitelist);
+        const added = readAddresses(addresses_ref_snake.cursor());
+        return { data: { queryId, added, source: messageOf(head).source, vesting: destinationOf(head) } };
+      },
+    },
+  ],
+  details: ({ queryId, added, source, vesting }) => ({
+    query_id: queryId,
+    accounts_added: added,
+    source,
+    vesting,
+  }),
+  accounts: ({ source, vesting }) => ({ source, destination: vesting }),
+});
+
+export const kinds = [vestingSendMessage, vestingAddWhitelist];
