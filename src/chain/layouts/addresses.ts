@@ -43,6 +43,13 @@ export const internalAddress: Codec<Address> = {
   print: (cursor) => printInternal(cursor, internalTag(cursor)),
 };
 
+/** `MsgAddressInt` that contracts leave out all the same: read as null then, though the decoder does not print it. */
+export const missableAddress: Codec<Address | null> = {
+  read: address.read,
+  write: address.write,
+  print: internalAddress.print,
+};
+
 /** `MsgAddressExt`, whose bits nobody asks for. */
 export const externalAddress: Codec<null> = {
   read(cursor) {

@@ -2,13 +2,24 @@
 
 import { DecodeError } from '../errors.ts';
 import type { CellView } from './cell-view.ts';
+import { channelBodies } from './channels.ts';
+import { cocoonBodies } from './cocoon.ts';
 import { commonBodies } from './common.ts';
+import { bidaskBodies } from './dex/bidask.ts';
+import { coffeeBodies } from './dex/coffee.ts';
+import { dedustBodies } from './dex/dedust.ts';
+import { otherExchangeBodies } from './dex/others.ts';
+import { stonfiBodies } from './dex/stonfi.ts';
+import { toncoBodies } from './dex/tonco.ts';
 import { dnsBodies } from './dns.ts';
+import { evaaBodies } from './evaa.ts';
 import { jettonBodies } from './jettons.ts';
 import type { Layout } from './layout.ts';
 import { multisigBodies } from './multisig.ts';
 import { nftBodies } from './nfts.ts';
+import { serviceBodies } from './services.ts';
 import { stakingBodies } from './staking.ts';
+import { stormBodies } from './storm.ts';
 import { telegramBodies } from './telegram.ts';
 import { vestingBodies } from './vesting.ts';
 import { walletBodies } from './wallets.ts';
@@ -23,6 +34,17 @@ const families: readonly (readonly Layout[])[] = [
   vestingBodies,
   stakingBodies,
   telegramBodies,
+  stonfiBodies,
+  dedustBodies,
+  toncoBodies,
+  coffeeBodies,
+  bidaskBodies,
+  otherExchangeBodies,
+  evaaBodies,
+  cocoonBodies,
+  channelBodies,
+  serviceBodies,
+  stormBodies,
 ];
 
 const byOpcode = new Map<number, Layout[]>();

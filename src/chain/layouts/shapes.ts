@@ -179,6 +179,11 @@ export function ref<T>(codec: Codec<T>): Codec<T> {
   };
 }
 
+/** A codec in the place of a type's argument, where a field has it. */
+export function argument<T>(codec: Codec<T>): Codec<T> {
+  return { ...codec, print: (cursor, printer) => printArgument(codec, cursor, printer) };
+}
+
 /** `^Cell`: the next reference, whatever is in it. */
 export const cell: Codec<CellView> = {
   read: (cursor) => CellView.of(cursor.boc, cursor.nextRef()),
