@@ -1,0 +1,291 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FeedServer, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
+import { rawAddress } from '../chain/address.ts';
+import type { FeedLimits } from './streaming.ts';
+
+let chain: FeedSource;
+let server: FeedServer;
+
+beforeEach(() => {
+  chain = createFeedSource('private');
+});
+
+afterEach(async () => {
+  await server.close();
+  expect(server.failures).toEqual([]);
+});
+
+async function start(at: number, limits: Partial<FeedLimits> = {}): Promise<void> {
+  chain.advance(chain.steps[at]);
+  server = await serveFeed(chain, limits);
+}
+
+/** Hashes of all transactions of the steps from one place of the list to another, in the order of the chain. */
+function hashes(from: number, to: number): string[] {
+  return chain.steps.slice(from, to).flatMap((step) => chain.transactionsOf(step).map(hashOf));
+}
+const hashOf = ({ transaction }: { transaction: { hash: Buffer } }) => transaction.hash.toString('base64');
+
+type Json = Record<string, unknown>;
+function told(events: Json[], type = 'transactions'): string[] {
+  return events
+    .filter((event) => event.type === type)
+    .flatMap((event) => (event.transactions as { hash: string }[]).map(({ hash }) => hash));
+}
+
+/** The account with the most transactions between two places. */
+function busiest(from: number, to: number): { address: string; transactions: string[] } {
+  const found = new Map<string, string[]>();
+  for (const step of chain.steps.slice(from, to)) {
+    for (const record of chain.transactionsOf(step)) {
+      const address = rawAddress(record.transaction.account);
+      found.set(address, [...(found.get(address) ?? []), hashOf(record)]);
+    }
+  }
+  const [[address, transactions]] = [...found].sort((a, b) => b[1].length - a[1].length);
+  return { address, transactions };
+}
+
+async function advanceTo(to: number): Promise<void> {
+  for (const step of chain.steps.slice(0, to)) {
+    if (step <= chain.head.seqno) continue;
+    chain.advance(step);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
+  async function listen(subscription: Json) {
+    if (transport === 'sse') return openEvents(server.port, subscription);
+    const socket = await openSocket(server.port);
+    socket.send({ operation: 'subscribe', ...subscription });
+    await expect.poll(() => socket.answers.length).toBe(1);
+    return socket;
+  }
+
+  it('is told of the transactions of its account once, in order', async () => {
+    await start(10);
+    const { address, transactions } = busiest(11, 60);
+    const listener = await listen({ id: 'a', types: ['transactions'], addresses: [address] });
+    await expect.poll(() => listener.answers).toEqual([{ id: 'a', status: 'subscribed' }]);
+    await advanceTo(60);
+    await expect.poll(() => told(listener.events).length).toBe(transactions.length);
+    expect(told(listener.events)).toEqual(transactions);
+    const [first] = listener.events;
+    expect(Object.keys(first)).toEqual(['type', 'finality', 'trace_external_hash_norm', 'transactions']);
+    listener.close();
+  });
+
+  it('hears everything from the first step on, then what comes', async () => {
+    await start(40);
+    const listener = await listen({ types: ['transactions', 'block'], everything: true, from_mc_seqno: 0 });
+    await expect.poll(() => listener.events.at(-1)?.type).toBe('caught_up');
+    expect(told(listener.events)).toEqual(hashes(0, 41));
+    await advanceTo(80);
+    await expect.poll(() => told(listener.events).length).toBe(hashes(0, 80).length);
+    expect(told(listener.events)).toEqual(hashes(0, 80));
+    const cursors = listener.events.map(({ cursor }) => cursor);
+    expect(new Set(cursors).size).toBe(cursors.length);
+    listener.close();
+  });
+
+  it('goes on behind any cursor, whatever was cut there', async () => {
+    await start(60);
+    const whole = await listen({
+      types: ['transactions', 'account_state_change', 'message', 'block'],
+      everything: true,
+      from_mc_seqno: 0,
+    });
+    await expect.poll(() => whole.events.at(-1)?.type).toBe('caught_up');
+    whole.close();
+    const ids = whole.events.slice(0, -1).map(({ event_id }) => event_id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (let at = 0; at < ids.length; at += Math.ceil(ids.length / 12)) {
+      const from_cursor = whole.events[at].cursor;
+      const rest = await listen({
+        types: ['transactions', 'account_state_change', 'message', 'block'],
+        everything: true,
+        from_cursor,
+      });
+      await expect.poll(() => rest.events.at(-1)?.type).toBe('caught_up');
+      expect(rest.events.slice(0, -1).map(({ event_id }) => event_id)).toEqual(ids.slice(at + 1));
+      rest.close();
+    }
+  });
+
+  it('names what is wrong with a subscription', async () => {
+    await start(1);
+    const suffix = transport === 'sse' ? ' for subscription' : '';
+    const wrong: [Json, string][] = [
+      [{}, `types are required${suffix}`],
+      [{ types: ['x'] }, 'invalid event type: x'],
+      [{ types: ['transactions'] }, `addresses are required${suffix}`],
+      [{ types: ['transactions'], addresses: ['nonsense'] }, 'invalid address: nonsense'],
+      [{ types: ['trace'] }, 'trace_external_hash_norms are required for trace subscription'],
+      [{ types: ['block'], trace_external_hash_norms: ['a'] }, 'trace_external_hash_norms requires type "trace"'],
+      [{ types: ['trace'], trace_external_hash_norms: [' '] }, 'trace_external_hash_norms contains empty value'],
+      [{ types: ['block'], from_cursor: 'AAAA' }, 'cursor is not one of this service: give it as it came'],
+    ];
+    for (const [subscription, error] of wrong) {
+      if (transport === 'ws') {
+        const socket = await listen({ id: 'i', ...subscription });
+        expect(socket.answers).toEqual([{ id: 'i', error }]);
+        socket.close();
+      } else {
+        const response = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {
+          method: 'POST',
+          body: JSON.stringify({ id: 'i', ...subscription }),
+        });
+        expect(response.status).toBe(400);
+        expect(await response.json()).toEqual({ id: 'i', error });
+      }
+    }
+  });
+
+  it('adds what was asked for and nothing else', async () => {
+    await start(10);
+    const { address } = busiest(11, 60);
+    const listener = await listen({
+      types: ['transactions', 'account_state_change'],
+      addresses: [address],
+      include_address_book: true,
+      include_metadata: true,
+    });
+    await advanceTo(60);
+    await expect.poll(() => listener.events.some(({ type }) => type === 'account_state_change')).toBe(true);
+    for (const event of listener.events) {
+      const beside = event.type === 'transactions' ? ['address_book', 'metadata'] : [];
+      expect(Object.keys(event).filter((name) => beside.includes(name))).toEqual(beside);
+      if (event.type === 'transactions') expect(event.address_book).toHaveProperty([address]);
+      expect(event).not.toHaveProperty('cursor');
+    }
+    listener.close();
+  });
+});
+
+describe('a WebSocket', () => {
+  it('answers ping, unsubscribe and what it does not understand', async () => {
+    await start(1);
+    const socket = await openSocket(server.port);
+    const { address } = busiest(0, 60);
+    socket.send({ operation: 'ping', id: '1' });
+    socket.send({ operation: 'dance', id: '2' });
+    socket.send({ operation: 'unsubscribe', id: '3' });
+    socket.send({ operation: 'subscribe', types: ['transactions'], addresses: [address] });
+    socket.send({ operation: 'unsubscribe', addresses: [address] });
+    await expect.poll(() => socket.answers.length).toBe(5);
+    expect(socket.answers).toEqual([
+      { id: '1', status: 'pong' },
+      { id: '2', error: 'unknown operation: dance' },
+      { id: '3', error: 'addresses or trace_external_hash_norms are required' },
+      { status: 'subscribed' },
+      { status: 'unsubscribed' },
+    ]);
+    await advanceTo(60);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(socket.events).toEqual([]);
+    socket.close();
+  });
+
+  it('is refused beyond the connections of its key, and told the addresses it may have', async () => {
+    await start(1);
+    const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '1', 'x-max-subscribed-addr': '1' };
+    const first = await openSocket(server.port, headers);
+    const second = await openSocket(server.port, headers);
+    await expect.poll(() => second.closed).not.toBeNull();
+    expect(second.answers).toEqual([{ error: 'connection limit exceeded: max 1' }]);
+    const addresses = [`0:${'1'.repeat(64)}`, `0:${'2'.repeat(64)}`];
+    first.send({ operation: 'subscribe', types: ['transactions'], addresses });
+    await expect.poll(() => first.answers).toEqual([{ error: 'address limit exceeded: current 0 + new 2 > max 1' }]);
+    first.close();
+    await expect.poll(() => server.streaming.feed.figures.lines).toBe(0);
+    const third = await openSocket(server.port, headers);
+    third.send({ operation: 'ping' });
+    await expect.poll(() => third.answers).toEqual([{ status: 'pong' }]);
+    third.close();
+  });
+
+  it('loses nothing while it does not read, and costs the others nothing', async () => {
+    await start(10, { queueBytes: 16 * 1024 });
+    const subscription = {
+      operation: 'subscribe',
+      types: ['transactions', 'block'],
+      everything: true,
+      with_cursor: true,
+    };
+    const [slow, quick] = [await openSocket(server.port), await openSocket(server.port)];
+    for (const socket of [slow, quick]) {
+      socket.send(subscription);
+      await expect.poll(() => socket.answers.length).toBe(1);
+    }
+    slow.stop();
+    await advanceTo(chain.steps.length);
+    const all = hashes(11, chain.steps.length);
+    await expect.poll(() => told(quick.events).length).toBe(all.length);
+    slow.resume();
+    await expect.poll(() => told(slow.events).length).toBe(all.length);
+    expect(told(slow.events)).toEqual(all);
+    expect(slow.events.map(({ cursor }) => cursor)).toEqual(quick.events.map(({ cursor }) => cursor));
+    slow.close();
+    quick.close();
+  });
+});
+
+describe('the head', () => {
+  it('is told to those who asked, with a cursor to go on from', async () => {
+    await start(20);
+    const socket = await openSocket(server.port);
+    socket.send({ operation: 'subscribe', types: ['block'], head_seconds: 1 });
+    await expect.poll(() => socket.events.at(-1)).toMatchObject({ type: 'head', mc_seqno: chain.steps[20] });
+    const { cursor } = socket.events.at(-1) ?? {};
+    socket.send({ operation: 'subscribe', types: ['block'], from_cursor: cursor });
+    await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
+    socket.close();
+  });
+});
+
+describe('filters', () => {
+  const all = { operation: 'subscribe', types: ['transactions'], from_mc_seqno: 0, everything: true };
+  const passing = async (filter: Json) => {
+    const socket = await openSocket(server.port);
+    socket.send({ ...all, ...filter });
+    await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
+    socket.close();
+    return told(socket.events);
+  };
+  const records = () => chain.steps.flatMap((step) => chain.transactionsOf(step));
+
+  it('pass by workchain, opcode, value and direction what the chain says', async () => {
+    await start(chain.steps.length - 1);
+    const { inMsg } = records().find(({ transaction: t }) => (t.inMsg?.opcode ?? 0) > 0)!.transaction;
+    const opcode = inMsg?.opcode ?? 0;
+    const where = (test: (record: ReturnType<typeof records>[number]) => boolean) => records().filter(test).map(hashOf);
+    const value = 10n ** 9n;
+    expect(await passing({ workchain: 0 })).toEqual(where(({ block }) => block.workchain === 0));
+    expect(await passing({ opcodes: [`0x${opcode.toString(16)}`] })).toEqual(
+      where(({ transaction: t }) => t.inMsg?.opcode === opcode),
+    );
+    expect(await passing({ min_value: String(value) })).toEqual(
+      where(({ transaction: t }) => BigInt(t.inMsg?.value ?? -1) >= value),
+    );
+    expect(await passing({ direction: 'out' })).toEqual(where(({ transaction: t }) => t.outMsgs.length > 0));
+  });
+});
+
+describe('server-sent events', () => {
+  it('resume by Last-Event-ID, asked for by GET', async () => {
+    await start(30);
+    const first = await openEvents(server.port, 'types=transactions,block&everything=true&from_mc_seqno=1');
+    await expect.poll(() => first.events.at(-1)?.type).toBe('caught_up');
+    first.close();
+    expect(first.ids).toEqual(first.events.slice(0, -1).map(({ cursor }) => cursor));
+    const half = Math.floor(first.ids.length / 2);
+    const second = await openEvents(server.port, 'types=transactions,block&everything=true', {
+      'last-event-id': first.ids[half],
+    });
+    await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
+    expect(second.ids).toEqual(first.ids.slice(half + 1));
+    second.close();
+  });
+});

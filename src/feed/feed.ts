@@ -1,0 +1,309 @@
+/**
+ * What is told to all who listen, step by step. Those who keep up hear each step in the moment it can be seen; whoever
+ * begins earlier, or takes less than there is, is told of the steps from his own place on until he is where the others
+ * are. Nothing is left out on the way from one to the other: the two meet between two steps.
+ */
+import { EventEmitter, once, setMaxListeners } from 'node:events';
+import type { Head } from '../../clickhouse/queries/head.ts';
+import { createAudience } from './audience.ts';
+import { createLine, type Line, type Sink } from './line.ts';
+import type { FeedMetrics } from './metrics.ts';
+import type { Notifier } from './notification.ts';
+import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
+import { NOTHING, type Start, type Subscription } from './protocol.ts';
+import type { FeedStep, StepReader, Wants } from './steps.ts';
+
+export interface Feed {
+  /** A listener to whom nothing is told before he subscribes. */
+  open(sink: Sink): Line;
+  /**
+   * Replaces what a line hears.
+   * @throws {CursorError} when the stream cannot begin where the subscription says
+   */
+  subscribe(line: Line, subscription: Subscription, signal: AbortSignal): Promise<void>;
+  /** Fewer addresses or traces; it goes on where it is. */
+  narrow(line: Line, subscription: Subscription): void;
+  close(line: Line): void;
+  readonly figures: FeedFigures;
+  /** Until the signal aborts; ends every line then. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface FeedFigures {
+  lines: number;
+  behind: number;
+  addresses: number;
+}
+
+export interface FeedOptions {
+  /** Of the source that the steps are read from: the newest step that all who ask are shown. */
+  head: Pick<Head, 'seqno' | 'onAdvance'>;
+  steps: StepReader;
+  notifier: Notifier;
+  /** Of the network; 0 before there is a step. */
+  globalId: () => number;
+  metrics: FeedMetrics;
+  /** Milliseconds after which a listener that takes nothing is let go. */
+  stallMs: number;
+  /** Lines that are told of earlier steps at the same time; the others wait. */
+  catchUps: number;
+  /** Steps behind the head from which a line that chose so is moved to the head. */
+  skipSteps: number;
+  report: (error: unknown) => void;
+}
+
+/** Close codes of WebSocket. */
+export const GOING_AWAY = 1001;
+export const TOO_SLOW = 4008;
+
+const RETRY_MS = 500;
+/** Between two looks at who wants to know the head. */
+const BEAT_MS = 250;
+/** Steps read ahead of the one that is told. */
+const READ_AHEAD = 4;
+
+export function createFeed(options: FeedOptions): Feed {
+  const { head, steps, notifier, globalId, metrics, report } = options;
+  const lines = new Set<Line>();
+  const audience = createAudience<Line>();
+  const bell = new EventEmitter();
+  const ended = new AbortController();
+  setMaxListeners(0, ended.signal);
+  /** All up to here was told to the lines that are live. */
+  let position = endOf(head.seqno);
+  let catching = 0;
+  const waiting: (() => void)[] = [];
+  head.onAdvance(() => bell.emit('advance'));
+
+  function wantsOf(audienceLines: Iterable<Line>): Wants {
+    const wants = { blocks: false, messages: false, addressBook: false };
+    for (const { subscription } of audienceLines) {
+      const { types } = subscription;
+      wants.blocks ||= types.has('block');
+      wants.messages ||= types.has('message') || types.has('external_out');
+      wants.addressBook ||= subscription.addressBook;
+    }
+    return wants;
+  }
+
+  /** Tells one step to all who are live. What they want is looked at again at the end: it may have grown meanwhile. */
+  async function tellLive(mcSeqno: number, signal: AbortSignal): Promise<void> {
+    const step = await steps.read(mcSeqno, signal);
+    if (!step.exists) {
+      const last = head.seqno;
+      const next = await steps.nextExisting(mcSeqno, last, signal);
+      position = endOf(next === null ? last : next - 1);
+      return;
+    }
+    for (let wants = wantsOf(audience.members()); !step.has(wants); wants = wantsOf(audience.members())) {
+      await step.load(wants, signal);
+    }
+    position = endOf(mcSeqno);
+    for (const event of step.events) {
+      for (const line of audience.hearers(event)) if (!line.tell(event, step)) slow.add(line);
+    }
+    for (const line of audience.members()) if (!slow.has(line)) line.place = position;
+    // Those without room go on from their own place, however far the others are.
+    for (const line of slow) fallBehind(line);
+    slow.clear();
+  }
+  const slow = new Set<Line>();
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (position.mcSeqno >= head.seqno) {
+        await once(bell, 'advance', { signal });
+        continue;
+      }
+      if (audience.size === 0) {
+        position = endOf(head.seqno);
+        continue;
+      }
+      await tellLive(position.mcSeqno + 1, signal);
+    }
+  }
+
+  function goLive(line: Line): void {
+    line.state = 'live';
+    line.place = position;
+    audience.add(line);
+    if (!line.announces) return;
+    line.announces = false;
+    line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), position) });
+  }
+
+  function fallBehind(line: Line): void {
+    if (line.state !== 'live') return;
+    audience.remove(line);
+    line.state = 'behind';
+    void catchUp(line);
+  }
+
+  /** From its own place to where the others are. Lines beyond a number wait for their turn. */
+  async function catchUp(line: Line): Promise<void> {
+    const { generation } = line;
+    const isSame = () => line.state === 'behind' && line.generation === generation;
+    metrics.behind(1);
+    if (catching >= options.catchUps) await new Promise<void>((resolve) => waiting.push(resolve));
+    catching++;
+    try {
+      while (isSame()) {
+        if (comparePlaces(line.place, position) >= 0) {
+          goLive(line);
+          return;
+        }
+        await tellNext(line, isSame);
+      }
+    } catch (error) {
+      if (ended.signal.aborted || !isSame()) return;
+      report(error);
+      // The source may be back soon; the place is kept.
+      setTimeout(() => isSame() && void catchUp(line), RETRY_MS).unref();
+    } finally {
+      metrics.behind(-1);
+      catching--;
+      waiting.shift()?.();
+    }
+  }
+
+  /** The rest of the step a line is in, or the next one. */
+  async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
+    const { signal } = ended;
+    const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
+    const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
+    for (let ahead = 1; ahead < READ_AHEAD && mcSeqno + ahead <= position.mcSeqno; ahead++) {
+      steps.read(mcSeqno + ahead, signal).catch(() => undefined);
+    }
+    const step = await steps.read(mcSeqno, signal);
+    if (!step.exists) {
+      const next = await steps.nextExisting(mcSeqno, position.mcSeqno, signal);
+      if (isSame()) line.place = next === null ? position : endOf(next - 1);
+      return;
+    }
+    const wants = wantsOf([line]);
+    if (!step.has(wants)) await step.load(wants, signal);
+    if (await tellStep(line, step, isSame)) line.place = endOf(mcSeqno);
+  }
+
+  /** False when the line is not the same any more. */
+  async function tellStep(line: Line, step: FeedStep, isSame: () => boolean): Promise<boolean> {
+    for (const event of step.events) {
+      if (line.full && !(await waitForRoom(line))) return false;
+      if (!isSame()) return false;
+      if (line.hears(event)) line.tell(event, step);
+    }
+    if (line.full && !(await waitForRoom(line))) return false;
+    return isSame();
+  }
+
+  /** False when the line was let go, or has been moved to the head. */
+  async function waitForRoom(line: Line): Promise<boolean> {
+    if ((await line.room(options.stallMs, ended.signal)) === 'stalled') {
+      metrics.stalled();
+      line.end(TOO_SLOW, `too slow: go on from cursor ${encodeCursor(globalId(), line.place)}`);
+      return false;
+    }
+    const lag = position.mcSeqno - line.place.mcSeqno;
+    if (line.subscription.onLag !== 'skip' || lag <= options.skipSteps) return true;
+    metrics.skipped();
+    const [from, to] = [line.place, position].map((place) => encodeCursor(globalId(), place));
+    line.place = position;
+    line.say({ type: 'lagged', from_cursor: from, to_cursor: to });
+    return false;
+  }
+
+  /** Tells those who asked for it where the chain is, so that silence is not taken for a stall. */
+  async function beat(): Promise<void> {
+    const now = Date.now() / 1000;
+    const due = [...lines].filter(({ state, subscription: { headSeconds }, beatAt }) => {
+      return headSeconds !== null && state === 'live' && now - beatAt >= headSeconds;
+    });
+    if (due.length === 0 || head.seqno === 0) return;
+    const { mcSeqno } = position;
+    const { utime } = await steps.read(mcSeqno, ended.signal);
+    const cursor = encodeCursor(globalId(), endOf(mcSeqno));
+    const lag = Math.max(0, Math.round(now - utime));
+    for (const line of due) {
+      line.beatAt = now;
+      line.say({ type: 'head', mc_seqno: mcSeqno, utime, lag_seconds: lag, cursor });
+    }
+  }
+
+  async function placeOf(start: Start, signal: AbortSignal): Promise<Place | null> {
+    if (start === null) return null;
+    const first = await steps.first(signal);
+    if (first === null) throw new CursorError('there is no step yet: subscribe without a start');
+    const oldest = endOf(first - 1);
+    if ('utime' in start) return endOf(((await steps.atTime(start.utime, signal)) ?? head.seqno + 1) - 1);
+    const place = 'cursor' in start ? decodeCursor(start.cursor, globalId()) : endOf(Math.max(0, start.mcSeqno - 1));
+    if (comparePlaces(place, oldest) < 0) {
+      if ('mcSeqno' in start && start.mcSeqno === 0) return oldest;
+      throw new CursorError('cursor expired', encodeCursor(globalId(), oldest));
+    }
+    if (place.mcSeqno > head.seqno) throw new CursorError('cursor is of a step that this service has not seen yet');
+    return place;
+  }
+
+  return {
+    open(sink) {
+      const line = createLine({
+        sink,
+        notifier,
+        globalId,
+        place: position,
+        subscription: NOTHING,
+        onTold: metrics.told,
+      });
+      lines.add(line);
+      metrics.lines(lines.size);
+      return line;
+    },
+    async subscribe(line, subscription, signal) {
+      const place = await placeOf(subscription.start, signal);
+      if (line.state === 'closed') return;
+      audience.remove(line);
+      line.subscribe(subscription);
+      line.announces = subscription.start !== null;
+      // Who listens already and has not heard all goes on from there.
+      line.place = place ?? (line.state === 'behind' ? line.place : position);
+      line.state = 'behind';
+      if (comparePlaces(line.place, position) >= 0 && !line.full) goLive(line);
+      else void catchUp(line);
+    },
+    narrow(line, subscription) {
+      const { state } = line;
+      if (state === 'closed') return;
+      audience.remove(line);
+      line.subscribe(subscription);
+      if (state === 'live') audience.add(line);
+      if (state === 'behind') void catchUp(line);
+    },
+    close(line) {
+      audience.remove(line);
+      if (!lines.delete(line)) return;
+      line.end(GOING_AWAY, '');
+      metrics.lines(lines.size);
+    },
+    get figures() {
+      let behind = 0;
+      for (const line of lines) if (line.state === 'behind') behind++;
+      return { lines: lines.size, behind, addresses: audience.addresses };
+    },
+    async run(signal) {
+      const stop = () => ended.abort(signal.reason);
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      const beating = setInterval(() => void beat().catch(report), BEAT_MS);
+      while (!ended.signal.aborted) {
+        await follow(ended.signal).catch(async (error) => {
+          if (ended.signal.aborted) return;
+          report(error);
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
+        });
+      }
+      clearInterval(beating);
+      for (const line of lines) line.end(GOING_AWAY, 'the service ends');
+      lines.clear();
+    },
+  };
+}

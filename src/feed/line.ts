@@ -1,0 +1,154 @@
+/** One listener: what it hears, how far it has heard, and whether it takes more. */
+import type { FeedEvent } from './events.ts';
+import { type Hears, hearing } from './hearing.ts';
+import type { Notifier, Surroundings } from './notification.ts';
+import { comparePlaces, encodeCursor, type Place } from './place.ts';
+import type { Subscription } from './protocol.ts';
+
+/** Where notifications go: a WebSocket, or a response of server-sent events. */
+export interface Sink {
+  /** False when it has no room for more; `onRoom` calls back once it has. What was given is taken all the same. */
+  write(json: Buffer, cursor: string | null): boolean;
+  onRoom(call: () => void): void;
+  /** Ends the connection. @param code a close code of WebSocket */
+  end(code: number, reason: string): void;
+}
+
+export type LineState =
+  /** Nothing is subscribed. */
+  | 'idle'
+  /** It is told of what happens. */
+  | 'live'
+  /** It is told of what was, from its place on. */
+  | 'behind'
+  | 'closed';
+
+export interface Line {
+  readonly subscription: Subscription;
+  /** Of the last event that was told; everything up to it that the subscription hears was. */
+  place: Place;
+  state: LineState;
+  /** Raised with every subscription. */
+  readonly generation: number;
+  /** Tell `caught_up` when it is live next. */
+  announces: boolean;
+  /** When it was told of the head last, Unix seconds. */
+  beatAt: number;
+  readonly full: boolean;
+  hears(event: FeedEvent): boolean;
+  /** False when the sink has no room for more. */
+  tell(event: FeedEvent, around: Surroundings): boolean;
+  /** A message that is no event: JSON that stands beside them. */
+  say(message: object): void;
+  subscribe(subscription: Subscription): void;
+  /** Resolves once there is room, or with `stalled` when nothing was taken for so long. */
+  room(stallMs: number, signal: AbortSignal): Promise<'room' | 'stalled'>;
+  end(code: number, reason: string): void;
+}
+
+export interface LineOptions {
+  sink: Sink;
+  notifier: Notifier;
+  globalId: () => number;
+  place: Place;
+  subscription: Subscription;
+  onTold: (bytes: number) => void;
+}
+
+export function createLine({ sink, notifier, globalId, place, subscription, onTold }: LineOptions): Line {
+  return new OpenLine(sink, notifier, globalId, place, subscription, onTold);
+}
+
+/** A class, not a factory: there are tens of thousands, and no closures are made for each. */
+class OpenLine implements Line {
+  place: Place;
+  state: LineState = 'idle';
+  generation = 0;
+  announces = false;
+  beatAt = 0;
+  full = false;
+  subscription: Subscription;
+  #hears: Hears;
+  #waiting: (() => void)[] = [];
+  readonly #sink: Sink;
+  readonly #notifier: Notifier;
+  readonly #globalId: () => number;
+  readonly #onTold: (bytes: number) => void;
+
+  constructor(
+    sink: Sink,
+    notifier: Notifier,
+    globalId: () => number,
+    place: Place,
+    subscription: Subscription,
+    onTold: (bytes: number) => void,
+  ) {
+    this.#sink = sink;
+    this.#notifier = notifier;
+    this.#globalId = globalId;
+    this.place = place;
+    this.subscription = subscription;
+    this.#hears = hearing(subscription);
+    this.#onTold = onTold;
+    sink.onRoom(() => this.#madeRoom());
+  }
+
+  hears(event: FeedEvent): boolean {
+    return comparePlaces(event.place, this.place) > 0 && this.#hears(event);
+  }
+
+  tell(event: FeedEvent, around: Surroundings): boolean {
+    const bytes = this.#notifier.bytes(event, this.subscription, around);
+    const cursor = this.subscription.cursors ? encodeCursor(this.#globalId(), event.place) : null;
+    this.place = event.place;
+    this.#onTold(bytes.length);
+    return this.#write(bytes, cursor);
+  }
+
+  say(message: object): void {
+    this.#write(Buffer.from(JSON.stringify(message)), null);
+  }
+
+  #write(bytes: Buffer, cursor: string | null): boolean {
+    if (!this.#sink.write(bytes, cursor)) this.full = true;
+    return !this.full;
+  }
+
+  subscribe(subscription: Subscription): void {
+    this.subscription = subscription;
+    this.#hears = hearing(subscription);
+    this.generation++;
+  }
+
+  #madeRoom(): void {
+    this.full = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const call of waiting) call();
+  }
+
+  room(stallMs: number, signal: AbortSignal): Promise<'room' | 'stalled'> {
+    if (!this.full || this.state === 'closed') return Promise.resolve('room');
+    return new Promise((resolve, reject) => {
+      const finish = (how: 'room' | 'stalled') => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
+        resolve(how);
+      };
+      const abort = () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      };
+      const timer = setTimeout(finish, stallMs, 'stalled').unref();
+      signal.addEventListener('abort', abort, { once: true });
+      this.#waiting.push(() => finish('room'));
+    });
+  }
+
+  end(code: number, reason: string): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.#sink.end(code, reason);
+    this.#madeRoom();
+  }
+}

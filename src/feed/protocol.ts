@@ -1,0 +1,320 @@
+/**
+ * What a client may say over streaming v2 (the public TON Center protocol), and what of it is ours: everything beyond
+ * the protocol is optional, and who does not ask for it is told nothing of it.
+ */
+import { z } from 'zod';
+import { parseAddress, parseHash } from '../chain/address.ts';
+import type { Address, Decimal } from '../chain/model.ts';
+
+export const V2_TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'] as const;
+/** Beyond the protocol. */
+export const OWN_TYPES = ['block', 'message', 'external_out'] as const;
+/** They have their names; they are refused until the service knows tokens. */
+const LATER_TYPES = ['jetton_transfer', 'nft_transfer'] as const;
+/** Nothing is subscribed by it: who hears of a trace hears of its end. */
+const IMPLICIT_TYPE = 'trace_invalidated';
+
+export type EventType = (typeof V2_TYPES)[number] | (typeof OWN_TYPES)[number];
+export type Finality = 'pending' | 'confirmed' | 'finalized';
+
+/** A request that cannot be followed; the text is for the client. */
+export class RequestError extends Error {
+  override name = 'RequestError';
+  /** As it came, echoed with the error. */
+  readonly id: string | undefined;
+
+  constructor(message: string, id?: string) {
+    super(message);
+    this.id = id;
+  }
+}
+
+/** From where a stream begins; null for what comes from now on. */
+export type Start = { cursor: string } | { mcSeqno: number } | { utime: number } | null;
+
+/** What passes besides addresses; absent fields let everything pass. */
+export interface Filter {
+  /** All accounts; addresses are not needed then. */
+  everything: boolean;
+  workchain: number | null;
+  /** Of the in-message. */
+  opcodes: ReadonlySet<number> | null;
+  /** Of the account after the transaction, as raw bytes in latin1. */
+  codeHashes: ReadonlySet<string> | null;
+  /** Nanotons of the in-message, inclusive. */
+  minValue: Decimal | null;
+  maxValue: Decimal | null;
+  /** `in`: the address received something; `out`: it sent something. */
+  direction: 'in' | 'out' | null;
+}
+
+export interface Subscription {
+  types: ReadonlySet<EventType>;
+  addresses: readonly Address[];
+  /** Standard base64 of normalised hashes of external messages. */
+  traceHashes: ReadonlySet<string>;
+  minFinality: Finality;
+  addressBook: boolean;
+  metadata: boolean;
+  actionTypes: readonly string[];
+  supportedActionTypes: readonly string[];
+  filter: Filter;
+  /** `cursor` and `event_id` stand in every notification. */
+  cursors: boolean;
+  /** Seconds between `head` events; null for none. */
+  headSeconds: number | null;
+  /** What is done with a client that is too far behind: end the connection with its cursor, or leave out and say what. */
+  onLag: 'disconnect' | 'skip';
+  start: Start;
+}
+
+export const NO_FILTER: Filter = {
+  everything: false,
+  workchain: null,
+  opcodes: null,
+  codeHashes: null,
+  minValue: null,
+  maxValue: null,
+  direction: null,
+};
+
+/** Of a connection before its first `subscribe`. */
+export const NOTHING: Subscription = {
+  types: new Set(),
+  addresses: [],
+  traceHashes: new Set(),
+  minFinality: 'finalized',
+  addressBook: false,
+  metadata: false,
+  actionTypes: [],
+  supportedActionTypes: [],
+  filter: NO_FILTER,
+  cursors: false,
+  headSeconds: null,
+  onLag: 'disconnect',
+  start: null,
+};
+
+const texts = z.array(z.string()).max(100_000);
+const decimal = z.string().regex(/^\d{1,39}$/, 'is no decimal number');
+
+const fields = z.object({
+  id: z.string().optional(),
+  types: texts.optional(),
+  addresses: texts.optional(),
+  trace_external_hash_norms: texts.optional(),
+  min_finality: z.enum(['pending', 'confirmed', 'finalized']).optional(),
+  include_address_book: z.boolean().optional(),
+  include_metadata: z.boolean().optional(),
+  action_types: texts.optional(),
+  supported_action_types: texts.optional(),
+  everything: z.boolean().optional(),
+  workchain: z
+    .int()
+    .min(-(2 ** 31))
+    .max(2 ** 31 - 1)
+    .optional(),
+  opcodes: texts.optional(),
+  code_hashes: texts.optional(),
+  min_value: decimal.optional(),
+  max_value: decimal.optional(),
+  direction: z.enum(['in', 'out']).optional(),
+  jetton_masters: texts.optional(),
+  nft_collections: texts.optional(),
+  finality_scope: z.enum(['trace', 'transaction']).optional(),
+  with_cursor: z.boolean().optional(),
+  head_seconds: z.int().min(1).max(3600).optional(),
+  on_lag: z.enum(['disconnect', 'skip']).optional(),
+  from_cursor: z.string().max(100).optional(),
+  from_mc_seqno: z
+    .int()
+    .min(0)
+    .max(2 ** 32 - 1)
+    .optional(),
+  from_utime: z
+    .int()
+    .min(0)
+    .max(2 ** 32 - 1)
+    .optional(),
+});
+
+type Fields = z.output<typeof fields>;
+
+const unsubscribeFields = fields.pick({ id: true, addresses: true, trace_external_hash_norms: true });
+const envelope = z.object({ id: z.string().nullish(), operation: z.string().optional() });
+
+export type Request =
+  | { operation: 'subscribe'; id: string | undefined; subscription: Subscription }
+  | { operation: 'unsubscribe'; id: string | undefined; addresses: readonly Address[]; traceHashes: readonly string[] }
+  | { operation: 'ping'; id: string | undefined };
+
+/**
+ * A message of a WebSocket client.
+ * @param before what the connection had subscribed: fields that are left out keep their former value where the protocol
+ *   says so
+ * @throws {RequestError}
+ */
+export function readRequest(text: string, before: Subscription): Request {
+  const json = readJson(text, 'invalid request envelope: ');
+  const head = envelope.safeParse(json);
+  if (!head.success) throw new RequestError(`invalid request envelope: ${firstIssue(head.error)}`);
+  const { operation = '' } = head.data;
+  const id = head.data.id ?? undefined;
+  if (operation === 'ping') return { operation, id };
+  if (operation === 'subscribe') return { operation, id, subscription: readSubscription(json, before, id) };
+  if (operation === 'unsubscribe') return readUnsubscribe(json, id);
+  throw new RequestError(`unknown operation: ${operation}`, id);
+}
+
+/**
+ * The body of a request for server-sent events.
+ * @throws {RequestError}
+ */
+export function readBody(text: string): { id: string | undefined; subscription: Subscription } {
+  const json = readJson(text, 'invalid subscription request: ');
+  const head = envelope.safeParse(json);
+  if (!head.success) throw new RequestError(`invalid subscription request: ${firstIssue(head.error)}`);
+  const id = head.data.id ?? undefined;
+  return { id, subscription: readSubscription(json, NOTHING, id, ' for subscription') };
+}
+
+function readJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new RequestError(`${what}${error.message}`);
+    throw error;
+  }
+}
+
+function firstIssue(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const path = issue.path.join('.');
+  return path === '' ? issue.message : `${path}: ${issue.message}`;
+}
+
+function readUnsubscribe(json: unknown, id: string | undefined): Request {
+  const parsed = unsubscribeFields.safeParse(json);
+  if (!parsed.success) throw new RequestError(`invalid unsubscribe request: ${firstIssue(parsed.error)}`, id);
+  const { addresses = [], trace_external_hash_norms: hashes = [] } = parsed.data;
+  if (addresses.length + hashes.length === 0) {
+    throw new RequestError('addresses or trace_external_hash_norms are required', id);
+  }
+  return { operation: 'unsubscribe', id, addresses: readAddresses(addresses, id), traceHashes: readTraces(hashes, id) };
+}
+
+function readSubscription(json: unknown, before: Subscription, id: string | undefined, suffix = ''): Subscription {
+  const parsed = fields.safeParse(json);
+  if (!parsed.success) throw new RequestError(`invalid subscribe request: ${firstIssue(parsed.error)}`, id);
+  const asked = parsed.data;
+  const types = readTypes(asked.types ?? [], id, suffix);
+  const filter = readFilter(asked, id);
+  const addresses = readAddresses(asked.addresses ?? [], id);
+  const hashes = readTraces(asked.trace_external_hash_norms ?? [], id);
+  const hasTrace = types.has('trace');
+  if (addresses.length === 0 && !filter.everything && [...types].some((type) => needsAddress(type))) {
+    throw new RequestError(`addresses are required${suffix}`, id);
+  }
+  if (hasTrace && hashes.length === 0) {
+    throw new RequestError('trace_external_hash_norms are required for trace subscription', id);
+  }
+  if (!hasTrace && hashes.length > 0) {
+    throw new RequestError('trace_external_hash_norms requires type "trace"', id);
+  }
+  return {
+    types,
+    addresses,
+    traceHashes: new Set(hashes),
+    minFinality: asked.min_finality ?? before.minFinality,
+    addressBook: asked.include_address_book ?? before.addressBook,
+    metadata: asked.include_metadata ?? before.metadata,
+    actionTypes: sticky(asked.action_types, before.actionTypes),
+    supportedActionTypes: sticky(asked.supported_action_types, before.supportedActionTypes),
+    filter,
+    cursors: asked.with_cursor ?? (before.cursors || startOf(asked, id) !== null),
+    headSeconds: asked.head_seconds ?? before.headSeconds,
+    onLag: asked.on_lag ?? before.onLag,
+    start: startOf(asked, id),
+  };
+}
+
+/** Blocks have no address; all of them are told of unless the workchain is given. */
+function needsAddress(type: EventType): boolean {
+  return type !== 'trace' && type !== 'block';
+}
+
+/** An empty list does not clear what was said before. */
+function sticky(asked: readonly string[] | undefined, before: readonly string[]): readonly string[] {
+  return asked === undefined || asked.length === 0 ? before : asked;
+}
+
+function readTypes(asked: readonly string[], id: string | undefined, suffix: string): Set<EventType> {
+  if (asked.length === 0) throw new RequestError(`types are required${suffix}`, id);
+  const types = new Set<EventType>();
+  for (const type of asked) {
+    if (type === IMPLICIT_TYPE) continue;
+    if (LATER_TYPES.some((later) => later === type)) {
+      throw new RequestError(`event type ${type} is not available yet: this service does not know tokens`, id);
+    }
+    const known = [...V2_TYPES, ...OWN_TYPES].find((name) => name === type);
+    if (known === undefined) throw new RequestError(`invalid event type: ${type}`, id);
+    types.add(known);
+  }
+  if (types.size === 0) throw new RequestError(`types are required${suffix}`, id);
+  return types;
+}
+
+function readAddresses(asked: readonly string[], id: string | undefined): Address[] {
+  const found = new Map<string, Address>();
+  for (const text of asked) {
+    const address = parseAddress(text.trim());
+    if (address === null) throw new RequestError(`invalid address: ${text.slice(0, 100)}`, id);
+    found.set(address.toString('latin1'), address);
+  }
+  return [...found.values()];
+}
+
+function readTraces(asked: readonly string[], id: string | undefined): string[] {
+  const hashes = asked.map((text) => text.trim());
+  if (hashes.includes('')) throw new RequestError('trace_external_hash_norms contains empty value', id);
+  return hashes;
+}
+
+function readFilter(asked: Fields, id: string | undefined): Filter {
+  for (const name of ['jetton_masters', 'nft_collections'] as const) {
+    if (asked[name] !== undefined) {
+      throw new RequestError(`filter ${name} is not available yet: this service does not know tokens`, id);
+    }
+  }
+  return {
+    everything: asked.everything ?? false,
+    workchain: asked.workchain ?? null,
+    opcodes: asked.opcodes ? new Set(asked.opcodes.map((text) => readOpcode(text, id))) : null,
+    codeHashes: asked.code_hashes ? new Set(asked.code_hashes.map((text) => readHash(text, id))) : null,
+    minValue: asked.min_value ?? null,
+    maxValue: asked.max_value ?? null,
+    direction: asked.direction ?? null,
+  };
+}
+
+/** `0x` and hex digits, or a decimal number; 32 bits. */
+function readOpcode(text: string, id: string | undefined): number {
+  const value = /^(0x[0-9a-fA-F]{1,8}|\d{1,10})$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value < 2 ** 32)) throw new RequestError(`invalid opcode: ${text.slice(0, 100)}`, id);
+  return value;
+}
+
+function readHash(text: string, id: string | undefined): string {
+  const hash = parseHash(text);
+  if (hash === null) throw new RequestError(`invalid hash: ${text.slice(0, 100)}`, id);
+  return hash.toString('latin1');
+}
+
+function startOf(asked: Fields, id: string | undefined): Start {
+  const { from_cursor: cursor, from_mc_seqno: mcSeqno, from_utime: utime } = asked;
+  const given = [cursor, mcSeqno, utime].filter((value) => value !== undefined).length;
+  if (given > 1) throw new RequestError('give one of from_cursor, from_mc_seqno and from_utime', id);
+  if (cursor !== undefined) return { cursor };
+  if (mcSeqno !== undefined) return { mcSeqno };
+  return utime === undefined ? null : { utime };
+}

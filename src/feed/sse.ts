@@ -1,0 +1,169 @@
+/** Streaming v2 as server-sent events (HTML standard, 9.2): one subscription for the life of the connection. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Admission, type Admitted, RefusedError } from './admission.ts';
+import { subscribe } from './conversation.ts';
+import type { Feed } from './feed.ts';
+import type { Sink } from './line.ts';
+import { RequestError, readBody, type Subscription } from './protocol.ts';
+
+export interface SseOptions {
+  feed: Feed;
+  admission: Admission;
+  /** Bytes not yet taken by the client from which a connection has no room. */
+  queueBytes: number;
+  maxBodyBytes: number;
+  /** Milliseconds between comment lines that keep the connection. */
+  keepAliveMs: number;
+  onLater: (types: string[]) => void;
+}
+
+const KEEP_ALIVE = ': keepalive\n\n';
+
+/** POST with the subscription as body, as the protocol has it; GET with it as query, for a browser's EventSource. */
+export function createSse(options: SseOptions) {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    let id: string | undefined;
+    let admitted: Admitted | null = null;
+    try {
+      const asked = await readAsked(request, options.maxBodyBytes);
+      id = asked.id;
+      admitted = admit(options.admission, request);
+      await listen(request, response, asked.subscription, { ...options, admitted, id, signal: gone.signal });
+    } catch (error) {
+      admitted?.release();
+      if (gone.signal.aborted) return;
+      if (error instanceof RequestError) return refuse(response, 400, { id: error.id ?? id, error: error.message });
+      if (error instanceof RefusedError) return refuse(response, 429, { id, error: error.message });
+      throw error;
+    }
+  };
+}
+
+function admit(admission: Admission, request: IncomingMessage): Admitted {
+  return admission.admit(request.headers);
+}
+
+interface Listening extends SseOptions {
+  admitted: Admitted;
+  id: string | undefined;
+  signal: AbortSignal;
+}
+
+async function listen(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: Subscription,
+  { feed, admitted, id, signal, queueBytes, keepAliveMs, onLater }: Listening,
+): Promise<void> {
+  const last = request.headers['last-event-id'];
+  const resumed = typeof last === 'string' && last !== '' && asked.start === null;
+  const subscription = resumed ? { ...asked, cursors: true, start: { cursor: last } } : asked;
+  const { length } = subscription.addresses;
+  if (length > admitted.maxAddresses) {
+    throw new RequestError(`too many addresses: ${length} > max ${admitted.maxAddresses}`, id);
+  }
+  // Nothing of the stream may come before the answer.
+  const frames = sinkOf(response, queueBytes);
+  const line = feed.open(frames.sink);
+  response.once('close', () => {
+    feed.close(line);
+    admitted.release();
+  });
+  const failure = await subscribe({ feed, line, admitted, signal, onLater }, subscription);
+  if (failure !== null) {
+    admitted.release();
+    refuse(response, 400, { id, ...failure });
+    return;
+  }
+  response.setHeader('Content-Type', 'text/event-stream');
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Connection', 'keep-alive');
+  response.setHeader('X-Accel-Buffering', 'no');
+  response.write(`event: connected\ndata: ${JSON.stringify({ id, status: 'subscribed' })}\n\n`);
+  frames.start();
+  const beat = setInterval(() => response.write(KEEP_ALIVE), keepAliveMs);
+  response.once('close', () => clearInterval(beat));
+}
+
+function refuse(response: ServerResponse, status: number, body: object): void {
+  if (response.headersSent || response.destroyed) return;
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json');
+  response.end(JSON.stringify(body));
+}
+
+async function readAsked(request: IncomingMessage, maxBytes: number) {
+  if (request.method === 'GET' || request.method === 'HEAD') return readBody(JSON.stringify(queryOf(request)));
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+    size += bytes.length;
+    if (size > maxBytes) throw new RequestError(`request body is larger than ${maxBytes} bytes`);
+    chunks.push(bytes);
+  }
+  return readBody(Buffer.concat(chunks).toString());
+}
+
+const LISTS = new Set([
+  'types',
+  'addresses',
+  'trace_external_hash_norms',
+  'action_types',
+  'supported_action_types',
+  'opcodes',
+  'code_hashes',
+]);
+const NUMBERS = new Set(['workchain', 'head_seconds', 'from_mc_seqno', 'from_utime']);
+const SWITCHES = new Set(['include_address_book', 'include_metadata', 'everything', 'with_cursor']);
+
+/** The query in the form of the body: lists are repeated or separated by commas. An EventSource always resumes. */
+function queryOf(request: IncomingMessage): Record<string, unknown> {
+  const query = new URLSearchParams((request.url ?? '').split('?')[1] ?? '');
+  const body: Record<string, unknown> = { with_cursor: true };
+  for (const name of new Set(query.keys())) {
+    const values = query.getAll(name);
+    const last = values[values.length - 1];
+    if (LISTS.has(name)) body[name] = values.flatMap((value) => value.split(',')).filter((value) => value !== '');
+    else if (NUMBERS.has(name)) body[name] = /^-?\d+$/.test(last) ? Number(last) : last;
+    else if (SWITCHES.has(name)) body[name] = last === 'true' || last === '1';
+    else body[name] = last;
+  }
+  return body;
+}
+
+/** Frames of events; those that come before `start` wait. */
+function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; start(): void } {
+  let room: () => void = () => undefined;
+  let early: string[] | null = [];
+  const send = (frame: string | Buffer): boolean => {
+    response.write(frame);
+    return response.writableLength <= queueBytes;
+  };
+  response.on('drain', () => room());
+  return {
+    sink: {
+      write(json, cursor) {
+        const frame = `${cursor === null ? '' : `id: ${cursor}\n`}event: event\ndata: ${json.toString()}\n\n`;
+        if (early === null) return send(frame);
+        early.push(frame);
+        return true;
+      },
+      onRoom(call) {
+        room = call;
+      },
+      end(_code, reason) {
+        if (reason !== '') response.write(`: ${reason}\n\n`);
+        if (response.writableLength > queueBytes) response.destroy();
+        else response.end();
+      },
+    },
+    start() {
+      const frames = early ?? [];
+      early = null;
+      for (const frame of frames) send(frame);
+    },
+  };
+}

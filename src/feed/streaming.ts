@@ -1,0 +1,152 @@
+/** The paths of the feed: `/api/streaming/v2/ws`, `/api/streaming/v2/sse`, `/api/streaming/healthz`. */
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Head } from '../../clickhouse/queries/head.ts';
+import { createBookRows } from '../api/v3/render/book-rows.ts';
+import type { Renderings } from '../api/v3/render/renderings.ts';
+import type { ChainSource } from '../chain/records.ts';
+import { createAdmission } from './admission.ts';
+import { createFeed, type Feed } from './feed.ts';
+import type { FeedMetrics } from './metrics.ts';
+import { createNotifier } from './notification.ts';
+import { createSse } from './sse.ts';
+import { createStepReader, type StepReader } from './steps.ts';
+import { createFeedSockets } from './websocket.ts';
+
+export interface FeedLimits {
+  /** Connections of this process. */
+  maxConnections: number;
+  /** Addresses of one connection. */
+  maxAddresses: number;
+  /** Bytes that wait for one connection, above which it is told no more until it has taken them. */
+  queueBytes: number;
+  /** Milliseconds after which a connection that takes nothing is let go. */
+  stallMs: number;
+  /** Bytes of one message or body of a client. */
+  maxMessageBytes: number;
+}
+
+export interface StreamingOptions {
+  source: ChainSource;
+  /** Of the source. */
+  head: Pick<Head, 'seqno' | 'onAdvance'>;
+  /** Of the network; null before there is a step. */
+  globalId: () => number | null;
+  testnet: () => boolean;
+  renderings: Renderings;
+  queryTimeoutMs: number;
+  limits: FeedLimits;
+  metrics: FeedMetrics;
+  /** Sees a subscription to what this service does not tell of yet. */
+  onLater: (types: string[]) => void;
+  report: (error: unknown) => void;
+}
+
+export interface Streaming {
+  /** What answers a request of this path; null when it is none of these. */
+  handler(path: string): RequestListener | null;
+  /** True when the connection was taken. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  feed: Feed;
+  /** Until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const BASE = '/api/streaming';
+const KEEP_ALIVE_MS = 15_000;
+const KEPT_TRANSACTIONS = 20_000;
+const KEPT_BOOK_ROWS = 16_384;
+const CATCH_UPS = 8;
+const SKIP_STEPS = 64;
+const MAX_UNANSWERED = 64;
+/** Above it the service does not call itself healthy. */
+const OLD_SECONDS = 15;
+
+export function createStreaming(options: StreamingOptions): Streaming {
+  const { source, head, limits, metrics, report } = options;
+  const globalId = () => options.globalId() ?? 0;
+  const steps = createStepReader({
+    source,
+    queryTimeoutMs: options.queryTimeoutMs,
+    keptTransactions: KEPT_TRANSACTIONS,
+  });
+  const notifier = createNotifier({
+    renderings: options.renderings,
+    rows: createBookRows(KEPT_BOOK_ROWS),
+    globalId,
+    testOnly: options.testnet,
+  });
+  const feed = createFeed({
+    head,
+    steps,
+    notifier,
+    globalId,
+    metrics,
+    stallMs: limits.stallMs,
+    catchUps: CATCH_UPS,
+    skipSteps: SKIP_STEPS,
+    report,
+  });
+  const admission = createAdmission({ ...limits, metrics });
+  const { queueBytes, maxMessageBytes } = limits;
+  const shared = { feed, admission, queueBytes, onLater: options.onLater };
+  const sockets = createFeedSockets({ ...shared, maxMessageBytes, maxUnanswered: MAX_UNANSWERED, report });
+  const sse = createSse({ ...shared, maxBodyBytes: maxMessageBytes, keepAliveMs: KEEP_ALIVE_MS });
+  const handlers = new Map<string, RequestListener>([
+    [`${BASE}/v2/sse`, (request, response) => void answer(sse(request, response), response, report)],
+    [`${BASE}/v2/ws`, (_request, response) => refuse(response, 426, 'this path is for WebSocket connections')],
+    [`${BASE}/healthz`, (_request, response) => void answer(sendHealth(steps, head, response), response, report)],
+  ]);
+
+  return {
+    handler: (path) => handlers.get(path) ?? null,
+    upgrade(request, socket, first) {
+      if (pathOf(request) !== `${BASE}/v2/ws`) return false;
+      sockets.upgrade(request, socket, first);
+      return true;
+    },
+    feed,
+    async run(signal) {
+      await feed.run(signal);
+      sockets.close();
+    },
+  };
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const [path] = url.toLowerCase().split('?');
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+type Response = Parameters<RequestListener>[1];
+
+function refuse(response: Response, status: number, error: string): void {
+  if (response.headersSent || response.destroyed) return;
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json');
+  if (status === 426) response.setHeader('Upgrade', 'websocket');
+  response.end(JSON.stringify({ error }));
+}
+
+async function answer(work: Promise<void>, response: Response, report: (error: unknown) => void): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    report(error);
+    refuse(response, 503, 'the stream cannot be served now, try again');
+  }
+}
+
+/** One component, the chain that is told of: this service has no emulator beside it. */
+async function sendHealth(steps: StepReader, head: Pick<Head, 'seqno'>, response: Response): Promise<void> {
+  const now = Math.floor(Date.now() / 1000);
+  const step = head.seqno > 0 ? await steps.read(head.seqno, AbortSignal.timeout(2_000)) : null;
+  const age = step === null ? null : now - step.utime;
+  const ok = age !== null && age <= OLD_SECONDS;
+  const known = step && { last_finalized_mc_block_time: step.utime, finalized_age_seconds: age };
+  const error = step === null ? 'there is no step yet' : `the newest step is ${age} s old`;
+  const component = { ok, ...(ok ? {} : { error }), ...known };
+  response.statusCode = ok ? 200 : 503;
+  response.setHeader('Content-Type', 'application/json');
+  response.end(JSON.stringify({ ok, now, components: { 'ton-trace-emulator': component } }));
+}

@@ -1,0 +1,125 @@
+/** Streaming v2 over WebSocket (RFC 6455). */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { type Admission, type Admitted, RefusedError } from './admission.ts';
+import { createConversation } from './conversation.ts';
+import type { Feed } from './feed.ts';
+import type { Sink } from './line.ts';
+
+export interface WebSocketOptions {
+  feed: Feed;
+  admission: Admission;
+  /** Bytes not yet taken by the client from which a connection has no room. */
+  queueBytes: number;
+  /** Longest message of a client. */
+  maxMessageBytes: number;
+  /** Messages of a client that wait to be answered; above it the connection is ended. */
+  maxUnanswered: number;
+  onLater: (types: string[]) => void;
+  report: (error: unknown) => void;
+}
+
+export interface FeedSockets {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  close(): void;
+}
+
+const TRY_LATER = 1013;
+const INTERNAL_ERROR = 1011;
+const POLICY = 1008;
+/** A peer that is gone without a word is found out by the kernel. */
+const KEEP_ALIVE_MS = 30_000;
+/** Of the queue, at which there is room again. */
+const LOW_WATER = 0.5;
+/** What RFC 6455 leaves for a reason. */
+const REASON_BYTES = 123;
+
+export function createFeedSockets(options: WebSocketOptions): FeedSockets {
+  const { feed, admission, maxMessageBytes } = options;
+  const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
+
+  function open(socket: WebSocket, admitted: Admitted): void {
+    const gone = new AbortController();
+    const line = feed.open(sinkOf(socket, options.queueBytes));
+    const conversation = createConversation({
+      feed,
+      line,
+      admitted,
+      signal: gone.signal,
+      onLater: options.onLater,
+    });
+    let unanswered = 0;
+    socket.on('message', (data: RawData) => {
+      if (++unanswered > options.maxUnanswered) {
+        line.end(POLICY, 'too many messages at once');
+        return;
+      }
+      conversation
+        .hear(textOf(data))
+        .catch((error: unknown) => {
+          if (gone.signal.aborted) return;
+          options.report(error);
+          line.end(INTERNAL_ERROR, 'the service failed');
+        })
+        .finally(() => unanswered--);
+    });
+    socket.on('close', () => {
+      gone.abort();
+      feed.close(line);
+      admitted.release();
+    });
+    // Bad frames and broken lines; `close` follows.
+    socket.on('error', () => undefined);
+  }
+
+  return {
+    upgrade(request, socket, head) {
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        if ('setKeepAlive' in socket && typeof socket.setKeepAlive === 'function') {
+          socket.setKeepAlive(true, KEEP_ALIVE_MS);
+        }
+        try {
+          open(webSocket, admission.admit(request.headers));
+        } catch (error) {
+          if (!(error instanceof RefusedError)) throw error;
+          webSocket.on('error', () => undefined);
+          webSocket.send(JSON.stringify({ error: error.message }));
+          webSocket.close(TRY_LATER);
+        }
+      });
+    },
+    close: () => server.close(),
+  };
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString();
+  return data instanceof ArrayBuffer ? Buffer.from(data).toString() : data.toString();
+}
+
+function sinkOf(socket: WebSocket, queueBytes: number): Sink {
+  let room: () => void = () => undefined;
+  let full = false;
+  const taken = (): void => {
+    if (!full || socket.bufferedAmount > queueBytes * LOW_WATER) return;
+    full = false;
+    room();
+  };
+  return {
+    write(json) {
+      if (socket.readyState !== socket.OPEN) return true;
+      socket.send(json, { binary: false }, taken);
+      full ||= socket.bufferedAmount > queueBytes;
+      return !full;
+    },
+    onRoom(call) {
+      room = call;
+    },
+    end(code, reason) {
+      socket.close(code, Buffer.from(reason).subarray(0, REASON_BYTES));
+      // One that takes nothing does not take the farewell either.
+      if (full) socket.terminate();
+    },
+  };
+}
