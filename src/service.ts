@@ -11,8 +11,11 @@ import { createApp, type Health } from './api/app.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Api } from './api/route.ts';
 import { takeUpgrades, type Upgrade } from './api/upgrades.ts';
+import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/records.ts';
 import type { Config } from './config.ts';
+import { createFeedMetrics } from './feed/metrics.ts';
+import { createStreaming } from './feed/streaming.ts';
 import type { Metrics } from './metrics.ts';
 import { readGaps, readStatus } from './status.ts';
 import { createWeb } from './web/web.ts';
@@ -74,6 +77,24 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     queryTimeoutMs: config.queryTimeoutMs,
     report: (error) => logger.error({ err: error }, 'the page at / cannot be kept up to date'),
   });
+  const streaming = createStreaming({
+    source,
+    head: parts.shown?.() ?? head,
+    globalId: () => head.globalId,
+    testnet,
+    renderings: createRenderings({ maxBytes: 0 }),
+    queryTimeoutMs: config.queryTimeoutMs,
+    limits: {
+      maxConnections: config.feedConnections,
+      maxAddresses: config.feedAddresses,
+      queueBytes: config.feedQueueBytes,
+      stallMs: config.feedStallMs,
+      maxMessageBytes: config.maxBodyBytes,
+    },
+    metrics: createFeedMetrics(metrics.registry),
+    onLater: (types) => logger.info({ types }, 'a subscriber asks for events that this service does not tell of yet'),
+    report: (error) => logger.error({ err: error }, 'the feed cannot be kept up to date'),
+  });
   const app = createApp({
     source,
     health: () => health(clickhouse, metrics),
@@ -90,17 +111,19 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     },
     testnet,
     web: web.router,
+    feed: streaming.router,
     apis: parts.apis ?? [],
     report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
-  takeUpgrades(server, parts.upgrades ?? new Map());
+  takeUpgrades(server, new Map([...streaming.upgrades, ...(parts.upgrades ?? [])]));
   const { url, close } = await (parts.open ?? openPort(config))(server);
   return {
     url,
-    close() {
+    async close() {
       web.close();
-      return close();
+      await streaming.close();
+      await close();
     },
   };
 }

@@ -1,8 +1,11 @@
 /** The feed over a recorded chain behind a port, and clients of it. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import express from 'express';
 import { Registry } from 'prom-client';
 import WebSocket from 'ws';
+import { takeUpgrades } from '../src/api/upgrades.ts';
 import { createRenderings } from '../src/api/v3/render/renderings.ts';
 import { createFeedMetrics } from '../src/feed/metrics.ts';
 import { createStreaming, type FeedLimits } from '../src/feed/streaming.ts';
@@ -17,7 +20,6 @@ export const LIMITS: FeedLimits = {
 };
 
 export async function serveFeed(chain: FeedSource, limits: Partial<FeedLimits> = {}) {
-  const ended = new AbortController();
   const failures: unknown[] = [];
   const streaming = createStreaming({
     source: chain.source,
@@ -31,26 +33,20 @@ export async function serveFeed(chain: FeedSource, limits: Partial<FeedLimits> =
     onLater: () => undefined,
     report: (error) => failures.push(error),
   });
-  const server = createServer((request, response) => {
-    const handler = streaming.handler((request.url ?? '').split('?')[0]);
-    if (handler) handler(request, response);
-    else response.writeHead(404).end();
-  });
-  server.on('upgrade', (request, socket, head) => {
-    if (!streaming.upgrade(request, socket, head)) socket.destroy();
-  });
+  const app = express();
+  app.use(streaming.router);
+  const server = createServer(app);
+  takeUpgrades(server, streaming.upgrades);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  const running = streaming.run(ended.signal);
   return {
     port,
     streaming,
     failures,
     async close() {
-      ended.abort();
-      await running;
+      await streaming.close();
       server.closeAllConnections();
       server.close();
     },
@@ -92,6 +88,46 @@ export async function openSocket(port: number, headers: Record<string, string> =
   socket.on('error', () => undefined);
   await once(socket, 'open');
   return listener;
+}
+
+/**
+ * A subscriber who stays: when the connection breaks it goes on behind the last cursor it has heard. All that came is in
+ * `events`, in order.
+ */
+export function followFeed(port: number, subscription: Json) {
+  const events: Json[] = [];
+  let stopped = false;
+  let connections = 0;
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const cursor = events.findLast((event) => typeof event.cursor === 'string')?.cursor;
+      const from = cursor === undefined ? { from_mc_seqno: 0 } : { from_cursor: cursor };
+      const socket = await openSocket(port).catch(() => null);
+      if (socket !== null) {
+        connections++;
+        socket.send({ operation: 'subscribe', ...subscription, ...from });
+        let heard = 0;
+        while (!stopped && (socket.closed === null || heard < socket.events.length)) {
+          events.push(...socket.events.slice(heard));
+          heard = socket.events.length;
+          await sleep(20);
+        }
+        socket.close();
+      }
+      if (!stopped) await sleep(50);
+    }
+  };
+  const ended = run();
+  return {
+    events,
+    get connections() {
+      return connections;
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      await ended;
+    },
+  };
 }
 
 /** Server-sent events by POST, or by GET when `body` is a query. */

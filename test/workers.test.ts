@@ -2,6 +2,7 @@
 import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { followFeed } from './feed-server.ts';
 import { metricOf } from './metrics.ts';
 import { childrenOf, listProcesses } from './process-table.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
@@ -38,6 +39,9 @@ function isAlive(pid: number): boolean {
 
 const Info = z.object({ last: z.object({ seqno: z.number() }) });
 const Page = z.object({ transactions: z.array(z.object({ hash: z.string() })) });
+
+const Block = z.object({ masterchain_block_ref: z.object({ seqno: z.number() }) });
+const Told = z.array(z.object({ hash: z.string(), mc_block_seqno: z.number() }));
 
 describe('two workers', () => {
   const folder = temporaryFolder();
@@ -148,6 +152,32 @@ describe('two workers', () => {
     }
     await waitFor('new steps', run, async () => (await seqno()) > head);
     for (let i = 0; i < 3 * WORKERS; i++) expect((await api('transactions?limit=1')).status).toBe(200);
+  });
+
+  it('tell subscribers everything once and in order, also those whose worker is killed', async () => {
+    const port = Number(new URL(url).port);
+    const types = ['transactions', 'block'];
+    const subscribers = Array.from({ length: 3 * WORKERS }, () => followFeed(port, { types, everything: true }));
+    const live = () => subscribers.every(({ events }) => events.some(({ type }) => type === 'caught_up'));
+    await waitFor('all to have caught up', run, async () => live());
+    process.kill(workersOf(run.child.pid)[0], 'SIGKILL');
+    const cut = () => subscribers.reduce((sum, { connections }) => sum + connections, 0) > subscribers.length;
+    await waitFor('some to connect again', run, async () => cut());
+    const last = (await seqno()) + 5;
+    const heard = ({ events }: (typeof subscribers)[number]) =>
+      events.some(({ type, block }) => type === 'block' && Block.parse(block).masterchain_block_ref.seqno >= last);
+    await waitFor('all to hear of later steps', run, async () => subscribers.every(heard));
+    await Promise.all(subscribers.map((subscriber) => subscriber.stop()));
+
+    const stored: string[] = [];
+    for (let mcSeqno = 1; mcSeqno < last; mcSeqno++) {
+      const { text } = await api(`transactionsByMasterchainBlock?seqno=${mcSeqno}&sort=asc&limit=1000`);
+      stored.push(...Page.parse(JSON.parse(text)).transactions.map(({ hash }) => hash));
+    }
+    for (const { events } of subscribers) {
+      const told = events.flatMap(({ transactions = [] }) => Told.parse(transactions));
+      expect(told.filter(({ mc_block_seqno }) => mc_block_seqno < last).map(({ hash }) => hash)).toEqual(stored);
+    }
   });
 
   it('end with the main process, asked or killed, and leave nothing behind', async () => {

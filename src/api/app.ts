@@ -34,6 +34,8 @@ export interface AppOptions {
   kept?: KeptBytes;
   /** Answers `/` and what the page there needs; without it `/` leads to the documentation. */
   web?: Router;
+  /** Answers the paths of the feed. */
+  feed?: Router;
   /** APIs besides those of TON Center. */
   apis?: readonly Api[];
 }
@@ -46,11 +48,11 @@ export interface KeptBytes {
 }
 
 export function createApp(options: AppOptions): RequestListener {
-  const { metrics, limits, report, version, kept, web, apis = [] } = options;
+  const { metrics, limits, report, version, kept, web, feed, apis = [] } = options;
   const v3 = v3Api({ ...options, keptRenderings: kept?.renderings ?? 0 });
   return createFront({
     apis: [v3, v2Api(options), ...apis],
-    others: [web ?? toDocumentation(v3.base), serviceRoutes(options)],
+    others: [web ?? toDocumentation(v3.base), ...(feed ? [feed] : []), serviceRoutes(options)],
     metrics,
     limits,
     report,

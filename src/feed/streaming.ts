@@ -1,7 +1,10 @@
 /** The paths of the feed: `/api/streaming/v2/ws`, `/api/streaming/v2/sse`, `/api/streaming/healthz`. */
-import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { ServerResponse } from 'node:http';
+import express, { type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
+import { sendError, sendJson } from '../api/errors.ts';
+import { serveGet } from '../api/front.ts';
+import type { Upgrade } from '../api/upgrades.ts';
 import { createBookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
 import type { ChainSource } from '../chain/records.ts';
@@ -43,13 +46,12 @@ export interface StreamingOptions {
 }
 
 export interface Streaming {
-  /** What answers a request of this path; null when it is none of these. */
-  handler(path: string): RequestListener | null;
-  /** True when the connection was taken. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  router: Router;
+  /** By path. */
+  upgrades: ReadonlyMap<string, Upgrade>;
   feed: Feed;
-  /** Until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
+  /** Ends every connection and takes no more. */
+  close(): Promise<void>;
 }
 
 const BASE = '/api/streaming';
@@ -92,53 +94,30 @@ export function createStreaming(options: StreamingOptions): Streaming {
   const shared = { feed, admission, queueBytes, onLater: options.onLater };
   const sockets = createFeedSockets({ ...shared, maxMessageBytes, maxUnanswered: MAX_UNANSWERED, report });
   const sse = createSse({ ...shared, maxBodyBytes: maxMessageBytes, keepAliveMs: KEEP_ALIVE_MS });
-  const handlers = new Map<string, RequestListener>([
-    [`${BASE}/v2/sse`, (request, response) => void answer(sse(request, response), response, report)],
-    [`${BASE}/v2/ws`, (_request, response) => refuse(response, 426, 'this path is for WebSocket connections')],
-    [`${BASE}/healthz`, (_request, response) => void answer(sendHealth(steps, head, response), response, report)],
-  ]);
+  const router = express.Router();
+  for (const method of ['get', 'post'] as const) router[method](`${BASE}/v2/sse`, sse);
+  serveGet(router, `${BASE}/v2/ws`, (_request, response) => {
+    response.setHeader('Upgrade', 'websocket');
+    sendError(response, 426, 'this path is for WebSocket connections');
+  });
+  serveGet(router, `${BASE}/healthz`, (_request, response) => sendHealth(steps, head, response));
+  const ended = new AbortController();
+  const running = feed.run(ended.signal);
 
   return {
-    handler: (path) => handlers.get(path) ?? null,
-    upgrade(request, socket, first) {
-      if (pathOf(request) !== `${BASE}/v2/ws`) return false;
-      sockets.upgrade(request, socket, first);
-      return true;
-    },
+    router,
+    upgrades: new Map([[`${BASE}/v2/ws`, sockets.upgrade]]),
     feed,
-    async run(signal) {
-      await feed.run(signal);
+    async close() {
+      ended.abort();
+      await running;
       sockets.close();
     },
   };
 }
 
-function pathOf({ url = '' }: IncomingMessage): string {
-  const [path] = url.toLowerCase().split('?');
-  return path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-type Response = Parameters<RequestListener>[1];
-
-function refuse(response: Response, status: number, error: string): void {
-  if (response.headersSent || response.destroyed) return;
-  response.statusCode = status;
-  response.setHeader('Content-Type', 'application/json');
-  if (status === 426) response.setHeader('Upgrade', 'websocket');
-  response.end(JSON.stringify({ error }));
-}
-
-async function answer(work: Promise<void>, response: Response, report: (error: unknown) => void): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    report(error);
-    refuse(response, 503, 'the stream cannot be served now, try again');
-  }
-}
-
 /** One component, the chain that is told of: this service has no emulator beside it. */
-async function sendHealth(steps: StepReader, head: Pick<Head, 'seqno'>, response: Response): Promise<void> {
+async function sendHealth(steps: StepReader, head: Pick<Head, 'seqno'>, response: ServerResponse): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const step = head.seqno > 0 ? await steps.read(head.seqno, AbortSignal.timeout(2_000)) : null;
   const age = step === null ? null : now - step.utime;
@@ -146,7 +125,5 @@ async function sendHealth(steps: StepReader, head: Pick<Head, 'seqno'>, response
   const known = step && { last_finalized_mc_block_time: step.utime, finalized_age_seconds: age };
   const error = step === null ? 'there is no step yet' : `the newest step is ${age} s old`;
   const component = { ok, ...(ok ? {} : { error }), ...known };
-  response.statusCode = ok ? 200 : 503;
-  response.setHeader('Content-Type', 'application/json');
-  response.end(JSON.stringify({ ok, now, components: { 'ton-trace-emulator': component } }));
+  sendJson(response, ok ? 200 : 503, JSON.stringify({ ok, now, components: { 'ton-trace-emulator': component } }));
 }

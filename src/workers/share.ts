@@ -6,7 +6,13 @@ export function workerCount({ workers, concurrentQueries }: Config): number {
 }
 
 /** Bounds that hold over all workers together. */
-const DIVIDED = ['concurrentQueries', 'queuedQueries', 'cachedAnswersBytes', 'cachedRenderingsBytes'] as const;
+const DIVIDED = [
+  'concurrentQueries',
+  'queuedQueries',
+  'cachedAnswersBytes',
+  'cachedRenderingsBytes',
+  'feedConnections',
+] as const;
 
 /** The configuration of worker `index` of `count`: what is left over by dividing goes to the first ones. */
 export function shareOf(config: Config, index: number, count: number): Config {
