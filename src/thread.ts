@@ -10,6 +10,8 @@ export interface Thread<In> {
   readonly done: Promise<void>;
   post(message: In): void;
   stop(): Promise<void>;
+  /** Ends it in the middle of whatever it does, also of a call that never returns. */
+  kill(): Promise<void>;
 }
 
 interface Started<Data> {
@@ -54,6 +56,9 @@ export function startThread<Data, In, Out>(
     async stop() {
       post({ type: 'stop' });
       await done;
+    },
+    async kill() {
+      await worker.terminate();
     },
   };
 }

@@ -1,8 +1,12 @@
-import { createRequire } from 'node:module';
 import { z } from 'zod';
 import type { Cell } from '../chain/builder.ts';
 import { parseBoc, toBoc } from '../chain/builder.ts';
-import type { Decimal } from '../chain/model.ts';
+import type { Decimal, ExtraCurrencies } from '../chain/model.ts';
+import { cutConfig, seesConfig } from './config.ts';
+import { NO_LIBRARIES } from './libraries.ts';
+import { compileExecutor, type Emulator, ExecutorError, instantiateExecutor } from './module.ts';
+
+export { ExecutorError } from './module.ts';
 
 /** A cell as the executor takes and gives it: a bag of cells in base64. */
 export type CellText = string;
@@ -17,10 +21,15 @@ export interface TransactionContext {
   randSeed: Buffer;
   /** Dictionary of libraries the code refers to. */
   libraries?: CellText | null;
+  /** `PrevBlocksInfo` as a `VmStackValue`, for contracts that ask for the blocks before. */
+  prevBlocks?: CellText | null;
+  /** Every check of a signature succeeds. */
+  ignoreSignatures?: boolean;
 }
 
 export type TransactionResult =
-  | { accepted: true; transaction: CellText; shardAccount: CellText }
+  /** `actions`: the list the contract left (`OutList`), null when its compute phase did not come to its end. */
+  | { accepted: true; transaction: CellText; shardAccount: CellText; actions: CellText | null }
   /** The message was not accepted: no transaction. `exitCode` when the contract itself refused. */
   | { accepted: false; reason: string; exitCode: number | null };
 
@@ -34,12 +43,17 @@ export interface GetMethodCall {
   stack: CellText;
   now: number;
   balance: Decimal;
+  extraCurrencies?: ExtraCurrencies;
   randSeed: Buffer;
+  /** Default 1,000,000, as tonlib's. */
   gasLimit?: Decimal;
   libraries?: CellText | null;
+  /** `PrevBlocksInfo` as a `VmStackValue`. */
+  prevBlocks?: CellText | null;
 }
 
 export type GetMethodResult =
+  /** `missingLibrary`: hash in hex, of the first library the run asked for in vain. */
   | { success: true; exitCode: number; gasUsed: Decimal; stack: CellText; missingLibrary: string | null }
   | { success: false; reason: string };
 
@@ -49,62 +63,9 @@ export interface Executor {
   runTransaction(shardAccount: CellText, message: CellText, context: TransactionContext): TransactionResult;
   runTickTock(shardAccount: CellText, isTock: boolean, context: TransactionContext): TransactionResult;
   runGetMethod(call: GetMethodCall): GetMethodResult;
-  /** Changes the configuration: makes a new emulator, about 1 ms for a compact one. */
+  /** Changes the configuration: makes a new emulator, about 1 ms for a compact one, 30 ms for mainnet's. */
   configure(config: CellText): void;
   close(): void;
-}
-
-/** The executor module broke its contract or ran into an error of its own. */
-export class ExecutorError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'ExecutorError';
-  }
-}
-
-/** The exports of the emscripten module that are used here. */
-interface Emulator {
-  _malloc(size: number): number;
-  _free(pointer: number): void;
-  stringToUTF8(text: string, pointer: number, size: number): void;
-  UTF8ToString(pointer: number): string;
-  _create_emulator(config: number, verbosity: number): number;
-  _destroy_emulator(emulator: number): void;
-  _emulate_with_emulator(emulator: number, libs: number, account: number, message: number, params: number): number;
-  _run_get_method(params: number, stack: number, config: number): number;
-}
-
-const methods = [
-  '_malloc',
-  '_free',
-  'stringToUTF8',
-  'UTF8ToString',
-  '_create_emulator',
-  '_destroy_emulator',
-  '_emulate_with_emulator',
-  '_run_get_method',
-] as const;
-
-function isEmulator(value: unknown): value is Emulator {
-  if (typeof value !== 'object' || value === null) return false;
-  const record: Record<string, unknown> = { ...value };
-  return methods.every((name) => typeof record[name] === 'function');
-}
-
-let binary: Uint8Array | null = null;
-
-async function loadEmulator(): Promise<Emulator> {
-  const require = createRequire(import.meta.url);
-  const factory: unknown = require('@ton/sandbox/dist/executor/emulator-emscripten.js');
-  if (typeof factory !== 'function') throw new ExecutorError('the executor package has another layout');
-  if (binary === null) {
-    const packed: unknown = require('@ton/sandbox/dist/executor/emulator-emscripten.wasm.js');
-    const { EmulatorEmscriptenWasm } = z.object({ EmulatorEmscriptenWasm: z.string() }).parse(packed);
-    binary = new Uint8Array(Buffer.from(EmulatorEmscriptenWasm, 'base64'));
-  }
-  const module: unknown = await factory({ wasmBinary: binary });
-  if (!isEmulator(module)) throw new ExecutorError('the executor lacks a function');
-  return module;
 }
 
 const transactionAnswer = z.discriminatedUnion('fail', [
@@ -112,7 +73,12 @@ const transactionAnswer = z.discriminatedUnion('fail', [
   z.object({
     fail: z.literal(false).optional(),
     output: z.union([
-      z.object({ success: z.literal(true), transaction: z.string(), shard_account: z.string() }),
+      z.object({
+        success: z.literal(true),
+        transaction: z.string(),
+        shard_account: z.string(),
+        actions: z.string().nullish(),
+      }),
       z.object({ success: z.literal(false), error: z.string(), vm_exit_code: z.number().optional() }),
     ]),
   }),
@@ -128,6 +94,7 @@ const getMethodAnswer = z.discriminatedUnion('fail', [
         stack: z.string(),
         gas_used: z.string(),
         vm_exit_code: z.number(),
+        vm_log: z.string(),
         missing_library: z.string().nullish(),
       }),
       z.object({ success: z.literal(false), error: z.string() }),
@@ -135,73 +102,158 @@ const getMethodAnswer = z.discriminatedUnion('fail', [
   }),
 ]);
 
+/** A call that the executor answered with an error of its own, not the contract's. */
+const CANNOT_SET = "Can't set params";
+
+/** An emulator keeps the libraries of the call before when it gets none: these are given instead. */
+const WITHOUT_LIBRARIES = cellText(NO_LIBRARIES);
+
+/** Runs that are remembered to have seen the configuration. */
+const REMEMBERED_RUNS = 4096;
+
 /**
- * Starts an executor. Loading the module takes about 0.2 s once a process.
+ * Starts an executor. Compiling the module takes about 0.1 s, instances of a compiled one 0.02 s.
  *
  * @param config root cell of the configuration dictionary (32-bit keys), as a bag of cells
+ * @param emulator an instance to share; without it an executor has one of its own
+ * @param wholeConfig give get-methods the whole configuration also when they do not look at it: the same results, slower
  * @throws {ExecutorError} when the package has not the exports it is known for
  */
-export async function createExecutor(config: CellText): Promise<Executor> {
-  const emulator = await loadEmulator();
-  const call = createCalls(emulator);
-  let configText = config;
-  let pointer = call.create(config);
+export async function createExecutor(config: CellText, emulator?: Emulator, wholeConfig = false): Promise<Executor> {
+  const instance = emulator ?? (await instantiateExecutor(await compileExecutor()));
+  const call = createCalls(instance);
+  let current = holdConfig(call, config, wholeConfig);
   return {
-    runTransaction: (shardAccount, message, context) =>
-      transact(call.emulate(pointer, shardAccount, message, params(context), context.libraries ?? null)),
+    runTransaction: (shardAccount, message, context) => current.transact(shardAccount, message, context, {}),
     runTickTock: (shardAccount, isTock, context) =>
-      transact(
-        call.emulate(
-          pointer,
-          shardAccount,
-          '',
-          { ...params(context), is_tick_tock: true, is_tock: isTock },
-          context.libraries ?? null,
-        ),
-      ),
-    runGetMethod: (request) => getMethod(call.getMethod(getMethodParams(request), request.stack, configText)),
+      current.transact(shardAccount, '', context, { is_tick_tock: true, is_tock: isTock }),
+    runGetMethod: (request) => current.getMethod(request),
     configure: (next) => {
-      emulator._destroy_emulator(pointer);
-      configText = next;
-      pointer = call.create(next);
+      current.release();
+      current = holdConfig(call, next, wholeConfig);
     },
-    close: () => emulator._destroy_emulator(pointer),
+    close: () => current.release(),
   };
 }
 
+/** Everything that stands under one configuration, which stays in the module's memory. */
+function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
+  const full = call.keep(config);
+  let cut: number | null = null;
+  let emulator = 0;
+  let libraries = false;
+  let prevBlocks = false;
+  const seeing = new Set<string>();
+
+  /** An emulator keeps what it was given last of the optional things: a new one has none. */
+  function emulatorFor(context: TransactionContext): number {
+    const stale = prevBlocks && (context.prevBlocks ?? null) === null;
+    if (emulator !== 0 && !stale) return emulator;
+    if (emulator !== 0) call.destroy(emulator);
+    emulator = 0;
+    emulator = call.create(full);
+    libraries = false;
+    prevBlocks = false;
+    return emulator;
+  }
+
+  /** Whether the run may go with the part of the configuration that the executor reads itself. */
+  function cutFor(): number {
+    cut ??= call.keep(cutText(config));
+    return cut;
+  }
+
+  emulatorFor({ now: 0, lt: '0', randSeed: Buffer.alloc(0) });
+  return {
+    transact(account: CellText, message: CellText, context: TransactionContext, more: object): TransactionResult {
+      const pointer = emulatorFor(context);
+      const given = context.libraries ?? (libraries ? WITHOUT_LIBRARIES : null);
+      const answer = call.emulate(pointer, account, message, { ...params(context), ...more }, given);
+      libraries ||= given !== null;
+      prevBlocks ||= (context.prevBlocks ?? null) !== null;
+      const parsed = transactionAnswer.parse(answer);
+      if (parsed.fail !== true) return transacted(parsed.output);
+      // Parameters that it could not set cost the emulator itself.
+      if (parsed.message === CANNOT_SET) emulator = 0;
+      throw new ExecutorError(parsed.message ?? 'the executor failed');
+    },
+    getMethod(request: GetMethodCall): GetMethodResult {
+      const texts = [JSON.stringify(getMethodParams(request)), request.stack] as const;
+      const run = `${request.methodId} ${request.code}`;
+      if (!wholeConfig && !seeing.has(run)) {
+        const { result, log } = getMethod(call.getMethod(texts, cutFor()));
+        if (log !== null && !seesConfig(log)) return result;
+        if (seeing.size === REMEMBERED_RUNS) seeing.clear();
+        seeing.add(run);
+      }
+      return getMethod(call.getMethod(texts, full)).result;
+    },
+    release(): void {
+      if (emulator !== 0) call.destroy(emulator);
+      emulator = 0;
+      call.forget(full);
+      if (cut !== null) call.forget(cut);
+    },
+  };
+}
+
+function cutText(config: CellText): CellText {
+  return cellText(cutConfig(textCell(config)));
+}
+
+type Calls = ReturnType<typeof createCalls>;
+
 /** Calls with strings: copied into the module's memory and freed after the call. */
 function createCalls(emulator: Emulator) {
-  const place = (text: string): number => {
+  const keep = (text: string): number => {
     const size = Buffer.byteLength(text) + 1;
     const pointer = emulator._malloc(size);
+    if (pointer === 0) throw new ExecutorError('the executor is out of memory', { broken: true });
     emulator.stringToUTF8(text, pointer, size);
     return pointer;
   };
+  /** What the module throws are traps and C++ exceptions that nothing caught: it is not whole after them. */
+  const guarded = <T>(run: () => T): T => {
+    try {
+      return run();
+    } catch (error) {
+      if (error instanceof ExecutorError) throw error;
+      const reason = error instanceof Error ? error.message : `exception ${String(error)}`;
+      throw new ExecutorError(`the executor broke down: ${reason}`, { cause: error, broken: true });
+    }
+  };
   const withStrings = (texts: readonly string[], run: (pointers: number[]) => number): number => {
-    const pointers = texts.map(place);
+    const pointers = texts.map(keep);
     const result = run(pointers);
     for (const pointer of pointers) emulator._free(pointer);
     return result;
   };
-  const answer = (pointer: number): unknown => {
-    const text = emulator.UTF8ToString(pointer);
-    emulator._free(pointer);
+  const answer = (run: () => number): unknown => {
+    const text = guarded(() => {
+      const pointer = run();
+      const result = emulator.UTF8ToString(pointer);
+      emulator._free(pointer);
+      return result;
+    });
     return JSON.parse(text);
   };
   return {
-    create: (config: string): number => {
-      const pointer = withStrings([config], ([at]) => emulator._create_emulator(at, 0));
+    keep,
+    forget: (pointer: number): void => emulator._free(pointer),
+    create: (config: number): number => {
+      const pointer = guarded(() => emulator._create_emulator(config, 0));
       if (pointer === 0) throw new ExecutorError('the executor refuses the configuration');
       return pointer;
     },
+    destroy: (pointer: number): void => emulator._destroy_emulator(pointer),
     emulate: (pointer: number, account: string, message: string, params: object, libs: string | null): unknown => {
       const texts = [account, message, JSON.stringify(params), ...(libs === null ? [] : [libs])];
-      return answer(
+      return answer(() =>
         withStrings(texts, ([a, m, p, l]) => emulator._emulate_with_emulator(pointer, libs === null ? 0 : l, a, m, p)),
       );
     },
-    getMethod: (params: object, stack: string, config: string): unknown =>
-      answer(withStrings([JSON.stringify(params), stack, config], ([p, s, c]) => emulator._run_get_method(p, s, c))),
+    getMethod: (texts: readonly [string, string], config: number): unknown =>
+      answer(() => withStrings(texts, ([p, s]) => emulator._run_get_method(p, s, config))),
   };
 }
 
@@ -210,12 +262,14 @@ function params(context: TransactionContext) {
     utime: context.now,
     lt: context.lt,
     rand_seed: context.randSeed.toString('hex'),
-    ignore_chksig: false,
+    ignore_chksig: context.ignoreSignatures ?? false,
     debug_enabled: false,
+    ...(context.prevBlocks ? { prev_blocks_info: context.prevBlocks } : {}),
   };
 }
 
 function getMethodParams(request: GetMethodCall) {
+  const currencies = Object.entries(request.extraCurrencies ?? {});
   return {
     code: request.code,
     data: request.data,
@@ -228,29 +282,38 @@ function getMethodParams(request: GetMethodCall) {
     gas_limit: request.gasLimit ?? '1000000',
     method_id: request.methodId,
     debug_enabled: false,
+    ...(currencies.length === 0 ? {} : { extra_currencies: joinCurrencies(currencies) }),
+    ...(request.prevBlocks ? { prev_blocks_info: request.prevBlocks } : {}),
   };
 }
 
-function transact(answer: unknown): TransactionResult {
-  const parsed = transactionAnswer.parse(answer);
-  if (parsed.fail === true) throw new ExecutorError(parsed.message ?? 'the executor failed');
-  const { output } = parsed;
-  if (output.success) return { accepted: true, transaction: output.transaction, shardAccount: output.shard_account };
-  return { accepted: false, reason: output.error, exitCode: output.vm_exit_code ?? null };
+/** The executor writes `id=amount` for each member, without the space that it wants between two when it reads them. */
+function joinCurrencies([[firstId, firstAmount], ...others]: readonly [string, Decimal][]) {
+  return { [firstId]: [firstAmount, ...others.map(([id, amount]) => `${id}=${amount}`)].join(' ') };
 }
 
-function getMethod(answer: unknown): GetMethodResult {
+type TransactionOutput = Extract<z.infer<typeof transactionAnswer>, { output: unknown }>['output'];
+
+function transacted(output: TransactionOutput): TransactionResult {
+  if (!output.success) return { accepted: false, reason: output.error, exitCode: output.vm_exit_code ?? null };
+  const { transaction, shard_account: shardAccount, actions } = output;
+  return { accepted: true, transaction, shardAccount, actions: actions ? actions : null };
+}
+
+/** With the instructions that ran, null when the executor does not tell them. */
+function getMethod(answer: unknown): { result: GetMethodResult; log: string | null } {
   const parsed = getMethodAnswer.parse(answer);
   if (parsed.fail === true) throw new ExecutorError(parsed.message ?? 'the executor failed');
   const { output } = parsed;
-  if (!output.success) return { success: false, reason: output.error };
-  return {
+  if (!output.success) return { result: { success: false, reason: output.error }, log: null };
+  const result = {
     success: true,
     exitCode: output.vm_exit_code,
     gasUsed: output.gas_used,
     stack: output.stack,
     missingLibrary: output.missing_library ?? null,
-  };
+  } as const;
+  return { result, log: output.vm_log };
 }
 
 /** A cell for the executor. */

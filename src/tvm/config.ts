@@ -1,0 +1,73 @@
+/** What running contracts reads of a configuration (`Hashmap 32 ^Cell`; ConfigParam: crypto/block/block.tlb). */
+import { Builder, type Cell, Slice } from '../chain/builder.ts';
+import { type Change, findLeaf, plain, updateDictionary } from '../chain/dictionary.ts';
+
+/** Newest `global_version` and all capabilities that the executor was built to know (doc/GlobalVersions.md). */
+export const KNOWN_VERSION = { version: 13, capabilities: 0x3ffn } as const;
+
+/** Parameter 8. */
+export interface GlobalVersion {
+  version: number;
+  capabilities: bigint;
+}
+
+/** A parameter's cell, null when it is not set. Throws DecodeError. */
+export function configParam(config: Cell, index: number): Cell | null {
+  const leaf = findLeaf(config, 32, keyOf(index));
+  return leaf === null ? null : leaf.ref();
+}
+
+/** Parameter 8; versions before it was set count as 0. Throws DecodeError. */
+export function globalVersion(config: Cell): GlobalVersion {
+  const cell = configParam(config, 8);
+  if (cell === null) return { version: 0, capabilities: 0n };
+  const slice = new Slice(cell).tag(8, 0xc4, 'GlobalVersion');
+  return { version: slice.u(32), capabilities: slice.big(64) };
+}
+
+/** What of a configuration is newer than the executor; null when it knows all of it. */
+export function beyondExecutor(config: Cell): string | null {
+  const { version, capabilities } = globalVersion(config);
+  if (version > KNOWN_VERSION.version) {
+    return `the chain runs global version ${version}, the executor knows up to ${KNOWN_VERSION.version}`;
+  }
+  const unknown = capabilities & ~KNOWN_VERSION.capabilities;
+  return unknown === 0n ? null : `the chain has capabilities 0x${unknown.toString(16)} that the executor does not know`;
+}
+
+/**
+ * Parameters that the executor itself reads for a get-method: version, size limits, what the unpacked config tuple
+ * holds, precompiled contracts, and what it unpacks in any case (prepare_vm_c7, crypto/smc-envelope/SmartContract.cpp).
+ */
+const READ_BY_EXECUTOR = [8, 12, 18, 19, 20, 21, 24, 25, 31, 43, 45] as const;
+
+/**
+ * The configuration cut down to what the executor reads for a get-method. With mainnet's, parsing the whole takes
+ * most of a call. A contract may see the root itself; whether it did, {@link seesConfig} tells.
+ */
+export function cutConfig(config: Cell): Cell {
+  const changes: Change<null>[] = [];
+  for (const index of READ_BY_EXECUTOR) {
+    const cell = configParam(config, index);
+    if (cell !== null)
+      changes.push({ key: keyOf(index), leaf: { extra: null, value: new Builder().ref(cell).cell() } });
+  }
+  return updateDictionary(null, 32, plain, changes).root ?? config;
+}
+
+/**
+ * Instructions that can bring the root of the configuration, or what the executor looks up in it, to light: all that
+ * read c7 as a whole or by an index of their own, and those that older versions served from the root.
+ */
+const SEES_CONFIG = /^execute (CONFIG|GETPARAM|GETGLOBVAR|GLOBALID|SENDMSG|PUSHCTRX|PUSH c7)/m;
+
+/** Whether a run could have read the configuration itself, told from the instructions that the executor logged. */
+export function seesConfig(log: string): boolean {
+  return SEES_CONFIG.test(log);
+}
+
+function keyOf(index: number): Buffer {
+  const key = Buffer.alloc(4);
+  key.writeInt32BE(index);
+  return key;
+}
