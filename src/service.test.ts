@@ -12,6 +12,7 @@ import { madeBlock, madeHead } from '../test/made-chain.ts';
 import { listen as listenToEvents } from '../test/soak/asking.ts';
 import { readConfig } from './config.ts';
 import { createMetrics } from './metrics.ts';
+import { noLiteservers } from './node/liteservers.ts';
 import { listen, serve } from './service.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
@@ -67,6 +68,7 @@ describe('serve', () => {
       logger: silent,
       answerFrom: () => createFakeSource({ blocks }).source,
       shown: () => shown,
+      liteservers: noLiteservers(),
     });
     const stop = new AbortController();
     const heads: unknown[] = [];

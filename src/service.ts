@@ -17,6 +17,7 @@ import type { Config } from './config.ts';
 import { createFeedMetrics } from './feed/metrics.ts';
 import { createStreaming } from './feed/streaming.ts';
 import type { Metrics } from './metrics.ts';
+import type { Liteservers } from './node/liteservers.ts';
 import { readGaps, readStatus } from './status.ts';
 import { createWeb } from './web/web.ts';
 
@@ -41,6 +42,8 @@ export interface ServiceParts {
   shown?: () => Pick<Head, 'seqno' | 'onAdvance'> | null;
   /** What `/metrics` prints; these metrics unless given. */
   printMetrics?: () => Promise<string>;
+  /** Of the network that the tables are of. */
+  liteservers: Liteservers;
   /** What is served besides the APIs of TON Center. */
   apis?: readonly Api[];
   /** WebSocket connections are taken over at these paths. */
@@ -97,6 +100,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   });
   const app = createApp({
     source,
+    liteservers: parts.liteservers,
     health: () => health(clickhouse, metrics),
     status,
     metrics: metrics.registry,

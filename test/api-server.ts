@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { type AppOptions, createApp } from '../src/api/app.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
 import type { ChainSource } from '../src/chain/records.ts';
+import { noLiteservers } from '../src/node/liteservers.ts';
 
 /** For answers of a real ClickHouse on a machine that runs other tests beside this one. */
 export const PATIENT_LIMITS = { ...DEFAULT_LIMITS, queryTimeoutMs: 60_000 };
@@ -26,6 +27,7 @@ export async function serveApi(
   const reported: unknown[] = [];
   const app = createApp({
     source,
+    liteservers: noLiteservers(),
     health: () => ({ ok: true }),
     status: () => ({ log: { mc_seqno: 7 } }),
     metrics: new Registry(),

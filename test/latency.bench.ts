@@ -82,8 +82,8 @@ async function followDevnet(config: Config, enough: Promise<void>): Promise<void
     ...{ splitAt: 20, mergeAt: 40, host: '127.0.0.1', litePort: 0, logLevel: 'error' },
   });
   const metrics = { head: ignore, appended: ignore, fetched: ignore, stepLatency: ignore, refetched: ignore };
-  const data = { config, globalConfig: ready.globalConfig };
-  const ingester = startIngestThread(data, { ...metrics, cells: ignore });
+  const data = { config, globalConfig: ready.globalConfig, ingests: true };
+  const ingester = startIngestThread(data, { ingest: { ...metrics, cells: ignore }, servers: ignore });
   try {
     await Promise.race([enough, ingester.done]);
   } finally {

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import express, { type Router } from 'express';
 import type { Registry } from 'prom-client';
 import type { ChainSource } from '../chain/records.ts';
+import type { Liteservers } from '../node/liteservers.ts';
 import { type Report, sendJson } from './errors.ts';
 import { createFront, serveGet } from './front.ts';
 import type { ApiLimits } from './limits.ts';
@@ -15,6 +16,7 @@ export type Health = { ok: true; degraded?: string } | { ok: false; reason: stri
 
 export interface AppOptions {
   source: ChainSource;
+  liteservers: Liteservers;
   /** Whether requests can be served, and why not. */
   health: () => Health | Promise<Health>;
   /** What `/status` prints as JSON. */

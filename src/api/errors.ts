@@ -1,5 +1,7 @@
 /** Answers other than 200: what went wrong, and how a client is told. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { NodeError } from '../node/chain-node.ts';
+import { NoNetworkError } from '../node/liteservers.ts';
 import type { Exchange } from './form.ts';
 
 export class ApiError extends Error {
@@ -28,7 +30,8 @@ const LONGEST_TEXT = 300;
 /**
  * What a thrown value means to the caller. Errors of the data source are known by name: `Overloaded` (queue of
  * queries full), `HeadBehind` (a step is being written for longer than the request may take), both of which may carry
- * `retryAfterSeconds`, and `BadCursor`. HTTP errors of express carry their own status.
+ * `retryAfterSeconds`, and `BadCursor`. What liteservers refuse is no failure of the service. HTTP errors of express
+ * carry their own status.
  */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { status: 500, text: 'internal server error', internal: true };
@@ -41,10 +44,18 @@ export function failureOf(error: unknown): Failure {
     return { status: 503, text, retryAfter: retryAfterOf(error), internal: false };
   }
   if (error.name === 'BadCursor') return { status: 422, text: error.message || 'wrong cursor', internal: false };
+  if (error instanceof NoNetworkError) return { status: 501, text: error.message, internal: false };
+  if (error instanceof NodeError) return failureOfNode(error);
   const status = clientStatusOf(error);
   if (status !== null) return { status, text: error.message, internal: false };
   const reason = error.message.split('\n', 1)[0].slice(0, LONGEST_TEXT);
   return { status: 500, text: `internal server error: ${reason}`, internal: true };
+}
+
+function failureOfNode({ code, message }: NodeError): Failure {
+  if (code === 'not_found') return { status: 404, text: message, internal: false };
+  if (code === 'unavailable') return { status: 503, text: message, retryAfter: 1, internal: false };
+  return { status: 500, text: message, internal: false };
 }
 
 function retryAfterOf(error: Error): number {

@@ -1,9 +1,7 @@
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { IngestMetrics } from '../../streams/ingest/follow.ts';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
-import { startIngestThread } from '../../streams/ingest/thread.ts';
 import { releaseWriterLock, takeWriterLock } from '../../streams/writer-lock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
@@ -57,20 +55,6 @@ export async function writeGlobalConfig(path: string, { globalConfig }: Pick<Dev
   if (found !== null && !found.isFile()) return writeFile(path, text);
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);
-}
-
-/**
- * Starts the ingester of the configured network; closed by the shutdown.
- * @param globalConfig text of the network's global config
- */
-export function openIngest(
-  { config, shutdown }: Pick<Running, 'config' | 'shutdown'>,
-  globalConfig: string,
-  metrics: IngestMetrics,
-): void {
-  const thread = startIngestThread({ config, globalConfig }, metrics);
-  thread.done.catch((error) => shutdown.stop('the ingester failed', error));
-  shutdown.onClose('ingester', () => thread.stop());
 }
 
 /** Connects to the liteservers of the configured network. */

@@ -5,10 +5,13 @@ import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { faucetApi } from '../api/faucet.ts';
 import type { DevnetThread, FaucetDoor } from '../devnet/thread.ts';
+import { askLiteservers } from '../node/liteservers.ts';
 import { httpUrl, listen, serve } from '../service.ts';
 import { createDispatcher } from '../workers/dispatcher.ts';
+import type { GiftQuestion } from '../workers/messages.ts';
 import { startWorkerPool } from '../workers/pool.ts';
 import { shareOf, workerCount } from '../workers/share.ts';
+import type { AskLiteservers } from './liteservers.ts';
 import type { Parts } from './parts.ts';
 import type { Running } from './running.ts';
 import type { WindowRole } from './window.ts';
@@ -17,6 +20,7 @@ export interface HttpParts extends Parts {
   head: Head;
   window: WindowRole;
   devnet: DevnetThread | null;
+  askLite: AskLiteservers;
 }
 
 /** Answers HTTP requests until the shutdown, in this process or in workers of it. Gives the URL. */
@@ -36,6 +40,7 @@ async function openHere({ config, logger, shutdown }: Running, parts: HttpParts)
     answerFrom: window.source,
     windowHead: window.head,
     shown: window.shown,
+    liteservers: askLiteservers(parts.askLite),
   });
   shutdown.onClose('HTTP server', () => service.close());
   return service.url;
@@ -44,7 +49,7 @@ async function openHere({ config, logger, shutdown }: Running, parts: HttpParts)
 /** This process writes the window, and the workers read it. */
 async function openWorkers(
   { config, logger, shutdown }: Running,
-  { clickhouse, clickhouseUrl, head, metrics, window, devnet }: HttpParts,
+  { clickhouse, clickhouseUrl, head, metrics, window, devnet, askLite }: HttpParts,
   count: number,
 ): Promise<string> {
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
@@ -62,7 +67,8 @@ async function openWorkers(
       clickhouseUrl,
       faucet,
     }),
-    answer: ({ to, nanotons }) => give(devnet?.faucet ?? null, to, nanotons),
+    answer: (question, signal) =>
+      question.kind === 'gift' ? give(devnet?.faucet ?? null, question) : askLite(question, signal),
     dispatcher,
     registry: metrics.registry,
     logger: logger.child({ part: 'http' }),
@@ -72,7 +78,7 @@ async function openWorkers(
   return url;
 }
 
-async function give(faucet: FaucetDoor | null, to: string, nanotons: bigint): Promise<Uint8Array> {
+async function give(faucet: FaucetDoor | null, { to, nanotons }: GiftQuestion): Promise<Uint8Array> {
   if (faucet === null) throw new Error('there is no faucet');
   return (await faucet.give(Address.parse(to), nanotons)).messageHash;
 }

@@ -9,8 +9,9 @@ import { type Config, settings } from '../config.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
 import { findGlobalConfig } from '../node/network.ts';
 import type { Shutdown } from '../shutdown.ts';
-import { devnetLines, openDevnet, openIngest } from './chain.ts';
+import { devnetLines, openDevnet } from './chain.ts';
 import { openHttp } from './http.ts';
+import { networkToAsk, openLiteservers } from './liteservers.ts';
 import { despiteOutages, openParts } from './parts.ts';
 import type { Running } from './running.ts';
 import { createWindowRole } from './window.ts';
@@ -35,7 +36,7 @@ export async function runStart(running: Running): Promise<void> {
 
 /** `tonstream api`: answers only; another process projects. */
 export async function runApi(running: Running): Promise<void> {
-  await runRoles(running, { projects: false, devnet: null, globalConfig: null });
+  await runRoles(running, { projects: false, devnet: null, globalConfig: await networkToAsk(running) });
 }
 
 /** `tonstream project`: projects only, in this thread. */
@@ -50,7 +51,7 @@ interface Roles {
   projects: boolean;
   /** The chain of the process's own; null when it has none or follows another. */
   devnet: Promise<DevnetThread> | null;
-  /** Text of the global config of another chain to follow; null for none. */
+  /** Text of the global config of another chain to ask, and to follow where this process projects; null for none. */
   globalConfig: string | null;
 }
 
@@ -77,10 +78,10 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   }
   const devnet = await roles.devnet;
   const globalConfig = devnet?.ready.globalConfig ?? roles.globalConfig;
-  if (globalConfig !== null) openIngest(running, globalConfig, metrics.ingest);
+  const askLite = openLiteservers(running, { globalConfig, ingests: roles.projects, metrics });
   // Something may have failed meanwhile: then nothing is served any more.
   shutdown.signal.throwIfAborted();
-  const url = await openHttp(running, { clickhouse, clickhouseUrl, log, metrics, head, window, devnet });
+  const url = await openHttp(running, { clickhouse, clickhouseUrl, log, metrics, head, window, devnet, askLite });
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
 

@@ -80,7 +80,8 @@ export function decodeEnvelope(bytes: Buffer): { request: AnyLiteRequest; wait: 
   return decodeBody(call.data);
 }
 
-function decodeBody(bytes: Buffer): { request: AnyLiteRequest; wait: WaitPrefix | null } {
+/** The call of a body, without the envelope. @throws {TlError} */
+export function decodeBody(bytes: Buffer): { request: AnyLiteRequest; wait: WaitPrefix | null } {
   let body = bytes;
   let wait: WaitPrefix | null = null;
   while (body.length >= 4) {

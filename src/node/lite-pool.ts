@@ -7,12 +7,14 @@ import type { GlobalConfig } from './global-config.ts';
 import {
   blockIdExtToTl,
   decodeAnswer,
+  decodeBody,
   encodeRequest,
   type LiteAnswer,
   type LiteMethod,
   type LiteRequest,
 } from './lite-api.ts';
 import { createLiteChain } from './lite-chain.ts';
+import { checkAnswer } from './lite-checks.ts';
 import { type FaultKind, judge, LieError } from './lite-faults.ts';
 import { createHeads } from './lite-heads.ts';
 import { defaultLiteLimits, type LiteLimits } from './lite-limits.ts';
@@ -59,9 +61,14 @@ const PROOF_MS = 3_000;
 
 /** All liteservers of a network as one chain node. */
 export interface LitePool extends ChainNode {
-  /** Any call of the protocol, to a server that can answer it. The server's own error is the `cause`. @throws {NodeError} */
+  /**
+   * Any call of the protocol, to a server that can answer it; its answer is held to its proofs (lite-checks.ts). The
+   * server's own error is the `cause`. @throws {NodeError}
+   */
   query<M extends LiteMethod>(request: LiteRequest<M>, options: QueryOptions): Promise<LiteAnswer<M>>;
-  /** The same in bytes: body of a call there, answer back. For `createLiteEngine`. @throws {NodeError} */
+  /** The same in bytes: body of a call there, answer back. @throws {NodeError} @throws {TlError} for no call */
+  queryBytes(body: Buffer, options: QueryOptions): Promise<Buffer>;
+  /** In bytes, with the errors of servers as answers. For `createLiteEngine`. @throws {NodeError} */
   exchange(body: Buffer, options: QueryOptions): Promise<Buffer>;
   /**
    * Sends an external message to several servers at once and resolves when the first has taken it; the others go on.
@@ -107,6 +114,14 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
       }
       throw error;
     }
+  }
+
+  async function queryBytes(body: Buffer, query: QueryOptions): Promise<Buffer> {
+    const { request } = decodeBody(body);
+    return ask(request.method, body, query, (answer) => {
+      checkAnswer(request, answer);
+      return answer;
+    });
   }
 
   function exchange(body: Buffer, query: QueryOptions): Promise<Buffer> {
@@ -159,8 +174,8 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
 
   return {
     ...chain,
-    query: async (request, query) =>
-      ask(request.method, encodeRequest(request), query, (answer) => decodeAnswer(request.method, answer)),
+    query: async (request, query) => decodeAnswer(request.method, await queryBytes(encodeRequest(request), query)),
+    queryBytes,
     exchange,
     sendMessage,
     servers: () => peers.map(statusOf),

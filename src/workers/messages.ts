@@ -1,7 +1,9 @@
 /** What the main process and its HTTP workers tell each other. All of it can be cloned. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { CallMessage, ReplyMessage } from '../calls.ts';
 import type { Config } from '../config.ts';
-import type { FaucetErrorCode, FaucetLimits } from '../devnet/actors/faucet.ts';
+import { FaucetError, type FaucetErrorCode, type FaucetLimits } from '../devnet/actors/faucet.ts';
+import { type LiteQuestion, type PackedLiteError, packLiteError, unpackLiteError } from '../node/liteservers.ts';
 
 /** The newest step that workers may show, 0 before there is one, and the network. */
 export interface KnownHead {
@@ -23,12 +25,17 @@ export interface WorkerStart {
 
 export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];
 
-/** What a worker asks the main process for. */
-export type Question =
-  /** Text of the metrics of all processes. */
-  | { kind: 'metrics' }
-  /** A gift of the faucet; answered with the message hash. Raw address. */
-  | { kind: 'gift'; to: string; nanotons: bigint };
+/** A gift of the faucet; answered with the message hash. Raw address. */
+export interface GiftQuestion {
+  kind: 'gift';
+  to: string;
+  nanotons: bigint;
+}
+
+/** What a worker asks the main process for: the text of the metrics of all processes, and what only that one has. */
+export type Question = { kind: 'metrics' } | GiftQuestion | LiteQuestion;
+
+export type Reply = string | Uint8Array | null;
 
 export type ToWorker =
   | { type: 'start'; start: WorkerStart }
@@ -37,8 +44,7 @@ export type ToWorker =
   | { type: 'connection'; id: number }
   /** Asks for the metrics of this process. */
   | { type: 'metrics'; id: number }
-  | { type: 'answer'; id: number; answer: string | Uint8Array }
-  | { type: 'refusal'; id: number; reason: string; code: FaucetErrorCode | null }
+  | ReplyMessage<Reply, PackedError>
   | { type: 'stop' };
 
 export type FromWorker =
@@ -50,4 +56,16 @@ export type FromWorker =
   /** It cannot open what it needs; it ends. */
   | { type: 'failed'; reason: string }
   | { type: 'metrics'; id: number; metrics: MetricsOfProcess }
-  | { type: 'question'; id: number; question: Question };
+  | CallMessage<Question>;
+
+/** What can be thrown for a question, as it travels. */
+export type PackedError = PackedLiteError | { kind: 'faucet'; code: FaucetErrorCode; message: string };
+
+export function packError(error: unknown): PackedError {
+  if (!(error instanceof FaucetError)) return packLiteError(error);
+  return { kind: 'faucet', code: error.code, message: error.message };
+}
+
+export function unpackError(packed: PackedError): Error {
+  return packed.kind === 'faucet' ? new FaucetError(packed.code, packed.message) : unpackLiteError(packed);
+}

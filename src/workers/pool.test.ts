@@ -114,14 +114,16 @@ describe('worker pool', () => {
 
   it('tells of steps and answers questions, refusals with their code', async () => {
     const heads: number[] = [];
-    const asking = `if (message.type === 'head') tell({ type: 'question', id: 1, question: { kind: 'gift', to: 'x', nanotons: BigInt(message.mcSeqno) } });
-      if (message.type === 'answer' || message.type === 'refusal') tell({ type: 'question', id: 2, question: { kind: 'gift', to: message.code ?? String(message.answer.length), nanotons: 0n } });`;
+    const asking = `if (message.type === 'head') tell({ type: 'call', id: 1, question: { kind: 'gift', to: 'x', nanotons: BigInt(message.mcSeqno) } });
+      if (message.type === 'answer' || message.type === 'refusal') tell({ type: 'call', id: 2, question: { kind: 'gift', to: message.error?.code ?? String(message.answer.length), nanotons: 0n } });`;
     const answers: string[] = [];
     const head = createHeads();
     await startPool(LISTENS + asking + STOPS, {
       count: 1,
       head,
-      answer: async ({ to, nanotons }) => {
+      answer: async (question) => {
+        if (question.kind !== 'gift') throw new Error(question.kind);
+        const { to, nanotons } = question;
         if (to !== 'x') answers.push(to);
         else heads.push(Number(nanotons));
         if (heads.length === 2 && to === 'x') throw new FaucetError('rate', 'too often');
@@ -138,7 +140,7 @@ describe('worker pool', () => {
 
   it('tells a worker of the steps that come while it starts', async () => {
     // Told as questions: what it was started with, and what came before it listened.
-    const slow = `const said = (what) => tell({ type: 'question', id: 1, question: { kind: 'gift', to: what, nanotons: 0n } });
+    const slow = `const said = (what) => tell({ type: 'call', id: 1, question: { kind: 'gift', to: what, nanotons: 0n } });
       if (message.type === 'start') said('start ' + message.start.head.mcSeqno);
       if (message.type === 'head') {
         said('head ' + message.mcSeqno);
@@ -175,7 +177,7 @@ describe('worker pool', () => {
         tell({ type: 'taken', id: message.id });
         socket.end('answered');
       }
-      if (message.type === 'head') { tell({ type: 'question', id: 1, question: { kind: 'gift', to: String(process.pid), nanotons: 0n } }); for (;;); }`;
+      if (message.type === 'head') { tell({ type: 'call', id: 1, question: { kind: 'gift', to: String(process.pid), nanotons: 0n } }); for (;;); }`;
     const stuck: number[] = [];
     const head = createHeads();
     await startPool(LISTENS + STOPS + answering, {

@@ -3,9 +3,19 @@ import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, Gauge, type Registry } from 'prom-client';
-import { FaucetError } from '../devnet/actors/faucet.ts';
+import { createCalled } from '../calls.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { FromWorker, KnownHead, MetricsOfProcess, Question, ToWorker, WorkerStart } from './messages.ts';
+import {
+  type FromWorker,
+  type KnownHead,
+  type MetricsOfProcess,
+  type PackedError,
+  packError,
+  type Question,
+  type Reply,
+  type ToWorker,
+  type WorkerStart,
+} from './messages.ts';
 
 export interface WorkerPoolOptions {
   count: number;
@@ -13,8 +23,11 @@ export interface WorkerPoolOptions {
   startOf: (index: number) => Omit<WorkerStart, 'head'>;
   /** Workers are told of it when they start, and of each advance. */
   head: { known(): KnownHead; onAdvance(listener: () => void): void };
-  /** Answers what workers ask for besides metrics. Its errors go back to who asked. */
-  answer: (question: Exclude<Question, { kind: 'metrics' }>) => Promise<string | Uint8Array>;
+  /**
+   * Answers what workers ask for besides metrics. Its errors go back to who asked; the signal aborts when he waits no
+   * more.
+   */
+  answer: (question: Exclude<Question, { kind: 'metrics' }>, signal: AbortSignal) => Promise<Reply>;
   /** Has the port, and gives its connections to the workers. Closed with the pool. */
   dispatcher: Dispatcher;
   /** Of this process; gets the figures of the workers. */
@@ -85,6 +98,11 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
     const worker = cluster.fork();
     const begun = performance.now();
     running.set(index, worker);
+    const called = createCalled<Question, Reply, PackedError>({
+      answer: (question, signal) => (question.kind === 'metrics' ? metrics() : options.answer(question, signal)),
+      send: (message) => tell(worker, message),
+      pack: packError,
+    });
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.type === 'ready') {
@@ -97,28 +115,19 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
         else if (message.type === 'metrics') {
           told.set(worker, message.metrics);
           collecting.get(message.id)?.(message.metrics);
-        } else void answer(worker, message.id, message.question);
+        } else called.receive(message);
       });
       worker.on('error', (error) => logger.warn({ err: error, worker: index }, 'a message to an HTTP worker is lost'));
       const exit = exitOf(worker).then((how) => {
         running.delete(index);
         exits.delete(exit);
+        called.end();
         dispatcher.remove(worker);
         reject(new Error(`HTTP worker ${index} ended with ${how}`));
         died(worker, performance.now() - begun);
       });
       exits.add(exit);
     });
-  }
-
-  async function answer(worker: Worker, id: number, question: Question): Promise<void> {
-    try {
-      const told = question.kind === 'metrics' ? await metrics() : await options.answer(question);
-      tell(worker, { type: 'answer', id, answer: told });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      tell(worker, { type: 'refusal', id, reason, code: error instanceof FaucetError ? error.code : null });
-    }
   }
 
   /** Keeps a worker running; `young` deaths in a row make the waits longer, and too many are the end. */

@@ -6,49 +6,53 @@ import { createHead } from '../../clickhouse/queries/head.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { faucetApi } from '../api/faucet.ts';
-import { FaucetError } from '../devnet/actors/faucet.ts';
+import { createCalling } from '../calls.ts';
 import type { FaucetDoor } from '../devnet/thread.ts';
 import { createLogger } from '../logger.ts';
 import { createMetrics } from '../metrics.ts';
+import { NodeError } from '../node/chain-node.ts';
+import { askLiteservers, type LiteQuestion, type LiteReply } from '../node/liteservers.ts';
 import { serve } from '../service.ts';
 import { createDoorway } from './doorway.ts';
-import type { FromWorker, KnownHead, Question, ToWorker, WorkerStart } from './messages.ts';
+import {
+  type FromWorker,
+  type KnownHead,
+  type PackedError,
+  type Question,
+  type Reply,
+  type ToWorker,
+  unpackError,
+  type WorkerStart,
+} from './messages.ts';
 import { openWindowReader } from './window-reader.ts';
 
 /** How long the main process may take for what a worker asks it. */
 const ANSWER_MS = 30_000;
-
-interface Waiting {
-  resolve: (answer: string | Uint8Array) => void;
-  reject: (error: Error) => void;
-}
-
-const waiting = new Map<number, Waiting>();
-let lastId = 0;
+/** Questions to it at a time. */
+const MAX_ASKED = 256;
 
 function tell(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
-function ask(question: Question): Promise<string | Uint8Array> {
-  const id = ++lastId;
-  return new Promise<string | Uint8Array>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the main process does not answer')), ANSWER_MS);
-    const end =
-      <T>(settle: (value: T) => void) =>
-      (value: T): void => {
-        clearTimeout(timer);
-        waiting.delete(id);
-        settle(value);
-      };
-    waiting.set(id, { resolve: end(resolve), reject: end(reject) });
-    tell({ type: 'question', id, question });
-  });
+const main = createCalling<Question, Reply, PackedError>({
+  send: tell,
+  unpack: unpackError,
+  timeoutMs: ANSWER_MS,
+  maxOpen: MAX_ASKED,
+  tooMany: (open) => new NodeError('unavailable', `${open} questions wait for the main process already`),
+});
+
+async function metricsOfAll(): Promise<string> {
+  const text = await main.call({ kind: 'metrics' });
+  if (typeof text !== 'string') throw new Error('the main process answers no metrics');
+  return text;
 }
 
-async function askText(question: Question): Promise<string> {
-  const answer = await ask(question);
-  return typeof answer === 'string' ? answer : Buffer.from(answer).toString();
+async function askLite(question: LiteQuestion, signal: AbortSignal): Promise<LiteReply> {
+  const reply = await main.call(question, signal);
+  if (typeof reply === 'string') throw new Error('the main process answers no bytes');
+  return reply;
 }
 
 /** The faucet as it is spoken to from another process. */
@@ -57,7 +61,8 @@ function faucetDoor({ address, limits }: NonNullable<WorkerStart['faucet']>): Fa
     address: Address.parse(address),
     limits,
     async give(to, nanotons) {
-      const hash = await ask({ kind: 'gift', to: to.toRawString(), nanotons });
+      const hash = await main.call({ kind: 'gift', to: to.toRawString(), nanotons });
+      if (!(hash instanceof Uint8Array)) throw new Error('the main process answers no hash');
       return { messageHash: Buffer.from(hash) };
     },
   };
@@ -92,7 +97,8 @@ async function begin(start: WorkerStart): Promise<Serving> {
     apis: faucet === null ? [] : [faucetApi(faucetDoor(faucet))],
     answerFrom: window.source,
     windowHead: window.head,
-    printMetrics: () => askText({ kind: 'metrics' }),
+    printMetrics: metricsOfAll,
+    liteservers: askLiteservers(askLite),
     open: doorway.open,
   });
   const close = async (): Promise<void> => {
@@ -145,11 +151,8 @@ process.on('message', (message: ToWorker, handle?: unknown) => {
   } else if (message.type === 'head') {
     known = message;
     serving?.tell(message);
-  } else if (message.type === 'answer') waiting.get(message.id)?.resolve(message.answer);
-  else if (message.type === 'refusal') {
-    const { code, reason } = message;
-    waiting.get(message.id)?.reject(code === null ? new Error(reason) : new FaucetError(code, reason));
-  } else if (message.type === 'metrics') serving?.metrics(message.id);
+  } else if (message.type === 'answer' || message.type === 'refusal') main.receive(message);
+  else if (message.type === 'metrics') serving?.metrics(message.id);
   else if (serving === null) process.exit(0);
   else serving.stop();
 });

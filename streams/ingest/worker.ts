@@ -1,24 +1,53 @@
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import { createCalled } from '../../src/calls.ts';
+import type { Config } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
-import { createLitePool } from '../../src/node/lite-pool.ts';
+import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
+import { answerLite, type LiteQuestion, packLiteError } from '../../src/node/liteservers.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
-import { type IngestMetrics, ingest } from './follow.ts';
+import { type IngestMetrics, type IngestParts, ingest } from './follow.ts';
 import { startPoint } from './follow-start.ts';
-import type { IngestThreadData, MetricCall } from './thread.ts';
+import type { FromIngest, IngestThreadData, MetricCall, ServerStates, ToIngest } from './thread.ts';
 
 const REPORT_MS = 500;
 /** Between two reports; more are left out. */
 const MOST_CALLS = 10_000;
 
-/** The ingester's thread: follows the network into the log until it is told to stop. */
-await runInThread<IngestThreadData, never, MetricCall[]>(async ({ data: { config, globalConfig }, signal, send }) => {
+/** The thread of the liteservers: answers what others ask of them, and follows the network into the log. */
+await runInThread<IngestThreadData, ToIngest, FromIngest>(async ({ data, signal, send, onMessage }) => {
+  const { config, globalConfig, ingests } = data;
   const logger = createLogger(config.logLevel).child({ part: 'ingest' });
   const calls = createCalls();
   const node = createLitePool(parseGlobalConfig(JSON.parse(globalConfig)), { logger });
-  const log = openLog(config, logger);
-  const timer = setInterval(() => send(calls.take()), REPORT_MS);
+  const called = createCalled({
+    answer: (question: LiteQuestion, asked) => answerLite(node, question, asked),
+    send,
+    pack: packLiteError,
+  });
+  onMessage(called.receive);
+  const report = (): void => send({ type: 'metrics', calls: calls.take(), servers: statesOf(node) });
+  const timer = setInterval(report, REPORT_MS);
+  try {
+    if (ingests) await follow(config, { node, logger, metrics: calls.metrics }, signal);
+    else if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    clearInterval(timer);
+    report();
+    called.end();
+    await node.close();
+  }
+});
+
+async function follow(
+  config: Config,
+  parts: Pick<IngestParts, 'node' | 'metrics'> & { logger: Logger },
+  signal: AbortSignal,
+): Promise<void> {
+  const log = openLog(config, parts.logger);
   try {
     const topics = topicNames(config.topicPrefix);
     const options = {
@@ -26,14 +55,17 @@ await runInThread<IngestThreadData, never, MetricCall[]>(async ({ data: { config
       source: config.network === 'devnet' ? 'devnet' : 'lite',
       cells: { maxBytes: config.maxDataBytes },
     } as const;
-    await ingest({ log, topics, node, options, logger, metrics: calls.metrics }, signal);
+    await ingest({ log, topics, options, ...parts }, signal);
   } finally {
-    clearInterval(timer);
-    send(calls.take());
-    await node.close();
     await log.close();
   }
-});
+}
+
+function statesOf(node: LitePool): ServerStates {
+  const states: ServerStates = {};
+  for (const { state } of node.servers()) states[state] = (states[state] ?? 0) + 1;
+  return states;
+}
 
 /** Calls of metrics since they were taken last. */
 function createCalls() {

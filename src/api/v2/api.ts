@@ -1,11 +1,13 @@
 /** The API of TON Center that mirrors a node, in its own envelope. */
 import type { ChainSource } from '../../chain/records.ts';
+import type { Liteservers } from '../../node/liteservers.ts';
 import { type Api, bind } from '../route.ts';
 import { ENVELOPE, JSON_RPC } from './envelope.ts';
 import { v2Routes } from './routes.ts';
 
 export interface V2Options {
   source: ChainSource;
+  liteservers: Liteservers;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
 }
@@ -25,13 +27,15 @@ const DOCUMENT: Api['document'] = {
   },
 };
 
-export function v2Api({ source, testnet }: V2Options): Api {
+export function v2Api({ source, liteservers, testnet }: V2Options): Api {
   return {
     base: '/api/v2',
     version: VERSION,
     document: DOCUMENT,
     form: ENVELOPE,
-    routes: v2Routes().map((route) => bind(route, ({ context }) => ({ source, context, testOnly: testnet() }))),
+    routes: v2Routes().map((route) =>
+      bind(route, ({ context }) => ({ source, liteservers, context, testOnly: testnet() })),
+    ),
     calls: JSON_RPC,
   };
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { requireShelf, shelf } from '../../../test/shelf.ts';
+import { noLiteservers } from '../../node/liteservers.ts';
 import { ApiError } from '../errors.ts';
 import { createFront } from '../front.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
@@ -33,7 +34,14 @@ const api: Api = {
   version: '2.1.0',
   document: { title: '', description: '', headers: [], failures: {} },
   form: ENVELOPE,
-  routes: [bind(double, ({ context }) => ({ source: createFakeSource({}).source, context, testOnly: false }))],
+  routes: [
+    bind(double, ({ context }) => ({
+      source: createFakeSource({}).source,
+      liteservers: noLiteservers(),
+      context,
+      testOnly: false,
+    })),
+  ],
   calls: JSON_RPC,
 };
 

@@ -1,6 +1,7 @@
 /** An operation of the v2 API. */
 import type { z } from 'zod';
 import type { ChainSource, QueryContext } from '../../chain/records.ts';
+import type { Liteservers } from '../../node/liteservers.ts';
 import { ApiError } from '../errors.ts';
 import type { Parameters } from '../parameters.ts';
 import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
@@ -8,6 +9,7 @@ import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
 /** What a route may use to answer. */
 export interface Asked {
   source: ChainSource;
+  liteservers: Liteservers;
   context: QueryContext;
   /** Whether user-friendly addresses carry the test flag. */
   testOnly: boolean;
