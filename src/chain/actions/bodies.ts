@@ -1,4 +1,5 @@
 import { rawAddress } from '../address.ts';
+import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import type { Codec } from '../layouts/codec.ts';
@@ -52,6 +53,17 @@ export function addressText(address: Address): RawAddress;
 export function addressText(address: Address | null): RawAddress | null;
 export function addressText(address: Address | null): RawAddress | null {
   return address === null ? null : rawAddress(address);
+}
+
+/** The next bits as a number in lower-case hex without leading zeros. */
+export function numberHex(cursor: Cursor, bits: number): string {
+  const STEP = 48;
+  let value = 0n;
+  for (let left = bits; left > 0; left -= STEP) {
+    const count = Math.min(left, STEP);
+    value = (value << BigInt(count)) | BigInt(cursor.u(count));
+  }
+  return value.toString(16);
 }
 
 /** A payload as the API prints it: base64 of a bag of cells, with a checksum or without. */

@@ -1,7 +1,9 @@
 import * as auctions from './auctions.ts';
+import * as cocoon from './cocoon.ts';
 import * as dns from './dns.ts';
 import * as jettons from './jettons.ts';
 import type { Attempt, Kind } from './kind.ts';
+import * as layerzero from './layerzero.ts';
 import * as liquidStaking from './liquid-staking.ts';
 import * as multisig from './multisig.ts';
 import * as nfts from './nfts.ts';
@@ -12,7 +14,21 @@ import * as ton from './ton.ts';
 import * as vesting from './vesting.ts';
 
 /** One file a family: a new type is a declaration in its family's file. */
-const families = [auctions, dns, jettons, liquidStaking, multisig, nfts, sales, staking, subscriptions, ton, vesting];
+const families = [
+  auctions,
+  cocoon,
+  dns,
+  jettons,
+  layerzero,
+  liquidStaking,
+  multisig,
+  nfts,
+  sales,
+  staking,
+  subscriptions,
+  ton,
+  vesting,
+];
 
 export const kinds: readonly Kind[] = families.flatMap((family): readonly Kind[] => family.kinds);
 
