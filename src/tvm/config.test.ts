@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import { BUSY_BLOCK, readReplaySet } from '../../test/replay-set.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
 import { rawAddress } from '../chain/address.ts';
 import { type Cell, parseBoc, toBoc } from '../chain/builder.ts';
@@ -16,11 +15,6 @@ import { codes, versionConfig } from './test-contracts.ts';
 
 const configs = (): string => join(requireShelf(), 'data/config');
 const mainnet = (): Cell => parseBoc(readFileSync(join(configs(), 'mainnet_2026-05-13.boc')));
-
-const replay = z.object({
-  libs_boc: z.string(),
-  accounts: z.array(z.object({ shard_account_boc: z.string() })),
-});
 
 const NOW = 1_778_681_725;
 const METHODS = ['seqno', 'get_public_key', 'get_wallet_data', 'get_jetton_data', 'get_nft_data', 'get_pool_data'];
@@ -40,20 +34,20 @@ function callOf(code: Cell, method: number, stack: Cell): GetMethodCall {
 
 /** Calls of get-methods on recorded accounts of a block of mainnet. */
 function recordedCalls(accounts: number): GetMethodCall[] {
-  const file = join(requireShelf(), 'data/replay/mainnet_0_8000000000000000_71398501.json.gz');
-  const set = replay.parse(JSON.parse(gunzipSync(readFileSync(file)).toString()));
-  return set.accounts.slice(0, accounts).flatMap(({ shard_account_boc: bag }) => {
-    const account = readAccount(textCell(bag).refs[0]);
-    if (account?.status.type !== 'active') return [];
-    const { code, data } = account.status;
-    return METHODS.map((name) => ({
-      ...callOf(code ?? EMPTY, methodId(name), writeStack([])),
-      data: cellText(data ?? EMPTY),
-      address: rawAddress(account.address),
-      balance: account.balance,
-      extraCurrencies: account.extraCurrencies,
-    }));
-  });
+  return readReplaySet(BUSY_BLOCK)
+    .accounts.slice(0, accounts)
+    .flatMap(({ shard_account_boc: bag }) => {
+      const account = readAccount(textCell(bag).refs[0]);
+      if (account?.status.type !== 'active') return [];
+      const { code, data } = account.status;
+      return METHODS.map((name) => ({
+        ...callOf(code ?? EMPTY, methodId(name), writeStack([])),
+        data: cellText(data ?? EMPTY),
+        address: rawAddress(account.address),
+        balance: account.balance,
+        extraCurrencies: account.extraCurrencies,
+      }));
+    });
 }
 
 describe.skipIf(shelf === null)('a configuration cut down to what the executor reads', () => {

@@ -109,6 +109,16 @@ export async function runGetMethod(
   }
 }
 
+/** The dictionary of the libraries that some code names, for the executor; null for none. */
+export async function librariesFor(
+  view: ChainView,
+  code: readonly Cell[],
+  signal: AbortSignal,
+): Promise<CellText | null> {
+  const named = code.flatMap((root) => namedLibraries(root, MAX_NAMED_LIBRARIES));
+  return dictionaryText(await fetchLibraries(view, named, signal));
+}
+
 async function fetchLibraries(view: ChainView, hashes: readonly Hash[], signal: AbortSignal): Promise<Cell[]> {
   const found = await Promise.all(hashes.map((hash) => view.library(hash, signal)));
   return found.filter((cell) => cell !== null);

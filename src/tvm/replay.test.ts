@@ -1,38 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { requireShelf, shelf } from '../../test/shelf.ts';
+import { type ReplayAccount, type ReplaySet, readReplaySet, replaySets } from '../../test/replay-set.ts';
+import { shelf } from '../../test/shelf.ts';
 import { parseHash } from '../chain/address.ts';
 import { type Cell, Slice } from '../chain/builder.ts';
 import { findLeaf } from '../chain/dictionary.ts';
 import { cellText, textCell } from './executor.ts';
 import { libraryDictionary, namedLibraries } from './libraries.ts';
 import { createTvmPool, type TvmConfig, TvmError, tvmConfig } from './pool.ts';
-
-const account = z.object({
-  shard_account_boc: z.string(),
-  rand_seed: z.string().nullish(),
-  libs_boc: z.string().nullish(),
-  transactions: z.array(z.object({ lt: z.string(), now: z.number(), hash: z.string(), boc: z.string() })),
-});
-type Account = z.infer<typeof account>;
-const replay = z.object({
-  config_boc: z.string(),
-  libs_boc: z.string().nullish(),
-  block: z.object({ rand_seed: z.string().nullish() }).nullish(),
-  accounts: z.array(account),
-});
-const manifest = z.object({
-  sets: z.array(z.object({ file: z.string(), transactions: z.number(), reproduced_by_reference_emulator: z.number() })),
-});
-
-const folder = (): string => join(requireShelf(), 'data', 'replay');
-const sets =
-  shelf === null ? [] : manifest.parse(JSON.parse(readFileSync(join(folder(), 'manifest.json'), 'utf8'))).sets;
-
-type ReplaySet = Omit<z.infer<typeof replay>, 'libs_boc'> & { libs: Cell | null };
 
 /** Of all public libraries those that account and message name, and those that these name. */
 function librariesOf(roots: readonly Cell[], all: Cell | null): string | null {
@@ -61,9 +35,9 @@ describe.skipIf(shelf === null)('recorded transactions come out with the same ha
   const pool = createTvmPool({ workers: 2, maxQueued: 1000, timeoutMs: 60_000 });
   afterAll(() => pool.close());
 
-  async function replayed(entry: Account, config: TvmConfig, set: ReplaySet): Promise<number> {
-    const libraries = entry.libs_boc ? textCell(entry.libs_boc) : set.libs;
-    const seed = set.block?.rand_seed ?? entry.rand_seed;
+  async function replayed(entry: ReplayAccount, config: TvmConfig, set: ReplaySet): Promise<number> {
+    const libraries = entry.libs_boc ? textCell(entry.libs_boc) : set.libraries;
+    const seed = set.randSeed ?? entry.rand_seed;
     const randSeed = seed ? Buffer.from(seed, 'hex') : Buffer.alloc(32);
     // Re-serialised: the level bits of the recorded bags are not what the executor accepts.
     let state = cellText(textCell(entry.shard_account_boc));
@@ -95,12 +69,9 @@ describe.skipIf(shelf === null)('recorded transactions come out with the same ha
     return same;
   }
 
-  test.each(sets)('$file: $reproduced_by_reference_emulator of $transactions', async (listed) => {
-    const { libs_boc: libs, ...rest } = replay.parse(
-      JSON.parse(gunzipSync(readFileSync(join(folder(), listed.file))).toString()),
-    );
-    const set = { ...rest, libs: libs ? textCell(libs) : null };
-    const config = tvmConfig(textCell(set.config_boc));
+  test.each(replaySets)('$file: $reproduced_by_reference_emulator of $transactions', async (listed) => {
+    const set = readReplaySet(listed.file);
+    const config = tvmConfig(set.config);
     const counts = await Promise.all(set.accounts.map((entry) => replayed(entry, config, set)));
     const transactions = set.accounts.reduce((sum, entry) => sum + entry.transactions.length, 0);
     expect(transactions).toBe(listed.transactions);

@@ -1,0 +1,18 @@
+/** Numbers of stacks as both APIs spell them. */
+import { fitsTvm } from '../tvm/stack.ts';
+
+const NUMBER = /^(-?)(0x[0-9a-fA-F]{1,65}|\d{1,78})$/;
+
+/** A JSON integer, or decimal or `0x` text with a sign before it; null for anything else, and beyond 257 bits. */
+export function readStackNumber(value: unknown): bigint | null {
+  const text = typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : value;
+  const match = typeof text === 'string' ? NUMBER.exec(text) : null;
+  if (match === null) return null;
+  const read = BigInt(match[2]) * (match[1] === '-' ? -1n : 1n);
+  return fitsTvm(read) ? read : null;
+}
+
+/** `-0x1f`: the sign before the prefix, lower case, without padding. */
+export function hexNumber(value: bigint): string {
+  return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`;
+}
