@@ -1,5 +1,6 @@
 import * as auctions from './auctions.ts';
 import * as cocoon from './cocoon.ts';
+import { exchanges } from './dex/exchanges.ts';
 import * as dns from './dns.ts';
 import * as jettons from './jettons.ts';
 import type { Attempt, Kind } from './kind.ts';
@@ -28,6 +29,7 @@ const families = [
   subscriptions,
   ton,
   vesting,
+  ...exchanges,
 ];
 
 export const kinds: readonly Kind[] = families.flatMap((family): readonly Kind[] => family.kinds);

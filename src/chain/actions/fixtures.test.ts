@@ -29,6 +29,13 @@ const TOLD: Record<string, readonly string[]> = {
     'cocoon_client_increase_stake',
     'cocoon_client_withdraw',
   ],
+  exchanges: [
+    'jetton_swap/coffee',
+    'jetton_swap/dedust',
+    'jetton_swap/stonfi',
+    'jetton_swap/stonfi_v2',
+    'jetton_swap/tonco',
+  ],
   dns: ['change_dns', 'delete_dns', 'renew_dns', 'dns_release', 'dns_purchase'],
   jettons: ['jetton_transfer', 'jetton_burn', 'jetton_mint'],
   layerzero: [

@@ -1,0 +1,154 @@
+/** STON.fi v2 (ston-fi/dex-core-v2): trades. */
+import { address } from '../../layouts/addresses.ts';
+import type { CellView } from '../../layouts/cell-view.ts';
+import { stonfiPayToV2, stonfiSwapV2, stonfiSwapV2Payload } from '../../layouts/dex/stonfi.ts';
+import { jettonNotify } from '../../layouts/jettons.ts';
+import { amount, coins, u64 } from '../../layouts/numbers.ts';
+import { maybeCell, record, ref } from '../../layouts/shapes.ts';
+import type { Decimal } from '../../model.ts';
+import type { Block } from '../block.ts';
+import { addressText, destinationOf, readBody } from '../bodies.ts';
+import { jettonTransfer, tonOr } from '../jettons.ts';
+import type { Reading } from '../kind.ts';
+import type { Asset, KnownContracts } from '../known.ts';
+import type { Match, Pattern } from '../pattern.ts';
+import { compareDecimals, type RawAddress } from '../trace.ts';
+import { PTON_TRANSFER, paidTransfer, payment, paymentLeg, ptonAmount } from './pton.ts';
+import { SWAP_OK } from './stonfi.ts';
+import { declareSwap, type Hop, type Leg, masterOf, nextCall, type Swap, transferLeg } from './swap.ts';
+
+const CROSS_SWAP = 0x69cf1a5b;
+/** Pools on one way; a body is no deeper. */
+const MAX_HOPS = 64;
+
+/** What asks for a further trade. The opcode before it is one of two. */
+const crossSwap = record('cross_swap', {
+  token_wallet1: address,
+  refund_address: address,
+  excesses_address: address,
+  tx_deadline: u64,
+  cross_swap_body: ref(record(null, { min_out: amount, receiver: address, fwd_gas: coins, custom_payload: maybeCell })),
+});
+
+/** A pool's trade, what it has the router pay, and the next pool where that goes to one. */
+const trade: Pattern = {
+  op: stonfiSwapV2.opcode,
+  as: 'swap',
+  get child(): Pattern {
+    return paid;
+  },
+};
+
+const paid: Pattern = {
+  op: stonfiPayToV2.opcode,
+  as: 'paid',
+  child: {
+    any: [
+      { block: jettonTransfer.block, as: 'out', child: trade },
+      {
+        block: jettonTransfer.block,
+        as: 'out',
+        child: { op: PTON_TRANSFER, child: { op: jettonNotify.opcode, child: trade } },
+      },
+      trade,
+      { block: jettonTransfer.block, as: 'out', child: { op: PTON_TRANSFER, optional: true } },
+    ],
+  },
+};
+
+export const stonfiV2Swap = declareSwap('stonfi_v2', [
+  { rank: 21, pattern: { ...trade, child: paid, parent: payment }, read: readSwap },
+]);
+
+interface Paid {
+  exitCode: number;
+  token: RawAddress | null;
+  amount: Decimal;
+}
+
+/** What a pool has the router pay: the larger of the two amounts. */
+export function readPaid(block: Block): Paid {
+  const { exit_code: exitCode, additional } = readBody(block, stonfiPayToV2);
+  const { amount0_out, token0_address, amount1_out, token1_address } = additional;
+  return compareDecimals(amount0_out, amount1_out) >= 0
+    ? { exitCode, amount: amount0_out, token: addressText(token0_address) }
+    : { exitCode, amount: amount1_out, token: addressText(token1_address) };
+}
+
+function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
+  const incoming = paymentLeg(found, found.head);
+  const out = found.named('out').at(-1);
+  const outgoing = out === undefined ? null : outgoingLeg(out);
+  if (incoming === null || outgoing === null) return null;
+  const payments = found.named('paid').map(readPaid);
+  const failed = payments.some(({ exitCode }) => exitCode !== SWAP_OK);
+  return {
+    data: {
+      sender: incoming.source,
+      incoming,
+      outgoing,
+      assetIn: incoming.asset,
+      assetOut: failed ? requestedAsset(found, outgoing.asset, known) : outgoing.asset,
+      hops: readHops(found.named('swap'), payments, incoming, known),
+    },
+    failed,
+  };
+}
+
+function outgoingLeg(block: Block): Leg | null {
+  const transfer = jettonTransfer.of(block);
+  if (transfer === null) return null;
+  const ton = nextCall(block, PTON_TRANSFER);
+  if (ton === null) return transferLeg(transfer, tonOr(transfer.asset));
+  return {
+    asset: null,
+    amount: ptonAmount(ton),
+    source: transfer.sender,
+    destination: destinationOf(ton),
+    sourceWallet: transfer.senderWallet,
+    destinationWallet: null,
+  };
+}
+
+/** The last token wallet that a trade's payload names, over all the trades it asks for. */
+function lastWallet(first: Block): RawAddress | null {
+  const { dex_payload } = readBody(first, stonfiSwapV2);
+  let wallet = dex_payload.token_wallet1;
+  let next: CellView | null = dex_payload.swap_body.custom_payload;
+  for (let hops = 0; next !== null && hops < MAX_HOPS; hops++) {
+    if (next.opcode !== stonfiSwapV2Payload.opcode && next.opcode !== CROSS_SWAP) break;
+    const cursor = next.cursor();
+    cursor.skip(32);
+    const fields = crossSwap.read(cursor);
+    wallet = fields.token_wallet1;
+    next = fields.cross_swap_body.custom_payload;
+  }
+  return addressText(wallet);
+}
+
+/** What was asked for when it was not got. */
+function requestedAsset(found: Match, got: Asset, known: KnownContracts): Asset {
+  const last = masterOf(lastWallet(found.head), known);
+  if (last !== null) return tonOr(last);
+  const payload = paidTransfer(found)?.forwardPayload ?? null;
+  const fields = payload === null ? null : stonfiSwapV2Payload.in(payload);
+  const named = fields === null ? null : masterOf(addressText(fields.token_wallet1), known);
+  return named === null ? got : named;
+}
+
+/** Only the wallets that some trade asked for count as known. */
+function readHops(swaps: readonly Block[], payments: readonly Paid[], incoming: Leg, known: KnownContracts): Hop[] {
+  if (swaps.length < 2 || payments[0]?.exitCode !== SWAP_OK) return [];
+  const wallets = new Set(swaps.map((block) => addressText(readBody(block, stonfiSwapV2).dex_payload.token_wallet1)));
+  const hops: Hop[] = [];
+  let { asset, amount: amountIn } = incoming;
+  for (const { token, amount: amountOut } of payments) {
+    const assetOut = wallets.has(token) ? tonOr(masterOf(token, known)) : null;
+    hops.push({ assetIn: asset, amountIn, assetOut, amountOut });
+    asset = assetOut;
+    amountIn = amountOut;
+  }
+  return hops;
+}
+
+export const kinds = [stonfiV2Swap];

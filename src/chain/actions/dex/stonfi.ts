@@ -1,0 +1,116 @@
+/** STON.fi v1 (ston-fi/dex-core). */
+import { address } from '../../layouts/addresses.ts';
+import { stonfiPaymentRequest, stonfiSwapPayload, stonfiSwap as swapBody } from '../../layouts/dex/stonfi.ts';
+import { body } from '../../layouts/layout.ts';
+import { amount } from '../../layouts/numbers.ts';
+import type { Decimal } from '../../model.ts';
+import type { Block } from '../block.ts';
+import { addressText, readBody, tryBody } from '../bodies.ts';
+import { type JettonTransfer, jettonTransfer } from '../jettons.ts';
+import type { Reading } from '../kind.ts';
+import type { KnownContracts } from '../known.ts';
+import type { Match } from '../pattern.ts';
+import { compareDecimals, type RawAddress } from '../trace.ts';
+import { declareSwap, masterOf, type Swap } from './swap.ts';
+
+export const SWAP_OK = 0xc64370e5;
+const NO_LIQUIDITY = 0x5ffe1295;
+const RESERVE_ERROR = 0x38976e9b;
+const REFERRAL_PAYMENT = 0x45078540;
+const OUTCOMES: ReadonlySet<number> = new Set([SWAP_OK, NO_LIQUIDITY, RESERVE_ERROR]);
+
+const payloadHead = body('stonfi_swap_forward_payload', stonfiSwapPayload.opcode, {
+  token_wallet: address,
+  min_out: amount,
+  to_address: address,
+});
+
+export const stonfiSwap = declareSwap('stonfi', [
+  {
+    rank: 20,
+    pattern: {
+      op: swapBody.opcode,
+      parent: { block: jettonTransfer.block, as: 'in' },
+      child: {
+        op: stonfiPaymentRequest.opcode,
+        where: (block) => tryBody(block, stonfiPaymentRequest)?.exit_code !== REFERRAL_PAYMENT,
+        as: 'request',
+        child: { block: jettonTransfer.block },
+      },
+    },
+    read: readSwap,
+  },
+]);
+
+interface Request {
+  block: Block;
+  exitCode: number;
+  token: RawAddress | null;
+  amount: Decimal;
+}
+
+/** The payment of the largest amount. */
+function paidRequest(found: Match): Request | null {
+  let largest: Request | null = null;
+  for (const block of found.named('request')) {
+    const { exit_code: exitCode, params } = readBody(block, stonfiPaymentRequest);
+    if (!OUTCOMES.has(exitCode)) continue;
+    const { amount0_out, token0_address, amount1_out, token1_address } = params.value;
+    const request =
+      amount0_out !== '0'
+        ? { block, exitCode, amount: amount0_out, token: addressText(token0_address) }
+        : { block, exitCode, amount: amount1_out, token: addressText(token1_address) };
+    if (largest === null || compareDecimals(request.amount, largest.amount) > 0) largest = request;
+  }
+  return largest;
+}
+
+function payloadOf({
+  forwardPayload,
+}: JettonTransfer): { token: RawAddress | null; receiver: RawAddress | null } | null {
+  const fields = forwardPayload === null ? null : payloadHead.in(forwardPayload);
+  return fields === null ? null : { token: addressText(fields.token_wallet), receiver: addressText(fields.to_address) };
+}
+
+function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
+  const paid = jettonTransfer.of(found.first('in'));
+  const request = paidRequest(found);
+  if (paid === null || request === null) return null;
+  const out = request.block.next.map((block) => jettonTransfer.of(block)).find((one) => one !== null);
+  if (out === undefined) return null;
+  const asked = payloadOf(paid);
+  const swap = readBody(found.head, swapBody);
+  const tokenWallet = addressText(swap.sender_address);
+  const wallet = tokenWallet === null ? undefined : known.jettonWallet(tokenWallet);
+  const sender = addressText(swap.addrs.from_user);
+  const assetIn = wallet?.jetton ?? null;
+  const assetOut = masterOf(request.token, known);
+  return {
+    data: {
+      sender,
+      assetIn,
+      assetOut: masterOf(asked?.token ?? null, known) ?? assetOut,
+      incoming: {
+        asset: assetIn,
+        amount: swap.jetton_amount,
+        source: sender,
+        destination: wallet?.owner ?? null,
+        sourceWallet: paid.senderWallet,
+        destinationWallet: tokenWallet,
+      },
+      outgoing: {
+        asset: assetOut,
+        amount: request.amount,
+        source: out.sender,
+        destination: out.hasInternal ? out.receiver : (asked?.receiver ?? addressText(swap.to_address)),
+        sourceWallet: out.senderWallet,
+        destinationWallet: out.hasInternal ? out.receiverWallet : null,
+      },
+      hops: [],
+      requestedWallet: asked?.token ?? null,
+    },
+    failed: request.exitCode !== SWAP_OK,
+  };
+}
+
+export const kinds = [stonfiSwap];

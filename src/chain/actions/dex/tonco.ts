@@ -1,0 +1,150 @@
+/** TONCO: trades. */
+import { address } from '../../layouts/addresses.ts';
+import type { CellView } from '../../layouts/cell-view.ts';
+import { toncoPayTo, toncoPoolSwap } from '../../layouts/dex/tonco.ts';
+import { jettonNotify, ptonTonTransfer, jettonTransfer as transferBody } from '../../layouts/jettons.ts';
+import { body } from '../../layouts/layout.ts';
+import { amount, bigUint, u32, u64 } from '../../layouts/numbers.ts';
+import { maybe, maybeCell, record, ref } from '../../layouts/shapes.ts';
+import type { Decimal } from '../../model.ts';
+import type { Block } from '../block.ts';
+import { addressText, readBody } from '../bodies.ts';
+import { type JettonTransfer, jettonTransfer, tonOr } from '../jettons.ts';
+import type { Reading } from '../kind.ts';
+import type { Asset, KnownContracts } from '../known.ts';
+import type { Match, Pattern } from '../pattern.ts';
+import { compareDecimals, type RawAddress } from '../trace.ts';
+import { PTON_TRANSFER, payment, paymentLeg } from './pton.ts';
+import { declareSwap, type Hop, type Leg, masterOf, type Swap, transferLeg } from './swap.ts';
+
+/** Pools on one way; a body is no deeper. */
+const MAX_HOPS = 64;
+const SUCCESS: ReadonlySet<number> = new Set([0, 200]);
+
+/** What every form of the message has; what follows depends on the exit code. */
+export const payTo = body('tonco_pay_to', toncoPayTo.opcode, {
+  query_id: u64,
+  receiver0: address,
+  receiver1: address,
+  exit_code: u32,
+  seqno: u64,
+  coins: maybe(ref(record(null, { amount0: amount, jetton0: address, amount1: amount, jetton1: address }))),
+});
+
+/** What is asked of a router with a transfer. */
+const swapPayload = record('tonco_swap_payload', {
+  target_router_wallet: address,
+  price_limit: bigUint(160),
+  min_out: amount,
+  recipient: address,
+  inner: maybeCell,
+});
+
+const trade: Pattern = {
+  op: toncoPoolSwap.opcode,
+  as: 'swap',
+  get child(): Pattern {
+    return paid;
+  },
+};
+
+const tonOut: Pattern = { op: PTON_TRANSFER, optional: true };
+
+const paid: Pattern = {
+  op: payTo.opcode,
+  as: 'paid',
+  child: {
+    any: [
+      { block: jettonTransfer.block, child: trade },
+      { block: jettonTransfer.block, child: { op: PTON_TRANSFER, child: { op: jettonNotify.opcode, child: trade } } },
+      { block: jettonTransfer.block, as: 'out', child: tonOut },
+      { op: transferBody.opcode, as: 'unknownOut', child: { op: PTON_TRANSFER } },
+    ],
+  },
+};
+
+export const toncoSwap = declareSwap('tonco', [
+  { rank: 22, pattern: { ...trade, child: paid, parent: payment }, read: readSwap },
+]);
+
+interface Paid {
+  exitCode: number;
+  wallet: RawAddress | null;
+  amount: Decimal;
+}
+
+function readPaid(block: Block): Paid {
+  const { exit_code: exitCode, coins } = readBody(block, payTo);
+  if (coins === null) return { exitCode, wallet: null, amount: '0' };
+  return compareDecimals(coins.amount0, coins.amount1) >= 0
+    ? { exitCode, wallet: addressText(coins.jetton0), amount: coins.amount0 }
+    : { exitCode, wallet: addressText(coins.jetton1), amount: coins.amount1 };
+}
+
+function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
+  const incoming = paymentLeg(found, found.head);
+  const out = jettonTransfer.of(found.named('out').at(-1) ?? null);
+  if (incoming === null || out === null || found.first('unknownOut') !== null) return null;
+  const outgoing = transferLeg(out, tonOr(out.asset));
+  const payments = found.named('paid').map(readPaid);
+  const failed = payments.some(({ exitCode }) => !SUCCESS.has(exitCode));
+  const asked = failed ? requested(found, known) : null;
+  return {
+    data: {
+      sender: incoming.source,
+      incoming,
+      outgoing,
+      assetIn: incoming.asset,
+      assetOut: asked === null ? outgoing.asset : asked.asset,
+      minOut: asked === null ? outgoing.amount : asked.minOut,
+      hops: readHops(found.named('swap'), payments, { incoming, out }, known),
+    },
+    failed,
+  };
+}
+
+/** What a failed trade was to bring. Only what was asked for together with TON is looked at. */
+function requested(found: Match, known: KnownContracts): { asset: Asset; minOut: Decimal } | null {
+  const ton = found.first('tonIn');
+  if (ton === null) return null;
+  const payload = readBody(ton, ptonTonTransfer).forward_payload.cell;
+  if (payload.opcode !== toncoPoolSwap.opcode) return null;
+  let fields = readPayload(payload);
+  for (let hops = 0; fields.inner !== null && hops < MAX_HOPS; hops++) fields = readPayload(fields.inner);
+  const master = masterOf(addressText(fields.target_router_wallet), known);
+  return master === null ? null : { asset: tonOr(master), minOut: fields.min_out };
+}
+
+function readPayload(view: CellView) {
+  const cursor = view.cursor();
+  if (view.opcode === toncoPoolSwap.opcode) cursor.skip(32);
+  return swapPayload.read(cursor);
+}
+
+/** Wallets that trades were paid from, and that the last one was paid out of, are known; any other stands for TON. */
+function readHops(
+  swaps: readonly Block[],
+  payments: readonly Paid[],
+  { incoming, out }: { incoming: Leg; out: JettonTransfer },
+  known: KnownContracts,
+): Hop[] {
+  if (swaps.length < 2 || payments.length === 0 || !SUCCESS.has(payments[0].exitCode)) return [];
+  const assets = new Map<RawAddress | null, Asset>();
+  for (const swap of swaps) {
+    const wallet = addressText(readBody(swap, toncoPoolSwap).source_wallet);
+    assets.set(wallet, tonOr(masterOf(wallet, known)));
+  }
+  assets.set(out.senderWallet, tonOr(out.asset));
+  assets.set(out.receiverWallet, tonOr(out.asset));
+  const hops: Hop[] = [];
+  let { asset: assetIn, amount: amountIn } = incoming;
+  for (const { wallet, amount: amountOut } of payments) {
+    const assetOut = assets.get(wallet) ?? null;
+    hops.push({ assetIn, amountIn, assetOut, amountOut });
+    assetIn = assetOut;
+    amountIn = amountOut;
+  }
+  return hops;
+}
+
+export const kinds = [toncoSwap];
