@@ -13,6 +13,7 @@ import { allSteps } from '../streams/ingest/recorded-sequence.ts';
 import { project } from '../streams/project/projector.ts';
 import type { Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
+import { cloneTables } from './cloned-tables.ts';
 
 const topics = topicNames();
 
@@ -33,6 +34,8 @@ export interface CommandLine {
   run(command: Command, place: Place, clickhouseUrl?: string): Promise<Ran>;
   /** Projects a folder's log to its end, through a rebuild of nothing. */
   projectAll(place: Place, clickhouse?: ClickHouse): Promise<void>;
+  /** Makes a database with the tables of another. */
+  clone(from: string, to: string): Promise<ClickHouse>;
   closeTables(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -99,6 +102,11 @@ export async function openCommandLine(): Promise<CommandLine> {
     words,
     run,
     projectAll,
+    async clone(from, to) {
+      const clickhouse = tables(to);
+      await cloneTables(clickhouse, from);
+      return clickhouse;
+    },
     async closeTables() {
       for (const clickhouse of opened.splice(0)) await clickhouse.close();
     },

@@ -66,8 +66,7 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
 
   it.each([1, 7, 20])('killed at exchange %i, it is finished at the next start', async (nth) => {
     const place = { folder: join(at.home, 'good'), database: `killed_${nth}` };
-    await at.projectAll(place);
-    const clickhouse = at.tables(place.database);
+    const clickhouse = await at.clone('good', place.database);
     await clickhouse.command('TRUNCATE TABLE messages');
     let exchanges = 0;
     let rebuild: ReturnType<typeof runTonstream> | null = null;
@@ -86,8 +85,7 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
 
   it('drops no table when an exchange was undone by one whose answer had been lost', async () => {
     const place = { folder: join(at.home, 'good'), database: 'undone' };
-    await at.projectAll(place);
-    const clickhouse = at.tables(place.database);
+    const clickhouse = await at.clone('good', place.database);
     await clickhouse.command('TRUNCATE TABLE balances');
     let lost: string | null = null;
     const loses = await startClickHouseProxy(at.url, (sql) => {
@@ -200,7 +198,7 @@ describe.skipIf(shelf === null)('tables that do not fit', () => {
   it('of another log are refused', async () => {
     const place = { folder: join(at.home, 'other'), database: 'other' };
     await importSequence(place.folder, sequenceFile('local-ton4j-2024_a'));
-    await at.projectAll({ ...place, folder: join(at.home, 'good') });
+    await at.clone('good', place.database);
     await expect(at.projectAll(place)).rejects.toThrow(
       /the tables stand at step 132, .* of another log than this one \(.*\): give the log they were made from, or run "tonstream rebuild"/,
     );
@@ -208,8 +206,7 @@ describe.skipIf(shelf === null)('tables that do not fit', () => {
 
   it('of another version are refused, until they are rebuilt', async () => {
     const place = { folder: join(at.home, 'good'), database: 'version' };
-    await at.projectAll(place);
-    const clickhouse = at.tables(place.database);
+    const clickhouse = await at.clone('good', place.database);
     await clickhouse.command('ALTER TABLE projection_state UPDATE version = 7777 WHERE 1', {
       settings: { mutations_sync: '2' },
     });

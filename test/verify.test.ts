@@ -20,6 +20,13 @@ beforeAll(async () => {
   at = await openCommandLine();
   await importSequence(join(at.home, 'good'), sequenceFile(SEQUENCE));
   await at.projectAll({ folder: join(at.home, 'good'), database: 'good' });
+  // The tables at a half of the log.
+  const half = { folder: join(at.home, 'private'), database: 'half' };
+  const lines = readSequence(sequenceFile(PRIVATE));
+  const cut = lines.findIndex(({ workchain }, n) => workchain === -1 && n > lines.length / 2) + 1;
+  await importSequence(half.folder, writeSequence(join(at.home, 'half.ndjson'), lines.slice(0, cut)));
+  await at.projectAll(half);
+  await importSequence(half.folder, sequenceFile(PRIVATE));
 });
 
 afterEach(async () => {
@@ -95,8 +102,7 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
   });
 
   it.each(changes)('%s', async (sql, line) => {
-    await at.projectAll(place());
-    const clickhouse = at.tables(place().database);
+    const clickhouse = await at.clone('good', place().database);
     await clickhouse.command(sql);
     const { status, printed } = await at.run(runVerify, place());
     expect(printed).toMatch(line);
@@ -110,19 +116,14 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
     ['newest states', /^$/, ['accounts', 'balances']],
     ['balances and all views', /_to_/, ['balances']],
   ])('leaves out a batch that was not finished, here without its %s', async (_, without, refused) => {
-    const place = { folder: join(at.home, `unfinished-${refused[0]}`), database: `unfinished_${refused[0]}` };
-    const lines = readSequence(sequenceFile(PRIVATE));
-    const half = lines.findIndex(({ workchain }, n) => workchain === -1 && n > lines.length / 2) + 1;
-    await importSequence(place.folder, writeSequence(join(at.home, 'half.ndjson'), lines.slice(0, half)));
-    await at.projectAll(place);
-    const clickhouse = at.tables(place.database);
+    const place = { folder: join(at.home, 'private'), database: `unfinished_${refused[0]}` };
+    const clickhouse = await at.clone('half', place.database);
     const views = (
       await clickhouse.json(
         "SELECT name FROM system.tables WHERE engine = 'MaterializedView' AND database = currentDatabase()",
         z.object({ name: z.string() }),
       )
     ).filter(({ name }) => without.test(name));
-    await importSequence(place.folder, sequenceFile(PRIVATE));
     for (const { name } of views) await clickhouse.command(`DETACH TABLE ${name}`);
     await expect(at.projectAll(place, refusing(clickhouse, refused))).rejects.toThrow(
       `${refused.join(' and ')} is refused`,
@@ -149,8 +150,7 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
 
   it('does not compare the newest states when a projector writes them meanwhile', async () => {
     const [done, balances] = ['done ORDER BY number DESC LIMIT 1', 'FROM balances'];
-    await at.projectAll(place());
-    const clickhouse = at.tables(place().database);
+    const clickhouse = await at.clone('good', place().database);
     const proxy = await startClickHouseProxy(at.url, async (sql) => {
       if (!sql.includes('AS expected') || !sql.includes(balances)) return false;
       await clickhouse.command('TRUNCATE TABLE accounts');
@@ -179,8 +179,8 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
   it('ends the process with that status', async () => {
     const verify = runTonstream('verify', ...at.words({ ...place(), database: 'good' }));
     expect(await verify.ended).toBe(0);
-    await at.projectAll(place());
-    await at.tables(place().database).command('TRUNCATE TABLE blocks_by_id');
+    const clickhouse = await at.clone('good', place().database);
+    await clickhouse.command('TRUNCATE TABLE blocks_by_id');
     const failing = runTonstream('verify', ...at.words(place()));
     expect(await failing.ended).toBe(1);
     expect(failing.output()).toContain('differs: blocks_by_id: 0 rows');
