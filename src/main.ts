@@ -1,14 +1,5 @@
 import { z } from 'zod';
-import { ingestSettings, openNetwork } from './commands/chain.ts';
-import { runClassify } from './commands/classify.ts';
-import { runDevnet } from './commands/devnet.ts';
-import { runFaucet } from './commands/faucet.ts';
-import { runImport } from './commands/import.ts';
-import { runIngest } from './commands/ingest.ts';
-import { runRebuild } from './commands/rebuild.ts';
 import type { Running } from './commands/running.ts';
-import { runApi, runProject, runStart } from './commands/start.ts';
-import { runVerify } from './commands/verify.ts';
 import { ConfigError, readConfig, version } from './config.ts';
 import { createLogger } from './logger.ts';
 import { createShutdown } from './shutdown.ts';
@@ -36,22 +27,26 @@ Settings are flags or environment variables; the README lists them all.
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Commands that open the log and the tables; the result, when it is a number, is the exit status. */
+/**
+ * Commands that open the log and the tables; the result, when it is a number, is the exit status. Each is loaded when it
+ * is asked for: what the others need takes a second of CPU time.
+ */
 const COMMANDS: Record<string, (running: Running, flags: Flags) => Promise<unknown>> = {
-  start: runStart,
-  ingest: (running, flags) => runIngest(running, openNetwork, ingestSettings(running.config, flags)),
-  devnet: (running, flags) =>
-    runDevnet(
-      running,
-      z
-        .string()
-        .nullable()
-        .parse(flags['config-out'] ?? null),
-    ),
-  project: runProject,
-  api: runApi,
-  verify: runVerify,
-  rebuild: runRebuild,
+  start: async (running) => (await import('./commands/start.ts')).runStart(running),
+  async ingest(running, flags) {
+    const { ingestSettings, openNetwork } = await import('./commands/chain.ts');
+    const { runIngest } = await import('./commands/ingest.ts');
+    return runIngest(running, openNetwork, ingestSettings(running.config, flags));
+  },
+  async devnet(running, flags) {
+    const { runDevnet } = await import('./commands/devnet.ts');
+    const configOut = z.string().nullable();
+    return runDevnet(running, configOut.parse(flags['config-out'] ?? null));
+  },
+  project: async (running) => (await import('./commands/start.ts')).runProject(running),
+  api: async (running) => (await import('./commands/start.ts')).runApi(running),
+  verify: async (running) => (await import('./commands/verify.ts')).runVerify(running),
+  rebuild: async (running) => (await import('./commands/rebuild.ts')).runRebuild(running),
 };
 type Flags = Record<string, unknown>;
 /** Besides the settings. */
@@ -73,9 +68,11 @@ async function main(): Promise<number> {
     return 0;
   }
   const logger = createLogger(config.logLevel);
-  if (command === 'import') return runImport(config, rest, flags, { print, logger });
-  if (command === 'classify') return runClassify(rest, { print });
-  if (command === 'faucet') return runFaucet(config, rest, { print });
+  if (command === 'import') {
+    return (await import('./commands/import.ts')).runImport(config, rest, flags, { print, logger });
+  }
+  if (command === 'classify') return (await import('./commands/classify.ts')).runClassify(rest, { print });
+  if (command === 'faucet') return (await import('./commands/faucet.ts')).runFaucet(config, rest, { print });
   const run = COMMANDS[command];
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);
   if (rest.length > 0) throw new ConfigError(`${command} takes no ${JSON.stringify(rest[0])}`);
