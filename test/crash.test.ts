@@ -9,11 +9,14 @@ import { migrate } from '../clickhouse/migrate.ts';
 import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
 import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
+import { encodeBlockRecord } from '../streams/envelope.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { sequenceFile } from '../streams/ingest/recorded-sequence.ts';
+import { allSteps, sequenceFile } from '../streams/ingest/recorded-sequence.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
+import type { Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
+import { drawn, random, rounds } from './chance.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
 import { privateBlocks, shelf } from './shelf.ts';
 import { tableHashes } from './table-hashes.ts';
@@ -27,26 +30,40 @@ const INPUTS = {
 type Input = keyof typeof INPUTS;
 const NAMES: Input[] = ['genesis', 'private', 'answers'];
 const VICTIMS = ['projector', 'ClickHouse', 'both'] as const;
-const ROUNDS_OF_PARTS = 17;
-const ROUNDS_OF_START = 3;
+type Victim = (typeof VICTIMS)[number];
+/** One after another on the same tables. */
+const DEATHS_OF_PARTS = rounds(6, 30);
+const DEATHS_OF_START = rounds(3, 12);
+/** How long the blocks between two deaths take to come, and the longest wait for a death once some are projected. */
+const STRETCH_MS = 700;
 const topics = topicNames();
 
-const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
-let state = seed;
-/** Park and Miller's generator: rounds can be repeated from the printed seed (the moments of kills only roughly). */
-function random(below: number): number {
-  state = (state * 48_271) % 2_147_483_647;
-  return state % below;
+interface Calm {
+  steps: Step[];
+  hashes: Record<string, string>;
+  mcSeqno: number;
 }
 
-const expected: Partial<Record<Input, { hashes: Record<string, string>; mcSeqno: number }>> = {};
+/** Runs that nothing disturbed. */
+const calm: Partial<Record<Input, Calm>> = {};
 let home: string;
 let parts: TestServer;
 
-function fill(log: EventLog, input: Input) {
-  const { file, loose } = INPUTS[input];
-  return importFiles(log, topics, [file()], { loose, batchBytes: 50_000 });
+/** Steps as they come in life, one after the other. */
+async function fill(log: EventLog, steps: readonly Step[]): Promise<void> {
+  for (const { blocks } of steps) {
+    await log.append(topics.blocks, blocks.map(encodeBlockRecord));
+    await sleep(STRETCH_MS / steps.length);
+  }
 }
+
+/** In parts of the same length. */
+function parted<T>(list: readonly T[], count: number): T[][] {
+  const size = Math.ceil(list.length / count);
+  return Array.from({ length: count }, (_, i) => list.slice(i * size, (i + 1) * size));
+}
+
+const mcSeqnos = (steps: readonly Step[]): number[] => steps.map(({ mcSeqno }) => mcSeqno);
 
 /** Waits for a batch that is done and ends as asked. */
 async function projected(clickhouse: ClickHouse, run: Run, isFar: (mcSeqno: number) => boolean): Promise<void> {
@@ -58,29 +75,36 @@ async function projected(clickhouse: ClickHouse, run: Run, isFar: (mcSeqno: numb
   });
 }
 
-const isWhole = (input: Input) => (mcSeqno: number) => mcSeqno === expected[input]?.mcSeqno;
-
-async function undisturbed(input: Input): Promise<void> {
+async function undisturbed(input: Input): Promise<Calm> {
   const folder = join(home, `calm-${input}`);
   const { url } = parts.server;
   const database = `calm_${input}`;
   const log = openEmbeddedLog({ folder: join(folder, 'log') });
   const clickhouse = createClickHouse({ url, database, logger: silent });
-  const { lastMcSeqno } = await fill(log, input);
+  const { file, loose } = INPUTS[input];
+  const { lastMcSeqno } = await importFiles(log, topics, [file()], { loose });
   const { config } = readConfig(['--data-dir', folder], {});
   await migrate({ clickhouse, logger: silent });
   await project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true }, new AbortController().signal);
-  expected[input] = { hashes: await tableHashes(clickhouse), mcSeqno: lastMcSeqno ?? -1 };
+  const hashes = await tableHashes(clickhouse);
+  const steps = await allSteps(log, topics.blocks);
+  await clickhouse.command(`DROP DATABASE ${database} SYNC`);
   await clickhouse.close();
   await log.close();
+  return { steps, hashes, mcSeqno: lastMcSeqno ?? -1 };
+}
+
+function calmOf(input: Input): Calm {
+  const found = calm[input];
+  if (found === undefined) throw new Error(`${input} was not projected`);
+  return found;
 }
 
 beforeAll(async () => {
   if (shelf === null) return;
   home = mkdtempSync(join(tmpdir(), 'tonstream-crash-'));
   parts = await startTestServer();
-  for (const input of NAMES) await undisturbed(input);
-  process.stdout.write(`crash test: CRASH_SEED=${seed}\n`);
+  for (const input of NAMES) calm[input] = await undisturbed(input);
 });
 
 afterAll(async () => {
@@ -89,35 +113,41 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-const small = (): string[] => ['--batch-steps', String(3 + random(18)), '--batch-bytes', '64k', '--batch-ms', '20'];
+/** Batches of at most so many steps or a few more. */
+function small(mostSteps = 18): string[] {
+  return ['--batch-steps', String(3 + random(mostSteps)), '--batch-bytes', '64k', '--batch-ms', '20'];
+}
 
-/** Kills parts while blocks are imported and projected, lets them come back, and compares. */
-async function roundOfParts(round: number): Promise<void> {
-  const input = NAMES[round % NAMES.length];
-  const victim = VICTIMS[Math.floor(round / NAMES.length) % VICTIMS.length];
-  const folder = join(home, `parts-${round}`);
-  const database = `parts_${round}`;
+/** Kills parts again and again while blocks come and are projected, lets them come back, and compares. */
+async function deathsOfParts(input: Input): Promise<void> {
+  const { steps, hashes, mcSeqno: last } = calmOf(input);
+  const victims: Victim[] = drawn(VICTIMS, DEATHS_OF_PARTS);
+  const folder = join(home, `parts-${input}`);
+  const database = `parts_${input}`;
   const { url } = parts.server;
   const clickhouse = createClickHouse({ url, database, logger: silent });
   const log = openEmbeddedLog({ folder: join(folder, 'log') });
   const words = ['project', '--data-dir', folder, '--clickhouse-url', url, '--clickhouse-database', database];
   let projector = runTonstream(...words, ...small());
-  const importing = fill(log, input);
+  let filling = Promise.resolve();
   try {
-    await projected(clickhouse, projector, () => true);
-    await sleep(random(700));
-    if (victim !== 'projector' && parts.server.pid !== null) process.kill(parts.server.pid, 'SIGKILL');
-    if (victim !== 'ClickHouse') {
-      await projector.kill();
-      projector = runTonstream(...words, ...small());
+    for (const [i, stretch] of parted(steps, victims.length).entries()) {
+      filling = fill(log, stretch);
+      await projected(clickhouse, projector, (mcSeqno) => mcSeqnos(stretch).includes(mcSeqno));
+      await sleep(random(STRETCH_MS));
+      const victim = victims[i];
+      if (victim !== 'projector' && parts.server.pid !== null) process.kill(parts.server.pid, 'SIGKILL');
+      if (victim !== 'ClickHouse') {
+        await projector.kill();
+        projector = runTonstream(...words, ...small());
+      }
+      await filling;
     }
-    await importing;
-    await projected(clickhouse, projector, isWhole(input));
-    const hashes = await tableHashes(clickhouse);
-    expect({ victim, input, ...hashes }).toEqual({ victim, input, ...expected[input]?.hashes });
+    await projected(clickhouse, projector, (mcSeqno) => mcSeqno === last);
+    expect({ victims, ...(await tableHashes(clickhouse)) }).toEqual({ victims, ...hashes });
   } finally {
     await projector.kill('SIGTERM');
-    await importing;
+    await filling;
     await log.close();
     await clickhouse.close();
   }
@@ -131,42 +161,49 @@ async function clickhouseOf(service: Run): Promise<string> {
   return url() ?? '';
 }
 
-/** Kills the whole service with its ClickHouse while another process imports. */
-async function roundOfStart(round: number): Promise<void> {
-  const input = NAMES[round % NAMES.length];
-  const folder = join(home, `start-${round}`);
+/** Kills the whole service with its ClickHouse again and again while another process imports. */
+async function deathsOfStart(input: Input): Promise<void> {
+  const { hashes, mcSeqno: last, steps } = calmOf(input);
+  const folder = join(home, `start-${input}`);
   const { file, loose } = INPUTS[input];
-  const start = (): Run => runTonstream('start', '--network', 'none', '--data-dir', folder, '--port', '0', ...small());
+  const words = ['start', '--network', 'none', '--data-dir', folder, '--port', '0'];
+  // The import is soon at its end: batches so small that the projection is not.
+  const start = (): Run => runTonstream(...words, ...small(3));
   let service = start();
   const importing = runTonstream('import', ...(loose ? ['--loose'] : []), '--data-dir', folder, file());
-  const waitUntil = async (isFar: (mcSeqno: number) => boolean): Promise<Record<string, string>> => {
-    const url = await clickhouseOf(service);
-    const clickhouse = createClickHouse({ url, database: 'tonstream', logger: silent });
+  const withTables = async <T>(use: (clickhouse: ClickHouse) => Promise<T>): Promise<T> => {
+    const clickhouse = createClickHouse({ url: await clickhouseOf(service), database: 'tonstream', logger: silent });
     try {
-      await projected(clickhouse, service, isFar);
-      return await tableHashes(clickhouse);
+      return await use(clickhouse);
     } finally {
       await clickhouse.close();
     }
   };
   try {
-    await waitUntil(() => true);
-    await sleep(random(700));
-    await service.kill();
-    service = start();
+    for (const stretch of parted(steps, DEATHS_OF_START)) {
+      await withTables((tables) => projected(tables, service, (mcSeqno) => mcSeqno >= stretch[0].mcSeqno));
+      await sleep(random(STRETCH_MS));
+      await service.kill();
+      service = start();
+    }
     expect(await importing.ended).toBe(0);
-    const hashes = await waitUntil(isWhole(input));
-    expect({ input, ...hashes }).toEqual({ input, ...expected[input]?.hashes });
+    await withTables(async (tables) => {
+      await projected(tables, service, (mcSeqno) => mcSeqno === last);
+      expect(await tableHashes(tables)).toEqual(hashes);
+    });
   } finally {
     await service.kill('SIGTERM');
     await importing.ended;
   }
 }
 
-const rounds = (count: number): number[] => Array.from({ length: count }, (_, round) => round);
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = rounds(300_000, 1_200_000);
 
 describe.skipIf(shelf === null)('kill -9 during an import: the tables are those of an undisturbed run', () => {
-  it.each(rounds(ROUNDS_OF_PARTS))('of projector, ClickHouse or both (%i)', roundOfParts, TIMEOUT_MS);
-  it.each(rounds(ROUNDS_OF_START))('of the whole service (%i)', roundOfStart, TIMEOUT_MS);
+  it.each(NAMES)(`of projector, ClickHouse or both, ${DEATHS_OF_PARTS} times: %s`, deathsOfParts, TIMEOUT_MS);
+  it.each(NAMES.slice(0, rounds(1, NAMES.length)))(
+    `of the whole service, ${DEATHS_OF_START} times: %s`,
+    deathsOfStart,
+    TIMEOUT_MS,
+  );
 });
