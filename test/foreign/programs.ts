@@ -63,6 +63,12 @@ export async function pytoniq(): Promise<ForeignProgram | null> {
   return made ? { command, args } : missing('pytoniq', 'python3 and the package');
 }
 
+/** All of them, each with what makes it ready. */
+export const FOREIGN: Readonly<Record<string, () => Promise<ForeignProgram | null>>> = {
+  'tonutils-go': tonutils,
+  pytoniq,
+};
+
 function missing(name: string, what: string): null {
   const how = mayFetch ? 'cannot be had here' : 'not at hand; TONSTREAM_FOREIGN=1 fetches the package';
   process.stderr.write(`left out: ${name} against the devnet: ${what}: ${how}\n`);
