@@ -10,6 +10,7 @@ import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
 import { readSteps } from '../streams/steps.ts';
+import { rounds } from './chance.ts';
 import {
   blockText,
   type DevnetFolderOptions,
@@ -20,7 +21,7 @@ import {
 import { runTonstream } from './processes.ts';
 import { hashesOfTables } from './stack.ts';
 import { catchUp, differences, sampledRequests } from './window-agreement.ts';
-import { POSITIONS } from './window-positions.ts';
+import { OTHER_POSITIONS } from './window-positions.ts';
 import { projectAll, stepsOf, tablesOf, topics, windowFrom } from './windowed.ts';
 
 const FRESH_DATABASE = 'fresh';
@@ -74,9 +75,9 @@ export interface AgreedFigures {
   windows: number[];
 }
 
-const REQUESTS = 150;
+const REQUESTS = rounds(100, 150);
 /** Where windows of our own begin, as a share of the steps. */
-const BOUNDARIES = POSITIONS.filter((share) => share < 1);
+const BOUNDARIES = OTHER_POSITIONS.filter((share) => share < 1);
 
 /** Compares what a client is told with each window and without; gives the first step of each. */
 async function expectWindowsAgree(
