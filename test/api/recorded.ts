@@ -1,47 +1,39 @@
 /** The HTTP API of the whole stack over imported blocks, compared with what other decoders read in these blocks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeAccounts } from './api/accounts.ts';
-import { describeBlocks } from './api/blocks.ts';
-import { createApiClient } from './api/client.ts';
-import { describeFront } from './api/front.ts';
-import { describeMessages } from './api/messages.ts';
-import { type Network, readSequenceFacts, readSingleFacts, sequencePath, singlePaths } from './api/network.ts';
-import { readOpcodes, type Subject } from './api/subject.ts';
-import { describeTransactions } from './api/transactions.ts';
-import type { ApiServer } from './api-server.ts';
-import { shelf } from './shelf.ts';
-import { type Stack, startStack } from './stack.ts';
-import { OTHER_POSITIONS, positionName, serveFrom } from './window-positions.ts';
+import type { ApiServer } from '../api-server.ts';
+import { isLong } from '../chance.ts';
+import { type Stack, startStack } from '../stack.ts';
+import { OTHER_POSITIONS, positionName, serveFrom } from '../window-positions.ts';
+import { describeAccounts } from './accounts.ts';
+import { describeBlocks } from './blocks.ts';
+import { createApiClient } from './client.ts';
+import { describeFront } from './front.ts';
+import { describeMessages } from './messages.ts';
+import { type Network, readSequenceFacts, sequencePath } from './network.ts';
+import { readOpcodes, type Subject } from './subject.ts';
+import { describeTransactions } from './transactions.ts';
 
-interface Recorded {
+export interface Recorded {
   name: string;
   files: () => string[];
   facts: () => Network;
   loose: boolean;
   /** Blocks, transactions, and shards of the basechain at the end. */
   size: [number, number];
+  /** Where a window begins besides the stack's own, which holds everything; all positions in the long run. */
+  positions: readonly number[];
 }
 
-const sequence = (name: string, size: Recorded['size']): Recorded => ({
-  name,
-  files: () => [sequencePath(name)],
-  facts: () => readSequenceFacts(name),
-  loose: false,
-  size,
-});
-
-const RECORDED: Recorded[] = [
-  sequence('mainnet-genesis_a', [460, 1450]),
-  sequence('local-ton4j-2024_a', [414, 911]),
-  sequence('everscale-1459995', [155, 39]),
-  {
-    name: 'single mainnet blocks',
-    files: () => singlePaths('mainnet'),
-    facts: () => readSingleFacts('mainnet'),
-    loose: true,
-    size: [25, 1780],
-  },
-];
+export function recordedSequence(name: string, size: Recorded['size'], positions: readonly number[]): Recorded {
+  return {
+    name,
+    files: () => [sequencePath(name)],
+    facts: () => readSequenceFacts(name),
+    loose: false,
+    size,
+    positions,
+  };
+}
 
 async function subjectAt(url: string, network: Network): Promise<Subject> {
   const client = createApiClient(url);
@@ -55,7 +47,7 @@ function describeChain(subject: () => Subject): void {
   describe('accounts', () => describeAccounts(subject));
 }
 
-describe.skipIf(shelf === null).each(RECORDED)('API over $name', ({ files, facts, loose, size }) => {
+export function describeRecorded({ files, facts, loose, size, positions }: Recorded): void {
   let stack: Stack;
   let network: Network;
   let subject: Subject;
@@ -75,7 +67,8 @@ describe.skipIf(shelf === null).each(RECORDED)('API over $name', ({ files, facts
   describeChain(() => subject);
   describe('front', () => describeFront(() => subject));
 
-  describe.each(OTHER_POSITIONS.map((share) => [positionName(share), share] as const))('with %s', (_, share) => {
+  const others = isLong ? OTHER_POSITIONS : positions;
+  describe.each(others.map((share) => [positionName(share), share] as const))('with %s', (_, share) => {
     let server: ApiServer;
     let windowed: Subject;
 
@@ -90,4 +83,4 @@ describe.skipIf(shelf === null).each(RECORDED)('API over $name', ({ files, facts
   });
 
   it('reports nothing as its own failure', () => expect(stack.program.output()).not.toContain('a request failed'));
-});
+}

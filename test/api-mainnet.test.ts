@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { describeRecorded, recordedSequence } from './api/recorded.ts';
+import { shelf } from './shelf.ts';
+
+const genesis = recordedSequence('mainnet-genesis_a', [460, 1450], [1]);
+
+describe.skipIf(shelf === null)(`API over ${genesis.name}`, () => describeRecorded(genesis));
