@@ -5,13 +5,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, in this order first: one that begins late runs alone at the end while a core is idle. */
 const LONGEST = [
-  'streams/project/projector.test.ts',
-  'test/api.test.ts',
+  'test/live-crash-parts.test.ts',
+  'test/live-crash-service.test.ts',
   'test/crash.test.ts',
-  'test/live-crash.test.ts',
   'test/soak.test.ts',
+  'streams/project/projector.test.ts',
+  'test/api-mainnet.test.ts',
+  'test/api-private.test.ts',
   'test/verify.test.ts',
   'test/rebuild.test.ts',
+  'test/answers.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -9,6 +9,7 @@ import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import { type Arrival, openWindow, type Window } from '../src/window/window.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
+import { rounds } from './chance.ts';
 import { emptyTables } from './empty-tables.ts';
 import { metricOf } from './metrics.ts';
 import { recordedSteps } from './recorded-steps.ts';
@@ -17,7 +18,7 @@ import { type Answered, get } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 
 const GB = 1024 ** 3;
-const RUNS = Number(process.env.WINDOW_RUNS ?? 150);
+const RUNS = rounds(80, 400);
 const SWITCHES = ['', 'x_no_address_book=true', 'x_no_metadata=true'];
 
 interface Side {

@@ -13,14 +13,14 @@ import { importFiles } from '../streams/ingest/import.ts';
 import { readSequence, sequenceFile, writeSequence } from '../streams/ingest/recorded-sequence.ts';
 import { openKafkaLog } from '../streams/kafka.ts';
 import type { EventLog } from '../streams/log.ts';
+import { rounds, seed } from './chance.ts';
 import { createKafkaLocal, type KafkaLocal, kafkaMissing } from './kafka-local.ts';
 import { waitFor } from './processes.ts';
 import { differences, sampledRequests } from './window-agreement.ts';
 import { projectAll, stepsOf, tablesOf, topics } from './windowed.ts';
 
 const missing = kafkaMissing();
-const REQUESTS = 80;
-const SEED = 5;
+const REQUESTS = rounds(30, 80);
 /** Last masterchain blocks of what is imported one after another. */
 const PARTS = [40, 70, 120, 132];
 const MB = 1024 ** 2;
@@ -82,7 +82,7 @@ describe.skipIf(missing !== null)('a window over a real broker', () => {
   }
 
   async function compare(window: Window): Promise<void> {
-    const paths = sampledRequests(await stepsOf(log), REQUESTS, SEED);
+    const paths = sampledRequests(await stepsOf(log), REQUESTS, seed);
     const where = { clickhouseUrl: server.server.url, database: 'windowed' };
     expect(await differences({ view: window.view(), ...where, paths })).toEqual([]);
   }

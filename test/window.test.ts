@@ -4,12 +4,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChainView } from '../src/web/chain-view.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
+import { rounds } from './chance.ts';
 import { privateBlocks, requireShelf, shelf } from './shelf.ts';
 import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 import { context, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
 
-const RUNS = Number(process.env.WINDOW_RUNS ?? 50);
+const RUNS = rounds(50, 300);
 /** Where the window begins, as a share of the steps. */
 const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 /** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { random, rounds } from '../../test/chance.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
@@ -18,6 +19,7 @@ const NAME = 'mainnet-genesis_a';
 const PROGRAM = fileURLToPath(new URL('follow-process.ts', import.meta.url));
 /** Smaller than most steps, so that they are written in several appends. */
 const SMALL_BATCH = 4_000;
+const ROUNDS = rounds(5, 30);
 let folder: string;
 let log: EventLog;
 
@@ -74,16 +76,16 @@ describe.skipIf(shelf === null)('an ingester in another process', () => {
   it('goes on after SIGKILL at any moment: the log is that of an undisturbed run', async () => {
     const expected = await undisturbed();
     let halves = 0;
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const { child, exit, line } = start('refuse');
-      await line(/^offset/, 1 + Math.floor(Math.random() * 50));
+      await line(/^offset/, 1 + random(50));
       child.kill('SIGKILL');
       await exit;
       const records = await content(log);
       expect(records).toEqual(expected.slice(0, records.length));
       if (records.at(-1)?.includes('"seal"') === false) halves++;
     }
-    process.stdout.write(`killed 5 ingesters, ${halves} of them inside a step\n`);
+    process.stdout.write(`killed ${ROUNDS} ingesters, ${halves} of them inside a step\n`);
     const { child, exit } = start('refuse', 1_000_000);
     await exit;
     expect(child.exitCode).toBe(0);

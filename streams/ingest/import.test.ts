@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { random, rounds } from '../../test/chance.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
@@ -136,6 +137,7 @@ describe.skipIf(shelf === null)('recorded sequences', () => {
 const PROGRAM = fileURLToPath(new URL('import-process.ts', import.meta.url));
 /** Smaller than most steps, so that they are written in several appends. */
 const SMALL_BATCH = 4_000;
+const ROUNDS = rounds(5, 30);
 
 function startImport(file: string) {
   const args = ['--import', 'tsx', PROGRAM, join(folder, 'log'), String(SMALL_BATCH), file];
@@ -152,16 +154,16 @@ describe.skipIf(shelf === null)('an import in another process', () => {
     const expected = await logContent(calm, topics.blocks);
     await calm.close();
     let halves = 0;
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const { child, exit, lines } = startImport(file);
-      let left = 1 + Math.floor(Math.random() * 50);
+      let left = 1 + random(50);
       for await (const _ of lines) if (--left === 0) child.kill('SIGKILL');
       await exit;
       const content = await logContent(log, topics.blocks);
       expect(content).toEqual(expected.slice(0, content.length));
       if (content.at(-1)?.includes('"seal"') === false) halves++;
     }
-    process.stdout.write(`killed 5 imports, ${halves} of them inside a step\n`);
+    process.stdout.write(`killed ${ROUNDS} imports, ${halves} of them inside a step\n`);
     const { child, exit, lines } = startImport(file);
     lines.resume();
     await exit;
