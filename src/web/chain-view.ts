@@ -1,8 +1,9 @@
 /** The newest steps and transactions as the page shows them: small values, all text encoded. */
 
-import { commentOf } from '../api/v3/render/comment.ts';
 import { friendlyAddress, shardText } from '../chain/address.ts';
 import { isBounceable } from '../chain/interfaces.ts';
+import { CellView } from '../chain/layouts/cell-view.ts';
+import { commentOf } from '../chain/layouts/common.ts';
 import type { Decimal, Message } from '../chain/model.ts';
 import type { BlockRecord, ChainSource, QueryContext, TransactionRecord } from '../chain/records.ts';
 
@@ -213,7 +214,7 @@ function sentValue(messages: readonly Message[]): Decimal | null {
 /** A body of 32 zero bits and text. Only the begin of a long one is shown; the API has all of it. */
 function shownComment(message: Message): string | null {
   if (message.kind !== 'internal' || message.opcode !== 0) return null;
-  const text = commentOf(message.bodyBoc())?.trim();
+  const text = commentOf(CellView.parse(message.bodyBoc()))?.trim();
   if (text === undefined || text === '') return null;
   if (text.length <= LONGEST_COMMENT) return text;
   // Cut between code points, never inside one.

@@ -10,6 +10,8 @@ export interface Printer {
   text(text: string): string;
   /** Counts one step against the limit of a body. Throws DecodeError when it is used up. */
   step(): void;
+  /** Counts so many characters that are printed beyond what the steps stand for. Throws DecodeError likewise. */
+  spend(characters: number): void;
 }
 
 /**

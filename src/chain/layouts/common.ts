@@ -1,4 +1,5 @@
 /** Bodies that every contract may see: comments, excesses, bounces (TEP-74, the node's bounce phase). */
+import { DecodeError } from '../errors.ts';
 import type { CellView } from './cell-view.ts';
 import type { Codec } from './codec.ts';
 import { body } from './layout.ts';
@@ -11,6 +12,18 @@ export const textComment = body('text_comment', 0x00000000, { text: snakeText })
 
 /** A comment whose text begins in a reference. Tried when {@link textComment} does not fit. */
 export const textCommentInReference = body('text_comment', 0x00000000, { text: ref(snakeText) });
+
+/** The text of a plain comment; null for another body and for bytes that are not UTF-8. */
+export function commentOf(body: CellView): string | null {
+  for (const layout of [textComment, textCommentInReference]) {
+    try {
+      return layout.in(body)?.text ?? null;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+    }
+  }
+  return null;
+}
 
 /** Bytes in snake form without a layout. */
 const snakeBytes: Codec<{ data: CellView }> = record(null, { data: unnamed(rest) });

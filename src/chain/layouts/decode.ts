@@ -12,10 +12,15 @@ import { signedBodies } from './wallets.ts';
 
 /** Bodies in bodies. */
 const MAX_NESTING = 10;
-/** Records, references and dictionary nodes in one body, each counted as often as it is printed. */
-const MAX_STEPS = 16_384;
-/** Undecoded cells and texts cost a step for so many bytes. */
-const BYTES_A_STEP = 64;
+/**
+ * Steps of one body: records, references and dictionary nodes, each counted as often as it is printed. A body of honest
+ * size takes far fewer; one whose cells refer to the same cells again and again does not grow beyond its bytes.
+ */
+const LEAST_STEPS = 256;
+const BYTES_A_STEP = 2;
+const MOST_STEPS = 8192;
+/** Undecoded cells, texts and long labels cost a step for so many characters. */
+const CHARACTERS_A_STEP = 64;
 /** How a bag of cells begins in base64. */
 const BOC_PREFIX = 'te6c';
 const OPCODE_BITS = 32;
@@ -29,7 +34,7 @@ class TooLarge extends DecodeError {}
 /** Decodes a body. Takes bounded time and memory whatever the cells are; throws nothing. */
 export function decodeBody(view: CellView): Decoded {
   try {
-    return decode(view, new BodyPrinter());
+    return decode(view, new BodyPrinter(Math.min(LEAST_STEPS + view.boc.bytes.length / BYTES_A_STEP, MOST_STEPS)));
   } catch (error) {
     if (error instanceof DecodeError) return unknown(error.message);
     throw error;
@@ -53,7 +58,8 @@ function decode(view: CellView, printer: BodyPrinter): Decoded {
   }
   if (opcodeName(opcode) !== null) return unknown('no layout fits');
   for (const signed of signedBodies) {
-    const json = attempt(() => printWhole(signed, view.cursor(), printer));
+    if (!signed.fits(bits, view.refs)) continue;
+    const json = attempt(() => printWhole(signed.codec, view.cursor(), printer));
     if (json !== null) return { json };
   }
   return unknown('no layout has this opcode');
@@ -77,11 +83,19 @@ function attempt<T>(print: () => T): T | null {
 }
 
 class BodyPrinter implements Printer {
-  private steps = 0;
+  private steps: number;
   private nesting = 0;
 
+  constructor(steps: number) {
+    this.steps = steps;
+  }
+
   step(): void {
-    this.spend(1);
+    this.take(1);
+  }
+
+  spend(characters: number): void {
+    this.take(characters / CHARACTERS_A_STEP);
   }
 
   cell(view: CellView): string {
@@ -89,7 +103,7 @@ class BodyPrinter implements Printer {
   }
 
   text(text: string): string {
-    this.spend(text.length / BYTES_A_STEP);
+    this.spend(text.length);
     const bag = text.startsWith(BOC_PREFIX) ? attempt(() => this.nestedBag(text)) : null;
     return bag ?? JSON.stringify(text);
   }
@@ -111,12 +125,12 @@ class BodyPrinter implements Printer {
 
   private undecoded(view: CellView): string {
     const text = view.serialize().toString('base64');
-    this.spend(text.length / BYTES_A_STEP);
+    this.spend(text.length);
     return `"${text}"`;
   }
 
-  private spend(steps: number): void {
-    this.steps += steps;
-    if (this.steps > MAX_STEPS) throw new TooLarge('body too large to decode');
+  private take(steps: number): void {
+    this.steps -= steps;
+    if (this.steps < 0) throw new TooLarge('body too large to decode');
   }
 }

@@ -49,6 +49,7 @@ export function dictionary<T>(keyBits: number, value: Codec<T>): Codec<Entries<T
 function printEdge<T>(cursor: Cursor, printer: Printer, value: Codec<T>, room: number): string {
   printer.step();
   const [label, length] = printLabel(cursor, room);
+  printer.spend(label.length);
   const start = `{"@type":"hashmap_edge","label":${label},"node":`;
   if (length === room) {
     return `${start}{"@type":"hashmap_node_leaf","value":${printArgument(value, cursor, printer)}}}`;

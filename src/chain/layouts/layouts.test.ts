@@ -1,10 +1,10 @@
-import { Address, beginCell, comment } from '@ton/core';
+import { Address, beginCell, type Cell, comment } from '@ton/core';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { addressOf } from '../address.ts';
 import { Builder } from '../builder.ts';
 import type { Decimal, Address as RawAddress } from '../model.ts';
 import { CellView } from './cell-view.ts';
-import { textComment } from './common.ts';
+import { commentOf, textComment } from './common.ts';
 import { decodeBody } from './decode.ts';
 import { jettonTransfer, takeWalletAddress } from './jettons.ts';
 import { recordedBodies } from './recorded.ts';
@@ -30,6 +30,28 @@ const transfer = beginCell()
   .storeBit(1)
   .storeRef(comment('Привет'))
   .endCell();
+
+describe('plain comments', () => {
+  const long = 'Привет, мир! 🙂 '.repeat(40);
+  const read = (cell: Cell): string | null => commentOf(CellView.parse(cell.toBoc()));
+
+  it.each(['', 'x', 'a "quoted"\nline', long])('are what @ton/core wrote: %j', (text) => {
+    expect(read(comment(text))).toBe(text);
+  });
+
+  it('may begin in a reference', () => {
+    const [text, other] = [beginCell().storeStringTail('x').endCell(), beginCell().endCell()];
+    expect(read(beginCell().storeUint(0, 32).storeRef(text).storeRef(other).endCell())).toBe('x');
+  });
+
+  it.each([
+    ['another opcode', beginCell().storeUint(1, 32).storeStringTail('x').endCell()],
+    ['no opcode', beginCell().storeUint(0, 31).endCell()],
+    ['bytes that are not UTF-8', beginCell().storeUint(0, 32).storeUint(0xff, 8).endCell()],
+  ])('are none for %s', (_what, body) => {
+    expect(read(body)).toBeNull();
+  });
+});
 
 describe('bodies', () => {
   it.each(recordedBodies)('prints $name as the reference API did', ({ body, decoded: expected }) => {

@@ -188,13 +188,23 @@ export const highloadV3 = signed('highload_wallet_signed_v3', {
   ),
 });
 
+/** A signed body, and what cells it could be by their size alone: most that are none are told without reading them. */
+export interface SignedBody {
+  readonly codec: Codec<unknown>;
+  fits(bits: number, refs: number): boolean;
+}
+
+const SIGNATURE = 512;
+const HEADER = SIGNATURE + 96;
+const MODE = 8;
+
 /** In the order of trial. */
-export const signedBodies = [
-  preprocessedWalletV2,
-  highloadV3,
-  highloadV2,
-  highloadV1,
-  walletSignedV4,
-  walletSignedV3,
-  walletSignedV1V2,
+export const signedBodies: readonly SignedBody[] = [
+  { codec: preprocessedWalletV2, fits: (size, refs) => size === SIGNATURE && refs === 1 },
+  { codec: highloadV3, fits: (size, refs) => size === SIGNATURE && refs === 1 },
+  { codec: highloadV2, fits: (size, refs) => size === HEADER + 1 && refs <= 1 },
+  { codec: highloadV1, fits: (size, refs) => size === HEADER && refs === 1 },
+  { codec: walletSignedV4, fits: (size) => size >= HEADER + MODE },
+  { codec: walletSignedV3, fits: (size, refs) => size === HEADER + MODE * refs },
+  { codec: walletSignedV1V2, fits: (size, refs) => size === SIGNATURE + 64 + MODE * refs },
 ];

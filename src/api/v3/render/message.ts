@@ -1,7 +1,10 @@
+import { CellView } from '../../../chain/layouts/cell-view.ts';
+import { commentOf } from '../../../chain/layouts/common.ts';
+import { decodeBody } from '../../../chain/layouts/decode.ts';
+import { opcodeName } from '../../../chain/layouts/registry.ts';
 import type { Hash, Message } from '../../../chain/model.ts';
 import type { MessageRecord } from '../../../chain/records.ts';
 import type { Book } from './book.ts';
-import { commentOf } from './comment.ts';
 import { extraJson, hashJson, textOrNull } from './values.ts';
 
 /** From this global version on the slot of `ihr_fee` holds `extra_flags`. */
@@ -40,7 +43,7 @@ function firstHalf(message: Message, globalVersion: number, book: Book): string 
     values(message, globalVersion) +
     `,"created_lt":${textOrNull(message.createdLt)},"created_at":${createdAt === null ? 'null' : `"${createdAt}"`}` +
     `,"opcode":${opcode === null ? 'null' : `"0x${opcode.toString(16).padStart(8, '0')}"`}` +
-    `,"decoded_opcode":${opcode === 0 ? '"text_comment"' : 'null'}` +
+    `,"decoded_opcode":${textOrNull(opcode === null ? null : opcodeName(opcode))}` +
     `,"ihr_disabled":${message.ihrDisabled},"bounce":${message.bounce},"bounced":${message.bounced}` +
     `,"import_fee":${importFee(message)}`
   );
@@ -53,14 +56,23 @@ function secondHalf(message: Message): string {
 
 /** The cell without bits and references, the body of most plain transfers, is written down rather than serialised. */
 const EMPTY_CELL_HASH = Buffer.from('lqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=', 'base64');
-const EMPTY_CONTENT = `{"hash":${hashJson(EMPTY_CELL_HASH)},"body":"te6cckEBAQEAAgAAAEysuc0=","decoded":null}`;
+const EMPTY_CONTENT = `{"hash":${hashJson(EMPTY_CELL_HASH)},"body":"te6cckEBAQEAAgAAAEysuc0=","decoded":{"@type":"empty_cell"}}`;
 
 function contentJson(message: Message): string {
   if (message.opcode === null && message.bodyHash.equals(EMPTY_CELL_HASH)) return EMPTY_CONTENT;
   const boc = message.bodyBoc();
-  const comment = message.opcode === 0 ? commentOf(boc) : null;
-  const decoded = comment === null ? 'null' : commentJson(comment);
-  return `{"hash":${hashJson(message.bodyHash)},"body":"${boc.toString('base64')}","decoded":${decoded}}`;
+  return `{"hash":${hashJson(message.bodyHash)},"body":"${boc.toString('base64')}","decoded":${decoded(message, boc)}}`;
+}
+
+/** In listings a plain comment has the form that it had before other bodies were decoded. */
+function decoded(message: Message, boc: Buffer): string {
+  const body = CellView.parse(boc);
+  if (message.opcode === 0) {
+    const comment = commentOf(body);
+    return comment === null ? 'null' : commentJson(comment);
+  }
+  const result = decodeBody(body);
+  return 'json' in result ? result.json : 'null';
 }
 
 function values(message: Message, globalVersion: number): string {

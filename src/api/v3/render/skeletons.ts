@@ -1,3 +1,9 @@
+import { addressOf } from '../../../chain/address.ts';
+import { Builder, toBoc } from '../../../chain/builder.ts';
+import { CellView } from '../../../chain/layouts/cell-view.ts';
+import { excess } from '../../../chain/layouts/common.ts';
+import { jettonInternalTransfer, jettonNotify, jettonTransfer } from '../../../chain/layouts/jettons.ts';
+import type { Layout } from '../../../chain/layouts/layout.ts';
 import type { Message, Transaction, TransactionDescription } from '../../../chain/model.ts';
 import type { KnownState, TransactionRecord } from '../../../chain/records.ts';
 
@@ -8,7 +14,38 @@ const NOWHERE = Buffer.from([0x80, 0, 0, 0]);
 const MASTERCHAIN = Buffer.from([0x7f, 0xff, 0xff, 0xff]);
 /** How a bag begins. */
 const BAG = Buffer.from('b5ee9c724101', 'hex');
+const EMPTY = toBoc(new Builder().cell());
+const BOUNCED = toBoc(new Builder().u(0xffffffff, 32).cell());
 const EMPTY_COMMENT = Buffer.from('b5ee9c7201010101000600000800000000', 'hex');
+
+function bodyOf<T>(layout: Layout<T>, fields: T): Pick<Message, 'opcode' | 'bodyBoc'> {
+  const builder = new Builder();
+  layout.write(builder, fields);
+  const boc = toBoc(builder.cell());
+  return { opcode: layout.opcode, bodyBoc: () => boc };
+}
+
+const ACCOUNT = addressOf(0, Buffer.alloc(32));
+const AMOUNT = { query_id: '0', amount: '1000000' };
+const PAYLOAD = { inReference: false, cell: CellView.from(new Builder().cell()) };
+const FORWARD = { forward_ton_amount: '1', forward_payload: PAYLOAD };
+
+const JETTON_TRANSFER = bodyOf(jettonTransfer, {
+  ...AMOUNT,
+  destination: ACCOUNT,
+  response_destination: ACCOUNT,
+  custom_payload: null,
+  ...FORWARD,
+});
+
+const JETTON_INTERNAL_TRANSFER = bodyOf(jettonInternalTransfer, {
+  ...AMOUNT,
+  from: ACCOUNT,
+  response_address: ACCOUNT,
+  ...FORWARD,
+});
+
+const JETTON_NOTIFY = bodyOf(jettonNotify, { ...AMOUNT, sender: ACCOUNT, forward_payload: PAYLOAD });
 
 const COMPUTE = {
   skipped: false,
@@ -77,9 +114,8 @@ const MESSAGE: Message = {
   createdLt: '',
   createdAt: 1_700_000_000,
   importFee: null,
-  opcode: 1,
   bodyHash: NOTHING,
-  bodyBoc: () => BAG,
+  ...bodyOf(excess, { query_id: '0' }),
   init: null,
   hashNorm: () => null,
 };
@@ -179,7 +215,7 @@ export function skeletons(): TransactionRecord[] {
         bounce: { type: 'ok', cells: '0', bits: '0', msgFees: '0', fwdFees: '0' },
       },
       transaction: { origStatus: 'nonexist', endStatus: 'uninit', prevLt: '0' },
-      inMsg: { ...MESSAGE, bounce: false, bounced: true, opcode: 0xffffffff },
+      inMsg: { ...MESSAGE, bounce: false, bounced: true, opcode: 0xffffffff, bodyBoc: () => BOUNCED },
       before: null,
       globalVersion: 0,
     }),
@@ -197,13 +233,19 @@ export function skeletons(): TransactionRecord[] {
         action: { ...ACTION, totalFwdFees: '400000', totalActionFees: '133331', totActions: 1, msgsCreated: 1 },
       },
       inMsg: EXTERNAL,
-      outMsgs: [{ ...MESSAGE, opcode: null }],
+      outMsgs: [{ ...MESSAGE, opcode: null, bodyBoc: () => EMPTY }],
+    }),
+    skeleton({ inMsg: { ...MESSAGE, ...JETTON_NOTIFY } }),
+    skeleton({
+      inMsg: { ...MESSAGE, ...JETTON_INTERNAL_TRANSFER },
+      outMsgs: [{ ...MESSAGE, ...JETTON_NOTIFY }, MESSAGE],
     }),
     skeleton({
       description: {
         action: { ...ACTION, totalFwdFees: '400000', totalActionFees: '133331', totActions: 1, msgsCreated: 1 },
       },
-      outMsgs: [MESSAGE],
+      inMsg: { ...MESSAGE, ...JETTON_TRANSFER },
+      outMsgs: [{ ...MESSAGE, ...JETTON_INTERNAL_TRANSFER }],
     }),
   ];
 }
