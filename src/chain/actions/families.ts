@@ -2,7 +2,10 @@ import * as auctions from './auctions.ts';
 import * as cocoon from './cocoon.ts';
 import { exchanges } from './dex/exchanges.ts';
 import * as dns from './dns.ts';
+import * as ethena from './ethena.ts';
+import * as evaa from './evaa.ts';
 import * as jettons from './jettons.ts';
+import * as jvault from './jvault.ts';
 import type { Attempt, Kind } from './kind.ts';
 import * as layerzero from './layerzero.ts';
 import * as liquidStaking from './liquid-staking.ts';
@@ -11,6 +14,7 @@ import * as nfts from './nfts.ts';
 import * as sales from './sales.ts';
 import * as staking from './staking.ts';
 import * as subscriptions from './subscriptions.ts';
+import * as tgbtc from './tgbtc.ts';
 import * as ton from './ton.ts';
 import * as vesting from './vesting.ts';
 
@@ -19,7 +23,10 @@ const families = [
   auctions,
   cocoon,
   dns,
+  ethena,
+  evaa,
   jettons,
+  jvault,
   layerzero,
   liquidStaking,
   multisig,
@@ -27,6 +34,7 @@ const families = [
   sales,
   staking,
   subscriptions,
+  tgbtc,
   ton,
   vesting,
   ...exchanges,

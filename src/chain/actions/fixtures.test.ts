@@ -37,7 +37,10 @@ const TOLD: Record<string, readonly string[]> = {
     'jetton_swap/tonco',
   ],
   dns: ['change_dns', 'delete_dns', 'renew_dns', 'dns_release', 'dns_purchase'],
+  ethena: ['stake_deposit/ethena', 'stake_withdrawal_request/ethena'],
+  evaa: ['evaa_supply', 'evaa_withdraw'],
   jettons: ['jetton_transfer', 'jetton_burn', 'jetton_mint'],
+  jvault: ['jvault_stake', 'jvault_unstake', 'jvault_unstake_request', 'jvault_claim'],
   layerzero: [
     'layerzero_send',
     'layerzero_send_tokens',
@@ -61,6 +64,7 @@ const TOLD: Record<string, readonly string[]> = {
     'stake_withdrawal_request/nominator',
   ],
   subscriptions: ['subscribe', 'unsubscribe'],
+  tgbtc: ['tgbtc_mint', 'tgbtc_burn', 'tgbtc_burn_fallback', 'tgbtc_new_key', 'tgbtc_dkg_log_fallback'],
   ton: ['ton_transfer', 'call_contract', 'contract_deploy', 'tick_tock', 'extra_currency_transfer', 'unknown'],
   vesting: ['vesting_send_message', 'vesting_add_whitelist'],
 };

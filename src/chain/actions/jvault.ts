@@ -1,0 +1,295 @@
+/** JVault: pools in which jettons are staked for rewards. */
+import { addressOf, rawAddress } from '../address.ts';
+import { internalAddress } from '../layouts/addresses.ts';
+import { jettonTransfer as transferBody } from '../layouts/jettons.ts';
+import type { Layout } from '../layouts/layout.ts';
+import { body } from '../layouts/layout.ts';
+import { bit, coins, u32, u64 } from '../layouts/numbers.ts';
+import {
+  jvaultClaimRewards,
+  jvaultReceiveJettons,
+  jvaultUnstakeJettons,
+  jvaultUnstakeRequest,
+} from '../layouts/services.ts';
+import { record } from '../layouts/shapes.ts';
+import type { Decimal } from '../model.ts';
+import { destinationOf, messageOf, readBody, sourceOf } from './bodies.ts';
+import { jettonTransfer } from './jettons.ts';
+import { type Details, declare, type Group } from './kind.ts';
+import type { KnownContracts } from './known.ts';
+import type { Match, Pattern } from './pattern.ts';
+import { tonTransfer } from './ton.ts';
+import type { RawAddress } from './trace.ts';
+
+const groups: readonly Group[] = ['v2', 'jvault'];
+
+const REQUEST_UPDATE = 0xf5c5baa3;
+const UPDATE = 0xae9307ce;
+const REQUEST_REFERRER = 0x55c35b40;
+const UPDATE_REFERRER = 0x076ee4e0;
+const SET_DATA = 0x383411ea;
+const CANCEL_STAKE = 0x9eada1d9;
+const SEND_REWARDS = 0x44bc1fe3;
+
+/** The referrers of a staker, one behind the other. */
+const referrers: Pattern = {
+  chain: { of: { op: REQUEST_REFERRER }, until: { op: UPDATE_REFERRER } },
+  optional: true,
+};
+const update: Pattern = { op: UPDATE };
+const payout: Pattern = { block: jettonTransfer.block, as: 'payout' };
+
+interface Stake {
+  period: number;
+  stakeWallet: RawAddress;
+  source: RawAddress | null;
+  wallet: RawAddress | null;
+  asset: RawAddress | null;
+  pool: RawAddress;
+  amount: Decimal;
+}
+
+const stake = declare<Stake>({
+  block: 'jvault_stake',
+  groups,
+  leaf: false,
+  matchers: [
+    {
+      rank: 48,
+      pattern: {
+        block: jettonTransfer.block,
+        children: [
+          {
+            any: [
+              {
+                op: jvaultReceiveJettons.opcode,
+                as: 'received',
+                child: { op: REQUEST_UPDATE, children: [referrers, update] },
+              },
+              {
+                op: jvaultReceiveJettons.opcode,
+                as: 'received',
+                child: { op: CANCEL_STAKE, as: 'cancelled', child: { ...payout, optional: true } },
+              },
+            ],
+          },
+          { op: SET_DATA, optional: true },
+        ],
+      },
+      read(found) {
+        const transfer = jettonTransfer.of(found.head);
+        const received = found.first('received');
+        const payload = transfer?.forwardPayload?.cursor();
+        if (transfer === null || received === null || payload === undefined) return null;
+        payload.skip(32);
+        return {
+          data: {
+            period: payload.u(32),
+            stakeWallet: destinationOf(received),
+            source: transfer.sender,
+            wallet: transfer.senderWallet,
+            asset: transfer.asset,
+            pool: sourceOf(received),
+            amount: readBody(found.head, transferBody).amount,
+          },
+          failed: found.head.failed || received.failed || found.first('cancelled') !== null,
+        };
+      },
+    },
+  ],
+  details: ({ period, stakeWallet, source, wallet, asset, pool, amount }) => ({
+    period,
+    minted_stake_jettons: null,
+    stake_wallet: stakeWallet,
+    source,
+    source_jetton_wallet: wallet,
+    asset,
+    pool,
+    amount,
+  }),
+  accounts: ({ source, wallet, pool }) => ({ source, source2: wallet, destination: pool }),
+});
+
+const walletData = record(null, { pool: internalAddress, minter: internalAddress });
+const poolData = record(null, {
+  flag: bit,
+  number: u32,
+  admin: internalAddress,
+  creator: internalAddress,
+  lock_wallet: internalAddress,
+});
+
+/** What the contracts' own data say of a stake. */
+interface Staked {
+  pool: RawAddress;
+  /** The jetton that is staked, null when the pool's wallet of it is not known. */
+  asset: RawAddress | null;
+  minter: RawAddress;
+}
+
+function stakedIn(wallet: RawAddress, known: KnownContracts): Staked | null {
+  const own = known.data(wallet);
+  if (own === undefined) return null;
+  const { pool, minter } = walletData.read(own.cursor());
+  const data = known.data(rawAddress(pool));
+  if (data === undefined) return null;
+  const { lock_wallet: lock } = poolData.read(data.cursor());
+  const asset = known.jettonWallet(rawAddress(lock))?.jetton ?? null;
+  return { pool: rawAddress(pool), asset, minter: rawAddress(minter) };
+}
+
+interface Unstake {
+  source: RawAddress | null;
+  stakeWallet: RawAddress;
+  pool: RawAddress;
+  amount: Decimal;
+  /** Null when what was asked for was done. */
+  exitCode: number | null;
+  asset: RawAddress | null;
+  minter: RawAddress | null;
+}
+
+const unstakeDetails = ({ source, stakeWallet, pool, amount, exitCode, asset, minter }: Unstake): Details => ({
+  source,
+  stake_wallet: stakeWallet,
+  pool,
+  amount,
+  exit_code: exitCode,
+  asset,
+  staking_asset: minter,
+});
+
+const unstakeAccounts = ({ source, stakeWallet, pool }: Unstake) => ({
+  source,
+  source2: stakeWallet,
+  destination: pool,
+});
+
+const amountOf = (layout: Layout) => body(layout.name, layout.opcode, { query_id: u64, amount: coins });
+const unstakeBody = amountOf(jvaultUnstakeJettons);
+const requestBody = amountOf(jvaultUnstakeRequest);
+
+function readUnstake(found: Match, layout: typeof unstakeBody, staked: Staked | null): Unstake | null {
+  const { head } = found;
+  const done = found.first('done');
+  if (done === null && staked === null) return null;
+  return {
+    source: messageOf(head).source,
+    stakeWallet: destinationOf(head),
+    pool: done === null ? (staked?.pool ?? '') : destinationOf(done),
+    amount: readBody(head, layout).amount,
+    exitCode: done === null ? head.node.transaction.exitCode : null,
+    asset: staked?.asset ?? null,
+    minter: staked?.minter ?? null,
+  };
+}
+
+const unstake = declare<Unstake>({
+  block: 'jvault_unstake',
+  groups,
+  leaf: false,
+  matchers: [
+    {
+      rank: 49,
+      pattern: {
+        op: unstakeBody.opcode,
+        child: {
+          op: REQUEST_UPDATE,
+          as: 'done',
+          optional: true,
+          children: [referrers, { block: tonTransfer.block, optional: true }, payout, update],
+        },
+      },
+      read(found, known) {
+        const staked = stakedIn(destinationOf(found.head), known);
+        const data = staked === null ? null : readUnstake(found, unstakeBody, staked);
+        const paid = jettonTransfer.of(found.first('payout'));
+        if (data === null || (paid !== null && paid.asset !== data.asset)) return null;
+        return { data };
+      },
+    },
+  ],
+  details: unstakeDetails,
+  accounts: unstakeAccounts,
+});
+
+interface Claim {
+  rewards: { jetton: RawAddress; amount: Decimal }[];
+  source: RawAddress | null;
+  stakeWallet: RawAddress;
+  pool: RawAddress;
+}
+
+/** Bits in front of the hash in a standard address: tag, no anycast, workchain. */
+const ADDRESS_BITS = 267;
+const HASH_BITS = 256n;
+
+/** A standard address that is the key of a dictionary. */
+function addressOfKey(key: string): RawAddress {
+  const spare = BigInt(key.length * 4 - ADDRESS_BITS);
+  const bits = BigInt(`0x${key}`) >> spare;
+  const hash = Buffer.from((bits & ((1n << HASH_BITS) - 1n)).toString(16).padStart(64, '0'), 'hex');
+  return rawAddress(addressOf(Number(BigInt.asIntN(8, bits >> HASH_BITS)), hash));
+}
+
+const claim = declare<Claim>({
+  block: 'jvault_claim',
+  groups,
+  leaf: false,
+  matchers: [
+    {
+      rank: 50,
+      pattern: {
+        op: jvaultClaimRewards.opcode,
+        child: { op: SEND_REWARDS, as: 'sent', children: [payout, update] },
+      },
+      read(found) {
+        const sent = found.first('sent');
+        const paid = found.first('payout');
+        if (sent === null || paid === null) return null;
+        const jettons = [...readBody(found.head, jvaultClaimRewards).jettons_to_claim.keys()];
+        // Only one amount is told: of several jettons nobody could say whose it is.
+        const { amount } = readBody(paid, transferBody);
+        const rewards = jettons.length === 1 ? [{ jetton: addressOfKey(jettons[0]), amount }] : [];
+        return {
+          data: {
+            rewards,
+            source: messageOf(found.head).source,
+            stakeWallet: destinationOf(found.head),
+            pool: destinationOf(sent),
+          },
+        };
+      },
+    },
+  ],
+  details: ({ rewards, source, stakeWallet, pool }) => ({
+    claimed_rewards: rewards,
+    source,
+    stake_wallet: stakeWallet,
+    pool,
+  }),
+  accounts: ({ source, stakeWallet, pool }) => ({ source, source2: stakeWallet, destination: pool }),
+});
+
+const unstakeRequest = declare<Unstake>({
+  block: 'jvault_unstake_request',
+  groups,
+  leaf: false,
+  matchers: [
+    {
+      rank: 51,
+      pattern: {
+        op: requestBody.opcode,
+        child: { op: REQUEST_UPDATE, as: 'done', optional: true, children: [referrers, update] },
+      },
+      read(found, known) {
+        const data = readUnstake(found, requestBody, stakedIn(destinationOf(found.head), known));
+        return data === null ? null : { data, failed: found.head.failed || found.first('done') === null };
+      },
+    },
+  ],
+  details: unstakeDetails,
+  accounts: unstakeAccounts,
+});
+
+export const kinds = [stake, unstake, claim, unstakeRequest];
