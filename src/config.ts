@@ -79,6 +79,23 @@ export const settings = {
     group: 'Chain',
     schema: optionalText,
   },
+  trust: {
+    flag: 'trust',
+    env: 'TONSTREAM_TRUST',
+    about:
+      'What makes a block of the network true: `proofs` (signatures of its validators, from the init block of the global config on) or `none` (the word of the liteservers)',
+    group: 'Chain',
+    schema: z.enum(['proofs', 'none']).default('proofs'),
+  },
+  proofIntervalMs: {
+    flag: 'proof-interval',
+    env: 'TONSTREAM_PROOF_INTERVAL',
+    about:
+      'Shortest time between two proofs, some 40 KB each on mainnet; blocks wait for theirs. `0s` with a devnet of its own',
+    group: 'Chain',
+    schema: duration(0, 60_000).default(1_000),
+    shownDefault: '1s',
+  },
   blockTimeMs: {
     flag: 'block-time',
     env: 'TONSTREAM_BLOCK_TIME',

@@ -26,6 +26,10 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
   );
   const refetches = counter('block_refetches_total', 'Requests made again, by reason', ['reason']);
   const cells = counter('ingest_cells_total', 'Cells that no block shows: asked for, answered and not', ['event']);
+  const faults = counter('liteserver_faults_total', 'What liteservers did wrong, by kind', ['kind']);
+  const provenSeqno = gauge('proven_mc_seqno', 'Newest masterchain seqno proven by signatures of validators');
+  const provenUtime = gauge('proven_utime_seconds', 'Generation time of that block, Unix seconds');
+  const unproven = counter('unproven_total', 'Times that blocks were left out because nobody could prove them');
   let head = 0;
   let appended: number | null = null;
   const showLag = (): void => lag.set(appended === null ? 0 : Math.max(0, head - appended));
@@ -46,5 +50,11 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
     stepLatency: (ms) => stepSeconds.observe(ms / 1000),
     refetched: (reason) => refetches.inc({ reason }),
     cells: (event) => cells.inc({ event }),
+    proven(seqno, genUtime) {
+      provenSeqno.set(seqno);
+      provenUtime.set(genUtime);
+    },
+    unproven: () => unproven.inc(),
+    serverFault: (kind) => faults.inc({ kind }),
   };
 }

@@ -101,7 +101,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   const app = createApp({
     source,
     liteservers: parts.liteservers,
-    health: () => health(clickhouse, metrics),
+    health: () => health(clickhouse, metrics, config),
     status,
     metrics: metrics.registry,
     ...(parts.printMetrics ? { printMetrics: parts.printMetrics } : {}),
@@ -171,10 +171,17 @@ export async function listen(server: NetServer, host: string, port: number): Pro
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-async function health(clickhouse: ClickHouse, metrics: Metrics): Promise<Health> {
+async function health(
+  clickhouse: ClickHouse,
+  metrics: Metrics,
+  { trust, network }: Pick<Config, 'trust' | 'network'>,
+): Promise<Health> {
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
   const gaps = await readGaps(clickhouse);
   metrics.gaps(gaps.length);
-  if (gaps.length === 0) return { ok: true };
-  return { ok: true, degraded: `${gaps.length} step(s) could not be decoded and are left out, see /status` };
+  const missing = [
+    ...(gaps.length > 0 ? [`${gaps.length} step(s) could not be decoded and are left out, see /status`] : []),
+    ...(trust === 'none' && network !== 'none' ? ['blocks are not held to validator signatures (--trust none)'] : []),
+  ];
+  return missing.length === 0 ? { ok: true } : { ok: true, degraded: missing.join('; ') };
 }

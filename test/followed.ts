@@ -1,5 +1,6 @@
 /** An ingester over a recorded node, for tests that look at what it writes and says. */
 
+import type { BlockProver, ChainNode } from '../src/node/chain-node.ts';
 import type { CellEvent } from '../streams/ingest/cells.ts';
 import { type IngestOptions, type IngestProgress, ingest } from '../streams/ingest/follow.ts';
 import type { RefetchReason } from '../streams/ingest/follow-patience.ts';
@@ -17,6 +18,10 @@ export interface Followed {
   lines: Line[];
   refetched: Map<RefetchReason, number>;
   cells: Map<CellEvent, number>;
+  /** Seqnos of the blocks that were proven, in turn. */
+  proven: number[];
+  /** Times that blocks were thrown away. */
+  unproven: number;
   latest: IngestProgress | null;
   /** Resolves when the step is in the log; rejects when the ingester ends before. */
   until(seqno: number): Promise<void>;
@@ -29,7 +34,12 @@ export interface Followed {
 /** Short pauses: tests are about what is done after them. */
 export const SHORT_PAUSES = { missingMs: 1, longestMissingMs: 4, awayMs: 1, longestAwayMs: 4 };
 
-export function follow(log: EventLog, node: RecordedNode, options: Partial<IngestOptions> = {}): Followed {
+export function follow(
+  log: EventLog,
+  node: ChainNode & Partial<Pick<RecordedNode, 'seqnos'>>,
+  options: Partial<IngestOptions> = {},
+  prover: BlockProver | null = null,
+): Followed {
   const stop = new AbortController();
   const waiters = new Set<() => void>();
   const say =
@@ -44,6 +54,8 @@ export function follow(log: EventLog, node: RecordedNode, options: Partial<Inges
     lines: [],
     refetched: new Map(),
     cells: new Map(),
+    proven: [],
+    unproven: 0,
     latest: null,
     until: (seqno) =>
       Promise.race([
@@ -68,8 +80,15 @@ export function follow(log: EventLog, node: RecordedNode, options: Partial<Inges
     {
       log,
       node,
+      prover,
       topics: topicNames(),
-      options: { from: { seqno: node.seqnos[0] }, source: 'lite', pauses: SHORT_PAUSES, cells: null, ...options },
+      options: {
+        from: { seqno: node.seqnos?.[0] ?? 1 },
+        source: 'lite',
+        pauses: SHORT_PAUSES,
+        cells: null,
+        ...options,
+      },
       logger: { info: say('info'), warn: say('warn'), error: say('error') },
       metrics: {
         head: nothing,
@@ -78,6 +97,9 @@ export function follow(log: EventLog, node: RecordedNode, options: Partial<Inges
         stepLatency: nothing,
         refetched: (reason) => count(followed.refetched, reason),
         cells: (event) => count(followed.cells, event),
+        proven: (seqno) => void followed.proven.push(seqno),
+        unproven: () => void followed.unproven++,
+        serverFault: nothing,
       },
       onProgress(progress) {
         followed.latest = progress;

@@ -83,7 +83,9 @@ async function followDevnet(config: Config, enough: Promise<void>): Promise<void
   });
   const metrics = { head: ignore, appended: ignore, fetched: ignore, stepLatency: ignore, refetched: ignore };
   const data = { config, globalConfig: ready.globalConfig, ingests: true };
-  const ingester = startIngestThread(data, { ingest: { ...metrics, cells: ignore }, servers: ignore });
+  const proofs = { proven: ignore, unproven: ignore, serverFault: ignore };
+  const ingest = { ...metrics, ...proofs, cells: ignore };
+  const ingester = startIngestThread(data, { ingest, servers: ignore });
   try {
     await Promise.race([enough, ingester.done]);
   } finally {

@@ -2,12 +2,12 @@ import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
+import { openPool } from '../../streams/ingest/pool.ts';
 import { releaseWriterLock, takeWriterLock } from '../../streams/writer-lock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
 import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devnet/thread.ts';
 import { parseGlobalConfig } from '../node/global-config.ts';
-import { createLitePool } from '../node/lite-pool.ts';
 import { findGlobalConfig } from '../node/network.ts';
 import type { IngestSettings, OpenChain } from './ingest.ts';
 import type { Running } from './running.ts';
@@ -69,12 +69,12 @@ export async function openNetwork({ config, logger, shutdown, print }: Running):
   const text = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
   const network = parseGlobalConfig(JSON.parse(text));
   print(`following ${config.network} through ${network.liteservers.length} liteservers; stop with Ctrl-C`);
-  const node = createLitePool(network, { logger });
+  const node = openPool({ config, globalConfig: text, logger });
   const servers = () => {
     const all = node.servers();
     return `${all.filter(({ state }) => state === 'ready').length} of ${all.length} servers`;
   };
-  return { node, source: 'lite', servers, close: () => node.close() };
+  return { node, prover: node.prover, source: 'lite', servers, close: () => node.close() };
 }
 
 /** What the flags say of ingesting. */

@@ -33,7 +33,13 @@ it.skipIf(shelf === null)(
     };
     const node = recordedNode('local-ton4j-2024_a', { head: 40 });
     let closed = 0;
-    const chain = { node, source: 'devnet' as const, servers: () => '1 server', close: async () => void closed++ };
+    const chain = {
+      node,
+      prover: null,
+      source: 'devnet' as const,
+      servers: () => '1 server',
+      close: async () => void closed++,
+    };
     const out = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: false });
     const work = runIngest(running, async () => chain, { from: 'genesis', standBy: false }, out);
     const log = openEmbeddedLog({ folder: logFolder(config) });

@@ -2,16 +2,19 @@ import { mkdir } from 'node:fs/promises';
 import type { BlockSource } from '../../streams/envelope.ts';
 import { ingest } from '../../streams/ingest/follow.ts';
 import type { StartPoint } from '../../streams/ingest/follow-start.ts';
+import { proofInterval } from '../../streams/ingest/pool.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { createFollowView } from '../follow-view.ts';
-import type { ChainNode } from '../node/chain-node.ts';
+import type { BlockProver, ChainNode } from '../node/chain-node.ts';
 import type { ProgressOptions } from '../progress.ts';
 import type { Running } from './running.ts';
 
 /** A chain that is ready to be followed. */
 export interface OpenChain {
   node: ChainNode;
+  /** Null believes the node. */
+  prover: BlockProver | null;
   /** Of what the chain's blocks are marked with. */
   source: BlockSource;
   /** A few words on the servers, e.g. `5 of 8 servers`. */
@@ -52,7 +55,13 @@ export async function runIngest(
         log,
         topics: topicNames(config.topicPrefix),
         node: chain.node,
-        options: { ...settings, source: chain.source, cells: { maxBytes: config.maxDataBytes } },
+        prover: chain.prover,
+        options: {
+          ...settings,
+          source: chain.source,
+          cells: { maxBytes: config.maxDataBytes },
+          proofIntervalMs: proofInterval(config),
+        },
         logger: logger.child({ part: 'ingest' }),
         onProgress: view.update,
       },

@@ -29,6 +29,27 @@ export interface ChainNode {
   libraries(hashes: readonly Hash[], signal: AbortSignal): Promise<Map<string, Buffer>>;
 }
 
+/** A masterchain block that was proven. */
+export interface ProvenBlock {
+  id: BlockIdExt;
+  /** Unix seconds; null for the zero state. */
+  genUtime: number | null;
+}
+
+/** Holds what servers say to the signatures of validators, from a block that is trusted on. */
+export interface BlockProver {
+  /**
+   * Proves that a masterchain block belongs to the chain of the trusted block. All masterchain blocks before it that
+   * its references lead to belong to it, too, and what they commit.
+   * @throws {NodeError} `not_found` when no server can prove it, `unavailable` when none answers rightly
+   */
+  prove(id: BlockIdExt, signal: AbortSignal): Promise<ProvenBlock>;
+  /** The newest key block that was proven, or the trusted block: where the next proof begins. */
+  readonly keyBlock: BlockIdExt;
+  /** The newest block that was proven since the start; null before the first. */
+  readonly newest: ProvenBlock | null;
+}
+
 export type NodeErrorCode =
   /** No server that was asked knows the block, account or state. */
   | 'not_found'

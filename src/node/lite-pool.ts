@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { BlockIdExt } from '../chain/model.ts';
 import { AdnlError } from './adnl.ts';
-import { type ChainNode, NodeError } from './chain-node.ts';
+import { type BlockProver, type ChainNode, NodeError } from './chain-node.ts';
 import type { GlobalConfig } from './global-config.ts';
 import {
   blockIdExtToTl,
@@ -19,8 +19,10 @@ import { type FaultKind, judge, LieError } from './lite-faults.ts';
 import { createHeads } from './lite-heads.ts';
 import { defaultLiteLimits, type LiteLimits } from './lite-limits.ts';
 import { createLitePeer, type LitePeer, type PeerState } from './lite-peer.ts';
+import { createPoolProver } from './lite-pool-prover.ts';
 import { checkHeader } from './lite-proofs.ts';
 import { createAsker, type RaceMetrics } from './lite-race.ts';
+import type { TrustedBlock } from './trusted-block.ts';
 
 export interface PoolMetrics extends RaceMetrics {
   /** A server did something wrong. */
@@ -29,6 +31,8 @@ export interface PoolMetrics extends RaceMetrics {
 
 export interface LitePoolOptions extends Partial<LiteLimits> {
   logger: Logger;
+  /** Where proofs by signatures begin. Without it the pool has no prover. */
+  trusted?: TrustedBlock | null;
   metrics?: PoolMetrics;
 }
 
@@ -61,6 +65,8 @@ const PROOF_MS = 3_000;
 
 /** All liteservers of a network as one chain node. */
 export interface LitePool extends ChainNode {
+  /** Holds masterchain blocks to the signatures of validators; null when the pool was given nothing to begin with. */
+  readonly prover: BlockProver | null;
   /**
    * Any call of the protocol, to a server that can answer it; its answer is held to its proofs (lite-checks.ts). The
    * server's own error is the `cause`. @throws {NodeError}
@@ -82,7 +88,7 @@ export interface LitePool extends ChainNode {
 
 /** Connects to every server of the config and stays connected. */
 export function createLitePool(config: GlobalConfig, options: LitePoolOptions): LitePool {
-  const { logger, metrics = {}, ...changed } = options;
+  const { logger, metrics = {}, trusted = null, ...changed } = options;
   const limits: LiteLimits = { ...defaultLiteLimits, ...changed };
   const controller = new AbortController();
   // Every server listens to it.
@@ -106,8 +112,9 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
         timeoutMs: Math.min(limits.attemptMs, PROOF_MS),
       });
       checkHeader(decodeAnswer('getBlockHeader', answer).headerProof, head);
+      await prover?.proveBy(peer, head, controller.signal);
     } catch (error) {
-      if (controller.signal.aborted) throw error;
+      if (controller.signal.aborted || error instanceof NodeError) throw error;
       // Whatever the reason: a head that stands against others is shown or not believed.
       if (!(error instanceof AdnlError)) {
         peer.fault('lie', new LieError(`claims head ${head.seqno} and does not show it: ${messageOf(error)}`));
@@ -158,11 +165,15 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
   }
 
   const chain = createLiteChain({ asker, heads, limits, zeroState: config.zeroState });
+  const prover = trusted === null ? null : createPoolProver({ asker, limits, logger, trusted, head: chain.head });
   const context = {
     limits,
     zeroState: config.zeroState,
     signal: controller.signal,
-    onHead: (peer: LitePeer) => heads.note(peer),
+    onHead: (peer: LitePeer) => {
+      prover?.claimed(peer);
+      heads.note(peer);
+    },
     onChange: () => {
       asker.peerChanged();
       heads.recheck();
@@ -174,6 +185,7 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
 
   return {
     ...chain,
+    prover,
     query: async (request, query) => decodeAnswer(request.method, await queryBytes(encodeRequest(request), query)),
     queryBytes,
     exchange,

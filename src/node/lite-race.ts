@@ -18,6 +18,8 @@ export interface Question<T> {
   timeoutMs: number;
   /** Masterchain block the answering server must have; one that has it not yet is asked to wait for it. */
   minMcSeqno?: number | undefined;
+  /** Masterchain block that a server had better have: others are asked last, and not to wait. */
+  preferMcSeqno?: number;
   /** Refusals of different servers that make a refusal. Default 1. */
   opinions?: number;
 }
@@ -151,7 +153,7 @@ class Race<T> {
    */
   #pick(): LitePeer | null {
     const { peers, limits } = this.#field;
-    const needed = this.#question.minMcSeqno ?? 0;
+    const needed = this.#question.minMcSeqno ?? this.#question.preferMcSeqno ?? 0;
     const foremost = Math.max(...peers.map(seqnoOf));
     let best: LitePeer | null = null;
     let bestScore = Number.POSITIVE_INFINITY;

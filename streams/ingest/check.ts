@@ -28,7 +28,9 @@ export type IngestErrorCode =
   /** The masterchain blocks do not follow each other or the log. */
   | 'order'
   /** The block belongs to a step that the log has passed. */
-  | 'sealed';
+  | 'sealed'
+  /** Nobody can prove the block by the signatures of validators. */
+  | 'unproven';
 
 /** A block or a file that cannot be taken in. The message is one line that names the place. */
 export class IngestError extends Error {

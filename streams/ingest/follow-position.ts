@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { FULL_SHARD } from '../../src/chain/shard-ident.ts';
-import { type ChainNode, NodeError } from '../../src/node/chain-node.ts';
+import { type BlockProver, type ChainNode, NodeError } from '../../src/node/chain-node.ts';
 import type { EventLog } from '../log.ts';
 import { type BlockPlace, firstStep } from '../step-search.ts';
 import type { TopicNames } from '../topics.ts';
@@ -33,6 +33,7 @@ export interface PositionParts {
   log: EventLog;
   topics: TopicNames;
   node: ChainNode;
+  prover?: BlockProver | null;
   options: { from: StartPoint };
   logger: Pick<Logger, 'info' | 'warn'>;
   patience: Patience;
@@ -75,11 +76,14 @@ export async function readPosition(parts: PositionParts): Promise<Position> {
 }
 
 /** The node must have the log's last masterchain block, unless it keeps blocks of that age no more. */
-async function checkSealed({ node, patience, signal }: PositionParts, sealed: BlockIdExt): Promise<void> {
+async function checkSealed({ node, prover, patience, signal }: PositionParts, sealed: BlockIdExt): Promise<void> {
   const { workchain, shard, seqno } = sealed;
   const found = await patience.untilDone(`looking up masterchain block ${seqno}`, async () => {
     try {
-      return await node.lookupBlock({ workchain, shard, seqno }, signal);
+      const id = await node.lookupBlock({ workchain, shard, seqno }, signal);
+      // A single server's word is not enough to call the log one of another chain.
+      if (!sameHashes(id, sealed)) await prover?.prove(id, signal);
+      return id;
     } catch (error) {
       if (error instanceof NodeError && error.code === 'not_found') return null;
       throw error;

@@ -7,22 +7,25 @@
  * answer starts the step at once, nothing sleeps in between.
  *
  * Every block is checked against the hashes of the block that refers to it, the masterchain blocks against their
- * predecessors. What is in the log is the position: after any kind of death the next run goes on behind the last
+ * predecessors, and nothing goes into the log before signatures of validators cover it (follow-proof.ts). What is in the log is the position: after any kind of death the next run goes on behind the last
  * sealed step and completes a half-written one.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ChainNode } from '../../src/node/chain-node.ts';
+import type { BlockProver, ChainNode, ProvenBlock } from '../../src/node/chain-node.ts';
+import type { FaultKind } from '../../src/node/lite-faults.ts';
 import type { BlockSource } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
 import type { TopicNames } from '../topics.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells } from './cells.ts';
+import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
 import { createPatience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
+import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
 import { type AheadLimits, createStepPipeline, type LiveStep, type StepPipeline } from './follow-steps.ts';
 
@@ -40,6 +43,8 @@ export interface IngestOptions {
   /** Null asks for no cells. */
   cells?: Partial<CellLimits> | null;
   pauses?: Partial<Pauses>;
+  /** Shortest time between two proofs, which bounds the traffic for them. Default 1000 ms. */
+  proofIntervalMs?: number;
 }
 
 export interface IngestMetrics {
@@ -53,6 +58,12 @@ export interface IngestMetrics {
   stepLatency(ms: number): void;
   refetched(reason: RefetchReason): void;
   cells(event: CellEvent): void;
+  /** Newest masterchain block that signatures have proven, and its generation time in Unix seconds. */
+  proven(seqno: number, genUtime: number): void;
+  /** Blocks were left out because nobody could prove them. */
+  unproven(): void;
+  /** A liteserver did something wrong. */
+  serverFault(kind: FaultKind): void;
 }
 
 export interface IngestProgress {
@@ -73,6 +84,8 @@ export interface IngestParts {
   log: EventLog;
   topics: TopicNames;
   node: ChainNode;
+  /** Steps wait until it has proven them; without it the word of the node is believed. */
+  prover?: BlockProver | null;
   options: IngestOptions;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   metrics?: IngestMetrics;
@@ -84,6 +97,12 @@ const AHEAD: AheadLimits = { steps: 512, bytes: 64 * 1024 * 1024 };
 const BATCH_BYTES = 8 * 1024 * 1024;
 const STAND_BY_MS = 500;
 const LOG_AWAY_MS = 1_000;
+const PROOF_INTERVAL_MS = 1_000;
+/** First and longest pause after blocks that nobody could prove. */
+const UNPROVEN_MS = 50;
+const LONGEST_UNPROVEN_MS = 5_000;
+/** Blocks that nobody can prove for so long are an error line. */
+const STUCK_MS = 30_000;
 
 /**
  * Ingests until the signal aborts; then it resolves behind the append that is being written. A log that is away is
@@ -92,18 +111,46 @@ const LOG_AWAY_MS = 1_000;
  * @throws {LogError} `writer_busy` @throws {EnvelopeError}
  */
 export async function ingest(parts: IngestParts, signal: AbortSignal): Promise<void> {
+  const doubt = createDoubt(parts, signal);
   while (!signal.aborted) {
     try {
       await takeLog(parts, signal);
-      await run(parts, signal);
+      await run(parts, doubt.trusted, signal);
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof IngestError && error.code === 'unproven') {
+        await doubt.pause(error);
+        continue;
+      }
       if (!(error instanceof LogError && error.code === 'unavailable')) throw error;
       // What was acknowledged is not known any more: the next turn reads it from the log.
       parts.logger.warn({ err: error }, 'the log cannot be written, trying again');
       await sleep(LOG_AWAY_MS, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** What follows from blocks that nobody can prove: nothing of them is in the log, so the next run fetches them anew. */
+function createDoubt({ logger, metrics }: IngestParts, signal: AbortSignal) {
+  let since: number | null = null;
+  let times = 0;
+  return {
+    /** Something was proven. */
+    trusted(): void {
+      since = null;
+      times = 0;
+    },
+    async pause(error: IngestError): Promise<void> {
+      metrics?.unproven();
+      since ??= performance.now();
+      const seconds = Math.round((performance.now() - since) / 1000);
+      if (seconds * 1000 >= STUCK_MS)
+        logger.error({ err: error }, `${error.message}; this has been so for ${seconds} s`);
+      else logger.warn({ err: error }, error.message);
+      const ms = Math.min(LONGEST_UNPROVEN_MS, UNPROVEN_MS * 2 ** Math.min(times++, 16));
+      await sleep(ms, undefined, { signal }).catch(() => undefined);
+    },
+  };
 }
 
 /** From here on nobody else moves the end of an embedded log. */
@@ -128,7 +175,7 @@ async function takeLog({ log, topics, options, logger }: IngestParts, signal: Ab
 }
 
 /** One run over a log that is ours, until the signal aborts or something fails. */
-async function run(parts: IngestParts, outer: AbortSignal): Promise<void> {
+async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal): Promise<void> {
   const { node, options, logger, metrics } = parts;
   const failed = new AbortController();
   const ended = new AbortController();
@@ -157,17 +204,23 @@ async function run(parts: IngestParts, outer: AbortSignal): Promise<void> {
       metrics?.head(seqno);
       journal.progress();
       pipeline.fill();
+      const seen = head.seen(seqno);
+      if (seen !== null) proven?.seen(seen.id);
     };
     const head = createHead({ node, patience, first, onAdvance, signal });
     const before = await position.before(fetcher);
     const limits = { ...AHEAD, ...options.ahead };
     const pipeline = createStepPipeline({ first: position.next, before, head, fetcher, limits, signal });
+    const proven = openProof(parts, { pipeline, first: position.next, patience, onTrusted, signal });
     const writer = openWriter(parts, position);
     const cells = openCells(parts, { writer, patience, signal, onError: (error) => failed.abort(error) });
     await cells?.recall();
     const journal = createJournal(parts, position, head);
     metrics?.head(head.seqno);
-    const work = [head.follow(), appendSteps({ parts, pipeline, writer, cells, head, journal, signal })];
+    const work = [
+      head.follow(),
+      appendSteps({ parts, pipeline, steps: proven ?? pipeline, writer, cells, head, journal, signal }),
+    ];
     await Promise.race(work).finally(async () => {
       ended.abort();
       await Promise.allSettled(work);
@@ -176,6 +229,19 @@ async function run(parts: IngestParts, outer: AbortSignal): Promise<void> {
     // What was interrupted by a failure elsewhere may have wrapped it.
     throw failed.signal.aborted ? failed.signal.reason : error;
   }
+}
+
+function openProof(
+  { prover, options, logger, metrics }: IngestParts,
+  shared: Pick<ProvenStepsOptions, 'pipeline' | 'first' | 'patience' | 'signal'> & { onTrusted: () => void },
+): ProvenSteps | null {
+  if (prover === undefined || prover === null) return null;
+  const onProven = ({ id, genUtime }: ProvenBlock): void => {
+    shared.onTrusted();
+    metrics?.proven(id.seqno, genUtime ?? 0);
+  };
+  const intervalMs = options.proofIntervalMs ?? PROOF_INTERVAL_MS;
+  return createProvenSteps({ ...shared, prover, intervalMs, logger, onProven });
 }
 
 function openWriter({ log, topics, options }: IngestParts, position: Position): StepWriter {
@@ -203,6 +269,8 @@ function openCells(
 interface Appending {
   parts: IngestParts;
   pipeline: StepPipeline;
+  /** Those of the pipeline that may go into the log. */
+  steps: Pick<StepPipeline, 'next' | 'takeReady'>;
   writer: StepWriter;
   cells: Cells | null;
   head: ChainHead;
@@ -210,14 +278,15 @@ interface Appending {
   signal: AbortSignal;
 }
 
-async function appendSteps({ parts, pipeline, writer, cells, head, journal, signal }: Appending): Promise<never> {
+async function appendSteps(appending: Appending): Promise<never> {
+  const { parts, pipeline, steps: source, writer, cells, head, journal, signal } = appending;
   const batchBytes = parts.options.batchBytes ?? BATCH_BYTES;
   for (;;) {
     signal.throwIfAborted();
-    const steps = [await pipeline.next()];
+    const steps = [await source.next()];
     let bytes = steps[0].bytes;
     while (bytes < batchBytes) {
-      const more = pipeline.takeReady();
+      const more = source.takeReady();
       if (more === null) break;
       steps.push(more);
       bytes += more.bytes;

@@ -18,9 +18,10 @@ it('answers what others ask of the liteservers, without following them', async (
   const states: object[] = [];
   const ignore = (): void => undefined;
   const ingest = { head: ignore, appended: ignore, fetched: ignore, stepLatency: ignore, refetched: ignore };
+  const proofs = { proven: ignore, unproven: ignore, serverFault: ignore };
   const thread = startIngestThread(
     { config, globalConfig: devnet.ready.globalConfig, ingests: false },
-    { ingest: { ...ingest, cells: ignore }, servers: (now) => states.push(now) },
+    { ingest: { ...ingest, ...proofs, cells: ignore }, servers: (now) => states.push(now) },
   );
   try {
     const servers = askLiteservers(thread.ask);

@@ -91,5 +91,14 @@ function repeat(metrics: IngestMetrics, call: MetricCall): void {
     case 'cells':
       metrics.cells(call[1]);
       break;
+    case 'proven':
+      metrics.proven(call[1], call[2]);
+      break;
+    case 'unproven':
+      metrics.unproven();
+      break;
+    case 'serverFault':
+      metrics.serverFault(call[1]);
+      break;
   }
 }

@@ -3,14 +3,14 @@ import type { Logger } from 'pino';
 import { createCalled } from '../../src/calls.ts';
 import type { Config } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
-import { parseGlobalConfig } from '../../src/node/global-config.ts';
-import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
+import type { LitePool } from '../../src/node/lite-pool.ts';
 import { answerLite, type LiteQuestion, packLiteError } from '../../src/node/liteservers.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestMetrics, type IngestParts, ingest } from './follow.ts';
 import { startPoint } from './follow-start.ts';
+import { openPool, proofInterval } from './pool.ts';
 import type { FromIngest, IngestThreadData, MetricCall, ServerStates, ToIngest } from './thread.ts';
 
 const REPORT_MS = 500;
@@ -22,7 +22,7 @@ await runInThread<IngestThreadData, ToIngest, FromIngest>(async ({ data, signal,
   const { config, globalConfig, ingests } = data;
   const logger = createLogger(config.logLevel).child({ part: 'ingest' });
   const calls = createCalls();
-  const node = createLitePool(parseGlobalConfig(JSON.parse(globalConfig)), { logger });
+  const node = openPool({ config, globalConfig, logger, onFault: (kind) => calls.metrics.serverFault(kind) });
   const called = createCalled({
     answer: (question: LiteQuestion, asked) => answerLite(node, question, asked),
     send,
@@ -32,7 +32,7 @@ await runInThread<IngestThreadData, ToIngest, FromIngest>(async ({ data, signal,
   const report = (): void => send({ type: 'metrics', calls: calls.take(), servers: statesOf(node) });
   const timer = setInterval(report, REPORT_MS);
   try {
-    if (ingests) await follow(config, { node, logger, metrics: calls.metrics }, signal);
+    if (ingests) await follow(config, { node, prover: node.prover, logger, metrics: calls.metrics }, signal);
     else if (!signal.aborted) await once(signal, 'abort');
   } finally {
     clearInterval(timer);
@@ -44,7 +44,7 @@ await runInThread<IngestThreadData, ToIngest, FromIngest>(async ({ data, signal,
 
 async function follow(
   config: Config,
-  parts: Pick<IngestParts, 'node' | 'metrics'> & { logger: Logger },
+  parts: Pick<IngestParts, 'node' | 'prover' | 'metrics'> & { logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
   const log = openLog(config, parts.logger);
@@ -54,6 +54,7 @@ async function follow(
       from: startPoint(config),
       source: config.network === 'devnet' ? 'devnet' : 'lite',
       cells: { maxBytes: config.maxDataBytes },
+      proofIntervalMs: proofInterval(config),
     } as const;
     await ingest({ log, topics, options, ...parts }, signal);
   } finally {
@@ -80,6 +81,9 @@ function createCalls() {
     stepLatency: (ms) => note(['stepLatency', ms]),
     refetched: (reason) => note(['refetched', reason]),
     cells: (event) => note(['cells', event]),
+    proven: (seqno, genUtime) => note(['proven', seqno, genUtime]),
+    unproven: () => note(['unproven']),
+    serverFault: (kind) => note(['serverFault', kind]),
   };
   return {
     metrics,

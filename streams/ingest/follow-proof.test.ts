@@ -1,0 +1,165 @@
+/** Nothing goes into the log that signatures do not cover: an ingester over a pool of devnet servers, some of which lie. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createChain } from '../../src/devnet/chain.ts';
+import type { Chain } from '../../src/devnet/model.ts';
+import type { LiteAnswer } from '../../src/node/lite-api.ts';
+import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
+import { type LiteHandlers, LiteServerError } from '../../src/node/lite-server.ts';
+import { openTrustedBlock } from '../../src/node/trusted-block.ts';
+import { follow } from '../../test/followed.ts';
+import { type LyingServer, serveLies } from '../../test/lying-server.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import type { EventLog } from '../log.ts';
+import { topicNames } from '../topics.ts';
+import { allSteps } from './recorded-sequence.ts';
+
+const START = 1_700_000_000;
+const closers: (() => Promise<void> | void)[] = [];
+let log: EventLog;
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'proven-log-'));
+  log = openEmbeddedLog({ folder });
+  closers.push(() => rmSync(folder, { recursive: true }));
+  closers.push(() => log.close());
+});
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function openChain(): Promise<{ chain: Chain; produce: (upTo: number, laterBy?: number) => void }> {
+  const chain = await createChain({
+    ...{ folder: null, seed: 'proven', genesis: [], blockTimeMs: 1000, startUtime: START, keyBlockEvery: 3 },
+    limits: { keepStates: 1000 },
+  });
+  closers.push(() => chain.close());
+  const produce = (upTo: number, laterBy = 0): void => {
+    while (chain.head().mc.seqno < upTo) chain.produce(START + chain.head().mc.seqno + 1 + laterBy);
+  };
+  return { chain, produce };
+}
+
+async function serve(chain: Chain, lie?: (truth: LiteHandlers) => LiteHandlers): Promise<LyingServer> {
+  const server = await serveLies(chain, lie);
+  closers.push(server.close);
+  return server;
+}
+
+function open(chain: Chain, servers: readonly LyingServer[]): LitePool {
+  const config = { liteservers: servers.map(({ address }) => address), zeroState: chain.zeroState.mc, initBlock: null };
+  const limits = { timeoutMs: 2_000, pollMs: 200, hedgeMs: 3_000, backoffMs: 5, lieRestMs: 120_000 };
+  const pool = createLitePool(config, {
+    logger: pino({ level: 'silent' }),
+    trusted: openTrustedBlock(config, null),
+    ...limits,
+  });
+  closers.push(() => pool.close());
+  return pool;
+}
+
+/** Root hashes of the masterchain blocks in the log, and of the chain. */
+async function logged(): Promise<string[]> {
+  const steps = await allSteps(log, topicNames().blocks);
+  return steps.map(({ masterBlock }) => masterBlock?.id.rootHash.toString('hex') ?? '');
+}
+const truth = (chain: Chain): string[] =>
+  Array.from({ length: chain.head().mc.seqno }, (_, i) => {
+    const found = chain.lookup({ workchain: -1, shard: '8000000000000000', seqno: i + 1 });
+    return found?.rootHash.toString('hex') ?? '';
+  });
+
+test('steps come in when proofs cover them, each once, one proof for many while behind', async () => {
+  const { chain, produce } = await openChain();
+  produce(40);
+  const pool = open(chain, [await serve(chain)]);
+  const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
+  await run.until(40);
+  const catchUp = run.proven.length;
+  for (let seqno = 41; seqno <= 50; seqno++) {
+    produce(seqno);
+    await run.until(seqno);
+  }
+  await run.stop();
+  expect(await logged()).toEqual(truth(chain));
+  expect(catchUp).toBeLessThan(20);
+  expect(run.proven.slice(-10)).toEqual(Array.from({ length: 10 }, (_, i) => 41 + i));
+  expect(run.unproven).toBe(0);
+  expect(pool.prover?.keyBlock.seqno).toBe(48);
+  // A second run goes on behind it.
+  produce(55);
+  const again = follow(log, pool, {}, pool.prover);
+  await again.until(55);
+  await again.stop();
+  expect(await logged()).toEqual(truth(chain));
+});
+
+test('a branch that a server made up is left out, from its first block on', async () => {
+  const [honest, made] = [await openChain(), await openChain()];
+  honest.produce(8);
+  made.produce(8);
+  // Blocks that follow the true ones, and are further ahead.
+  made.produce(13, 1_000);
+  const flipped = (proof: LiteAnswer<'getBlockProof'>): LiteAnswer<'getBlockProof'> => {
+    for (const step of proof.steps) {
+      if (step.kind !== 'liteServer.blockLinkForward') continue;
+      step.signatures.signatures = step.signatures.signatures.map(({ nodeIdShort }) => ({
+        nodeIdShort,
+        signature: Buffer.alloc(64, 7),
+      }));
+    }
+    return proof;
+  };
+  const liar = await serve(made.chain, (truth) => ({
+    getBlockProof: async (...call) => {
+      const proof = await truth.getBlockProof?.(...call);
+      if (proof === undefined) throw new Error('no such handler');
+      return flipped(proof);
+    },
+  }));
+  const pool = open(honest.chain, [liar, await serve(honest.chain)]);
+  await expect.poll(() => pool.servers().filter(({ state }) => state === 'ready').length).toBe(2);
+  const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
+  await run.until(8);
+  for (let seqno = 9; seqno <= 14; seqno++) {
+    honest.produce(seqno);
+    await run.until(seqno);
+  }
+  await run.stop();
+  expect(await logged()).toEqual(truth(honest.chain));
+  expect(pool.servers()[0].faults.lie).toBeGreaterThan(0);
+  expect(pool.servers()[1].faults.lie).toBe(0);
+});
+
+test('while nobody proves anything, nothing is written, and it is said', async () => {
+  const { chain, produce } = await openChain();
+  produce(5);
+  let silent = true;
+  const server = await serve(chain, (truth) => ({
+    getBlockProof: (...call) => {
+      if (silent || truth.getBlockProof === undefined) throw new LiteServerError(651, 'block is not in db');
+      return truth.getBlockProof(...call);
+    },
+  }));
+  const config = { liteservers: [server.address], zeroState: chain.zeroState.mc, initBlock: null };
+  const logger = pino({ level: 'silent' });
+  const pool = createLitePool(config, {
+    logger,
+    trusted: openTrustedBlock(config, null),
+    lieRestMs: 100,
+    maxRestMs: 200,
+    pollMs: 200,
+  });
+  closers.push(() => pool.close());
+  const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
+  await expect.poll(() => run.unproven, { timeout: 30_000 }).toBeGreaterThan(1);
+  expect(await logged()).toEqual([]);
+  expect(run.lines.some(({ text }) => /nobody can prove masterchain block \d+ .*: left out/.test(text))).toBe(true);
+  silent = false;
+  await run.until(5);
+  await run.stop();
+  expect(await logged()).toEqual(truth(chain));
+});
