@@ -19,6 +19,7 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
   tonstream devnet             only the chain in a box, with its liteserver and faucet
       --config-out FILE        write its global config, for --network FILE of others
   tonstream faucet ADDRESS N   N coins of the devnet of a running start or devnet
+  tonstream watch [ADDRESS…]   print transactions as they become final; --from a seqno, a time or a cursor
   tonstream classify <file…>   tell what the traces in files did, a JSON line each
   tonstream help | version
 
@@ -73,6 +74,11 @@ async function main(): Promise<number> {
   }
   if (command === 'classify') return (await import('./commands/classify.ts')).runClassify(rest, { print });
   if (command === 'faucet') return (await import('./commands/faucet.ts')).runFaucet(config, rest, { print });
+  if (command === 'watch') {
+    const stop = new AbortController();
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+    return (await import('./commands/watch.ts')).runWatch(config, rest, { print, signal: stop.signal });
+  }
   const run = COMMANDS[command];
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);
   if (rest.length > 0) throw new ConfigError(`${command} takes no ${JSON.stringify(rest[0])}`);
