@@ -1,10 +1,10 @@
 import { rawAddress } from '../address.ts';
+import { toBoc } from '../builder.ts';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import type { Codec } from '../layouts/codec.ts';
 import type { Address, Decimal } from '../model.ts';
-import { serialize, serializeLoose } from '../serialize.ts';
 import type { Block } from './block.ts';
 import type { RawAddress, TraceMessage } from './trace.ts';
 
@@ -66,10 +66,10 @@ export function numberHex(cursor: Cursor, bits: number): string {
   return value.toString(16);
 }
 
-/** A payload as the API prints it: base64 of a bag of cells, with a checksum or without. */
+/**
+ * A payload as the API prints it: base64 of a bag of cells, with a checksum or without. The cells stand in the order
+ * of a walk from the root, whatever their order was where they were read.
+ */
 export function bagText(view: CellView, { crc }: { crc: boolean }): string {
-  const cursor = view.cursor();
-  const isWhole = cursor.at === view.boc.pos[cursor.cell] * 8 && cursor.ref === view.boc.refStart[cursor.cell];
-  const bytes = isWhole ? serialize(view.boc, cursor.cell, { crc }) : serializeLoose(view.boc, cursor.rest(), { crc });
-  return bytes.toString('base64');
+  return toBoc(view.build(), { crc }).toString('base64');
 }

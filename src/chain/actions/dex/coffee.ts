@@ -17,8 +17,8 @@ import { compareDecimals } from '../trace.ts';
 import { declareSwap, type Hop, type Leg, type Swap, tonLeg, transferLeg } from './swap.ts';
 
 const SWAP_INTERNAL = 0xc0ffee20;
-const PAYOUT = 0xc0ffee32;
-const NOTIFICATION = 0xc0ffee36;
+export const PAYOUT = 0xc0ffee32;
+export const NOTIFICATION = 0xc0ffee36;
 
 /** The jetton's master, null for TON and for extra currencies. */
 export function assetText(asset: ValueOf<typeof coffeeAsset>): Asset {

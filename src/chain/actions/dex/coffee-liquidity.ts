@@ -1,0 +1,348 @@
+/** swap.coffee: liquidity, vaults and pools. */
+import { address } from '../../layouts/addresses.ts';
+import {
+  coffeeAsset,
+  coffeeCreatePoolPayload,
+  coffeeCreatePoolRequest,
+  coffeeDepositoryRequest,
+  coffeeDepositSucceeded,
+  coffeePayoutInternal,
+  coffeeWithdrawSucceeded,
+  coffeeCreatePool as createPoolBody,
+  coffeeCreateVault as createVaultBody,
+} from '../../layouts/dex/coffee.ts';
+import { jettonInternalTransfer, provideWalletAddress, takeWalletAddress } from '../../layouts/jettons.ts';
+import { body } from '../../layouts/layout.ts';
+import { coins, u64 } from '../../layouts/numbers.ts';
+import { record, ref, rest } from '../../layouts/shapes.ts';
+import type { Decimal } from '../../model.ts';
+import type { Block } from '../block.ts';
+import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf } from '../bodies.ts';
+import { jettonBurn, jettonTransfer } from '../jettons.ts';
+import { declare, type Reading } from '../kind.ts';
+import type { Asset } from '../known.ts';
+import type { Match, Pattern } from '../pattern.ts';
+import type { RawAddress } from '../trace.ts';
+import { assetText, NOTIFICATION, PAYOUT, payout } from './coffee.ts';
+import {
+  type AssetAmount,
+  type Deposit,
+  declareDeposit,
+  declareWithdrawal,
+  NO_PART,
+  type Part,
+  type Withdrawal,
+} from './liquidity.ts';
+import { nextCall } from './swap.ts';
+
+const DEPLOY = 0xc0ffee22;
+const DEPOSIT = 0xc0ffee04;
+const DEPOSIT_INTERNAL = 0xc0ffee29;
+const CREATE_POOL_CREATOR = 0xc0ffee23;
+const CREATE_POOL_EXTRA = 0xc0ffee03;
+const NOTIFIED = 0xb216d31f;
+
+/** Amounts and tokens of the pool as it tells of a deposit or a withdrawal; what follows is not asked for. */
+const change = { query_id: u64, amount1: coins, amount2: coins, lp: coins };
+const depositEvent = body('coffee_deposit', coffeeDepositSucceeded.opcode, change);
+const withdrawEvent = body('coffee_withdraw', coffeeWithdrawSucceeded.opcode, change);
+
+const depositRequest = body('coffee_depository_request', coffeeDepositoryRequest.opcode, {
+  query_id: u64,
+  amount: coins,
+  params: ref(rest),
+  pool: ref(record(null, { first: coffeeAsset, second: coffeeAsset })),
+  sender: address,
+});
+
+/** The tokens of the pool and what it tells of them. */
+const minted: Pattern = { op: jettonInternalTransfer.opcode };
+const told: Pattern = { op: depositEvent.opcode, as: 'event' };
+
+export const coffeeDeposit = declareDeposit('coffee', 'coffee_deposit_liquidity', [
+  {
+    rank: 65,
+    pattern: {
+      op: depositRequest.opcode,
+      parent: { any: [{ block: jettonTransfer.block, as: 'in' }, { op: DEPOSIT }] },
+      child: {
+        op: DEPLOY,
+        as: 'contract',
+        child: { op: DEPOSIT_INTERNAL, optional: true, children: [minted, told, { ...payout, optional: true }] },
+      },
+    },
+    read: readDeposit,
+  },
+]);
+
+function readDeposit(found: Match): Reading<Deposit> | null {
+  const request = readBody(found.head, depositRequest);
+  const transfer = jettonTransfer.of(found.first('in'));
+  const contract = found.first('contract');
+  const event = found.first('event');
+  const asset = transfer?.asset ?? null;
+  const first = assetText(request.pool.first);
+  const second = assetText(request.pool.second);
+  const part: Part = { asset, amount: request.amount, wallet: transfer?.senderWallet ?? null };
+  const isFirst = asset === first;
+  return {
+    data: {
+      source: addressText(request.sender),
+      first: isFirst ? part : NO_PART,
+      second: isFirst ? NO_PART : part,
+      pool: event === null ? null : sourceOf(event),
+      lp: event === null ? null : readBody(event, depositEvent).lp,
+      targets: [
+        { asset, amount: null },
+        { asset: isFirst ? second : first, amount: null },
+      ],
+      excesses: found.named('payout').flatMap((block) => paidOut(block) ?? []),
+      contract: contract === null ? null : destinationOf(contract),
+    },
+  };
+}
+
+/** What a payout sent, and to which wallet. Null for one that sent nothing. */
+function paidOut(block: Block): (AssetAmount & { wallet: RawAddress | null }) | null {
+  for (const next of block.next) {
+    const transfer = jettonTransfer.of(next);
+    if (transfer !== null) return { asset: transfer.asset, amount: transfer.amount, wallet: transfer.receiverWallet };
+  }
+  const ton = nextCall(block, PAYOUT) ?? nextCall(block, NOTIFICATION);
+  return ton === null ? null : { asset: null, amount: sentValue(ton), wallet: destinationOf(ton) };
+}
+
+export const coffeeWithdrawal = declareWithdrawal('coffee', 'dex_withdraw_liquidity', [
+  {
+    rank: 67,
+    pattern: {
+      block: jettonBurn.block,
+      children: [payout, payout, { op: withdrawEvent.opcode, as: 'event' }],
+    },
+    read: readWithdrawal,
+  },
+]);
+
+function readWithdrawal(found: Match): Reading<Withdrawal> | null {
+  const burn = jettonBurn.of(found.head);
+  const event = found.first('event');
+  const payouts = found.named('payout');
+  if (burn === null || event === null || payouts.length !== 2) return null;
+  const { amount1, amount2 } = readBody(event, withdrawEvent);
+  // Which payout is which is told by the amounts alone.
+  const [one, other] = payouts;
+  const inOrder = readBody(one, coffeePayoutInternal).amount === amount1;
+  const crossed = !inOrder && readBody(other, coffeePayoutInternal).amount === amount1;
+  return {
+    data: {
+      source: burn.owner,
+      sourceWallet: burn.wallet,
+      first: paidPart(crossed ? other : one, amount1),
+      second: paidPart(crossed ? one : other, amount2),
+      pool: sourceOf(event),
+      lp: burn.amount,
+    },
+  };
+}
+
+function paidPart(block: Block, amount: Decimal): Part {
+  const paid = paidOut(block);
+  return paid === null ? { ...NO_PART, amount } : { asset: paid.asset, amount, wallet: paid.wallet };
+}
+
+interface Vault {
+  source: RawAddress | null;
+  vault: RawAddress;
+  asset: Asset;
+  value: Decimal;
+}
+
+export const coffeeCreateVault = declare<Vault>({
+  block: 'coffee_create_vault',
+  groups: ['v2', 'coffee'],
+  leaf: false,
+  matchers: [
+    {
+      rank: 68,
+      pattern: {
+        op: createVaultBody.opcode,
+        child: {
+          op: DEPLOY,
+          as: 'vault',
+          child: {
+            op: provideWalletAddress.opcode,
+            optional: true,
+            child: { op: takeWalletAddress.opcode, optional: true },
+          },
+        },
+      },
+      read(found) {
+        const vault = found.first('vault');
+        if (vault === null) return null;
+        const asset = assetText(readBody(found.head, createVaultBody).asset);
+        const { source } = messageOf(found.head);
+        return { data: { source, vault: destinationOf(vault), asset, value: sentValue(found.head) } };
+      },
+    },
+  ],
+  details: ({ source, vault, asset, value }) => ({ source, vault, asset, value }),
+  accounts: ({ source, vault }) => ({ source, destination: vault }),
+});
+
+interface PoolCreator {
+  source: RawAddress | null;
+  wallet: RawAddress | null;
+  recipient: RawAddress | null;
+  contract: RawAddress;
+  asset: Asset;
+  amount: Decimal;
+  poolFirst: Asset;
+  poolSecond: Asset;
+}
+
+export const coffeeCreatePoolCreator = declare<PoolCreator>({
+  block: 'coffee_create_pool_creator',
+  groups: ['v2', 'coffee'],
+  leaf: false,
+  matchers: [
+    {
+      rank: 69,
+      pattern: {
+        op: CREATE_POOL_CREATOR,
+        child: { op: DEPLOY, as: 'contract' },
+        parent: {
+          any: [
+            { block: jettonTransfer.block, as: 'in' },
+            { op: createPoolBody.opcode, as: 'tonIn' },
+            { op: CREATE_POOL_EXTRA },
+          ],
+        },
+      },
+      read: readPoolCreator,
+    },
+  ],
+  details: ({ source, wallet, recipient, contract, asset, amount, poolFirst }) => ({
+    source,
+    source_jetton_wallet: wallet,
+    deposit_recipient: recipient,
+    pool_creator_contract: contract,
+    provided_asset: null,
+    asset_1: asset,
+    asset_2: poolFirst,
+    amount,
+  }),
+  accounts: ({ source, wallet, recipient, contract }) => ({
+    source,
+    source2: wallet,
+    destination: recipient,
+    destination2: contract,
+  }),
+});
+
+/** Null for a deposit in an extra currency, of which nothing is told. */
+function readPoolCreator(found: Match): Reading<PoolCreator> | null {
+  const contract = found.first('contract');
+  const transfer = jettonTransfer.of(found.first('in'));
+  const ton = found.first('tonIn');
+  const asked = ton === null ? null : readBody(ton, createPoolBody);
+  const payload = transfer?.forwardPayload ?? null;
+  const terms = asked ?? (payload === null ? null : coffeeCreatePoolPayload.in(payload));
+  if (contract === null || terms === null) return null;
+  return {
+    data: {
+      source: transfer?.sender ?? (ton === null ? null : messageOf(ton).source),
+      wallet: transfer?.senderWallet ?? null,
+      recipient: addressText(terms.creation_params.public.recipient),
+      contract: destinationOf(contract),
+      asset: transfer?.asset ?? null,
+      amount: transfer?.amount ?? asked?.amount ?? '0',
+      poolFirst: assetText(terms.params.first),
+      poolSecond: assetText(terms.params.second),
+    },
+  };
+}
+
+interface Pool {
+  creator: PoolCreator;
+  initiators: readonly [RawAddress | null, RawAddress | null];
+  assets: readonly [Asset, Asset];
+  amounts: readonly [Decimal, Decimal];
+  pool: RawAddress;
+  lp: Decimal;
+}
+
+export const coffeeCreatePool = declare<Pool>({
+  block: 'coffee_create_pool',
+  groups: ['v2', 'coffee'],
+  leaf: false,
+  matchers: [
+    {
+      rank: 70,
+      pattern: {
+        block: coffeeCreatePoolCreator.block,
+        child: {
+          op: coffeeCreatePoolRequest.opcode,
+          as: 'request',
+          child: {
+            op: DEPLOY,
+            as: 'pool',
+            children: [minted, told, { op: NOTIFICATION, optional: true, child: { op: NOTIFIED, optional: true } }],
+          },
+        },
+      },
+      read: readPool,
+    },
+  ],
+  details: ({ creator, initiators, assets, amounts, pool, lp }) => ({
+    source: creator.source,
+    source_jetton_wallet: creator.wallet,
+    initiator_1: initiators[0],
+    initiator_2: initiators[1],
+    pool,
+    pool_creator_contract: null,
+    provided_asset: creator.asset,
+    amount: creator.amount,
+    asset_1: assets[0],
+    asset_2: assets[1],
+    amount_1: amounts[0],
+    amount_2: amounts[1],
+    lp_tokens_minted: lp,
+  }),
+  accounts: ({ creator, pool }) => ({
+    source: creator.source,
+    source2: creator.wallet,
+    destination: pool,
+    destination2: creator.contract,
+  }),
+});
+
+const poolRequest = body('coffee_create_pool_request', coffeeCreatePoolRequest.opcode, {
+  query_id: u64,
+  amount1: coins,
+  amount2: coins,
+  initiator: address,
+});
+
+function readPool(found: Match): Reading<Pool> | null {
+  const creator = coffeeCreatePoolCreator.of(found.head);
+  const request = found.first('request');
+  const pool = found.first('pool');
+  const event = found.first('event');
+  if (creator === null || request === null || pool === null || event === null) return null;
+  const { amount1, amount2, initiator } = readBody(request, poolRequest);
+  const other = addressText(initiator);
+  // What was deposited last comes first.
+  const isSecond = creator.asset !== creator.poolFirst;
+  return {
+    data: {
+      creator,
+      initiators: isSecond ? [other, creator.source] : [creator.source, other],
+      assets: isSecond ? [creator.asset, creator.poolFirst] : [creator.poolFirst, creator.poolSecond],
+      amounts: isSecond ? [amount2, amount1] : [amount1, amount2],
+      pool: destinationOf(pool),
+      lp: readBody(event, depositEvent).lp,
+    },
+  };
+}
+
+export const kinds = [coffeeDeposit, coffeeWithdrawal, coffeeCreateVault, coffeeCreatePoolCreator, coffeeCreatePool];
