@@ -49,24 +49,30 @@ export async function tonutils(): Promise<ForeignProgram | null> {
   return { command, args: [] };
 }
 
-/** The same for pytoniq, in a virtual environment in the user's cache folder. */
-export async function pytoniq(): Promise<ForeignProgram | null> {
-  const venv = join(cache, 'pytoniq-0.1.43');
+/** The same for a package of Python, in a virtual environment in the user's cache folder. */
+async function python(name: string, version: string): Promise<ForeignProgram | null> {
+  const venv = join(cache, `${name}-${version}`);
   const command = join(venv, 'bin', 'python');
-  const args = [join(folder('pytoniq'), 'check.py')];
-  const ready = () => works(command, ['-c', 'import pytoniq']);
+  const args = [join(folder(name), 'check.py')];
+  const ready = () => works(command, ['-c', `import ${name}`]);
   if (existsSync(command) && (await ready())) return { command, args };
-  const requirements = join(folder('pytoniq'), 'requirements.txt');
+  const requirements = join(folder(name), 'requirements.txt');
   const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
   const made =
     mayFetch && (await works('python3', ['-m', 'venv', venv])) && (await works(command, install)) && (await ready());
-  return made ? { command, args } : missing('pytoniq', 'python3 and the package');
+  return made ? { command, args } : missing(name, 'python3 and the package');
 }
+
+export const pytoniq = (): Promise<ForeignProgram | null> => python('pytoniq', '0.1.43');
+
+/** With tonlib, the official client, inside. */
+export const pytonlib = (): Promise<ForeignProgram | null> => python('pytonlib', '0.0.72');
 
 /** All of them, each with what makes it ready. */
 export const FOREIGN: Readonly<Record<string, () => Promise<ForeignProgram | null>>> = {
   'tonutils-go': tonutils,
   pytoniq,
+  pytonlib,
 };
 
 function missing(name: string, what: string): null {

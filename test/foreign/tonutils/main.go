@@ -1,4 +1,5 @@
-// Reads a devnet through tonutils-go under its default policy, which checks proofs, and prints what it found as JSON.
+// Reads a devnet through tonutils-go and prints what it found as JSON. Under its default policy it checks proofs, under
+// "secure" signatures, too.
 package main
 
 import (
@@ -52,13 +53,13 @@ type answer struct {
 }
 
 func main() {
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3] == "secure"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(configPath, questionPath string) error {
+func run(configPath, questionPath string, secure bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	text, err := os.ReadFile(questionPath)
@@ -78,6 +79,10 @@ func run(configPath, questionPath string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	api := ton.NewAPIClient(pool)
+	if secure {
+		api = ton.NewAPIClient(pool, ton.ProofCheckPolicySecure)
+		api.SetTrustedBlockFromConfig(config)
+	}
 	found, err := read(ctx, api, asked)
 	if err != nil {
 		return err
