@@ -115,7 +115,7 @@ describe('documentation', () => {
     await start();
     const document = Document.parse(await (await get('/api/v3/openapi.json')).json());
     expect(document.openapi).toBe('3.1.0');
-    expect(Object.keys(document.paths)).toHaveLength(12);
+    expect(Object.keys(document.paths)).toHaveLength(13);
     const { parameters, responses } = document.paths['/transactions'].get;
     expect(parameters.find(({ name }) => name === 'limit')?.schema).toMatchObject({
       type: 'integer',

@@ -41,6 +41,7 @@ const RESPONSES = {
   accountStates: 'AccountStatesResponse',
   addressBook: 'AddressBook',
   topAccountsByBalance: 'TopAccountsByBalanceResponse',
+  decode: 'DecodeResponse',
 };
 /** The endpoints, by name. */
 export const ENDPOINTS = Object.keys(RESPONSES);

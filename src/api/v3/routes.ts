@@ -3,6 +3,7 @@ import { accountStatesRoute } from './accountStates.ts';
 import { addressBookRoute } from './addressBook.ts';
 import { adjacentTransactionsRoute } from './adjacentTransactions.ts';
 import { blocksRoute } from './blocks.ts';
+import { decodeRoute } from './decode.ts';
 import { masterchainBlockShardStateRoute } from './masterchainBlockShardState.ts';
 import { masterchainBlockShardsRoute } from './masterchainBlockShards.ts';
 import { masterchainInfoRoute } from './masterchainInfo.ts';
@@ -28,5 +29,6 @@ export function v3Routes(limits: ApiLimits): Route[] {
     accountStatesRoute(limits),
     addressBookRoute(limits),
     topAccountsByBalanceRoute(limits),
+    decodeRoute(),
   ];
 }

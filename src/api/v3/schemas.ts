@@ -57,11 +57,22 @@ const nextCursor = z
 export const masterchainInfo = z.strictObject({ last: block, first: block }).meta({ id: 'MasterchainInfo' });
 export const blocks = z.strictObject({ blocks: z.array(block), next_cursor: nextCursor }).meta({ id: 'Blocks' });
 
+const decodedBody = z
+  .looseObject({ '@type': z.string().optional() })
+  .meta({ id: 'DecodedBody', description: 'What a body says; `@type` names its layout.' });
+
+export const decoded = z
+  .strictObject({
+    opcodes: z.array(z.string()).meta({ description: 'Names, `unknown` where there is none.' }),
+    bodies: z.array(decodedBody).meta({ description: 'Bodies; `error` says why one is not decoded.' }),
+  })
+  .meta({ id: 'Decoded' });
+
 const messageContent = z
   .strictObject({
     hash: hash.nullable(),
     body: z.string().nullable().meta({ description: 'Bag of cells, base64.' }),
-    decoded: z.looseObject({ '@type': z.string() }).nullable(),
+    decoded: decodedBody.nullable(),
   })
   .meta({ id: 'MessageContent' });
 

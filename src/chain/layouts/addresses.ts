@@ -1,6 +1,6 @@
 /** `MsgAddress` and its parts (crypto/block/block.tlb). */
 
-import { workchainOf } from '../address.ts';
+import { addressOf, workchainOf } from '../address.ts';
 import type { Builder } from '../builder.ts';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
@@ -34,6 +34,7 @@ export const address: Codec<Address | null> = {
     if (tag === NONE) return '{"@type":"addr_none"}';
     return tag === EXTERNAL ? printExternal(cursor) : printInternal(cursor, tag);
   },
+  sample: (chance) => (chance.below(3) === 0 ? null : internalAddress.sample(chance)),
 };
 
 /** `MsgAddressInt`: none and external addresses do not belong here. */
@@ -41,6 +42,7 @@ export const internalAddress: Codec<Address> = {
   read: (cursor) => readInternal(cursor, internalTag(cursor)),
   write: writeInternal,
   print: (cursor) => printInternal(cursor, internalTag(cursor)),
+  sample: (chance) => addressOf(chance.below(2) - 1, chance.bytes(32)),
 };
 
 /** `MsgAddressInt` that contracts leave out all the same: read as null then, though the decoder does not print it. */
@@ -48,6 +50,7 @@ export const missableAddress: Codec<Address | null> = {
   read: address.read,
   write: address.write,
   print: internalAddress.print,
+  sample: internalAddress.sample,
 };
 
 /** `MsgAddressExt`, whose bits nobody asks for. */
@@ -58,6 +61,7 @@ export const externalAddress: Codec<null> = {
   },
   write: (builder) => builder.u(NONE, 2),
   print: (cursor) => (externalTag(cursor) === NONE ? '{"@type":"addr_none"}' : printExternal(cursor)),
+  sample: () => null,
 };
 
 function externalTag(cursor: Cursor): number {

@@ -14,6 +14,13 @@ export interface Printer {
   spend(characters: number): void;
 }
 
+/** Chance, for values that are made up. */
+export interface Chance {
+  /** A whole number from 0 to `limit` - 1. */
+  below(limit: number): number;
+  bytes(length: number): Buffer;
+}
+
 /**
  * One TL-B type: how it is read into a value, written, and printed as the decoder of the TON Center v3 API prints it
  * (integers as decimal strings, bit strings as upper-case hex, constructors as objects that begin with `@type`).
@@ -23,6 +30,8 @@ export interface Codec<T> {
   read(cursor: Cursor): T;
   write(builder: Builder, value: T): void;
   print(cursor: Cursor, printer: Printer): string;
+  /** A value that can be written: what tests hold reading, writing and printing against each other with. */
+  sample(chance: Chance): T;
   /** How it is printed as the argument of another type (`Maybe`, `Either`, a dictionary), where that differs. */
   printArgument?(cursor: Cursor, printer: Printer): string;
   /** The name of a field of this codec in print, where it is not the field's own: TL-B lets fields have none. */

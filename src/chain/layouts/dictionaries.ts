@@ -4,7 +4,7 @@ import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import { walkAllowance, walkInline } from '../hashmap.ts';
 import { type Codec, type Printer, printArgument } from './codec.ts';
-import { bitHex } from './numbers.ts';
+import { bitHex, bits } from './numbers.ts';
 import { ref } from './shapes.ts';
 
 /** Entries by their keys: left-aligned bits in `ceil(n / 8)` bytes, as lower-case hex. */
@@ -27,6 +27,11 @@ export function hashmap<T>(keyBits: number, value: Codec<T>): Codec<Entries<T>> 
       writeNode(builder, value, keyBits, sorted, 0);
     },
     print: (cursor, printer) => printEdge(cursor, printer, value, keyBits),
+    sample(chance) {
+      const key = bits(keyBits);
+      const count = 1 + chance.below(3);
+      return new Map(Array.from({ length: count }, () => [key.sample(chance).toString('hex'), value.sample(chance)]));
+    },
   };
 }
 
@@ -43,6 +48,7 @@ export function dictionary<T>(keyBits: number, value: Codec<T>): Codec<Entries<T
       if (!cursor.bit()) return '{"@type":"hashmap_empty"}';
       return `{"@type":"hashmap_root","root":${root.print(cursor, printer)}}`;
     },
+    sample: (chance) => (chance.below(3) === 0 ? new Map() : root.sample(chance)),
   };
 }
 

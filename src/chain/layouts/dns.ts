@@ -30,6 +30,7 @@ export const chunkedText: Codec<string> = {
     const chunks = cursor.u(8);
     return `{"@type":"text","chunks":"${chunks}","rest":${printChunks(cursor, printer, chunks)}}`;
   },
+  sample: (chance) => 'ton '.repeat(chance.below(50)),
 };
 
 /** So much fits beside the fields of any record. */
@@ -80,6 +81,7 @@ function bitList<T>(name: string, item: Codec<T>): Codec<T[]> {
       }
       return `${text}{"@type":"${name}_nil"}${'}'.repeat(depth)}`;
     },
+    sample: (chance) => Array.from({ length: chance.below(3) }, () => item.sample(chance)),
   };
 }
 

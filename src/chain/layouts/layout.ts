@@ -53,6 +53,7 @@ export function layout<T>(name: string, opcode: number, fields: Codec<T>): Layou
       cursor.tag(OPCODE_BITS, opcode, name);
       return fields.print(cursor, printer);
     },
+    sample: fields.sample,
   };
 }
 

@@ -89,6 +89,7 @@ export const outList: Codec<OutAction[]> = {
   },
   write: (builder, actions) => writeActions(builder, actions, actions.length),
   print: (cursor, printer) => printActions(cursor, printer, 0),
+  sample: (chance) => Array.from({ length: 1 + chance.below(3) }, () => outAction.sample(chance)),
 };
 
 function writeActions(builder: Builder, actions: readonly OutAction[], count: number): void {

@@ -1,7 +1,7 @@
 /** Integers, amounts, flags and bit strings. */
 import type { Cursor } from '../cursor.ts';
 import type { Decimal } from '../model.ts';
-import type { Codec } from './codec.ts';
+import type { Chance, Codec } from './codec.ts';
 
 /** `uintN` of up to 48 bits as a number. */
 export function uint(bits: number): Codec<number> {
@@ -9,6 +9,7 @@ export function uint(bits: number): Codec<number> {
     read: (cursor) => cursor.u(bits),
     write: (builder, value) => builder.u(value, bits),
     print: (cursor) => `"${cursor.u(bits)}"`,
+    sample: (chance) => Number(sampleBits(chance, bits)),
   };
 }
 
@@ -18,6 +19,7 @@ export function int(bits: number): Codec<number> {
     read: (cursor) => cursor.i(bits),
     write: (builder, value) => builder.i(value, bits),
     print: (cursor) => `"${cursor.i(bits)}"`,
+    sample: (chance) => Number(BigInt.asIntN(bits, sampleBits(chance, bits))),
   };
 }
 
@@ -27,6 +29,7 @@ export function bigUint(bits: number): Codec<Decimal> {
     read: (cursor) => unsignedText(cursor, bits),
     write: (builder, value) => builder.big(BigInt(value), bits),
     print: (cursor) => `"${unsignedText(cursor, bits)}"`,
+    sample: (chance) => sampleBits(chance, bits).toString(),
   };
 }
 
@@ -44,7 +47,15 @@ export function bigInt(bits: number): Codec<string> {
       builder.big(BigInt.asUintN(bits, number), bits);
     },
     print: (cursor) => `"${read(cursor)}"`,
+    sample: (chance) => BigInt.asIntN(bits, sampleBits(chance, bits)).toString(),
   };
+}
+
+/** A number of so many bits: small ones, all ones and any others about as often. */
+function sampleBits(chance: Chance, bits: number): bigint {
+  const any = BigInt(`0x0${chance.bytes((bits + 7) >> 3).toString('hex')}`);
+  const kind = chance.below(3);
+  return BigInt.asUintN(bits, kind === 0 ? any & 3n : kind === 1 ? -1n : any);
 }
 
 /** Whether the next 64 bits are below 2^53 as they are: no sign, nothing to ask BigInt for. */
@@ -66,6 +77,7 @@ export const bool: Codec<boolean> = {
   read: (cursor) => cursor.bit(),
   write: (builder, value) => builder.bit(value),
   print: (cursor) => (cursor.bit() ? 'true' : 'false'),
+  sample: (chance) => chance.below(2) === 1,
 };
 
 /** `(## 1)`: a bit printed as a number. */
@@ -84,6 +96,11 @@ export function bits(count: number): Codec<Buffer> {
       }
     },
     print: (cursor) => `"${bitHex(cursor, count)}"`,
+    sample(chance) {
+      const value = chance.bytes((count + 7) >> 3);
+      if (count & 7) value[count >> 3] &= 0xff00 >> (count & 7);
+      return value;
+    },
   };
 }
 
@@ -118,6 +135,7 @@ export function varUint(lengthBits: number): Codec<Decimal> {
     read: (cursor) => cursor.varUint(lengthBits),
     write: (builder, value) => builder.varUint(BigInt(value), lengthBits),
     print: (cursor) => printVarUint(cursor, lengthBits),
+    sample: (chance) => sampleBits(chance, 8 * chance.below(2 ** lengthBits)).toString(),
   };
 }
 

@@ -4,7 +4,7 @@ import { Builder as CellBuilder } from '../builder.ts';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError, inside } from '../errors.ts';
 import { CellView } from './cell-view.ts';
-import { type Codec, type Printer, printArgument, type ValueOf } from './codec.ts';
+import { type Chance, type Codec, type Printer, printArgument, type ValueOf } from './codec.ts';
 
 /** Fields of a record in the order of their bits. */
 export type Fields = Record<string, Codec<unknown>>;
@@ -49,6 +49,9 @@ export function record<F extends Fields>(name: string | null, fields: F): Codec<
       }
       return `${text}}`;
     },
+    sample(chance) {
+      return Object.fromEntries(names.map((name, i) => [name, codecs[i].sample(chance)])) as RecordOf<F>;
+    },
   };
 }
 
@@ -83,6 +86,10 @@ export function flagged<F extends Fields, N extends string, T>(
       const text = head.print(cursor, printer).slice(0, -1);
       if (!flag(cursor)) return `${text},"flags":"0"}`;
       return `${text},"flags":"1","${field}":${codec.print(cursor, printer)}}`;
+    },
+    sample(chance) {
+      const one = chance.below(2) === 0 ? null : codec.sample(chance);
+      return { ...head.sample(chance), [field]: one } as RecordOf<F> & { [K in N]: T | null };
     },
   };
 }
@@ -134,6 +141,10 @@ export function union<V extends Variant<string, unknown>[]>(type: string, ...var
       one.fields.write(builder, value);
     },
     print: (cursor, printer) => take(cursor).fields.print(cursor, printer),
+    sample(chance) {
+      const one = variants[chance.below(variants.length)];
+      return Object.assign({ kind: one.name }, one.fields.sample(chance)) as VariantOf<V[number]>;
+    },
   };
 }
 
@@ -158,6 +169,7 @@ export function tagged<N extends string, F extends Fields>(
       cursor.tag(tagBits, tag, name);
       return inner.print(cursor, printer);
     },
+    sample: inner.sample,
   };
 }
 
@@ -175,6 +187,7 @@ export function ref<T>(codec: Codec<T>): Codec<T> {
       builder.ref(child.cell());
     },
     print,
+    sample: codec.sample,
     printArgument: (cursor, printer) => `{"cell_reference":${print(cursor, printer)}}`,
   };
 }
@@ -189,6 +202,7 @@ export const cell: Codec<CellView> = {
   read: (cursor) => CellView.of(cursor.boc, cursor.nextRef()),
   write: (builder, value) => builder.ref(value.build()),
   print: (cursor, printer) => printer.cell(CellView.of(cursor.boc, cursor.nextRef())),
+  sample: sampleCell,
 };
 
 /** `Cell` or `Any` at the end of a type: all bits and references that are left. */
@@ -196,7 +210,14 @@ export const rest: Codec<CellView> = {
   read: takeRest,
   write: (builder, value) => builder.append(value.build()),
   print: (cursor, printer) => printer.cell(takeRest(cursor)),
+  sample: sampleCell,
 };
+
+function sampleCell(chance: Chance): CellView {
+  const builder = new CellBuilder().u(chance.below(2 ** 16), 16 + chance.below(24));
+  if (chance.below(4) === 0) builder.ref(new CellBuilder().bytes(chance.bytes(chance.below(20))).cell());
+  return CellView.from(builder.cell());
+}
 
 function takeRest(cursor: Cursor): CellView {
   const view = CellView.rest(cursor);
@@ -217,6 +238,7 @@ export function maybe<T>(codec: Codec<T>): Codec<T | null> {
       if (!cursor.bit()) return '{"@type":"nothing_from_maybe"}';
       return `{"@type":"something_from_maybe","value":${printArgument(codec, cursor, printer)}}`;
     },
+    sample: (chance) => (chance.below(2) === 0 ? null : codec.sample(chance)),
   };
 }
 
@@ -242,6 +264,10 @@ export function either<A, B>(first: Codec<A>, second: Codec<B>): Codec<EitherOf<
       if (!cursor.bit()) return `{"@type":"first_from_either","value":${printArgument(first, cursor, printer)}}`;
       return `{"@type":"second_from_either","value":${printArgument(second, cursor, printer)}}`;
     },
+    sample(chance) {
+      if (chance.below(2) === 0) return { side: 'first', value: first.sample(chance) };
+      return { side: 'second', value: second.sample(chance) };
+    },
   };
 }
 
@@ -266,6 +292,7 @@ export const payload: Codec<Payload> = {
     if (!cursor.bit()) return `{"@type":"first_from_either","value":${rest.print(cursor, printer)}}`;
     return `{"@type":"second_from_either","value":${cell.print(cursor, printer)}}`;
   },
+  sample: (chance) => ({ inReference: chance.below(2) === 1, cell: sampleCell(chance) }),
 };
 
 /** A type that refers to itself: its codec is asked for when it is used. */
@@ -274,5 +301,6 @@ export function lazy<T>(codec: () => Codec<T>): Codec<T> {
     read: (cursor) => codec().read(cursor),
     write: (builder: Builder, value) => codec().write(builder, value),
     print: (cursor, printer) => codec().print(cursor, printer),
+    sample: (chance) => codec().sample(chance),
   };
 }

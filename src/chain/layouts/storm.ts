@@ -94,6 +94,7 @@ function invertedMaybe<T>(codec: Codec<T>): Codec<T | null> {
       const value = codec.printArgument?.(cursor, printer) ?? codec.print(cursor, printer);
       return `{"@type":"just_from_inverted_maybe","value":${value}}`;
     },
+    sample: (chance) => (chance.below(2) === 0 ? null : codec.sample(chance)),
   };
 }
 
@@ -143,6 +144,7 @@ function constant(bits: number, value: number): Codec<number> {
     read: (cursor) => check(cursor.u(bits)),
     write: (builder) => builder.u(value, bits),
     print: (cursor) => `"${check(cursor.u(bits))}"`,
+    sample: () => value,
   };
 }
 
@@ -229,6 +231,7 @@ function ranged(bits: number, from: number, to: number): Codec<number> {
     read: (cursor) => check(cursor.u(bits)),
     write: (builder, value) => builder.u(value, bits),
     print: (cursor) => `"${check(cursor.u(bits))}"`,
+    sample: (chance) => from + chance.below(to - from + 1),
   };
 }
 
@@ -431,6 +434,10 @@ const countedReferral: Codec<{ ref_count: number; ref_data: ReferralData | null 
   print(cursor, printer) {
     const count = cursor.u(4);
     return count === 0 ? '"0"' : `"${count}","ref_data":${referralRecord.print(cursor, printer)}`;
+  },
+  sample(chance) {
+    const ref_count = chance.below(16);
+    return { ref_count, ref_data: ref_count === 0 ? null : referralRecord.sample(chance) };
   },
 };
 

@@ -14,6 +14,7 @@ const shortText: Codec<Buffer> = {
     const length = cursor.u(8);
     return `{"@type":"telemint_text","len":"${length}","text":"${bitHex(cursor, length * 8)}"}`;
   },
+  sample: (chance) => chance.bytes(chance.below(12)),
 };
 
 const tokenInfo = record('telemint_token_info', { name: shortText, domain: shortText });

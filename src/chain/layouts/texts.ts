@@ -54,4 +54,5 @@ export const snakeText: Codec<string> = {
   read: (cursor) => utf8(readSnake(cursor)),
   write: (builder, value) => writeSnake(builder, Buffer.from(value)),
   print: (cursor, printer) => printer.text(utf8(readSnake(cursor))),
+  sample: (chance) => 'Grüße 🙂 '.repeat(chance.below(40)),
 };

@@ -35,6 +35,7 @@ const extendedActions: Codec<ExtendedAction[]> = {
   },
   write: writeExtended,
   print: (cursor, printer) => printExtended(cursor, printer, 1),
+  sample: (chance) => Array.from({ length: 1 + chance.below(3) }, () => extendedAction.sample(chance)),
 };
 
 function writeExtended(builder: Builder, actions: readonly ExtendedAction[]): void {
@@ -114,6 +115,7 @@ const walletMessages: Codec<ValueOf<typeof modeAndMessage>[]> = {
     for (let i = 1; i <= count; i++) text += `,"msg_${i}":${modeAndMessage.print(cursor, printer)}`;
     return `${text}}`;
   },
+  sample: (chance) => Array.from({ length: chance.below(5) }, () => modeAndMessage.sample(chance)),
 };
 
 /** An external body that begins with a signature rather than an opcode. It fits only when nothing is left over. */
