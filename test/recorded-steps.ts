@@ -40,7 +40,7 @@ export async function stepsOfFiles(files: readonly string[], { loose = false } =
   }
 }
 
-function createLive(): (step: Step) => LiveStep {
+export function createLive(): (step: Step) => LiveStep {
   const sent = new Map<string, NonNullable<LiveLinks['arrival']>>();
   let previous = 0;
   return (step) => {
