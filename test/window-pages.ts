@@ -35,11 +35,13 @@ function listing(limit: number, start?: string): TransactionFilter {
 export async function openWindowPages(files: readonly string[]): Promise<WindowPages> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-pages-'));
   const window = openWindow({ folder, maxBytes: GB, form: transactionForm });
-  await window.apply(await stepsOfFiles(files, { loose: true }), async () => null);
+  const steps = await stepsOfFiles(files, { loose: true });
+  await window.apply(steps, async () => null);
   const source = createWindowSource(window, emptyTables());
   const renderings = createRenderings({ maxBytes: 0 });
   const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 1_000, formsSuffice: true };
-  const { nextNumber: transactions = 0, bytes = 0 } = window.state ?? {};
+  const transactions = steps.flatMap(({ step }) => step.blocks.flatMap((block) => block.transactions)).length;
+  const { bytes = 0 } = window.state ?? {};
   const { rows } = await source.transactions(listing(transactions), context);
   const starts = rows.map(({ transaction }) => transaction.lt);
   return {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { rawAddress } from '../src/chain/address.ts';
 import type { Hash, Message } from '../src/chain/model.ts';
-import { openTransaction } from '../src/window/entries.ts';
+import { openTransaction } from '../src/window/step.ts';
 import type { StoredStep } from '../streams/live-steps.ts';
 
 const NOBODY = `0:${'7'.repeat(64)}`;

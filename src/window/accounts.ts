@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Address, Hash } from '../chain/model.ts';
 import type { AccountRecord, BookRecord } from '../chain/records.ts';
-import type { StoredAccount } from './entries.ts';
+import { columnOf, layoutOf, restOf } from './kind.ts';
+import { accountKind, dataKind } from './kinds.ts';
+import { type StateRow, stateOf } from './rows.ts';
 import { distinct, type Sides, text } from './sides.ts';
 import type { View } from './view.ts';
 
@@ -13,10 +15,20 @@ const REMEMBERED_CODES = 10_000;
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
 
+const BY_ACCOUNT = layoutOf(accountKind, 'account');
+const DATA_OF = layoutOf(dataKind, 'account');
+const LT_BYTES = 8;
+
+/** Hash of the account's code, null without code; undefined for an account that is not in the window. */
+function codeHashOf(view: View, account: Address): Hash | null | undefined {
+  const beside = view.beside(BY_ACCOUNT, account);
+  return beside === null ? undefined : accountKind.columns.codeHash.get(beside, LT_BYTES);
+}
+
 /** An account that the window has. */
 interface Held {
   account: Address;
-  stored: StoredAccount;
+  stored: StateRow;
 }
 
 /** The same data may be of many accounts, and known of one of them only. */
@@ -41,7 +53,8 @@ export function createAccounts() {
     const here: Held[] = [];
     const missing: Address[] = [];
     for (const account of wanted) {
-      const stored = view.account(account);
+      const found = view.findByKey(accountKind, BY_ACCOUNT, account);
+      const stored = found && stateOf(found.row);
       if (stored === null) missing.push(account);
       else if (allowed.size === 0 || (stored.state.codeHash && allowed.has(text(stored.state.codeHash)))) {
         here.push({ account, stored });
@@ -97,9 +110,10 @@ export function createAccounts() {
         else if (!absent.has(text(codeHash))) askedCodes.set(text(codeHash), codeHash);
       }
       if (dataHash === null) continue;
-      const data = view.accountData(account);
-      if (data?.hash.equals(dataHash)) dataOf.set(text(account), data.boc);
-      else if (!absent.has(dataKey(account, dataHash))) askedData.push({ account, hash: dataHash });
+      const data = view.findByKey(dataKind, DATA_OF, account)?.row;
+      if (data && columnOf(dataKind, data, 'dataHash').equals(dataHash)) {
+        dataOf.set(text(account), restOf(dataKind, data));
+      } else if (!absent.has(dataKey(account, dataHash))) askedData.push({ account, hash: dataHash });
     }
     if (askedCodes.size > 0 || askedData.length > 0) {
       const accounts = askedData.map(({ account }) => account);
@@ -156,7 +170,7 @@ export function createAccounts() {
     for (const account of accounts) {
       const key = text(account);
       if (known.has(key)) continue;
-      const held = view.codeHashOf(account);
+      const held = codeHashOf(view, account);
       const remembered = held === undefined ? codes.get(key) : undefined;
       if (held !== undefined) known.set(key, held);
       else if (remembered && remembered.at >= view.first - 1) known.set(key, remembered.code);

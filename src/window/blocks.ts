@@ -1,134 +1,93 @@
 import { compareBlocks, compareIds, nextBlocks, readBlockCursor } from '../../clickhouse/queries/blocks.ts';
-import { compareDecimal, shardOf } from '../../clickhouse/queries/keys.ts';
+import { shardOf } from '../../clickhouse/queries/keys.ts';
+import type { Hash } from '../chain/model.ts';
 import type { BlockFilter, BlockRecord, Rows } from '../chain/records.ts';
-import { behindPrefix, blockIdKey, u32Key } from './keys.ts';
-import { ENOUGH, mergePage, TIRED, WHOLE } from './merge.ts';
-import { distinct, type Sides } from './sides.ts';
-import type { View } from './view.ts';
+import type { Selection } from '../chain/selection.ts';
+import { columnOf, layoutOf, STEP } from './kind.ts';
+import { blockKind, topKind } from './kinds.ts';
+import { listPage, WHOLE } from './listing.ts';
+import { blockOf } from './rows.ts';
+import { Candidate, Selected } from './select.ts';
+import type { Sides } from './sides.ts';
+import type { Found, View } from './view.ts';
 
 const MASTERCHAIN = -1;
-const MAX_TIME = 0xffff_ffff;
 /** Steps without a masterchain block (imported loose) that are passed over to find one. */
 const PASSED_OVER = 200;
+const CLOCKS = { startLt: 'lt', genUtime: 'utime' } as const;
+const BY_ID = layoutOf(blockKind, 'id');
+const BY_HASH = layoutOf(blockKind, 'hash');
 
 export async function blocks(filter: BlockFilter, { view, below, whole, context }: Sides): Promise<Rows<BlockRecord>> {
   const named = namedBlocks(filter, view);
   if (named === 'below') return below.blocks(filter, context);
+  const selection = selectionOf(filter);
   if (named) {
-    const passes = predicateOf(filter);
-    const found = named.filter(passes).sort((a, b) => compareBlocks(a, b, filter.sort));
+    const selected = new Selected(blockKind, selection);
+    const passes = ({ id, row }: Found): boolean => selected.passes(Candidate.of(view, blockKind, id, row));
+    const found = named.filter(passes).map(({ id, row }) => blockOf(id, row));
+    found.sort((a, b) => compareBlocks(a, b, filter.sort));
     const rows = found.slice(filter.page.offset, filter.page.offset + filter.page.limit);
     return { rows, nextCursor: nextBlocks(rows, filter) };
   }
-  const found = await mergePage({
-    rows: blockRows(view, filter),
-    ahead: ({ header }) => view.below === null || header.genUtime > view.below.utime,
-    needsTables: reachesBelow(filter, view),
-    sort: filter.sort,
+  const found = await listPage(view, {
+    kind: blockKind,
+    selection,
+    clocks: CLOCKS,
     page: filter.page,
-    load: (row) => row,
+    load: ({ id, row }) => blockOf(id, row),
+    valuesOf: ({ header: { genUtime, workchain, shard, seqno } }) => [genUtime, workchain, shard, seqno],
     fetch: async (page) => (await below.blocks({ ...filter, page }, context)).rows,
-    compare: (row, other) => compareBlocks(row, other, filter.sort),
   });
   if (found === WHOLE) return whole.blocks(filter, context);
   return { rows: found, nextCursor: nextBlocks(found, filter) };
 }
 
+function selectionOf(filter: BlockFilter): Selection {
+  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno, utime, lt, sort } = filter;
+  const place = readBlockCursor(filter);
+  const equals = (column: string, value: unknown) => (value === undefined ? [] : [{ column, in: [value] }]);
+  return {
+    where: [
+      // A range: the way by id has no order to list in.
+      ...(workchain === undefined ? [] : [{ column: 'workchain', from: workchain, to: workchain }]),
+      ...equals('shard', shard),
+      ...equals('seqno', seqno),
+      ...equals('rootHash', rootHash),
+      ...equals('fileHash', fileHash),
+      ...equals(STEP, mcSeqno),
+      { column: 'genUtime', from: utime.start, to: utime.end },
+      { column: 'startLt', from: lt.start, to: lt.end },
+    ],
+    order: [
+      { column: 'genUtime', sort },
+      { column: 'workchain', sort: 'asc' },
+      { column: 'shard', sort: 'asc' },
+      { column: 'seqno', sort },
+    ],
+    after: place && [Number(place[0]), Number(place[1]), shardOf(place[2]), Number(place[3])],
+  };
+}
+
 /** The blocks that a filter names by step, hash or id; `below` when they are not here, null when it names none. */
-function namedBlocks(filter: BlockFilter, view: View): BlockRecord[] | 'below' | null {
+function namedBlocks(filter: BlockFilter, view: View): Found[] | 'below' | null {
   const { mcSeqno, rootHash, fileHash, workchain, shard, seqno } = filter;
-  if (mcSeqno !== undefined) {
-    if (mcSeqno < 0) return [];
-    return mcSeqno < view.first ? 'below' : view.blocksOf(mcSeqno);
-  }
+  // Neither a step nor a block has such a number, and no key.
+  if ((mcSeqno ?? 0) < 0 || (seqno ?? 0) < 0) return 'below';
+  if (mcSeqno !== undefined) return mcSeqno < view.first ? 'below' : view.rowsOf(blockKind, mcSeqno);
   const hash = rootHash ?? fileHash;
   const byId = workchain !== undefined && shard !== undefined && seqno !== undefined;
   if (!hash && !byId) return null;
-  if (byId && seqno < 0) return [];
-  const key = hash
-    ? view.blockKeysByHash(hash)
-    : byId
-      ? view.blockKeyById(blockIdKey({ workchain, shard, seqno }))
-      : null;
-  const block = key && view.block(key);
-  return block ? [block] : 'below';
+  const found = hash ? byHash(view, hash) : view.find(blockKind, BY_ID, [workchain, shard, seqno]);
+  return found ? [found] : 'below';
 }
 
-function* blockRows(view: View, filter: BlockFilter): Generator<BlockRecord | typeof TIRED> {
-  const passes = predicateOf(filter);
-  let looked = 0;
-  let group: BlockRecord[] = [];
-  const sorted = () => group.sort((a, b) => compareBlocks(a, b, filter.sort));
-  for (const key of keysByTime(view, filter)) {
-    if (++looked > ENOUGH) {
-      yield TIRED;
-      return;
-    }
-    if (!mayPass(key, filter)) continue;
-    const block = view.block(key.subarray(4));
-    if (!block || !passes(block)) continue;
-    if (group.length > 0 && group[0].header.genUtime !== block.header.genUtime) {
-      yield* sorted();
-      group = [];
-    }
-    group.push(block);
-  }
-  yield* sorted();
-}
-
-/** Time, then the key of the block. */
-function* keysByTime(view: View, { utime, sort, ...filter }: BlockFilter): Generator<Buffer> {
-  const place = readBlockCursor({ utime, sort, ...filter });
-  const at = place && Number(place[0]);
-  const start = Math.max(utime.start ?? 0, sort === 'asc' ? (at ?? 0) : 0);
-  const end = Math.min(utime.end ?? MAX_TIME, sort === 'desc' ? (at ?? MAX_TIME) : MAX_TIME, MAX_TIME);
-  if (start > end) return;
-  const bounds = { low: u32Key(start), high: behindPrefix(u32Key(end)), reverse: sort === 'desc' };
-  for (const { key, value } of view.range('blocksByTime', bounds)) {
-    yield Buffer.concat([key.subarray(0, 4), value, key.subarray(4)]);
-  }
-}
-
-/** Without a look at the block. */
-function mayPass(key: Buffer, { workchain, shard, seqno }: BlockFilter): boolean {
-  return (
-    (workchain === undefined || key.readInt32BE(8) === workchain) &&
-    (shard === undefined || key.toString('hex', 12, 20) === shard) &&
-    (seqno === undefined || key.readUInt32BE(20) === seqno)
-  );
-}
-
-function predicateOf(filter: BlockFilter): (row: BlockRecord) => boolean {
-  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno, utime, lt } = filter;
-  const place = readBlockCursor(filter);
-  const behind = place && {
-    header: {
-      genUtime: Number(place[0]),
-      workchain: Number(place[1]),
-      shard: shardOf(place[2]),
-      seqno: Number(place[3]),
-    },
-  };
-  return (row) =>
-    (workchain === undefined || row.header.workchain === workchain) &&
-    (shard === undefined || row.header.shard === shard) &&
-    (seqno === undefined || row.header.seqno === seqno) &&
-    (!rootHash || row.header.rootHash.equals(rootHash)) &&
-    (!fileHash || row.header.fileHash.equals(fileHash)) &&
-    (mcSeqno === undefined || row.mcSeqno === mcSeqno) &&
-    row.header.genUtime >= (utime.start ?? 0) &&
-    row.header.genUtime <= (utime.end ?? Number.POSITIVE_INFINITY) &&
-    (lt.start === undefined || compareDecimal(row.header.startLt, lt.start) >= 0) &&
-    (lt.end === undefined || compareDecimal(row.header.startLt, lt.end) <= 0) &&
-    (!behind || compareBlocks(behind, row, filter.sort) < 0);
-}
-
-function reachesBelow({ utime, lt, cursor, sort, ...filter }: BlockFilter, { below }: View): boolean {
-  if (below === null) return false;
-  if (utime.start !== undefined && utime.start > below.utime) return false;
-  if (lt.start !== undefined && BigInt(lt.start) > below.lt) return false;
-  const place = readBlockCursor({ utime, lt, cursor, sort, ...filter });
-  return place === null || sort === 'desc' || Number(place[0]) <= below.utime;
+/** The block with this root or file hash. */
+function byHash(view: View, hash: Hash): Found | null {
+  const found = view.find(blockKind, BY_HASH, [hash]);
+  if (!found) return null;
+  const { rootHash, fileHash } = blockOf(found.id, found.row).header;
+  return rootHash.equals(hash) || fileHash.equals(hash) ? found : null;
 }
 
 /** The masterchain block and the top block of every shard as of it. */
@@ -138,25 +97,27 @@ export async function shardState(mcSeqno: number, { view, below, whole, context 
   const own = masterchainBlock(view, mcSeqno);
   if (own === null) return [];
   const found = [own];
-  for (const id of distinct(view.tops(mcSeqno))) {
-    const key = view.blockKeyById(id);
-    const block = key && view.block(key);
+  for (const top of view.rowsOf(topKind, mcSeqno)) {
+    const block = view.findByKey(blockKind, BY_ID, top.row);
     // The top of a shard that has stood still since before the window.
     if (!block) return whole.shardState(mcSeqno, context);
-    found.push(block);
+    found.push(blockOf(block.id, block.row));
   }
   return found.sort((a, b) => compareIds(a, b) || a.header.seqno - b.header.seqno);
 }
 
 export function masterchainBlock(view: View, mcSeqno: number): BlockRecord | null {
-  return view.blocksOf(mcSeqno).find(({ header }) => header.workchain === MASTERCHAIN) ?? null;
+  const found = view
+    .rowsOf(blockKind, mcSeqno)
+    .find(({ row }) => columnOf(blockKind, row, 'workchain') === MASTERCHAIN);
+  return found ? blockOf(found.id, found.row) : null;
 }
 
 /** The newest masterchain block of the window, or the oldest; null when there is none near that end. */
 export function edge(view: View, end: 'first' | 'last'): BlockRecord | null {
   let passed = 0;
-  for (const { key } of view.range('steps', { low: u32Key(0), high: null, reverse: end === 'last' })) {
-    const block = masterchainBlock(view, key.readUInt32BE(0));
+  for (const mcSeqno of view.steps(end === 'last')) {
+    const block = masterchainBlock(view, mcSeqno);
     if (block) return block;
     if (++passed > PASSED_OVER) return null;
   }

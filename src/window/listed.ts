@@ -1,22 +1,20 @@
 /** Rows of listings that are shown by their forms: read and decoded no further than that. */
-import { NO_LT, NO_TIME } from '../../clickhouse/queries/messages.ts';
 import type { Address, BlockId, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
 import type { KnownState, MessageRecord, TransactionRecord } from '../chain/records.ts';
 import { LazyTransaction } from '../chain/stored.ts';
-import type { StoredMessage } from './entries.ts';
-import { NO_ADDRESS } from './keys.ts';
-import type { Candidate } from './transaction-rows.ts';
-import type { View } from './view.ts';
+import { transactionKind } from './kinds.ts';
+import { type MessageRow, transactionOf } from './rows.ts';
+import type { Candidate } from './select.ts';
 
 /** A transaction by its place and its form; anything else of it is read while the view lasts. */
-export function listedTransaction(view: View, row: Candidate, form: Buffer): TransactionRecord {
-  return new ListedTransaction(view, row, form);
+export function listedTransaction(row: Candidate, form: Buffer): TransactionRecord {
+  return new ListedTransaction(row, form);
 }
 
 /** A message by its keys and the form of a transaction that shows it; the rest is read while the view lasts. */
 export function listedMessage(
   read: () => Message,
-  row: StoredMessage,
+  row: MessageRow,
   ends: Pick<MessageRecord, 'inTxHash' | 'outTxHash'>,
   transaction: Buffer,
 ): MessageRecord {
@@ -27,18 +25,16 @@ export function listedMessage(
 /** Classes, not factories: no closures are made for each row of a page. */
 class ListedTransaction implements TransactionRecord {
   readonly form: Buffer;
-  readonly #view: View;
   readonly #row: Candidate;
   #record: TransactionRecord | null = null;
 
-  constructor(view: View, row: Candidate, form: Buffer) {
+  constructor(row: Candidate, form: Buffer) {
     this.form = form;
-    this.#view = view;
     this.#row = row;
   }
 
   get #whole(): TransactionRecord {
-    this.#record ??= this.#view.transaction(this.#row.number);
+    this.#record ??= transactionOf(this.#row.id, this.#row.row);
     return this.#record;
   }
 
@@ -80,21 +76,21 @@ class PlacedTransaction extends LazyTransaction {
   }
 
   get account(): Address {
-    return this.#row.account;
+    return this.#row.value(transactionKind, 'account');
   }
   get lt(): Decimal {
-    return this.#row.lt;
+    return this.#row.value(transactionKind, 'lt');
   }
   get now(): number {
-    return this.#row.now;
+    return this.#row.value(transactionKind, 'now');
   }
 }
 
 class ListedMessage implements Message {
   readonly #read: () => Message;
-  readonly #row: StoredMessage;
+  readonly #row: MessageRow;
 
-  constructor(read: () => Message, row: StoredMessage) {
+  constructor(read: () => Message, row: MessageRow) {
     this.#read = read;
     this.#row = row;
   }
@@ -103,16 +99,16 @@ class ListedMessage implements Message {
     return this.#row.hash;
   }
   get source(): Address | null {
-    return addressOrNull(this.#row.source);
+    return this.#row.source;
   }
   get destination(): Address | null {
-    return addressOrNull(this.#row.destination);
+    return this.#row.destination;
   }
   get createdLt(): Decimal | null {
-    return this.#row.createdLt === NO_LT ? null : this.#row.createdLt;
+    return this.#row.createdLt;
   }
   get createdAt(): number | null {
-    return this.#row.createdAt === NO_TIME ? null : this.#row.createdAt;
+    return this.#row.createdAt;
   }
   get opcode(): number | null {
     return this.#row.opcode;
@@ -162,8 +158,4 @@ class ListedMessage implements Message {
   hashNorm(): Hash | null {
     return this.#read().hashNorm();
   }
-}
-
-function addressOrNull(address: Address): Address | null {
-  return address.equals(NO_ADDRESS) ? null : address;
 }

@@ -1,65 +1,75 @@
 import {
   type MessageOrder,
+  type MessageSelection,
   messageOrder,
-  NO_LT,
-  NO_TIME,
   nextMessages,
   readMessageCursor,
 } from '../../clickhouse/queries/messages.ts';
-import type { Message } from '../chain/model.ts';
+import { NO_LT, NO_TIME } from '../../clickhouse/tables/columns.ts';
+import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
-import { messageAt, type StoredMessage } from './entries.ts';
+import type { Condition } from '../chain/selection.ts';
+import { behindPrefix, idOf, keyPrefix, layoutOf, stepOf } from './kind.ts';
+import { messageKind, transactionKind } from './kinds.ts';
 import { listedMessage } from './listed.ts';
-import { mergePage, WHOLE } from './merge.ts';
-import { messageKeyOf } from './message-keys.ts';
-import { compareMessages, isVisible, isWithin, messageRows, messagesByHash } from './message-rows.ts';
-import type { Sides } from './sides.ts';
+import { listPage, WHOLE } from './listing.ts';
+import { MessageRow, transactionOf } from './rows.ts';
+import { Candidate, Selected } from './select.ts';
+import { distinct, type Sides } from './sides.ts';
 import type { View } from './view.ts';
+
+const CLOCKS = { createdLt: 'lt', createdAt: 'utime' } as const;
+const BY_KEY = layoutOf(messageKind, 'lt');
+const BY_HASH = layoutOf(messageKind, 'hash');
+/** The greatest that a message has which has one. */
+const LAST_LT = (BigInt(NO_LT) - 1n).toString();
+const LAST_TIME = NO_TIME - 1;
 
 export async function messages(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
   const { view, below, whole, context } = sides;
   if (filter.messageHashes.length > 0) return byHashes(filter, sides);
   const order = messageOrder(filter);
-  const needsTables = reachesBelow(filter, order, view);
   // External messages have no lt and come before all others, ascending behind them: those of the tables as well.
-  const external = needsTables && order === 'created_lt' && mayBeExternal(filter);
+  const external = view.below !== null && order === 'created_lt' && mayBeExternal(filter);
   if (external && filter.sort === 'asc') return whole.messages(filter, context);
-  const recordOf = recordsOf(filter, sides);
-  const found = await mergePage({
-    rows: messageRows(view, filter),
-    ahead: (row: StoredMessage) => !external && (view.below === null || isAhead(row, order, view.below)),
-    needsTables,
-    sort: filter.sort,
+  const load = recordsOf(filter, sides);
+  const found = await listPage(view, {
+    kind: messageKind,
+    selection: { where: conditionsOf(filter), order: orderBy(order, filter.sort), after: afterOf(filter, order) },
+    // One that left below the window is found in the tables, as sent, unless only received ones are wanted.
+    also: (row) => {
+      if (filter.direction === 'in') return true;
+      const sent = row.value(messageKind, 'outMcSeqno');
+      return sent === 0 || sent >= view.first;
+    },
+    clocks: CLOCKS,
+    mixed: external,
     page: filter.page,
-    load: recordOf,
+    load: (row) => load(new MessageRow(row.id, row.row)),
+    valuesOf: ({ message }) => [order === 'created_at' ? message.createdAt : message.createdLt, message.hash],
     fetch: async (page) => {
       const { rows } = await below.messages({ ...filter, page }, context);
       return rows.map((record) => {
-        const newer = receivedSince(record, filter, view);
-        return newer ? recordOf(newer) : record;
+        // What the tables know as sent may have been received in the window.
+        const newer = filter.direction === 'in' ? null : messageAt(view, record.message);
+        return newer ? load(newer) : record;
       });
     },
-    compare: (row, { message }) => compareMessages(row, orderedOf(message), order, filter.sort),
   });
   if (found === WHOLE) return whole.messages(filter, context);
   return { rows: found, nextCursor: nextMessages(found, filter) };
 }
 
-async function byHashes(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
-  const { view, whole, context } = sides;
-  const order = messageOrder(filter);
-  const all = messagesByHash(view, filter);
-  if (all === null || filter.cursor) return whole.messages(filter, context);
-  const found = all.filter((row) => isVisible(row, filter.direction) && isWithin(row, filter));
-  found.sort((a, b) => compareMessages(a, b, order, filter.sort));
-  const { offset, limit } = filter.page;
-  const rows = found.slice(offset, offset + limit).map(recordsOf(filter, sides));
-  return { rows, nextCursor: nextMessages(rows, filter) };
+function orderBy(order: MessageOrder, sort: MessageFilter['sort']) {
+  return [
+    { column: order === 'created_at' ? 'createdAt' : 'createdLt', sort },
+    { column: 'hash', sort },
+  ];
 }
 
-function isAhead(row: StoredMessage, order: MessageOrder, { lt, utime }: NonNullable<View['below']>): boolean {
-  if (order === 'created_at') return row.createdAt !== NO_TIME && row.createdAt > utime;
-  return row.createdLt !== NO_LT && BigInt(row.createdLt) > lt;
+function afterOf(filter: MessageFilter, order: MessageOrder): unknown[] | null {
+  const place = readMessageCursor(filter, order);
+  return place && [order === 'created_at' ? Number(place[0]) : place[0], Buffer.from(place[1], 'hex')];
 }
 
 function mayBeExternal({ ltWindow, excludeExternals, source, destination }: MessageFilter): boolean {
@@ -67,54 +77,114 @@ function mayBeExternal({ ltWindow, excludeExternals, source, destination }: Mess
   return !hasLt && !excludeExternals && !source && destination !== null;
 }
 
-/** Whether a message below the window could pass the filter. */
-function reachesBelow(filter: MessageFilter, order: MessageOrder, { below }: View): boolean {
-  if (below === null) return false;
-  const { utime, ltWindow, sort } = filter;
-  if (utime.start !== undefined && utime.start > below.utime) return false;
-  if (ltWindow.start !== undefined && BigInt(ltWindow.start) > below.lt) return false;
-  const place = readMessageCursor(filter, order);
-  if (place === null || sort === 'desc' || order === 'created_lt') return true;
-  return Number(place[0]) <= below.utime;
+function selectedBy({ bodyHash, source, destination, opcode }: MessageSelection): Condition[] {
+  const equals = (column: string, value: unknown): Condition[] =>
+    value === undefined ? [] : [{ column, in: [value] }];
+  return [
+    ...equals('bodyHash', bodyHash),
+    ...equals('destination', destination),
+    ...equals('source', source),
+    ...equals('opcode', opcode),
+  ];
 }
 
-function orderedOf({ createdLt, createdAt, hash }: Message) {
-  return { createdLt: createdLt ?? NO_LT, createdAt: createdAt ?? NO_TIME, hash };
+/** A message without the value that a range is of never matches. */
+function conditionsOf(filter: MessageFilter): Condition[] {
+  const { direction, utime, ltWindow, excludeExternals, onlyExternals } = filter;
+  const usesTime = utime.start !== undefined || utime.end !== undefined;
+  const usesLt = ltWindow.start !== undefined || ltWindow.end !== undefined;
+  return [
+    ...selectedBy(filter),
+    ...(direction ? [{ column: direction === 'in' ? 'inMcSeqno' : 'outMcSeqno', from: 1 }] : []),
+    ...(usesTime
+      ? [{ column: 'createdAt', from: utime.start ?? 0, to: Math.min(utime.end ?? LAST_TIME, LAST_TIME) }]
+      : []),
+    ...(usesLt || excludeExternals ? [{ column: 'createdLt', to: LAST_LT }] : []),
+    ...(usesLt ? [{ column: 'createdLt', from: ltWindow.start, to: ltWindow.end }] : []),
+    ...(onlyExternals ? [{ column: 'createdLt', from: NO_LT }] : []),
+  ];
+}
+
+async function byHashes(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
+  const { view, whole, context } = sides;
+  const all = messagesByHash(view, filter, conditionsOf(filter));
+  if (all === null || filter.cursor) return whole.messages(filter, context);
+  const order = messageOrder(filter);
+  const selected = new Selected(messageKind, { where: [], order: orderBy(order, filter.sort), after: null });
+  const found = selected.sorted(all.map(({ id, row }) => Candidate.of(view, messageKind, id, row)));
+  const load = recordsOf(filter, sides);
+  const { offset, limit } = filter.page;
+  const rows = found.slice(offset, offset + limit).map((row) => load(new MessageRow(row.id, row.row)));
+  return { rows, nextCursor: nextMessages(rows, filter) };
+}
+
+/**
+ * The messages with these hashes that pass the selection, when the window is sure to have all of them; null otherwise.
+ * A hash may be the normalised one of several external messages: then the tables may have more of them.
+ */
+export function messagesByHash(
+  view: View,
+  selection: MessageSelection,
+  where: Condition[] = selectedBy(selection),
+): MessageRow[] | null {
+  if (selection.messageHashes.length === 0) return null;
+  const selected = new Selected(messageKind, { where, order: [], after: null });
+  const found: MessageRow[] = [];
+  for (const hash of distinct(selection.messageHashes)) {
+    const message = theMessage(view, hash);
+    if (message === null) return null;
+    if (selected.passes(Candidate.of(view, messageKind, message.id, message.row))) found.push(message);
+  }
+  return found;
+}
+
+/** The only message that can be found by this hash; null when it is not here or not known to be the only one. */
+function theMessage(view: View, hash: Hash): MessageRow | null {
+  const low = keyPrefix(messageKind, BY_HASH, [hash]);
+  const [first, second] = [...view.range(BY_HASH, { low, high: behindPrefix(low) })];
+  if (first === undefined || second !== undefined) return null;
+  const message = new MessageRow(idOf(first.value), view.row(messageKind, idOf(first.value)));
+  if (!message.hash.equals(hash)) return null;
+  // An external message in normal form: others may have it as theirs. One that is not in it has its hash alone.
+  return message.createdLt === null && message.hashNorm === null ? null : message;
+}
+
+/** The message of the window that is the same. */
+export function messageAt(view: View, { createdLt, hash }: Pick<Message, 'createdLt' | 'hash'>): MessageRow | null {
+  const found = view.find(messageKind, BY_KEY, [createdLt, hash]);
+  return found && new MessageRow(found.id, found.row);
 }
 
 /**
  * Makes the records of a page. The form of a transaction is as long as all its messages and read once for them: a page
  * of 1,000 messages, 255 of each transaction, takes 0.6 ms for it and not 190 ms, and 0.7 MB and not 260 MB.
  */
-function recordsOf({ direction }: MessageFilter, { view, context }: Sides): (row: StoredMessage) => MessageRecord {
-  const forms = new Map<number, Buffer | null>();
-  const formOf = (number: number): Buffer | null => {
-    let form = forms.get(number);
+function recordsOf({ direction }: MessageFilter, { view, context }: Sides): (row: MessageRow) => MessageRecord {
+  const forms = new Map<string, Buffer | null>();
+  const formOf = (id: Buffer): Buffer | null => {
+    const key = id.toString('latin1');
+    let form = forms.get(key);
     if (form === undefined) {
-      form = view.form(number);
-      forms.set(number, form);
+      form = view.form(id);
+      forms.set(key, form);
     }
     return form;
   };
   return (row) => {
+    const { globalVersion } = row;
     const ends = {
-      inTxHash: row.received.mcSeqno > 0 && direction !== 'out' ? row.received.txHash : null,
-      outTxHash: row.sent.mcSeqno > 0 && direction !== 'in' ? row.sent.txHash : null,
+      inTxHash: row.inMcSeqno > 0 && direction !== 'out' ? row.inTxHash : null,
+      outTxHash: row.outMcSeqno > 0 && direction !== 'in' ? row.outTxHash : null,
     };
     const read = (): Message => readMessage(view, row);
-    const shows = context.formsSuffice && row.globalVersion === row.shownVersion;
-    const form = shows ? formOf(row.number) : null;
-    return form ? listedMessage(read, row, ends, form) : { message: read(), globalVersion: row.globalVersion, ...ends };
+    const form = context.formsSuffice && globalVersion === row.shownVersion ? formOf(row.transaction) : null;
+    return form ? listedMessage(read, row, ends, form) : { message: read(), globalVersion, ...ends };
   };
 }
 
-function readMessage(view: View, { number, index }: StoredMessage): Message {
-  const message = messageAt(view.transaction(number).transaction, index);
-  if (message === null) throw new Error(`transaction ${number} of the window has no message ${index}`);
+function readMessage(view: View, { transaction: id, index }: MessageRow): Message {
+  const { inMsg, outMsgs } = transactionOf(id, view.row(transactionKind, id)).transaction;
+  const message = index === 0 ? inMsg : (outMsgs[index - 1] ?? null);
+  if (message === null) throw new Error(`a transaction of step ${stepOf(id)} of the window has no message ${index}`);
   return message;
-}
-
-/** What the tables know as sent may have been received in the window. */
-function receivedSince({ message }: MessageRecord, { direction }: MessageFilter, view: View): StoredMessage | null {
-  return direction === 'in' ? null : view.message(messageKeyOf(message));
 }

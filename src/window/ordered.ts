@@ -1,16 +1,24 @@
 /** Lazily ordered rows. */
 
-/** Rows whose neighbours belong to one group, each group turned round. */
-export function* turnGroups<T>(rows: Iterable<T>, same: (a: T, b: T) => boolean): Generator<T> {
+/** Rows whose neighbours belong to one group, each group sorted; nulls go through as they come. */
+export function* groupsOf<T>(
+  rows: Iterable<T | null>,
+  same: (a: T, b: T) => boolean,
+  compare: (a: T, b: T) => number,
+): Generator<T | null> {
   let group: T[] = [];
   for (const row of rows) {
+    if (row === null) {
+      yield null;
+      continue;
+    }
     if (group.length > 0 && !same(group[0], row)) {
-      yield* group.reverse();
+      yield* group.length === 1 ? group : group.sort(compare);
       group = [];
     }
     group.push(row);
   }
-  yield* group.reverse();
+  yield* group.sort(compare);
 }
 
 /** Several ordered sequences as one: a heap of their next rows. */

@@ -1,10 +1,9 @@
-import type { Transaction } from 'lmdb';
 import { z } from 'zod';
-import { formVersion } from './form.ts';
-import type { Table, Tables } from './tables.ts';
+import type { Engine, Noted, Snapshot } from './engine.ts';
+import { formVersion, type TransactionForm } from './form.ts';
 
 /** Version of what the window writes. Files of another one are emptied and filled again. */
-export const WINDOW_VERSION = 2;
+export const WINDOW_VERSION = 3;
 
 const decimal = z
   .string()
@@ -23,11 +22,10 @@ const schema = z.object({
   rootHash: z.string(),
   /** Offset in the topic of steps behind the head. */
   nextOffset: z.number().int(),
-  /** The number the next transaction gets. */
-  nextNumber: z.number().int(),
-  /** Estimated bytes of the steps, and of codes, which stay when a step goes. */
-  bytes: z.number(),
+  /** Keys and values of the steps, and of codes, which stay when a step goes; and what they take on the disk, about. */
+  stepBytes: z.number(),
   codeBytes: z.number(),
+  bytes: z.number(),
   /** It answers, for all processes that read it: it has reached the head of the tables and is not far behind them. */
   speaks: z.boolean().default(false),
   /** Greatest lt and time of any block in a step before the first; null when the window begins where the chain does. */
@@ -36,15 +34,12 @@ const schema = z.object({
 
 export type WindowState = z.output<typeof schema>;
 
-export const STATE_KEY = Buffer.from('state');
-
 export function encodeWindowState(state: WindowState): Buffer {
   const below = state.below && { ...state.below, lt: state.below.lt.toString() };
   return Buffer.from(JSON.stringify({ ...state, below }));
 }
 
-function decodeWindowState(bytes: Buffer | undefined): WindowState | null | 'unknown' {
-  if (bytes === undefined) return null;
+function decodeWindowState(bytes: Buffer): WindowState | 'unknown' {
   try {
     return schema.safeParse(JSON.parse(bytes.toString())).data ?? 'unknown';
   } catch (error) {
@@ -54,18 +49,20 @@ function decodeWindowState(bytes: Buffer | undefined): WindowState | null | 'unk
 }
 
 /** Read with every view, and mostly the same as for the one before. */
-const lastRead = new WeakMap<Table, { bytes: Buffer; state: WindowState | null | 'unknown' }>();
+const lastRead = new WeakMap<Engine, { version: number; state: WindowState | 'unknown' }>();
 
 /** Null for an empty window; `unknown` for one of another version, or with other forms. */
 export function readWindowState(
-  { meta, form }: Pick<Tables, 'meta' | 'form'>,
-  transaction?: Transaction,
-): WindowState | null | 'unknown' {
-  const bytes = meta.get(STATE_KEY, transaction ? { transaction } : undefined);
-  const last = lastRead.get(meta);
-  if (bytes && last && Buffer.compare(last.bytes, bytes) === 0) return last.state;
-  const decoded = decodeWindowState(bytes);
-  const state = decoded && decoded !== 'unknown' && decoded.form !== formVersion(form) ? 'unknown' : decoded;
-  if (bytes) lastRead.set(meta, { bytes, state });
-  return state;
+  engine: Engine,
+  form: TransactionForm | null,
+  snapshot?: Snapshot,
+): { noted: Noted | null; state: WindowState | null | 'unknown' } {
+  const noted = engine.note(snapshot);
+  if (noted === null) return { noted, state: null };
+  const last = lastRead.get(engine);
+  if (last?.version === noted.version) return { noted, state: last.state };
+  const decoded = decodeWindowState(noted.value);
+  const state = decoded !== 'unknown' && decoded.form !== formVersion(form) ? 'unknown' : decoded;
+  lastRead.set(engine, { version: noted.version, state });
+  return { noted, state };
 }

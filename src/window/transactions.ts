@@ -6,98 +6,161 @@ import {
   type Place,
   readTransactionCursor,
 } from '../../clickhouse/queries/transactions.ts';
-import type { Hash, Message, Transaction } from '../chain/model.ts';
+import { addressOf } from '../chain/address.ts';
+import type { Address, Hash, Message, Transaction } from '../chain/model.ts';
 import type {
-  QueryContext,
   Rows,
+  Sort,
   TransactionFilter,
   TransactionRecord,
   TransactionsByMessageFilter,
 } from '../chain/records.ts';
-import type { Side, StoredMessage } from './entries.ts';
-import { accountLtKey, blockIdKey } from './keys.ts';
+import type { Condition, Selection } from '../chain/selection.ts';
+import { columnOf, layoutOf, STEP, stepOf } from './kind.ts';
+import { blockKind, transactionKind } from './kinds.ts';
 import { listedTransaction } from './listed.ts';
-import { mergePage, WHOLE } from './merge.ts';
-import { messageKeyOf } from './message-keys.ts';
-import { messagesByHash } from './message-rows.ts';
+import { listPage, WHOLE } from './listing.ts';
+import { messageAt, messagesByHash } from './messages.ts';
+import { type MessageRow, transactionOf } from './rows.ts';
+import { Candidate, Selected } from './select.ts';
 import { distinct, type Sides, text } from './sides.ts';
-import { type Candidate, predicateOf, transactionRows } from './transaction-rows.ts';
-import type { View } from './view.ts';
+import type { Found, View } from './view.ts';
+
+const CLOCKS = { lt: 'lt', now: 'utime' } as const;
+const BY_HASH = layoutOf(transactionKind, 'hash');
+const BY_ACCOUNT = layoutOf(transactionKind, 'account');
+const BLOCK_ID = layoutOf(blockKind, 'id');
 
 export async function transactions(filter: TransactionFilter, sides: Sides): Promise<Rows<TransactionRecord>> {
   const { view, below, whole, context } = sides;
   const order = orderOf(filter);
-  // Which step it is in decides who answers; -1 stands for none of the window's.
-  const step = stepOf(filter, view);
   if (order === 'text') return whole.transactions(filter, context);
   if (order === 'hash' || filter.hashes.length > 0) return byHashes(filter, order, sides);
+  // Which step it is in decides who answers.
+  const step = stepNamed(filter, view);
   if (step === 'below') return below.transactions(filter, context);
-  const found = await mergePage({
-    rows: transactionRows(view, filter, order, step),
-    ahead: (row) => view.below === null || isAhead(row, order, view.below),
-    needsTables: step === undefined && reachesBelow(filter, order, view),
-    sort: order === 'account' ? 'asc' : filter.sort,
+  const found = await listPage(view, {
+    kind: transactionKind,
+    selection: {
+      where: [...conditionsOf(filter), ...(step === undefined ? [] : stepConditions(view, step))],
+      order: orderBy(order, filter.sort),
+      after: afterOf(filter.cursor, order),
+    },
+    clocks: CLOCKS,
     page: filter.page,
-    load: (row) => listed(view, row, context),
+    load(row) {
+      // All of it, or what is shown of it where that is enough.
+      const form = context.formsSuffice ? view.form(row.id) : null;
+      return form ? listedTransaction(row, form) : transactionOf(row.id, row.row);
+    },
+    valuesOf: ({ transaction }) => valuesOf(transaction, order),
     fetch: async (page) => (await below.transactions({ ...filter, page }, context)).rows,
-    compare: (row, { transaction }) => comparePlaces(row, transaction, order, filter.sort),
+    ...(step === undefined ? {} : { needsTables: false }),
   });
   if (found === WHOLE) return whole.transactions(filter, context);
   return { rows: found, nextCursor: nextTransactions(found, filter, order) };
 }
 
-/** All of it, or what is shown of it where that is enough. */
-function listed(view: View, row: Candidate, { formsSuffice }: QueryContext): TransactionRecord {
-  const form = formsSuffice ? view.form(row.number) : null;
-  return form ? listedTransaction(view, row, form) : view.transaction(row.number);
+function valuesOf({ account, lt, now }: Pick<Transaction, 'account' | 'lt' | 'now'>, order: Order): unknown[] {
+  return order === 'time' ? [now, lt, account] : [lt, account];
 }
 
-/** A transaction that is named: read whole, and with its form. */
-function named(view: View, number: number): TransactionRecord {
-  const form = view.form(number);
-  const record = view.transaction(number);
-  return form ? Object.assign(record, { form }) : record;
+function orderBy(order: Order, sort: Sort): Selection['order'] {
+  // Accounts ascend among equal times; those of one lt have no other order.
+  if (order === 'account') {
+    return [
+      { column: 'lt', sort: 'asc' },
+      { column: 'account', sort },
+    ];
+  }
+  const time = order === 'time' ? [{ column: 'now', sort }] : [];
+  return [...time, { column: 'lt', sort }, { column: 'account', sort: 'asc' }];
+}
+
+function afterOf(cursor: string | undefined, order: Order): unknown[] | null {
+  const place = readTransactionCursor(cursor, order);
+  return place && valuesOf({ now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex') }, order);
+}
+
+function conditionsOf(filter: TransactionFilter): Condition[] {
+  const { accounts, excludeAccounts, workchain, shard, seqno, lt, utime, ltWindow } = filter;
+  return [
+    ...(accounts.length > 0 ? [{ column: 'account', in: accounts }] : []),
+    ...(excludeAccounts.length > 0 ? [{ column: 'account', notIn: excludeAccounts }] : []),
+    ...(workchain === undefined
+      ? []
+      : [{ column: 'account', from: ofWorkchain(workchain, 0), to: ofWorkchain(workchain, 0xff) }]),
+    ...(shard === undefined ? [] : [{ column: 'shard', in: [shard] }]),
+    ...(seqno === undefined ? [] : [{ column: 'seqno', in: [seqno] }]),
+    ...(lt === undefined ? [] : [{ column: 'lt', in: [lt] }]),
+    { column: 'now', from: utime.start, to: utime.end },
+    { column: 'lt', from: ltWindow.start, to: ltWindow.end },
+  ];
+}
+
+const ofWorkchain = (workchain: number, fill: number): Address => addressOf(workchain, Buffer.alloc(32, fill));
+
+/** The lt that its transactions have, which are written in that order. */
+function stepConditions(view: View, step: number): Condition[] {
+  const rows = view.rowsOf(transactionKind, step);
+  const [first, last] = [rows.at(0), rows.at(-1)];
+  const lts =
+    first && last
+      ? [
+          {
+            column: 'lt',
+            from: columnOf(transactionKind, first.row, 'lt'),
+            to: columnOf(transactionKind, last.row, 'lt'),
+          },
+        ]
+      : [];
+  return [{ column: STEP, in: [step] }, ...lts];
 }
 
 /** The one step of the window that a filter names, by itself or by a block; `below` when what it names is not here. */
-function stepOf(filter: TransactionFilter, view: View): number | 'below' | undefined {
+function stepNamed(filter: TransactionFilter, view: View): number | 'below' | undefined {
   const { mcSeqno, workchain, shard, seqno } = filter;
+  // No block has such a number, and no key.
+  if ((seqno ?? 0) < 0) return 'below';
   if (mcSeqno !== undefined) return mcSeqno < view.first ? 'below' : mcSeqno;
   if (workchain === undefined || shard === undefined || seqno === undefined) return undefined;
-  if (seqno < 0) return 'below';
-  return view.blockKeyById(blockIdKey({ workchain, shard, seqno }))?.readUInt32BE(0) ?? 'below';
+  const block = view.find(blockKind, BLOCK_ID, [workchain, shard, seqno]);
+  return block ? stepOf(block.id) : 'below';
 }
 
-function isAhead(row: { lt: string; now: number }, order: Order, { lt, utime }: NonNullable<View['below']>): boolean {
-  return order === 'time' ? row.now > utime : BigInt(row.lt) > lt;
+/** A transaction that is named: read whole, and with its form. */
+function named(view: View, { id, row }: Found): TransactionRecord {
+  const form = view.form(id);
+  const record = transactionOf(id, row);
+  return form ? Object.assign(record, { form }) : record;
 }
 
-/** Whether a row below the window could pass the filter. */
-function reachesBelow(filter: TransactionFilter, order: Order, { below }: View): boolean {
-  if (below === null) return false;
-  const { ltWindow, utime, lt, sort } = filter;
-  if (utime.start !== undefined && utime.start > below.utime) return false;
-  const start = lt ?? ltWindow.start;
-  if (start !== undefined && BigInt(start) > below.lt) return false;
-  const place = readTransactionCursor(filter.cursor, order);
-  if (place === null || (sort === 'desc' && order !== 'account')) return true;
-  return order === 'time' ? Number(place[0]) <= below.utime : BigInt(place[1]) <= below.lt;
+/** The transaction with this hash, when it is here. */
+function byHash(view: View, hash: Hash): Found | null {
+  const found = view.find(transactionKind, BY_HASH, [hash]);
+  return found && columnOf(transactionKind, found.row, 'hash').equals(hash) ? found : null;
 }
 
 /** A hash is of one transaction: what the window does not have is asked of the tables, and nothing else. */
 async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): Promise<Rows<TransactionRecord>> {
   const { view, below, context } = sides;
-  const passes = predicateOf(filter, order, filter.mcSeqno);
+  const { mcSeqno, seqno } = filter;
+  const inNoStep = (seqno ?? 0) < 0 || (mcSeqno ?? 0) < 0;
+  const selected = inNoStep
+    ? null
+    : new Selected(transactionKind, {
+        where: [...conditionsOf(filter), ...(mcSeqno === undefined ? [] : [{ column: STEP, in: [mcSeqno] }])],
+        order: [],
+        after: null,
+      });
   // Beside their hashes, which are told here and decoded there.
   const here: { hash: Hash; record: TransactionRecord }[] = [];
   const missing: Hash[] = [];
   for (const hash of distinct(filter.hashes)) {
-    const number = view.numberOf(hash);
-    if (number === null) missing.push(hash);
-    else {
-      const record = named(view, number);
-      if (passes(placedBy(record, hash))) here.push({ hash, record });
-    }
+    const found = byHash(view, hash);
+    if (found === null) missing.push(hash);
+    else if (selected?.passes(Candidate.of(view, transactionKind, found.id, found.row)))
+      here.push({ hash, record: named(view, found) });
   }
   if (missing.length > 0) {
     const page = { limit: missing.length, offset: 0 };
@@ -111,12 +174,6 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
   return { rows, nextCursor: nextTransactions(rows, filter, order) };
 }
 
-/** What filters look at. */
-function placedBy({ transaction, block, mcSeqno }: TransactionRecord, hash: Hash) {
-  const { account, lt, now } = transaction;
-  return { account, lt, now, hash, mcSeqno, shard: block.shard, seqno: block.seqno };
-}
-
 export async function transactionsByMessage(
   filter: TransactionsByMessageFilter,
   sides: Sides,
@@ -125,9 +182,9 @@ export async function transactionsByMessage(
   const messages = messagesByHash(view, filter);
   if (messages === null) return whole.transactionsByMessage(filter, context);
   const side = filter.opcode === undefined ? filter.direction : filter.direction === 'out' ? 'none' : 'in';
-  const places = messages.flatMap(({ source, destination, sent, received }) => [
-    ...(side === 'out' || side === undefined ? placeOf(source, sent) : []),
-    ...(side === 'in' || side === undefined ? placeOf(destination, received) : []),
+  const places = messages.flatMap((message) => [
+    ...(side === 'out' || side === undefined ? senderOf(message) : []),
+    ...(side === 'in' || side === undefined ? receiverOf(message) : []),
   ]);
   const found = await atPlaces(places, sides);
   found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', filter.sort));
@@ -140,46 +197,47 @@ export async function adjacentTransactions(
   sides: Sides,
 ): Promise<TransactionRecord[]> {
   const { view, whole, context } = sides;
-  const number = view.numberOf(hash);
-  if (number === null) return whole.adjacentTransactions(hash, direction, context);
-  const { transaction } = view.transaction(number);
-  const neighbours = linksOf(transaction, direction, view);
+  const found = byHash(view, hash);
+  const neighbours = found && linksOf(transactionOf(found.id, found.row).transaction, direction, view);
   if (neighbours === null) return whole.adjacentTransactions(hash, direction, context);
-  const found = await atPlaces(neighbours, sides);
-  return found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
+  const adjacent = await atPlaces(neighbours, sides);
+  return adjacent.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
 }
 
 /** The sender of the in-message and the receivers of the out-messages (spec v3 semantics 2.5). */
-function linksOf(transaction: Transaction, direction: 'in' | 'out' | undefined, view: View): Place[] | null {
-  const { inMsg, outMsgs } = transaction;
+function linksOf({ inMsg, outMsgs }: Transaction, direction: 'in' | 'out' | undefined, view: View): Place[] | null {
   const places: Place[] = [];
-  const read = (message: Message): StoredMessage | null => view.message(messageKeyOf(message));
+  const read = (message: Message): MessageRow | null => messageAt(view, message);
   if (direction !== 'out' && inMsg?.kind === 'internal') {
     const message = read(inMsg);
     if (message === null) return null;
-    places.push(...placeOf(message.source, message.sent));
+    places.push(...senderOf(message));
   }
   for (const outMsg of direction === 'in' ? [] : outMsgs) {
     if (outMsg.kind !== 'internal') continue;
     const message = read(outMsg);
     if (message === null) return null;
-    places.push(...placeOf(message.destination, message.received));
+    places.push(...receiverOf(message));
   }
   return places;
 }
 
-function placeOf(account: Buffer, { mcSeqno, lt }: Side): Place[] {
-  return mcSeqno === 0 ? [] : [{ account, lt, mcSeqno }];
+function senderOf({ source, outLt, outMcSeqno }: MessageRow): Place[] {
+  return source === null || outMcSeqno === 0 ? [] : [{ account: source, lt: outLt, mcSeqno: outMcSeqno }];
+}
+
+function receiverOf({ destination, inLt, inMcSeqno }: MessageRow): Place[] {
+  return destination === null || inMcSeqno === 0 ? [] : [{ account: destination, lt: inLt, mcSeqno: inMcSeqno }];
 }
 
 /** Each transaction once, from where it is. */
 async function atPlaces(places: readonly Place[], { view, below, context }: Sides): Promise<TransactionRecord[]> {
   const found: TransactionRecord[] = [];
   const missing: Place[] = [];
-  const once = new Map(places.map((place) => [text(accountLtKey(place.account, place.lt)), place]));
+  const once = new Map(places.map((place) => [`${text(place.account)}${place.lt}`, place]));
   for (const place of once.values()) {
-    const number = view.numberAt(accountLtKey(place.account, place.lt));
-    if (number !== null) found.push(named(view, number));
+    const here = view.find(transactionKind, BY_ACCOUNT, [place.account, place.lt]);
+    if (here !== null) found.push(named(view, here));
     else missing.push(place);
   }
   return missing.length === 0 ? found : [...found, ...(await below.transactionsAt(missing, context))];

@@ -1,75 +1,72 @@
-import type { Transaction } from 'lmdb';
 import type { Hash } from '../chain/model.ts';
-import type { BlockRecord, TransactionRecord } from '../chain/records.ts';
+import type { Engine, Entry, Range, Snapshot } from './engine.ts';
+import type { TransactionForm } from './form.ts';
 import {
-  codeHashOf,
-  decodeAccount,
-  decodeBlockEntry,
-  decodeCode,
-  decodeMessageEntry,
-  decodeMethods,
-  decodeStored,
-  decodeTops,
-  placeNumber,
-  type StoredAccount,
-  type StoredMessage,
-} from './entries.ts';
-import { behindPrefix, numberKey, u32Key } from './keys.ts';
+  behindPrefix,
+  chunkKey,
+  ID_BYTES,
+  idIn,
+  type Kind,
+  keyPrefix,
+  type Layout,
+  rowAt,
+  rowOfId,
+  rowsIn,
+  stepKey,
+} from './kind.ts';
 import { readWindowState, type WindowState } from './state.ts';
-import { type Entry, entries, Reader, type TableName, type Tables } from './tables.ts';
+import { CODES, FORMS, STEPS } from './store.ts';
+
+/** A row with what it is known by. */
+export interface Found {
+  id: Buffer;
+  row: Buffer;
+}
 
 /** The window at one moment. */
 export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'globalId'> {
   /** The same object as long as the window is the same. */
   readonly state: WindowState;
-  range(table: TableName, bounds: { low: Buffer; high: Buffer | null; reverse?: boolean }): Iterable<Entry>;
-  transaction(number: number): TransactionRecord;
-  /** How it is shown; null where the window keeps no forms. */
-  form(number: number): Buffer | null;
-  numberOf(hash: Hash): number | null;
-  /** The number of the transaction of an account at an lt. */
-  numberAt(accountLtKey: Buffer): number | null;
-  message(key: Buffer): StoredMessage | null;
-  block(key: Buffer): BlockRecord | null;
-  /** Keys with the step in front of the blocks with this root or file hash, or with this id. */
-  blockKeysByHash(hash: Hash): Buffer | null;
-  blockKeyById(id: Buffer): Buffer | null;
-  blocksOf(mcSeqno: number): BlockRecord[];
-  /** Ids of the tops a masterchain block registers. */
-  tops(mcSeqno: number): Buffer[];
-  account(account: Buffer): StoredAccount | null;
-  /** Hash of the account's code, null without code; undefined for an account that is not here. */
-  codeHashOf(account: Buffer): Hash | null | undefined;
-  accountData(account: Buffer): { hash: Hash; boc: Buffer } | null;
+  /** Keys of a way, each with the id of its row and what stands beside it. */
+  range(layout: Layout, range: Range): Iterable<Entry>;
+  /** The row with an id, in memory that stays. */
+  row(kind: Kind, id: Buffer): Buffer;
+  /** The rows that a step has written, in their order. */
+  rowsOf(kind: Kind, mcSeqno: number): Found[];
+  /** The row that the values of a key lead to; null when they lead nowhere. */
+  find(kind: Kind, layout: Layout, values: readonly unknown[]): Found | null;
+  /** The same with the key as it is. */
+  findByKey(kind: Kind, layout: Layout, key: Buffer): Found | null;
+  /** What stands beside the id there. */
+  beside(layout: Layout, key: Buffer): Buffer | null;
+  /** The form of a transaction; null where the window keeps none. */
+  form(id: Buffer): Buffer | null;
   code(hash: Hash): { methods: number[]; boc: Buffer } | null;
   methodsOf(hash: Hash): number[] | null;
+  /** From one end to the other. */
+  steps(reverse: boolean): Iterable<number>;
   done(): void;
 }
 
 /** A snapshot of the tables; null when they are empty, or of another version. */
-export function createView(tables: Tables): View | null {
-  // The one that lmdb has may be a turn of the event loop old: another process may have told of a newer head meanwhile.
-  tables.root.resetReadTxn();
-  const transaction = tables.root.useReadTransaction();
-  const state = readWindowState(tables, transaction);
-  if (state !== null && state !== 'unknown') return new Snapshot(tables, transaction, state);
-  transaction.done();
+export function createView(engine: Engine, form: TransactionForm | null): View | null {
+  const snapshot = engine.snapshot();
+  const { state } = readWindowState(engine, form, snapshot);
+  if (state !== null && state !== 'unknown') return new SnapshotView(snapshot, state, form !== null);
+  snapshot.done();
   return null;
 }
 
 /** A class, not a factory: every request makes one. */
-class Snapshot implements View {
-  readonly #tables: Tables;
-  readonly #transaction: Transaction;
+class SnapshotView implements View {
   readonly state: WindowState;
-  readonly #reader: Reader;
-  #open = true;
+  readonly #snapshot: Snapshot;
+  readonly #forms: boolean;
 
-  constructor(tables: Tables, transaction: Transaction, state: WindowState) {
-    this.#tables = tables;
-    this.#transaction = transaction;
+  constructor(snapshot: Snapshot, state: WindowState, forms: boolean) {
+    this.#snapshot = snapshot;
     this.state = state;
-    this.#reader = new Reader(transaction);
+    this.#forms = forms;
   }
 
   get first(): number {
@@ -86,81 +83,58 @@ class Snapshot implements View {
   }
 
   done(): void {
-    if (this.#open) this.#transaction.done();
-    this.#open = false;
+    this.#snapshot.done();
   }
-
-  #check(): void {
-    if (!this.#open) throw new Error('the view of the window has ended');
+  range(layout: Layout, range: Range): Iterable<Entry> {
+    return this.#snapshot.range(layout.table, range);
   }
-  #read(table: TableName, key: Buffer): Buffer | undefined {
-    this.#check();
-    return this.#reader.get(this.#tables[table], key);
+  row(kind: Kind, id: Buffer): Buffer {
+    const chunk = this.#snapshot.peek(kind.table, chunkKey(id));
+    if (chunk === undefined) throw new Error(`${kind.name} ${id.toString('hex')} is missing in the window`);
+    return Buffer.from(rowOfId(chunk, id));
   }
-  #peek(table: TableName, key: Buffer): Buffer | undefined {
-    this.#check();
-    return this.#reader.peek(this.#tables[table], key);
+  rowsOf(kind: Kind, mcSeqno: number): Found[] {
+    const found: Found[] = [];
+    const low = stepKey(mcSeqno);
+    for (const { key, value } of this.#snapshot.range(kind.table, { low, high: behindPrefix(low) })) {
+      for (let place = 0; place < rowsIn(value); place++)
+        found.push({ id: idIn(key, place), row: rowAt(value, place) });
+    }
+    return found;
   }
-
-  range(table: TableName, bounds: { low: Buffer; high: Buffer | null; reverse?: boolean }): Iterable<Entry> {
-    return entries(this.#tables[table], this.#transaction, bounds);
+  find(kind: Kind, layout: Layout, values: readonly unknown[]): Found | null {
+    return this.findByKey(kind, layout, keyPrefix(kind, layout, values));
   }
-  transaction(number: number): TransactionRecord {
-    const stored = this.#read('transactions', numberKey(number));
-    if (stored === undefined) throw new Error(`transaction ${number} is missing in the window`);
-    return decodeStored(stored);
+  findByKey(kind: Kind, layout: Layout, key: Buffer): Found | null {
+    const found = this.#snapshot.peek(layout.table, key);
+    if (found === undefined) return null;
+    const id = Buffer.from(found.subarray(0, ID_BYTES));
+    return { id, row: this.row(kind, id) };
   }
-  form(number: number): Buffer | null {
-    return this.#tables.form === null ? null : (this.#read('forms', numberKey(number)) ?? null);
+  beside(layout: Layout, key: Buffer): Buffer | null {
+    const found = this.#snapshot.peek(layout.table, key);
+    return found === undefined ? null : Buffer.from(found.subarray(ID_BYTES, layout.valueBytes));
   }
-  numberOf(hash: Hash): number | null {
-    return decoded(this.#peek('transactionsByHash', hash), placeNumber);
-  }
-  numberAt(accountLtKey: Buffer): number | null {
-    return decoded(this.#peek('transactionsByAccount', accountLtKey), placeNumber);
-  }
-  message(key: Buffer): StoredMessage | null {
-    const found = this.#read('messages', key);
-    return found === undefined ? null : decodeMessageEntry(key, found);
-  }
-  block(key: Buffer): BlockRecord | null {
-    const found = this.#read('blocks', key);
-    return found === undefined ? null : decodeBlockEntry(key, found);
-  }
-  blockKeysByHash(hash: Hash): Buffer | null {
-    return this.#read('blocksByHash', hash) ?? null;
-  }
-  blockKeyById(id: Buffer): Buffer | null {
-    const step = this.#read('blocksById', id);
-    return step === undefined ? null : Buffer.concat([step, id]);
-  }
-  blocksOf(mcSeqno: number): BlockRecord[] {
-    const low = u32Key(mcSeqno);
-    const found = this.range('blocks', { low, high: behindPrefix(low) });
-    return Array.from(found, ({ key, value }) => decodeBlockEntry(key, value));
-  }
-  tops(mcSeqno: number): Buffer[] {
-    return decoded(this.#read('tops', u32Key(mcSeqno)), decodeTops) ?? [];
-  }
-  account(account: Buffer): StoredAccount | null {
-    return decoded(this.#read('accounts', account), decodeAccount);
-  }
-  codeHashOf(account: Buffer): Hash | null | undefined {
-    const found = this.#peek('accounts', account);
-    return found && codeHashOf(found);
-  }
-  accountData(account: Buffer): { hash: Hash; boc: Buffer } | null {
-    const found = this.#read('accountData', account);
-    return found === undefined ? null : { hash: found.subarray(0, 32), boc: found.subarray(32) };
+  form(id: Buffer): Buffer | null {
+    return this.#forms ? (this.#snapshot.get(FORMS, id) ?? null) : null;
   }
   code(hash: Hash): { methods: number[]; boc: Buffer } | null {
-    return decoded(this.#read('codes', hash), decodeCode);
+    const found = this.#snapshot.get(CODES, hash);
+    if (found === undefined) return null;
+    const methods = decodeMethods(found);
+    return { methods, boc: found.subarray(4 + 4 * methods.length) };
   }
   methodsOf(hash: Hash): number[] | null {
-    return decoded(this.#peek('codes', hash), decodeMethods);
+    const found = this.#snapshot.peek(CODES, hash);
+    return found === undefined ? null : decodeMethods(found);
+  }
+  *steps(reverse: boolean): Iterable<number> {
+    for (const { key } of this.#snapshot.range(STEPS, { low: stepKey(0), high: null, reverse })) {
+      yield key.readUInt32BE(0);
+    }
   }
 }
 
-function decoded<T>(bytes: Buffer | undefined, decode: (bytes: Buffer) => T): T | null {
-  return bytes === undefined ? null : decode(bytes);
+function decodeMethods(bytes: Buffer): number[] {
+  return Array.from({ length: bytes.readUInt32BE(0) }, (_, i) => bytes.readUInt32BE(4 + 4 * i));
 }

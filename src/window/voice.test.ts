@@ -15,13 +15,13 @@ function speaking({ windowHead, tablesHead }: { windowHead: number; tablesHead: 
   const window: Pick<Window, 'state' | 'speak'> = {
     get state() {
       const none = {
-        version: 2,
+        version: 3,
         form: '',
         first: 1,
         globalId: -217,
         rootHash: '',
         nextOffset: 0,
-        nextNumber: 0,
+        stepBytes: 0,
       } as const;
       return { ...none, bytes: 0, codeBytes: 0, below: null, head: files.head, speaks: files.speaks };
     },

@@ -6,15 +6,16 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareLoad } from '../../test/load.ts';
-import { processUsage } from '../../test/process-usage.ts';
-import { createLive } from '../../test/recorded-steps.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { decodeLiveStep, encodeLiveStep } from '../../streams/live-steps.ts';
 import { logFolder } from '../../streams/open.ts';
 import { readSteps } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { prepareLoad } from '../../test/load.ts';
+import { processUsage } from '../../test/process-usage.ts';
+import { createLive } from '../../test/recorded-steps.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
+import { engineFile } from './engine.ts';
 import { type Arrival, openWindow } from './window.ts';
 
 const MB = 1024 ** 2;
@@ -66,7 +67,9 @@ async function recorded(): Promise<Recorded[]> {
 
 async function measure(steps: readonly Recorded[], total: number): Promise<void> {
   const filling = await run('filling', steps, { maxBytes: 64 * 1024 * MB, batchBytes: BATCH_BYTES });
-  print(`bytes         ${count(filling.fileBytes / total)} a transaction on disk, ${count(filling.estimated / total)} estimated`);
+  print(
+    `bytes         ${count(filling.fileBytes / total)} a transaction on disk, ${count(filling.estimated / total)} estimated`,
+  );
   const maxBytes = filling.estimated * FULL_SHARE;
   const half = Math.floor(steps.length / 2);
   await run('full', steps, { maxBytes, batchBytes: BATCH_BYTES, from: half });
@@ -102,12 +105,12 @@ async function run(name: string, steps: readonly Recorded[], { maxBytes, batchBy
       `${count((after.written - before.written) / measured)} bytes written a transaction` +
       (window.state?.first === firstBefore ? '' : `, evicting`),
   );
-  const { bytes = 0, codeBytes = 0 } = window.state ?? {};
+  const { bytes = 0 } = window.state ?? {};
   await window.close();
-  const fileBytes = statSync(join(home, 'data.mdb')).size;
-  print(`              file ${count(fileBytes / MB)} MB, estimated ${count((bytes + codeBytes) / MB)} MB`);
+  const fileBytes = statSync(engineFile(home)).size;
+  print(`              file ${count(fileBytes / MB)} MB, estimated ${count(bytes / MB)} MB`);
   rmSync(home, { recursive: true, force: true });
-  return { fileBytes, estimated: bytes + codeBytes };
+  return { fileBytes, estimated: bytes };
 }
 
 async function apply(

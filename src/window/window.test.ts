@@ -10,11 +10,13 @@ import { emptyTables } from '../../test/empty-tables.ts';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
 import type { MessageFilter } from '../chain/records.ts';
+import { engineFile, openEngine } from './engine.ts';
 import type { TransactionForm } from './form.ts';
-import { numberKey } from './keys.ts';
+import { blockKind, transactionKind } from './kinds.ts';
+import { transactionOf } from './rows.ts';
 import { createWindowSource } from './source.ts';
-import { STATE_KEY } from './state.ts';
-import { openTables, type Tables } from './tables.ts';
+import { tableOptions } from './store.ts';
+import type { View } from './view.ts';
 import { type Arrival, openWindow, type Window } from './window.ts';
 
 const MB = 1024 * 1024;
@@ -45,15 +47,23 @@ function formOf(version: string): TransactionForm {
 const nothingBelow = async () => null;
 const below = { lt: 5n, utime: 6 };
 
-/** Keys of every table, but for those that are numbered, or outlive their step. */
+/** Keys of every table and what they lead to, but for codes, which outlive their step. */
 function keys(folder: string): Record<string, string[]> {
-  const tables: Tables = openTables(join(home, folder));
-  const { root, form: _form, meta: _meta, codes: _codes, accountData: _data, ...rest } = tables;
-  const { transactions: _numbered, forms: _forms, ...compared } = rest;
-  root.resetReadTxn();
-  return Object.fromEntries(
-    Object.entries(compared).map(([name, table]) => [name, Array.from(table.getKeys(), (key) => key.toString('hex'))]),
-  );
+  const tables = tableOptions(null).filter(({ name }) => name !== 'codes');
+  const snapshot = openEngine(join(home, folder), tableOptions(null)).snapshot();
+  const found = tables.map(({ name }): [string, string[]] => {
+    const all = snapshot.range(name, { low: Buffer.alloc(1), high: null });
+    return [name, Array.from(all, ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`)];
+  });
+  snapshot.done();
+  return Object.fromEntries(found);
+}
+
+/** The transactions of a window, in the order in which they were written. */
+function transactionsOf(view: View | null) {
+  if (view === null) return [];
+  const steps = [...view.steps(false)].flatMap((mcSeqno) => view.rowsOf(transactionKind, mcSeqno));
+  return steps.map(({ id, row }) => ({ id, ...transactionOf(id, row) }));
 }
 
 beforeAll(async () => {
@@ -77,7 +87,7 @@ describe.skipIf(shelf === null)('the window', () => {
     expect(again.state).toEqual(state);
     const view = again.view();
     const wanted = steps.flatMap(({ step }) => step.blocks.flatMap(({ transactions }) => transactions));
-    const found = wanted.map((_, number) => view?.transaction(number).transaction.lt);
+    const found = transactionsOf(view).map(({ transaction }) => transaction.lt);
     expect(found.toSorted()).toEqual(wanted.map(({ lt }) => lt).toSorted());
     view?.done();
   });
@@ -134,7 +144,7 @@ describe.skipIf(shelf === null)('the window', () => {
       await window.clear();
     }
     // lmdb keeps what a commit has freed for a commit or two.
-    expect(statSync(join(home, 'a', 'data.mdb')).size).toBeLessThan(2.5 * 2 * MB);
+    expect(statSync(engineFile(join(home, 'a'))).size).toBeLessThan(2.5 * 2 * MB);
   });
 
   it('begins anew behind a hole, with a bound of what is below', async () => {
@@ -152,14 +162,15 @@ describe.skipIf(shelf === null)('the window', () => {
     await window.apply(steps.slice(0, 40), nothingBelow);
     const foreign = steps.slice(40, 42).map(({ step, ...rest }) => ({ ...rest, step: { ...step, globalId: -3 } }));
     expect(await window.apply(foreign, nothingBelow)).toBe('begun');
-    expect(window.state).toMatchObject({ first: steps[40].step.mcSeqno, globalId: -3, nextNumber: expect.any(Number) });
+    expect(window.state).toMatchObject({ first: steps[40].step.mcSeqno, globalId: -3 });
   });
 
   it('throws away what another version has written', async () => {
     await open('a').apply(steps.slice(0, 40), nothingBelow);
-    const tables = openTables(join(home, 'a'));
-    const state: unknown = JSON.parse(String(tables.meta.get(STATE_KEY)));
-    tables.meta.putSync(STATE_KEY, Buffer.from(JSON.stringify({ ...Object(state), version: 0 })));
+    const engine = openEngine(join(home, 'a'), tableOptions(null));
+    const noted = engine.note();
+    const state: unknown = JSON.parse(String(noted?.value));
+    if (noted) engine.setNote(noted, Buffer.from(JSON.stringify({ ...Object(state), version: 0 })));
     const window = open('a');
     expect(window.state).toBeNull();
     expect(window.view()).toBeNull();
@@ -172,36 +183,34 @@ describe.skipIf(shelf === null)('the window', () => {
   it('keeps the forms of its transactions, and takes them out with their steps', async () => {
     const window = open('a', 400_000, formOf('1'));
     for (const arrival of steps) await window.apply([arrival], nothingBelow);
-    const { first = 0, nextNumber = 0, bytes = 0 } = window.state ?? {};
+    const { first = 0, bytes = 0 } = window.state ?? {};
     expect(first).toBeGreaterThan(steps[0].step.mcSeqno);
     expect(bytes).toBeLessThan(400_000);
     const view = window.view();
-    const numbers = Array.from(view?.range('transactions', { low: numberKey(0), high: null }) ?? [], ({ key }) =>
-      key.readUIntBE(0, 6),
-    );
-    expect(numbers.length).toBeGreaterThan(10);
-    expect(numbers.at(-1)).toBe(nextNumber - 1);
-    for (const number of numbers) {
-      const { transaction, mcSeqno } = view?.transaction(number) ?? {};
-      expect(view?.form(number)?.toString()).toBe(textOf(transaction?.hash, mcSeqno));
+    const held = transactionsOf(view);
+    expect(held.length).toBeGreaterThan(10);
+    for (const { id, transaction, mcSeqno } of held) {
+      expect(view?.form(id)?.toString()).toBe(textOf(transaction.hash, mcSeqno));
     }
-    expect(view?.form(numbers[0] - 1)).toBeNull();
+    const gone = Buffer.from(held[0].id);
+    gone.writeUInt32BE(first - 1);
+    expect(view?.form(gone)).toBeNull();
     view?.done();
-    expect(() => view?.form(numbers[0])).toThrow('has ended');
+    expect(() => view?.form(held[0].id)).toThrow('has ended');
   });
 
   it('reads a form once for all messages of its transaction that are on a page', async () => {
     const window = open('a', 64 * MB, formOf('1'));
     await window.apply(steps, nothingBelow);
-    const read: number[] = [];
+    const read: string[] = [];
     const counted = {
       view() {
         const view = window.view();
         if (view === null) return null;
         const form = view.form.bind(view);
-        view.form = (number) => {
-          read.push(number);
-          return form(number);
+        view.form = (id) => {
+          read.push(id.toString('hex'));
+          return form(id);
         };
         return view;
       },
@@ -248,7 +257,6 @@ describe.skipIf(shelf === null)('the window', () => {
     const fresh = open('fresh');
     await fresh.apply(steps.slice(0, 60), nothingBelow);
     expect(keys('a')).toEqual(keys('fresh'));
-    expect(one.state?.nextNumber).toBe(fresh.state?.nextNumber);
   });
 
   it('lets a reader see one moment to its end', async () => {
@@ -259,10 +267,11 @@ describe.skipIf(shelf === null)('the window', () => {
     const [first, head] = [view?.first ?? 0, view?.head ?? 0];
     expect(head).toBe(steps[19].step.mcSeqno);
     const oldest = steps.find(({ step }) => step.mcSeqno === first)?.step;
-    expect(view?.blocksOf(first)).toHaveLength(oldest?.blocks.length ?? 0);
-    const numbers = Array.from(view?.range('transactions', { low: numberKey(0), high: null }) ?? [], ({ key }) => key);
+    expect(view?.rowsOf(blockKind, first)).toHaveLength(oldest?.blocks.length ?? 0);
     const held = steps.slice(0, 20).filter(({ step }) => step.mcSeqno >= first);
-    expect(numbers).toHaveLength(held.flatMap(({ step }) => step.blocks.flatMap((block) => block.transactions)).length);
+    expect(transactionsOf(view)).toHaveLength(
+      held.flatMap(({ step }) => step.blocks.flatMap((block) => block.transactions)).length,
+    );
     view?.done();
     expect(window.state?.first).toBeGreaterThan(first);
   });

@@ -1,10 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import type { LiveStep, StoredStep } from '../../streams/live-steps.ts';
-import { applyStep } from './apply.ts';
-import { evictOldest } from './evict.ts';
+import { type Noted, openEngine } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
-import { encodeWindowState, readWindowState, STATE_KEY, WINDOW_VERSION, type WindowState } from './state.ts';
-import { clearTables, openTables } from './tables.ts';
+import { encodeWindowState, readWindowState, WINDOW_VERSION, type WindowState } from './state.ts';
+import { Change, tableOptions } from './store.ts';
 import { createView, type View } from './view.ts';
 
 export interface WindowOptions {
@@ -44,8 +43,6 @@ export type Arrival = Pick<StoredStep, 'step' | 'nextOffset'>;
 
 export type Applied = 'known' | 'added' | 'begun';
 
-type Base = WindowState | null | 'unknown';
-
 /** Share of the free disk that the window may take. */
 const DISK_SHARE = 0.5;
 /** Of the window, for codes: above it they are forgotten and read from ClickHouse again. */
@@ -53,102 +50,164 @@ const CODES_SHARE = 0.05;
 /** Steps taken out in one commit; the rest goes with the next ones. */
 const EVICTED_AT_ONCE = 64;
 const LOOK_AT_DISK_MS = 30_000;
+/** What keys and values take on the disk, against their bytes, until there are enough of them to tell. */
+const USUAL_SHARE = 1;
+const ENOUGH_TO_TELL = 1024 ** 2;
+
+/** Most bytes of transactions written in one commit, and of the window: some 20 ms without a turn of the event loop. */
+const COMMIT_BYTES = 256 * 1024;
+const COMMIT_SHARE = 1 / 16;
+
+/** Bytes of keys and values that there is room for, and what each takes on the disk. */
+interface Room {
+  bytes: number;
+  share: number;
+}
 
 /**
  * The newest steps on this host's disk. Several processes may follow the topic with one folder: each step is written by
  * one of them, and readers see whole steps only. Files that cannot be of use, of another version say, are emptied.
  */
 export function openWindow(options: WindowOptions): Window {
-  const tables = openTables(options.folder, options.form);
+  const form = options.form ?? null;
+  const engine = openEngine(options.folder, tableOptions(form));
   let closed = false;
-  const room = createRoom(options);
-  const read = (): Base => readWindowState(tables);
-  // Who follows the steps says when it answers again. Another process may be writing.
-  tables.root.transactionSync(() => {
-    const found = read();
-    if (found === null || found === 'unknown' || !found.speaks) return;
-    tables.meta.putSync(STATE_KEY, encodeWindowState({ ...found, speaks: false }));
-  });
+  const disk = createDisk(options);
+  const read = () => readWindowState(engine, form);
 
-  /**
-   * Runs in one transaction, so a step that cannot be written leaves nothing behind; false when the window is no
-   * longer what the change was made for, because another process writes to it too.
-   */
-  function commit(base: Base, change: () => WindowState | null): Promise<boolean> {
-    return tables.root.childTransaction(() => {
-      if (!isSame(read(), base)) return false;
-      const next = change();
-      if (next) tables.meta.putSync(STATE_KEY, encodeWindowState(next));
-      return true;
-    });
+  function say(speaks: boolean): void {
+    for (;;) {
+      const { noted, state } = read();
+      if (noted === null || state === null || state === 'unknown' || state.speaks === speaks) return;
+      if (engine.setNote(noted, encodeWindowState({ ...state, speaks }))) return;
+    }
   }
 
-  function shrink(before: WindowState, maxBytes: number): WindowState {
-    let now = before;
-    if (now.codeBytes > maxBytes * CODES_SHARE) {
-      tables.codes.clearSync();
-      now = { ...now, codeBytes: 0 };
-    }
-    for (let i = 0; i < EVICTED_AT_ONCE && now.first < now.head && now.bytes + now.codeBytes > maxBytes; i++) {
-      now = evictOldest(tables, now);
-    }
-    return now;
-  }
+  // Who follows the steps says when it answers again.
+  say(false);
 
   /** Steps that follow one another, the first of them the head. */
-  function add(base: WindowState, arrivals: readonly Arrival[], maxBytes: number): WindowState {
-    return arrivals.reduce(
-      (state, { step, nextOffset }) => shrink(applyStep(tables, state, step, nextOffset), maxBytes),
-      base,
-    );
-  }
-
-  function begin(base: Base, arrivals: readonly Arrival[], below: Below, maxBytes: number): Promise<boolean> {
-    return commit(base, () => {
-      clearTables(tables);
-      return add(emptyState(arrivals[0].step, below, formVersion(tables.form)), arrivals, maxBytes);
-    });
+  async function add(noted: Noted | null, base: WindowState, arrivals: readonly Arrival[]): Promise<boolean> {
+    const snapshot = engine.snapshot();
+    try {
+      const taken = snapshot.bytes();
+      const room = roomOf(base, taken, await disk.maxBytes(taken));
+      return await engine.commit(noted, (batch) => {
+        const change = new Change(snapshot, batch, form);
+        const full = arrivals.reduce((state, arrival) => written(change, state, arrival), base);
+        return encodeWindowState(shrink(change, full, room, arrivals[0].step.mcSeqno));
+      });
+    } finally {
+      snapshot.done();
+    }
   }
 
   return {
     get state() {
-      const state = closed ? null : read();
+      const { state } = closed ? { state: null } : read();
       return state === 'unknown' ? null : state;
     },
     async apply(steps, below) {
+      let applied: Applied = 'known';
       for (;;) {
-        tables.root.resetReadTxn();
-        const base = read();
-        const known = base === 'unknown' ? null : base;
-        const maxBytes = await room.maxBytes(known ? known.bytes + known.codeBytes : 0);
+        const { noted, state } = read();
+        const known = state === 'unknown' ? null : state;
         const arrivals = lastRun(known ? steps.filter(({ step }) => !isKnown(known, step)) : steps);
         const [first] = arrivals;
-        if (first === undefined) return 'known';
+        if (first === undefined) return applied;
+        const some = firstOf(arrivals, Math.min(COMMIT_BYTES, options.maxBytes * COMMIT_SHARE));
         if (known && follows(known, first.step)) {
-          if (await commit(base, () => add(known, arrivals, maxBytes))) return 'added';
-        } else if (await begin(base, arrivals, await below(first.step.mcSeqno), maxBytes)) return 'begun';
+          if ((await add(noted, known, some)) && applied === 'known') applied = 'added';
+          continue;
+        }
+        const empty = emptyState(first.step, await below(first.step.mcSeqno), formVersion(form));
+        engine.clear();
+        if (await add(null, empty, some)) applied = 'begun';
       }
     },
-    view: () => (closed ? null : createView(tables)),
+    view: () => (closed ? null : createView(engine, form)),
     async speak(speaks) {
-      while (!closed) {
-        tables.root.resetReadTxn();
-        const base = read();
-        if (base === null || base === 'unknown' || base.speaks === speaks) return;
-        if (await commit(base, () => ({ ...base, speaks }))) return;
-      }
+      if (!closed) say(speaks);
     },
     async clear() {
-      const base = read();
-      await commit(base, () => {
-        clearTables(tables);
-        return null;
-      });
+      engine.clear();
     },
     async close() {
       if (closed) return;
       closed = true;
-      await tables.root.close();
+      await engine.close();
+    },
+  };
+}
+
+function written(change: Change, state: WindowState, { step, nextOffset }: Arrival): WindowState {
+  const { bytes } = change.write(step);
+  return {
+    ...state,
+    head: step.mcSeqno,
+    rootHash: step.rootHash.toString('hex'),
+    nextOffset,
+    stepBytes: state.stepBytes + bytes,
+    codeBytes: state.codeBytes + change.takeCodeBytes(),
+  };
+}
+
+/** Takes steps out until there is room; those of this commit stay, from `kept` on. */
+function shrink(change: Change, before: WindowState, { bytes, share }: Room, kept: number): WindowState {
+  let now = before;
+  if (now.codeBytes > bytes * CODES_SHARE) {
+    change.forgetCodes();
+    now = { ...now, codeBytes: 0 };
+  }
+  for (let i = 0; i < EVICTED_AT_ONCE && now.first < kept && now.stepBytes + now.codeBytes > bytes; i++) {
+    const gone = change.evict(now.first);
+    const { lt, utime } = now.below ?? { lt: 0n, utime: 0 };
+    now = {
+      ...now,
+      first: change.stepBehind(now.first) ?? kept,
+      stepBytes: Math.max(0, now.stepBytes - gone.bytes),
+      below: { lt: gone.maxLt > lt ? gone.maxLt : lt, utime: Math.max(utime, gone.maxUtime) },
+    };
+  }
+  return { ...now, bytes: Math.ceil((now.stepBytes + now.codeBytes) * share) };
+}
+
+/** @param taken what the tables take now */
+function roomOf({ stepBytes, codeBytes }: WindowState, taken: number, maxBytes: number): Room {
+  const bytes = stepBytes + codeBytes;
+  const share = bytes < ENOUGH_TO_TELL ? USUAL_SHARE : taken / bytes;
+  return { bytes: maxBytes / share, share };
+}
+
+/** The first steps of these, one at least, with about so many bytes of transactions. */
+function firstOf(arrivals: readonly Arrival[], maxBytes: number): readonly Arrival[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < arrivals.length && (count === 0 || bytes < maxBytes)) {
+    for (const { transactions } of arrivals[count].step.blocks) {
+      for (const { payload, states } of transactions) bytes += payload.length + states.length;
+    }
+    count++;
+  }
+  return arrivals.slice(0, count);
+}
+
+/** The window that another process writes. */
+export interface WindowReader {
+  /** As `Window.view`. */
+  view(): View | null;
+  close(): Promise<void>;
+}
+
+/** @param form that it is written with; one with others is as good as empty */
+export function readWindow(folder: string, form: TransactionForm | null = null): WindowReader {
+  const engine = openEngine(folder, tableOptions(form));
+  let closed = false;
+  return {
+    view: () => (closed ? null : createView(engine, form)),
+    close() {
+      closed = true;
+      return engine.close();
     },
   };
 }
@@ -157,12 +216,6 @@ export function openWindow(options: WindowOptions): Window {
 function lastRun(arrivals: readonly Arrival[]): readonly Arrival[] {
   const hole = arrivals.findLastIndex(({ step }, i) => i > 0 && step.previous !== arrivals[i - 1].step.mcSeqno);
   return hole < 0 ? arrivals : arrivals.slice(hole);
-}
-
-function isSame(a: Base, b: Base): boolean {
-  if (a === null || b === null || a === 'unknown' || b === 'unknown') return a === b;
-  if (a.first !== b.first || a.head !== b.head || a.speaks !== b.speaks) return false;
-  return a.rootHash === b.rootHash && a.nextNumber === b.nextNumber;
 }
 
 /** Here already, or below what is here. */
@@ -184,7 +237,7 @@ function emptyState({ mcSeqno, globalId }: LiveStep, below: Below, form: string)
     globalId,
     rootHash: '',
     nextOffset: 0,
-    nextNumber: 0,
+    stepBytes: 0,
     bytes: 0,
     codeBytes: 0,
     speaks: false,
@@ -193,7 +246,7 @@ function emptyState({ mcSeqno, globalId }: LiveStep, below: Below, form: string)
 }
 
 /** How large the window may be: looked up at the disk from time to time. */
-function createRoom({ folder, maxBytes }: WindowOptions) {
+function createDisk({ folder, maxBytes }: WindowOptions) {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let room = maxBytes;
   return {

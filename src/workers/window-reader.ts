@@ -5,8 +5,8 @@ import { transactionForm } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/records.ts';
 import type { Config } from '../config.ts';
 import { createWindowSource } from '../window/source.ts';
-import { openTables } from '../window/tables.ts';
-import { createView, type View } from '../window/view.ts';
+import type { View } from '../window/view.ts';
+import { readWindow } from '../window/window.ts';
 
 export interface WindowReader {
   /** The window with the tables behind it, or the tables alone where the window is switched off. */
@@ -19,11 +19,10 @@ export interface WindowReader {
 /** Reads the window that the main process of this host writes, while its files say that it answers. */
 export function openWindowReader(config: Config, head: Pick<Head, 'advance'>): WindowReader {
   if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, close: async () => undefined };
-  const tables = openTables(join(config.dataDir, 'window'), transactionForm);
-  let closed = false;
+  const window = readWindow(join(config.dataDir, 'window'), transactionForm);
 
   function view(): View | null {
-    const found = closed ? null : createView(tables);
+    const found = window.view();
     if (found?.state.speaks) {
       // The main process may not have told of it yet.
       head.advance(found.head, found.globalId);
@@ -40,9 +39,6 @@ export function openWindowReader(config: Config, head: Pick<Head, 'advance'>): W
       found?.done();
       return found?.head ?? 0;
     },
-    async close() {
-      closed = true;
-      await tables.root.close();
-    },
+    close: () => window.close(),
   };
 }

@@ -1,6 +1,7 @@
 /** Memory of the service's processes and the turns of its window, over time. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { engineFile } from '../../src/window/engine.ts';
 import { metricOf } from '../metrics.ts';
 import { processUsage } from '../process-usage.ts';
 import { ask } from './asking.ts';
@@ -59,7 +60,7 @@ export function createMeasuring(service: SoakedService, dataDir: string): Measur
       window.turnovers++;
       window.turnedAt = window.head;
     }
-    window.fileBytes.push(statSync(join(dataDir, 'window', 'data.mdb')).size);
+    window.fileBytes.push(statSync(engineFile(join(dataDir, 'window'))).size);
   }
 
   return {

@@ -11,9 +11,8 @@ import { startEmbeddedClickHouse } from '../../clickhouse/server.ts';
 import { choosePort } from '../../clickhouse/server-folder.ts';
 import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
 import { transactionForm } from '../../src/api/v3/render/forms.ts';
-import { openTables } from '../../src/window/tables.ts';
-import { createView, type View } from '../../src/window/view.ts';
-import { openWindow } from '../../src/window/window.ts';
+import type { View } from '../../src/window/view.ts';
+import { openWindow, readWindow } from '../../src/window/window.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { listProcesses } from '../process-table.ts';
 import { runTonstream } from '../processes.ts';
@@ -224,13 +223,13 @@ async function compareStopped({ journal, options, dataDir, settings }: Soak): Pr
 }
 
 async function withView(dataDir: string, use: (view: View) => Promise<void>): Promise<void> {
-  const tables = openTables(join(dataDir, 'window'), transactionForm);
+  const window = readWindow(join(dataDir, 'window'), transactionForm);
   try {
-    const view = createView(tables);
+    const view = window.view();
     if (view === null) throw new Error('the window is empty');
     await use(view);
   } finally {
-    await tables.root.close();
+    await window.close();
   }
 }
 

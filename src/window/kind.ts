@@ -1,0 +1,366 @@
+/**
+ * What the window keeps: kinds of rows, each declared once. A row is the values of its columns, always as many bytes
+ * each, which sort as the values do, and the rest behind them. So keys are cut out of rows, and nothing is decoded to
+ * find, to filter or to take out a row.
+ *
+ * The rows that a step writes lie together in chunks; a row is known by its step, chunk and place (`ID_BYTES`). Each way
+ * to a row is a table of keys that lead to its id.
+ */
+import type { Column, Ordered } from '../../clickhouse/tables/columns.ts';
+import { u32 } from '../../clickhouse/tables/columns.ts';
+import type { Packing, TableOptions } from './engine.ts';
+
+export type Columns = Readonly<Record<string, Ordered<unknown>>>;
+export type Values<C extends Columns> = { [K in keyof C]: C[K] extends Ordered<infer T> ? T : never };
+type Name<C extends Columns> = keyof C & string;
+
+/** Of a column, no more than so many bytes: what two rows share that are not the same is told apart by the row. */
+type Part<C extends Columns> = Name<C> | readonly [Name<C>, number];
+
+export interface Way<C extends Columns> {
+  name: string;
+  /** Ends with columns that make it one of its own; none of them changes while the row is replaced by newer ones. */
+  key: readonly Part<C>[];
+  /** Columns beside the id, to filter by without the row. */
+  also?: readonly Name<C>[];
+  /** Columns that rise along the second column of the key, where the first is the same. */
+  alike?: readonly Name<C>[];
+  /** Entries for this column too, in place of the first of the key, where it holds a value. */
+  or?: Name<C>;
+}
+
+export interface Declared<C extends Columns> {
+  name: string;
+  columns: C;
+  /** The way of the key: one row for each. Without one, rows are found by their step alone. */
+  key?: Way<C>;
+  ways?: readonly Way<C>[];
+  /** Of the rows with one key that with the greatest value stays: the first column beside the key. */
+  newest?: Name<C>;
+  /** How chunks are packed; they are not unless given. */
+  packing?: Packing;
+  chunkBytes?: number;
+}
+
+/** Step, chunk in the step, place in the chunk. */
+export const ID_BYTES = 7;
+const CHUNK_KEY_BYTES = 6;
+const MOST_IN_CHUNK = 255;
+/** What one page of the engine takes as a value. */
+const PAGE_BYTES = 4_080;
+
+/** Of what a key leads to. */
+export const idOf = (value: Buffer): Buffer => value.subarray(0, ID_BYTES);
+
+export const stepOf = (id: Buffer): number => id.readUInt32BE(0);
+
+/** A column that the step of a row stands for. */
+export const STEP = 'mcSeqno';
+
+/** The bytes of a column in keys. */
+export function ordered<T>(column: Column<T>): Ordered<T> {
+  if (!column.order) throw new Error(`${column.type} has no order`);
+  return column.order;
+}
+
+/** A small number. */
+export const byte: Ordered<number> = {
+  bytes: 1,
+  put: (out, at, value) => out.writeUInt8(value, at),
+  get: (key, at) => key[at],
+  compare: (a, b) => a - b,
+};
+
+export const u16: Ordered<number> = {
+  bytes: 2,
+  put: (out, at, value) => out.writeUInt16BE(value, at),
+  get: (key, at) => key.readUInt16BE(at),
+  compare: (a, b) => a - b,
+};
+
+export const orNull: Ordered<number | null> = {
+  bytes: 5,
+  put(out, at, value) {
+    out[at] = value === null ? 0 : 1;
+    out.writeUInt32BE(value ?? 0, at + 1);
+  },
+  get: (key, at) => (key[at] === 0 ? null : key.readUInt32BE(at + 1)),
+  compare: (a, b) => (a ?? -1) - (b ?? -1),
+};
+
+export function fixedBytes(bytes: number): Ordered<Buffer> {
+  return {
+    bytes,
+    put: (out, at, value) => out.set(value, at),
+    get: (key, at) => key.subarray(at, at + bytes),
+    compare: (a, b) => a.compare(b),
+  };
+}
+
+/** Where a column stands in a row, a key or the value beside it. */
+interface Slot {
+  column: string;
+  /** In the row. */
+  from: number;
+  /** In the key or value. */
+  at: number;
+  bytes: number;
+}
+
+/** A way as it is laid out. */
+export interface Layout {
+  table: string;
+  key: readonly Slot[];
+  keyBytes: number;
+  also: readonly Slot[];
+  valueBytes: number;
+  or: number | null;
+  alike: readonly string[];
+  /** Columns that stand whole in the entry: in the key, or behind the id. */
+  whole: ReadonlyMap<string, { inKey: boolean; at: number }>;
+}
+
+/** Any kind. */
+export interface Kind {
+  readonly name: string;
+  readonly columns: Columns;
+  readonly newest: string | null;
+  readonly packing: Packing | null;
+  readonly chunkBytes: number;
+  /** The table of the rows. */
+  readonly table: string;
+  /** The way of the key first. */
+  readonly layouts: readonly Layout[];
+  readonly offsets: ReadonlyMap<string, number>;
+  readonly headBytes: number;
+}
+
+/** A kind with the columns it has. */
+export interface KindOf<C extends Columns> extends Kind {
+  readonly columns: C;
+}
+
+export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> {
+  const offsets = new Map<string, number>();
+  let headBytes = 0;
+  for (const [name, { bytes }] of Object.entries(declared.columns)) {
+    offsets.set(name, headBytes);
+    headBytes += bytes;
+  }
+  const slots = (parts: readonly Part<C>[], start: number): Slot[] => {
+    let at = start;
+    return parts.map((part) => {
+      const [column, most] = typeof part === 'string' ? [part, Number.POSITIVE_INFINITY] : part;
+      const bytes = Math.min(most, declared.columns[column].bytes);
+      at += bytes;
+      return { column, from: offsets.get(column) ?? 0, at: at - bytes, bytes };
+    });
+  };
+  const layoutOf = (way: Way<C>): Layout => {
+    const key = slots(way.key, 0);
+    const also = slots(way.also ?? [], ID_BYTES);
+    const isWhole = ({ column, bytes }: Slot): boolean => bytes === declared.columns[column].bytes;
+    const whole = new Map(
+      [...key.map((slot) => ({ slot, inKey: true })), ...also.map((slot) => ({ slot, inKey: false }))]
+        .filter(({ slot }) => isWhole(slot) && (way.or === undefined || slot !== key[0]))
+        .map(({ slot, inKey }) => [slot.column, { inKey, at: slot.at }]),
+    );
+    const end = (all: readonly Slot[], start: number): number => all.reduce((sum, { bytes }) => sum + bytes, start);
+    return {
+      table: `${declared.name}.${way.name}`,
+      key,
+      keyBytes: end(key, 0),
+      also,
+      valueBytes: end(also, ID_BYTES),
+      or: way.or === undefined ? null : (offsets.get(way.or) ?? null),
+      alike: way.alike ?? [],
+      whole,
+    };
+  };
+  const ways = [...(declared.key ? [declared.key] : []), ...(declared.ways ?? [])];
+  return {
+    name: declared.name,
+    columns: declared.columns,
+    newest: declared.newest ?? null,
+    packing: declared.packing ?? null,
+    chunkBytes: declared.chunkBytes ?? PAGE_BYTES,
+    table: declared.name,
+    layouts: ways.map(layoutOf),
+    offsets,
+    headBytes,
+  };
+}
+
+export function tablesOf(kinds: readonly Kind[]): TableOptions[] {
+  return kinds.flatMap((one) => [
+    { name: one.table, ...(one.packing ? { packing: one.packing } : {}) },
+    ...one.layouts.map(({ table }) => ({ name: table })),
+  ]);
+}
+
+/** A row: its columns, then the rest. A last column of zeros is left out where nothing follows. */
+export function encodeRow<C extends Columns>(of: KindOf<C>, values: Values<C>, rest: readonly Buffer[] = []): Buffer {
+  const length = rest.reduce((sum, part) => sum + part.length, of.headBytes);
+  const row = Buffer.allocUnsafe(length);
+  let at = 0;
+  let last = 0;
+  for (const name in of.columns) {
+    const column = of.columns[name];
+    column.put(row, at, values[name]);
+    last = at;
+    at += column.bytes;
+  }
+  for (const part of rest) at += part.copy(row, at);
+  return rest.length === 0 && isZero(row, last, length) ? row.subarray(0, last) : row;
+}
+
+function isZero(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== 0) return false;
+  return true;
+}
+
+const ZEROS = Buffer.alloc(64);
+
+/** The value of a column of a row. */
+export function columnOf<C extends Columns, K extends Name<C>>(of: KindOf<C>, row: Buffer, name: K): Values<C>[K];
+export function columnOf(of: Kind, row: Buffer, name: string): unknown {
+  const at = of.offsets.get(name) ?? 0;
+  return at >= row.length ? of.columns[name].get(ZEROS, 0) : of.columns[name].get(row, at);
+}
+
+export const restOf = (of: Kind, row: Buffer): Buffer => row.subarray(of.headBytes);
+
+/** The keys of a row on this way: one, or two where the other column holds a value. */
+export function keysOf(layout: Layout, row: Buffer): Buffer[] {
+  const own = keyOf(layout, row, layout.key[0].from);
+  if (layout.or === null || layout.or >= row.length || isZero(row, layout.or, layout.or + layout.key[0].bytes)) {
+    return [own];
+  }
+  return [own, keyOf(layout, row, layout.or)];
+}
+
+function keyOf({ key, keyBytes }: Layout, row: Buffer, first: number): Buffer {
+  const bytes = Buffer.allocUnsafe(keyBytes);
+  for (const slot of key) {
+    const from = slot === key[0] ? first : slot.from;
+    row.copy(bytes, slot.at, from, from + slot.bytes);
+  }
+  return bytes;
+}
+
+/** What a key leads to: the id, then the columns beside it. */
+export function entryValue({ also, valueBytes }: Layout, row: Buffer, id: Buffer): Buffer {
+  if (also.length === 0) return id;
+  const value = Buffer.allocUnsafe(valueBytes);
+  id.copy(value);
+  for (const { from, at, bytes } of also) row.copy(value, at, from, from + bytes);
+  return value;
+}
+
+/** The first columns of a key; as many values as are known. */
+export function keyPrefix(of: Kind, layout: Layout, values: readonly unknown[]): Buffer {
+  const parts = layout.key.slice(0, values.length).map(({ column, bytes }, i) => {
+    const codec = of.columns[column];
+    const whole = Buffer.allocUnsafe(codec.bytes);
+    codec.put(whole, 0, values[i]);
+    return whole.subarray(0, bytes);
+  });
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+}
+
+/** The way with this name. */
+export function layoutOf(of: Kind, name: string): Layout {
+  const found = of.layouts.find(({ table }) => table === `${of.name}.${name}`);
+  if (!found) throw new Error(`${of.name} has no way ${name}`);
+  return found;
+}
+
+/** Rows of one step on their way into chunks: a count, where each row ends, then the rows. */
+export class ChunkWriter {
+  readonly #step: number;
+  readonly #limit: number;
+  readonly #write: (key: Buffer, chunk: Buffer) => void;
+  #rows: Buffer[] = [];
+  #bytes = 1;
+  #chunk = 0;
+
+  constructor(step: number, limit: number, write: (key: Buffer, chunk: Buffer) => void) {
+    this.#step = step;
+    this.#limit = limit;
+    this.#write = write;
+  }
+
+  /** @returns the id of the row */
+  add(row: Buffer): Buffer {
+    const bytes = row.length + 4;
+    if (this.#rows.length > 0 && (this.#bytes + bytes > this.#limit || this.#rows.length === MOST_IN_CHUNK)) {
+      this.flush();
+    }
+    this.#rows.push(row);
+    this.#bytes += bytes;
+    return rowId(this.#step, this.#chunk, this.#rows.length - 1);
+  }
+
+  flush(): void {
+    if (this.#rows.length === 0) return;
+    const head = Buffer.allocUnsafe(1 + 4 * this.#rows.length);
+    head[0] = this.#rows.length;
+    let end = head.length;
+    this.#rows.forEach((row, i) => {
+      end += row.length;
+      head.writeUInt32BE(end, 1 + 4 * i);
+    });
+    this.#write(rowId(this.#step, this.#chunk, 0).subarray(0, CHUNK_KEY_BYTES), Buffer.concat([head, ...this.#rows]));
+    this.#rows = [];
+    this.#bytes = 1;
+    this.#chunk++;
+  }
+}
+
+function rowId(step: number, chunk: number, place: number): Buffer {
+  const id = Buffer.allocUnsafe(ID_BYTES);
+  id.writeUInt32BE(step, 0);
+  id.writeUInt16BE(chunk, 4);
+  id[6] = place;
+  return id;
+}
+
+export const chunkKey = (id: Buffer): Buffer => id.subarray(0, CHUNK_KEY_BYTES);
+
+/** The chunks of a step begin with it. */
+export function stepKey(step: number): Buffer {
+  const key = Buffer.allocUnsafe(4);
+  u32.order.put(key, 0, step);
+  return key;
+}
+
+export const rowsIn = (chunk: Buffer): number => chunk[0];
+
+/** A row of a chunk; a view into it. */
+export function rowAt(chunk: Buffer, place: number): Buffer {
+  const start = place === 0 ? 1 + 4 * chunk[0] : chunk.readUInt32BE(4 * place - 3);
+  return chunk.subarray(start, chunk.readUInt32BE(1 + 4 * place));
+}
+
+/** The row with this id, of its chunk. */
+export const rowOfId = (chunk: Buffer, id: Buffer): Buffer => rowAt(chunk, id[6]);
+
+/** The id of a row of a chunk. */
+export function idIn(key: Buffer, place: number): Buffer {
+  const id = Buffer.allocUnsafe(ID_BYTES);
+  key.copy(id);
+  id[6] = place;
+  return id;
+}
+
+/** The key right behind all keys with this prefix; null when there is none. */
+export function behindPrefix(prefix: Buffer): Buffer | null {
+  const key = Buffer.from(prefix);
+  for (let i = key.length - 1; i >= 0; i--) {
+    if (key[i] < 0xff) {
+      key[i]++;
+      return key.subarray(0, i + 1);
+    }
+  }
+  return null;
+}

@@ -1,0 +1,135 @@
+/** The kinds of rows that the window keeps, with the columns of the tables of the same names. */
+import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
+import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
+import { u32 } from '../../clickhouse/tables/columns.ts';
+import { messages } from '../../clickhouse/tables/messages.ts';
+import { transactions } from '../../clickhouse/tables/transactions.ts';
+import { byte, fixedBytes, type Kind, kind, ordered, orNull, u16 } from './kind.ts';
+
+/** Of a hash in a key, so much that no two are taken for one another by chance. */
+const HASH_HEAD = 12;
+/** The only thing in a key that tells rows apart: as long as nobody could make two. */
+const SOLE_HASH_HEAD = 20;
+/** Workchain and the head of the account id. */
+const ADDRESS_HEAD = 12;
+/** Chunk and place of the transaction that shows a message, in the same step. */
+const PLACE_BYTES = 3;
+/** Rows with bags of cells: what is packed together is smaller, and read one at a time. */
+const PACKED_CHUNK_BYTES = 16 * 1024;
+
+export const blockKind = kind({
+  name: blocks.name,
+  columns: {
+    workchain: ordered(blocks.columns.workchain),
+    shard: ordered(blocks.columns.shard),
+    seqno: ordered(blocks.columns.seqno),
+    genUtime: ordered(blocks.columns.genUtime),
+    startLt: ordered(blocks.columns.startLt),
+    txCount: ordered(blocks.columns.txCount),
+    globalId: ordered(blocks.columns.globalId),
+    rootHash: ordered(blocks.columns.rootHash),
+    fileHash: ordered(blocks.columns.fileHash),
+    randSeed: ordered(blocks.columns.randSeed),
+    createdBy: ordered(blocks.columns.createdBy),
+  },
+  key: { name: 'id', key: ['workchain', 'shard', 'seqno'] },
+  ways: [
+    { name: 'time', key: ['genUtime', 'workchain', 'shard', 'seqno'], also: ['startLt'] },
+    { name: 'hash', key: [['rootHash', SOLE_HASH_HEAD]], or: 'fileHash' },
+  ],
+});
+
+export const topKind = kind({
+  name: shardTops.name,
+  columns: {
+    workchain: ordered(shardTops.columns.workchain),
+    shard: ordered(shardTops.columns.shard),
+    seqno: ordered(shardTops.columns.seqno),
+  },
+});
+
+export const transactionKind = kind({
+  name: transactions.name,
+  columns: {
+    account: ordered(transactions.columns.account),
+    lt: ordered(transactions.columns.lt),
+    now: ordered(transactions.columns.now),
+    shard: ordered(transactions.columns.shard),
+    seqno: ordered(transactions.columns.seqno),
+    hash: ordered(transactions.columns.hash),
+    traceId: ordered(transactions.columns.traceId),
+    globalVersion: byte,
+    statesBytes: ordered(u32),
+  },
+  key: { name: 'account', key: ['account', 'lt'], also: ['now'], alike: ['now'] },
+  ways: [
+    { name: 'lt', key: ['lt', 'account'], also: ['now', 'shard', 'seqno'] },
+    { name: 'time', key: ['now', 'lt', 'account'] },
+    { name: 'hash', key: [['hash', SOLE_HASH_HEAD]] },
+  ],
+  packing: {},
+  chunkBytes: PACKED_CHUNK_BYTES,
+});
+
+export const messageKind = kind({
+  name: messages.name,
+  columns: {
+    createdLt: ordered(messages.columns.createdLt),
+    hash: ordered(messages.columns.hash),
+    source: ordered(messages.columns.source),
+    destination: ordered(messages.columns.destination),
+    bodyHash: ordered(messages.columns.bodyHash),
+    createdAt: ordered(messages.columns.createdAt),
+    opcode: orNull,
+    outMcSeqno: ordered(messages.columns.outMcSeqno),
+    outLt: ordered(messages.columns.outLt),
+    outTxHash: ordered(messages.columns.outTxHash),
+    inMcSeqno: ordered(messages.columns.inMcSeqno),
+    inLt: ordered(messages.columns.inLt),
+    inTxHash: ordered(messages.columns.inTxHash),
+    globalVersion: byte,
+    /** The version that the form of the transaction shows the message with. */
+    shownVersion: byte,
+    /** The transaction of the same step that shows it, and where: 0 its in-message, then the others. */
+    shownBy: fixedBytes(PLACE_BYTES),
+    index: u16,
+    hashNorm: ordered(messages.columns.hashNorm),
+  },
+  key: { name: 'lt', key: ['createdLt', 'hash'], also: ['inMcSeqno'] },
+  ways: [
+    { name: 'hash', key: [['hash', HASH_HEAD], 'createdLt', ['hash', HASH_HEAD]], or: 'hashNorm' },
+    { name: 'body', key: [['bodyHash', HASH_HEAD], 'createdLt', ['hash', HASH_HEAD]] },
+    { name: 'destination', key: [['destination', ADDRESS_HEAD], 'createdLt', ['hash', HASH_HEAD]] },
+    { name: 'source', key: [['source', ADDRESS_HEAD], 'createdLt', ['hash', HASH_HEAD]] },
+    { name: 'time', key: ['createdAt', ['hash', SOLE_HASH_HEAD]] },
+  ],
+  newest: 'inMcSeqno',
+});
+
+export const accountKind = kind({
+  name: accounts.name,
+  columns: {
+    account: ordered(accounts.columns.account),
+    lt: ordered(accounts.columns.lt),
+    hash: ordered(accounts.columns.hash),
+    lastTransactionHash: ordered(accounts.columns.lastTransactionHash),
+    codeHash: ordered(accounts.columns.codeHash),
+  },
+  // The address book asks for the code alone.
+  key: { name: 'account', key: ['account'], also: ['lt', 'codeHash'] },
+  newest: 'lt',
+});
+
+export const dataKind = kind({
+  name: accountData.name,
+  columns: {
+    account: ordered(accountData.columns.account),
+    lt: ordered(accountData.columns.lt),
+    dataHash: ordered(accountData.columns.dataHash),
+  },
+  key: { name: 'account', key: ['account'], also: ['lt'] },
+  newest: 'lt',
+});
+
+/** In the order in which a step is written. */
+export const KINDS: readonly Kind[] = [blockKind, topKind, transactionKind, messageKind, accountKind, dataKind];
