@@ -1,7 +1,7 @@
 import { DecodeError } from '../errors.ts';
 import { type Action, actionOf, unknownAction } from './action.ts';
 import { type Block, connect, emptyBlock, merge } from './block.ts';
-import { attempts, ghostAttempts } from './families.ts';
+import { attempts, folds, ghostAttempts } from './families.ts';
 import { ghostNodes } from './ghosts.ts';
 import type { Attempt } from './kind.ts';
 import type { KnownContracts } from './known.ts';
@@ -137,7 +137,9 @@ function topBlocks(anchor: Block): Block[] {
 
 function emit({ anchor, deploys }: Growth): Action[] {
   const actions: Action[] = [];
-  emitAll([...topBlocks(anchor), ...deploys], null, actions);
+  let blocks: readonly Block[] = topBlocks(anchor);
+  for (const fold of folds) blocks = fold(blocks);
+  emitAll([...blocks, ...deploys], null, actions);
   return actions;
 }
 

@@ -1,4 +1,5 @@
 import * as auctions from './auctions.ts';
+import type { Block } from './block.ts';
 import * as cocoon from './cocoon.ts';
 import { exchanges } from './dex/exchanges.ts';
 import * as dns from './dns.ts';
@@ -39,6 +40,11 @@ const families = [
   vesting,
   ...exchanges,
 ];
+
+/** What a family makes of the blocks of a trace once everything is matched. */
+type Fold = (blocks: readonly Block[]) => readonly Block[];
+
+export const folds: readonly Fold[] = families.flatMap((family): Fold[] => ('fold' in family ? [family.fold] : []));
 
 export const kinds: readonly Kind[] = families.flatMap((family): readonly Kind[] => family.kinds);
 

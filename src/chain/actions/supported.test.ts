@@ -1,14 +1,22 @@
 import { expect, test } from 'vitest';
-import { supportedTypes } from './supported.ts';
+import { actionTypes, supportedTypes } from './supported.ts';
 
 test('what v1 stands for is always supported', () => {
   expect(supportedTypes([]).has('ton_transfer')).toBe(true);
   expect(supportedTypes(['nft']).has('jetton_transfer')).toBe(true);
 });
 
-test('a later version holds the earlier ones', () => {
-  expect(supportedTypes([]).has('unknown')).toBe(false);
-  for (const version of ['v2', 'v3', 'v4', 'latest']) expect(supportedTypes([version]).has('unknown')).toBe(true);
+test('versions are as large as the reference expands them', () => {
+  const sizes = ['v1', 'v2', 'v3', 'v4', 'latest'].map((name) => supportedTypes([name]).size);
+  expect(sizes).toEqual([23, 46, 63, 75, 75]);
+});
+
+test('types in no version are there when they are asked for', () => {
+  const versions = supportedTypes(['latest']);
+  const others = [...actionTypes].filter((type) => !versions.has(type));
+  expect(others.every((type) => type.startsWith('tgbtc_'))).toBe(true);
+  expect(supportedTypes(['tgbtc']).size).toBe(23 + others.length);
+  expect(others.length).toBe(7);
 });
 
 test('a name that is no shortcut is a type', () => {

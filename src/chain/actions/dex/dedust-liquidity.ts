@@ -1,0 +1,328 @@
+/** DeDust v2: liquidity. */
+
+import { rawAddress } from '../../address.ts';
+import {
+  dedustCreateDeposit,
+  dedustDepositAll,
+  dedustDepositAsset,
+  dedustDepositLiquidity,
+  dedustDepositLiquidityInline,
+  dedustDepositPayload,
+  dedustInstall,
+  dedustPayOutFromDeposit,
+  dedustPayOutFromPool,
+  dedustPayout,
+  dedustRejectDeposit,
+} from '../../layouts/dex/dedust.ts';
+import {
+  jettonBurnNotification,
+  jettonInternalTransfer,
+  jettonNotify,
+  jettonTransfer as transferBody,
+} from '../../layouts/jettons.ts';
+import type { Decimal } from '../../model.ts';
+import { Block } from '../block.ts';
+import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf, tryBody } from '../bodies.ts';
+import { arrived, burnHead, jettonTransfer } from '../jettons.ts';
+import type { Reading } from '../kind.ts';
+import type { KnownContracts } from '../known.ts';
+import type { Match, Pattern } from '../pattern.ts';
+import { tonTransfer } from '../ton.ts';
+import { compareDecimals, type RawAddress } from '../trace.ts';
+import { assetText } from './dedust.ts';
+import {
+  type AssetAmount,
+  type AssetTarget,
+  type Deposit,
+  declareDeposit,
+  declareWithdrawal,
+  NO_PART,
+  type Part,
+  type Withdrawal,
+} from './liquidity.ts';
+import { masterOf } from './swap.ts';
+
+const FULFILL = 0xaae79256;
+
+/** How one asset came to a vault, TON (`tonIn`) or a jetton (`transfer`, `notified`), which then made the deposit known. */
+const created: Pattern = {
+  op: dedustCreateDeposit.opcode,
+  child: { op: dedustInstall.opcode, optional: true },
+  parent: {
+    any: [
+      { op: dedustDepositLiquidity.opcode, as: 'tonIn' },
+      {
+        op: jettonNotify.opcode,
+        as: 'notified',
+        parent: { op: jettonInternalTransfer.opcode, parent: { op: transferBody.opcode, as: 'transfer' } },
+      },
+    ],
+  },
+};
+
+/** What vaults give back, and what is left of the value. */
+const givenBack: Pattern = {
+  any: [
+    {
+      op: dedustPayOutFromDeposit.opcode,
+      child: {
+        any: [
+          { op: dedustPayout.opcode, as: 'tonBack' },
+          {
+            op: transferBody.opcode,
+            child: {
+              op: jettonInternalTransfer.opcode,
+              as: 'jettonBack',
+              child: { op: jettonNotify.opcode, optional: true },
+            },
+          },
+        ],
+      },
+    },
+    { block: tonTransfer.block },
+  ],
+  optional: true,
+};
+
+export const dedustDeposit = declareDeposit('dedust', 'dedust_deposit_liquidity', [
+  {
+    rank: 3,
+    pattern: {
+      op: dedustDepositAll.opcode,
+      parent: { op: dedustDepositAsset.opcode, parent: created },
+      children: [
+        {
+          any: [
+            { op: jettonInternalTransfer.opcode, as: 'lp', child: { op: jettonNotify.opcode, optional: true } },
+            { op: dedustRejectDeposit.opcode, as: 'rejected', child: givenBack },
+          ],
+        },
+        { op: FULFILL, child: givenBack, optional: true },
+      ],
+    },
+    read: readDeposit,
+  },
+]);
+
+function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | null {
+  const { owner_addr, assets } = readBody(found.head, dedustDepositAll);
+  const owner = rawAddress(owner_addr);
+  const first = deposited(found, known);
+  const lp = found.first('lp');
+  if (first === null) return null;
+  return {
+    data: {
+      source: owner,
+      first,
+      second: NO_PART,
+      pool: destinationOf(found.head),
+      destination: sourceOf(found.head),
+      lp: lp === null ? null : (arrived(lp)?.amount ?? null),
+      targets: [
+        { asset: assetText(assets.asset0), amount: assets.asset0_amount },
+        { asset: assetText(assets.asset1), amount: assets.asset1_amount },
+      ],
+      excesses: excessesTo(owner, found, known),
+      contract: sourceOf(found.head),
+    },
+    failed: found.first('rejected') !== null,
+  };
+}
+
+/** What this trace put in. */
+function deposited(found: Match, known: KnownContracts): Part | null {
+  const ton = found.first('tonIn');
+  if (ton !== null) return { asset: null, amount: readTonDeposit(ton).amount, wallet: null };
+  const notified = found.first('notified');
+  const transfer = found.first('transfer');
+  if (notified === null || transfer === null) return null;
+  const asset = masterOf(sourceOf(notified), known);
+  const wallet = destinationOf(transfer);
+  return {
+    asset,
+    amount: readBody(notified, jettonNotify).amount,
+    wallet: asset !== null && masterOf(wallet, known) === asset ? wallet : null,
+  };
+}
+
+/** TON first, then jettons. */
+function excessesTo(owner: RawAddress, found: Match, known: KnownContracts): AssetAmount[] {
+  const excesses: AssetAmount[] = [];
+  for (const block of found.named('tonBack')) {
+    if (destinationOf(block) === owner) excesses.push({ asset: null, amount: sentValue(block) });
+  }
+  for (const block of found.named('jettonBack')) {
+    const wallet = known.jettonWallet(destinationOf(block));
+    const amount = arrived(block)?.amount;
+    if (wallet?.owner === owner && amount !== undefined) excesses.push({ asset: wallet.jetton, amount });
+  }
+  return excesses;
+}
+
+interface Asked {
+  amount: Decimal;
+  targets: readonly [AssetTarget, AssetTarget];
+}
+
+function targetsOf(
+  pool: { asset0: Parameters<typeof assetText>[0]; asset1: Parameters<typeof assetText>[0] },
+  balances: { asset0_target_balance: Decimal; asset1_target_balance: Decimal },
+): Asked['targets'] {
+  return [
+    { asset: assetText(pool.asset0), amount: balances.asset0_target_balance },
+    { asset: assetText(pool.asset1), amount: balances.asset1_target_balance },
+  ];
+}
+
+/** The targets stand in a reference, or beside the rest. */
+function readTonDeposit(block: Block): Asked {
+  const own = tryBody(block, dedustDepositLiquidity);
+  if (own !== null) return { amount: own.amount, targets: targetsOf(own.pool_params, own.deposit_params) };
+  const inline = readBody(block, dedustDepositLiquidityInline);
+  return { amount: inline.amount, targets: targetsOf(inline.pool_params, inline) };
+}
+
+/** The first of two assets, which waits for the other. */
+export const dedustPartialDeposit = declareDeposit('dedust', 'dedust_deposit_liquidity_partial', [
+  {
+    rank: 4,
+    pattern: {
+      op: dedustDepositAsset.opcode,
+      where: ({ next }) =>
+        !next.some(({ opcode }) => opcode === dedustDepositAll.opcode || opcode === dedustRejectDeposit.opcode),
+      parent: { ...created, child: { op: dedustInstall.opcode } },
+    },
+    read: readPartial,
+  },
+]);
+
+function readPartial(found: Match, known: KnownContracts): Reading<Deposit> | null {
+  const contract = destinationOf(found.head);
+  const common = { second: NO_PART, pool: null, destination: contract, contract, lp: null, excesses: [] };
+  const ton = found.first('tonIn');
+  if (ton !== null) {
+    const { amount, targets } = readTonDeposit(ton);
+    const first = { asset: null, amount, wallet: null };
+    return { data: { ...common, source: messageOf(ton).source, first, targets } };
+  }
+  const notified = found.first('notified');
+  if (notified === null || notified.prev === null) return null;
+  const { sender, amount, forward_payload } = readBody(notified, jettonNotify);
+  const asked = dedustDepositPayload.in(forward_payload.cell);
+  if (asked === null) return null;
+  const first = { asset: masterOf(sourceOf(notified), known), amount, wallet: sourceOf(notified.prev) };
+  const targets = targetsOf(asked.pool_params, asked);
+  return { data: { ...common, source: addressText(sender), first, targets } };
+}
+
+/** A vault makes a deposit known once for each asset; more than two of a contract cannot be told apart. */
+const PAIR = 2;
+
+/** Deposits of one asset become part of the deposit that they were completed by in the same trace. */
+export function fold(blocks: readonly Block[]): readonly Block[] {
+  const byContract = new Map<RawAddress, Block[]>();
+  for (const block of blocks) {
+    const contract = (dedustDeposit.of(block) ?? dedustPartialDeposit.of(block))?.contract;
+    if (contract === null || contract === undefined) continue;
+    const found = byContract.get(contract);
+    if (found === undefined) byContract.set(contract, [block]);
+    else found.push(block);
+  }
+  const replaced = new Map<Block, Block | null>();
+  for (const pair of byContract.values()) {
+    const full = pair.find((block) => dedustDeposit.of(block) !== null);
+    const partial = pair.find((block) => dedustPartialDeposit.of(block) !== null);
+    if (pair.length !== PAIR || full === undefined || partial === undefined) continue;
+    const folded = foldPair(partial, full);
+    if (folded === null) continue;
+    replaced.set(full, folded).set(partial, null);
+  }
+  return replaced.size === 0
+    ? blocks
+    : blocks.flatMap((block) => replaced.get(block) ?? (replaced.has(block) ? [] : block));
+}
+
+function foldPair(partial: Block, full: Block): Block | null {
+  const one = dedustPartialDeposit.of(partial);
+  const other = dedustDeposit.of(full);
+  if (one === null || other === null || assetsOf(one) !== assetsOf(other)) return null;
+  const { first, second } = added(one.first, other.first);
+  const [target0, target1] = other.targets;
+  const nodes = [...partial.nodes, ...full.nodes];
+  const starter = earliest(partial).parent;
+  if (starter !== null && partial.initiator !== full.initiator) nodes.push(starter);
+  const data: Deposit = {
+    ...other,
+    first,
+    second,
+    targets: [
+      { asset: first.asset, amount: target0.amount },
+      { asset: second.asset, amount: target1.amount },
+    ],
+  };
+  return new Block({ kind: dedustDeposit, data, failed: full.failed, nodes, initiator: full.initiator });
+}
+
+function earliest({ nodes }: Block) {
+  return nodes.reduce((first, node) => (compareDecimals(node.lt, first.lt) < 0 ? node : first));
+}
+
+const assetsOf = ({ targets }: Deposit): string =>
+  targets
+    .map(({ asset }) => asset ?? '')
+    .sort()
+    .join();
+
+/** Two deposits of one asset are one. */
+function added(one: Part, other: Part): { first: Part; second: Part } {
+  if (one.asset !== other.asset) return { first: one, second: other };
+  const amount = (BigInt(one.amount ?? 0) + BigInt(other.amount ?? 0)).toString();
+  return { first: { asset: one.asset, amount, wallet: one.wallet ?? other.wallet }, second: NO_PART };
+}
+
+/** What a pool has a vault pay of one asset. */
+const payout: Pattern = {
+  op: dedustPayOutFromPool.opcode,
+  as: 'payout',
+  child: { any: [{ op: dedustPayout.opcode }, { block: jettonTransfer.block }] },
+};
+
+export const dedustWithdrawal = declareWithdrawal('dedust', 'dex_withdraw_liquidity', [
+  {
+    rank: 17,
+    pattern: {
+      op: burnHead.opcode,
+      child: { op: jettonBurnNotification.opcode, as: 'notice', children: [payout, payout] },
+    },
+    read: readWithdrawal,
+  },
+]);
+
+function readWithdrawal(found: Match, known: KnownContracts): Reading<Withdrawal> | null {
+  const wallet = destinationOf(found.head);
+  const record = known.jettonWallet(wallet);
+  const notice = found.first('notice');
+  const [one, other] = found.named('payout');
+  if (record === undefined || notice === null || other === undefined) return null;
+  return {
+    data: {
+      source: record.owner,
+      sourceWallet: wallet,
+      first: paidPart(one),
+      second: paidPart(other),
+      pool: destinationOf(notice),
+      lp: readBody(found.head, burnHead).amount,
+    },
+  };
+}
+
+function paidPart(block: Block): Part {
+  const { amount } = readBody(block, dedustPayOutFromPool);
+  for (const next of block.next) {
+    const transfer = jettonTransfer.of(next);
+    if (transfer !== null) return { asset: transfer.asset, amount, wallet: transfer.receiverWallet };
+  }
+  return { asset: null, amount, wallet: null };
+}
+
+export const kinds = [dedustDeposit, dedustPartialDeposit, dedustWithdrawal];
