@@ -3,8 +3,9 @@ import { DecodeError } from '../errors.ts';
 import type { CellView } from './cell-view.ts';
 import type { Codec } from './codec.ts';
 import { body } from './layout.ts';
-import { coins, u64 } from './numbers.ts';
-import { record, ref, rest, unnamed } from './shapes.ts';
+import { currencies } from './messages.ts';
+import { coins, int, u8, u32, u64 } from './numbers.ts';
+import { cell, maybe, record, ref, rest, unnamed } from './shapes.ts';
 import { snakeText } from './texts.ts';
 
 /** A plain text comment: 32 zero bits, then the text. */
@@ -36,6 +37,18 @@ export const excess = body('excess', 0xd53276db, { query_id: u64 });
 
 /** The body of a bounced message: the first 256 bits of the original one. */
 export const bounce = body('bounce', 0xffffffff, { payload: rest });
+
+/**
+ * What a bounced message brings instead where its sender asked for more (global version 12). The decoder has no name for
+ * it.
+ */
+export const richBounce = body('new_bounce_body', 0xfffffffe, {
+  original_body: cell,
+  original_info: ref(record(null, { value: currencies, created_lt: u64, created_at: u32 })),
+  bounced_by_phase: u8,
+  exit_code: int(32),
+  compute_phase: maybe(record(null, { gas_used: u32, vm_steps: u32 })),
+});
 
 const topUp = body('top_up', 0xd372158c, { query_id: u64 });
 const credit = body('credit', 0x1690c604, { query_id: u64, amount: coins });

@@ -1,6 +1,7 @@
 /** `Hashmap n X` and `HashmapE n X` (crypto/block/block.tlb). */
-import { Builder, type Cell } from '../builder.ts';
+import { Builder } from '../builder.ts';
 import type { Cursor } from '../cursor.ts';
+import { plain, updateDictionary } from '../dictionary.ts';
 import { DecodeError } from '../errors.ts';
 import { walkAllowance, walkInline } from '../hashmap.ts';
 import { type Codec, type Printer, printArgument } from './codec.ts';
@@ -22,9 +23,14 @@ export function hashmap<T>(keyBits: number, value: Codec<T>): Codec<Entries<T>> 
       return entries;
     },
     write(builder, entries) {
-      const sorted = [...entries].map(([key, one]): Entry<T> => [Buffer.from(key, 'hex'), one]);
-      sorted.sort((a, b) => Buffer.compare(a[0], b[0]));
-      writeNode(builder, value, keyBits, sorted, 0);
+      const changes = [...entries].map(([key, one]) => {
+        const leaf = new Builder();
+        value.write(leaf, one);
+        return { key: Buffer.from(key, 'hex'), leaf: { extra: null, value: leaf.cell() } };
+      });
+      const { root } = updateDictionary(null, keyBits, plain, changes);
+      if (root === null) throw new RangeError('a Hashmap has an entry');
+      builder.append(root);
     },
     print: (cursor, printer) => printEdge(cursor, printer, value, keyBits),
     sample(chance) {
@@ -87,64 +93,4 @@ function printLabel(cursor: Cursor, room: number): [string, number] {
 function check(length: number, room: number): number {
   if (length > room) throw new DecodeError('dictionary label longer than the key');
   return length;
-}
-
-type Entry<T> = [key: Buffer, value: T];
-
-/** Writes the node of some entries that share their first `at` bits. */
-function writeNode<T>(builder: Builder, value: Codec<T>, keyBits: number, entries: Entry<T>[], at: number): void {
-  const [first] = entries[0];
-  const end = commonBits(first, entries[entries.length - 1][0], at, keyBits);
-  writeLabel(builder, first, at, end, keyBits - at);
-  if (end === keyBits) {
-    value.write(builder, entries[0][1]);
-    return;
-  }
-  const split = entries.findIndex(([key]) => bitAt(key, end) === 1);
-  for (const half of [entries.slice(0, split), entries.slice(split)]) {
-    builder.ref(nodeCell(value, keyBits, half, end + 1));
-  }
-}
-
-function nodeCell<T>(value: Codec<T>, keyBits: number, entries: Entry<T>[], at: number): Cell {
-  const builder = new Builder();
-  writeNode(builder, value, keyBits, entries, at);
-  return builder.cell();
-}
-
-/** The shortest of the three forms; of two equal ones the node takes the first of short, long, same. */
-function writeLabel(builder: Builder, key: Buffer, from: number, to: number, room: number): void {
-  const length = to - from;
-  const lengthBits = 32 - Math.clz32(room);
-  const short = 2 + 2 * length;
-  const long = 2 + lengthBits + length;
-  const same = 3 + lengthBits;
-  const isSame = length > 0 && commonRun(key, from, to);
-  if (isSame && same < short && same < long) {
-    builder.u(0b11, 2).u(bitAt(key, from), 1).u(length, lengthBits);
-    return;
-  }
-  if (short <= long) {
-    builder.bit(0);
-    for (let i = 0; i < length; i++) builder.bit(1);
-    builder.bit(0);
-  } else {
-    builder.u(0b10, 2).u(length, lengthBits);
-  }
-  for (let at = from; at < to; at++) builder.u(bitAt(key, at), 1);
-}
-
-function commonRun(key: Buffer, from: number, to: number): boolean {
-  for (let at = from + 1; at < to; at++) if (bitAt(key, at) !== bitAt(key, from)) return false;
-  return true;
-}
-
-function commonBits(a: Buffer, b: Buffer, from: number, to: number): number {
-  let at = from;
-  while (at < to && bitAt(a, at) === bitAt(b, at)) at++;
-  return at;
-}
-
-function bitAt(key: Buffer, at: number): number {
-  return (key[at >> 3] >> (7 - (at & 7))) & 1;
 }

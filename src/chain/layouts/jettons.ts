@@ -90,6 +90,14 @@ export const takeWalletAddress = body('take_wallet_address', 0xd1735400, {
   owner_address: maybe(ref(address)),
 });
 
+/** Administration of the governed minter, for which the decoder has no names. */
+export const minterAdministration = [
+  body('jetton_claim_admin', 0xfb88e119, { query_id: u64 }),
+  body('jetton_drop_admin', 0x7431f221, { query_id: u64 }),
+  body('jetton_change_metadata', 0xcb862902, { query_id: u64, metadata: rest }),
+  body('jetton_upgrade', 0x2508d66a, { query_id: u64, new_data: cell, new_code: cell }),
+];
+
 export const ptonTonTransfer = body('pton_ton_transfer', 0x01f3835d, {
   query_id: u64,
   ton_amount: coins,

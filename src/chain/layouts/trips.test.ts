@@ -4,11 +4,14 @@ import { random, rounds } from '../../../test/chance.ts';
 import { Builder, type Cell } from '../builder.ts';
 import { CellView } from './cell-view.ts';
 import type { Chance, Codec } from './codec.ts';
+import { richBounce } from './common.ts';
 import { decodeBody } from './decode.ts';
 import { dedustSwapEvent } from './dex/dedust.ts';
+import { stonfiCrossSwapPayload } from './dex/stonfi.ts';
 import { changeDnsRecordHead } from './dns.ts';
-import { provideWalletAddress, takeWalletAddress } from './jettons.ts';
+import { minterAdministration, provideWalletAddress, takeWalletAddress } from './jettons.ts';
 import { layoutsOf, opcodes } from './registry.ts';
+import { unnamedStaking } from './staking.ts';
 import { signedBodies } from './wallets.ts';
 
 const chance: Chance = {
@@ -63,7 +66,10 @@ describe('what is written', () => {
   });
 
   it('is read again, by those that the decoder does not know', () => {
-    const codecs = [provideWalletAddress, takeWalletAddress, dedustSwapEvent, changeDnsRecordHead];
+    const codecs = [
+      ...[provideWalletAddress, takeWalletAddress, ...minterAdministration, ...unnamedStaking],
+      ...[dedustSwapEvent, stonfiCrossSwapPayload, changeDnsRecordHead, richBounce],
+    ];
     for (const codec of codecs) for (let i = 0; i < ROUNDS; i++) thereAndBack<unknown>(codec);
   });
 

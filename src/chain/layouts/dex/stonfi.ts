@@ -66,6 +66,12 @@ export const stonfiSwapV2Payload = body('stonfi_swap_v2_forward_payload', 0x6664
   cross_swap_body: unnamed(ref(record('cross_swap_body', swapBody))),
 });
 
+/** A further swap in the payload of one. The decoder has no name for it. */
+export const stonfiCrossSwapPayload = body('stonfi_cross_swap_v2', 0x69cf1a5b, {
+  ...route,
+  cross_swap_body: unnamed(ref(record('cross_swap_body', swapBody))),
+});
+
 const provideBody = {
   min_lp_out: amount,
   to_address: address,
