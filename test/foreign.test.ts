@@ -77,7 +77,9 @@ async function compare(program: ForeignProgram | null, sender: number, policy: s
   const accounts = readers.map(accountOf);
   const { seqno } = chain.head().mc;
   const clock = setInterval(() => devnet.produce(), BLOCK_TIME_MS);
-  const told = answer.parse(await askForeign(program, config, asked, policy).finally(() => clearInterval(clock)));
+  const told = answer.parse(
+    await askForeign(program, folder, config, asked, policy).finally(() => clearInterval(clock)),
+  );
   const { mc, shards } = steps[SEQNO - 1];
   // Shards come in the order of a map of the client's.
   expect({ ...told, blocks: byRoot(told.blocks) }).toEqual({

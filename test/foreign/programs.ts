@@ -81,8 +81,11 @@ function missing(name: string, what: string): null {
   return null;
 }
 
-/** Runs the program; its standard output, parsed. @throws Error with what it wrote to standard error */
-export async function askForeign({ command, args }: ForeignProgram, ...more: string[]): Promise<unknown> {
-  const { stdout } = await run(command, [...args, ...more], { timeout: 120_000, maxBuffer: 16 << 20 });
+/**
+ * Runs the program in a folder, where some leave files; its standard output, parsed.
+ * @throws Error with what it wrote to standard error
+ */
+export async function askForeign({ command, args }: ForeignProgram, cwd: string, ...more: string[]): Promise<unknown> {
+  const { stdout } = await run(command, [...args, ...more], { cwd, timeout: 120_000, maxBuffer: 16 << 20 });
   return JSON.parse(stdout);
 }
