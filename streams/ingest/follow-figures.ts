@@ -1,5 +1,5 @@
 /** Measures of the ingester over any chain node; the benchmark puts a recorded one in. */
-import type { ChainNode } from '../../src/node/chain-node.ts';
+import type { BlockProver, ChainNode } from '../../src/node/chain-node.ts';
 import type { BlockSource } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
@@ -9,6 +9,8 @@ import type { StartPoint } from './follow-start.ts';
 export interface Subject {
   log: EventLog;
   node: ChainNode;
+  /** Steps wait for their proofs. */
+  prover?: BlockProver | null;
   source: BlockSource;
   from: StartPoint;
 }
@@ -24,15 +26,15 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 
 /** Ingests until `enough` says so. */
 async function ingestUntil(
-  { log, node, source, from }: Subject,
+  { log, node, prover = null, source, from }: Subject,
   enough: (progress: IngestProgress) => boolean,
 ): Promise<void> {
   const stop = new AbortController();
   const onProgress = (progress: IngestProgress): void => {
     if (enough(progress)) stop.abort();
   };
-  const options = { from, source };
-  await ingest({ log, topics: topicNames(), node, options, logger: silent, onProgress }, stop.signal);
+  const options = { from, source, proofIntervalMs: 0 };
+  await ingest({ log, topics: topicNames(), node, prover, options, logger: silent, onProgress }, stop.signal);
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Latency at the head and rate of the backfill: `npm run bench:ingest`. At the head over a devnet in a thread of its
  * own, through the lite protocol and the pool; BENCH_BLOCKS sets how many masterchain blocks, BENCH_RATE the messages
- * a second. The rest over recorded blocks.
+ * a second, BENCH_TRUST=none leaves proofs out. The rest over recorded blocks. First of all what proofs by signatures cost.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,10 +11,12 @@ import pino from 'pino';
 import { startDevnetThread } from '../../src/devnet/thread.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
 import { createLitePool } from '../../src/node/lite-pool.ts';
+import { openTrustedBlock } from '../../src/node/trusted-block.ts';
 import { recordedNode } from '../../test/recorded-node.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import { measureBackfill, measureLatency, observeBlocks } from './follow-figures.ts';
+import { measureProofs } from './proof-figures.ts';
 
 const NAME = 'local-ton4j-2024_a';
 const BLOCK_MS = 50;
@@ -24,6 +26,7 @@ const DEVNET_BLOCK_MS = 400;
 const DEVNET_BLOCKS = Number(process.env.BENCH_BLOCKS ?? 150);
 const DEVNET_RATE = Number(process.env.BENCH_RATE ?? 5);
 const WARM_UP_BLOCKS = 20;
+const MAINNET_BLOCKS_A_SECOND = 2.5;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function withLog<T>(work: (log: EventLog, folder: string) => Promise<T>): Promise<T> {
@@ -67,11 +70,13 @@ async function devnetLatency(log: EventLog, folder: string): Promise<void> {
     ...{ folder, seed: 'bench', blockTimeMs: DEVNET_BLOCK_MS, rate: DEVNET_RATE, splitAt: 20, mergeAt: 40 },
     ...{ host: '127.0.0.1', litePort: 0, logLevel: 'error' },
   });
-  const node = createLitePool(parseGlobalConfig(JSON.parse(ready.globalConfig)), { logger: pino({ level: 'error' }) });
+  const config = parseGlobalConfig(JSON.parse(ready.globalConfig));
+  const trusted = process.env.BENCH_TRUST === 'none' ? null : openTrustedBlock(config, null);
+  const node = createLitePool(config, { logger: pino({ level: 'error' }), trusted });
   const stop = new AbortController();
   try {
     const { availableAt, ended } = await observeBlocks(node, stop.signal);
-    const subject = { log, node, source: 'devnet', from: 'genesis' } as const;
+    const subject = { log, node, prover: node.prover, source: 'devnet', from: 'genesis' } as const;
     // The first blocks come while everything is being compiled.
     const warm = (seqno: number) => (seqno > WARM_UP_BLOCKS ? availableAt(seqno) : undefined);
     const figures = await measureLatency(subject, warm, WARM_UP_BLOCKS + DEVNET_BLOCKS);
@@ -89,6 +94,18 @@ async function devnetLatency(log: EventLog, folder: string): Promise<void> {
   }
 }
 
+/** What a core has to do for proofs at mainnet's rate, with a proof for each block and with one a second. */
+async function proofCost(): Promise<void> {
+  const { signatures, bytes, firstMs, nextMs } = await measureProofs();
+  const share = (each: number) => `${((each * nextMs) / 10).toFixed(2)} %`;
+  print(
+    `proof of ${signatures} signatures, ${(bytes / 1000).toFixed(0)} KB: first from a key block ${firstMs.toFixed(1)} ms ` +
+      `CPU, then ${nextMs.toFixed(1)} ms; of a core ${share(MAINNET_BLOCKS_A_SECOND)} at ${MAINNET_BLOCKS_A_SECOND} a ` +
+      `second, ${share(1)} at one a second`,
+  );
+}
+
+await proofCost();
 await withLog((log, folder) => devnetLatency(log, join(folder, 'devnet')));
 await withLog(latency);
 for (const name of [NAME, 'mainnet-genesis_a']) {
