@@ -98,7 +98,7 @@ export function openEngine(folder: string, tables: readonly TableOptions[]): Eng
   const path = join(folder, boot ?? SYNCED);
   mkdirSync(path, { recursive: true });
   for (const name of readdirSync(folder))
-    if (join(folder, name) !== path) rmSync(join(folder, name), { recursive: true });
+    if (join(folder, name) !== path) rmSync(join(folder, name), { recursive: true, force: true });
   const root = open<Buffer, Buffer>({
     path,
     noSubdir: false,
