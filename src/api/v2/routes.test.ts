@@ -1,0 +1,338 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { Address, Cell, loadTransaction } from '@ton/core';
+import { TonClient } from '@ton/ton';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ApiServer, serveApi } from '../../../test/api-server.ts';
+import { createFakeSource } from '../../../test/fake-source.ts';
+import { privateBlocks, shelf } from '../../../test/shelf.ts';
+import { specSchemas } from '../../../test/spec-schemas.ts';
+import { storedRecords } from '../../../test/stored-records.ts';
+import { rawAddress } from '../../chain/address.ts';
+import { decodeBlock } from '../../chain/block.ts';
+import { openBoc } from '../../chain/boc.ts';
+import { compareDecimal } from '../../chain/decimal.ts';
+import type { Decimal } from '../../chain/model.ts';
+import type { BlockRecord, ChainSource, TransactionRecord, Window } from '../../chain/records.ts';
+import { v2Routes } from './routes.ts';
+
+const within = (value: Decimal, { start, end }: Window<Decimal>): boolean =>
+  (start === undefined || compareDecimal(value, start) >= 0) && (end === undefined || compareDecimal(value, end) <= 0);
+
+const line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
+
+/** A recorded private network, answered from memory. */
+function recordedSource() {
+  const blocks: BlockRecord[] = [];
+  const transactions: TransactionRecord[] = [];
+  for (const text of gunzipSync(readFileSync(privateBlocks())).toString().trim().split('\n')) {
+    const { boc, mc_seqno: mcSeqno } = line.parse(JSON.parse(text));
+    const bytes = Buffer.from(boc, 'base64');
+    const { header, createdBy, randSeed } = decodeBlock(openBoc(bytes));
+    const records = storedRecords(bytes).map((record) => record());
+    transactions.push(...records);
+    blocks.push({ header, createdBy, randSeed, mcSeqno: mcSeqno ?? header.seqno, txCount: records.length });
+  }
+  const newestFirst = [...transactions].sort((a, b) => compareDecimal(b.transaction.lt, a.transaction.lt));
+  const source: Partial<ChainSource> = {
+    async blocks({ workchain, shard, seqno, utime, lt, sort, page }) {
+      const rows = blocks.filter(({ header }) => {
+        const place = [
+          [workchain, header.workchain],
+          [shard, header.shard],
+          [seqno, header.seqno],
+        ];
+        const there = place.every(([asked, has]) => asked === undefined || asked === has);
+        return there && within(header.startLt, lt) && header.genUtime >= (utime.start ?? 0);
+      });
+      rows.sort(
+        (a, b) =>
+          (a.header.genUtime - b.header.genUtime || a.header.seqno - b.header.seqno) * (sort === 'asc' ? 1 : -1),
+      );
+      return { rows: rows.slice(0, page.limit), nextCursor: null };
+    },
+    async transactions({ accounts, hashes, workchain, shard, seqno, ltWindow, page }) {
+      const rows = newestFirst.filter(({ transaction, block }) => {
+        if (accounts.length > 0 && !accounts.some((account) => account.equals(transaction.account))) return false;
+        if (hashes.length > 0 && !hashes.some((hash) => hash.equals(transaction.hash))) return false;
+        const inBlock = block.workchain === workchain && block.shard === shard && block.seqno === seqno;
+        return within(transaction.lt, ltWindow) && (seqno === undefined || inBlock);
+      });
+      return { rows: rows.slice(0, page.limit), nextCursor: null };
+    },
+    async messages({ source: from, destination, ltWindow }) {
+      const found = transactions.flatMap(({ transaction: { outMsgs, hash } }) =>
+        outMsgs
+          .filter(
+            (out) =>
+              from?.equals(out.source ?? Buffer.alloc(0)) && destination?.equals(out.destination ?? Buffer.alloc(0)),
+          )
+          .filter((out) => out.createdLt !== null && within(out.createdLt, ltWindow))
+          .map((message) => {
+            const receiver = transactions.find(({ transaction }) => transaction.inMsg?.hash.equals(message.hash));
+            return { message, globalVersion: 0, inTxHash: receiver?.transaction.hash ?? null, outTxHash: hash };
+          }),
+      );
+      return { rows: found, nextCursor: null };
+    },
+    async shardState(mcSeqno) {
+      return blocks.filter((block) => block.mcSeqno === mcSeqno);
+    },
+  };
+  return { source, blocks, transactions };
+}
+
+describe.skipIf(shelf === null)('over a recorded network', () => {
+  let server: ApiServer;
+  let recorded: ReturnType<typeof recordedSource>;
+  let client: TonClient;
+  let hold: ReturnType<typeof specSchemas>;
+
+  beforeAll(async () => {
+    recorded = recordedSource();
+    server = await serveApi(createFakeSource(recorded.source).source, { testnet: () => true });
+    client = new TonClient({ endpoint: `${server.url}/api/v2/jsonRPC` });
+    hold = specSchemas('v2');
+  });
+  afterAll(() => server.close());
+
+  async function ask(path: string, body?: object) {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const response = await fetch(`${server.url}/api/v2/${path}`, init);
+    const answer = z
+      .looseObject({ ok: z.boolean(), result: z.any().optional(), error: z.any().optional() })
+      .parse(await response.json());
+    return { status: response.status, ...answer };
+  }
+  const query = (parameters: Record<string, string | number>): string =>
+    new URLSearchParams(
+      Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
+  const shardText = (shard: string): string => BigInt.asIntN(64, BigInt(`0x${shard}`)).toString();
+
+  /** The account with most transactions, oldest first. */
+  function busiest(): TransactionRecord[] {
+    const by = new Map<string, TransactionRecord[]>();
+    for (const row of recorded.transactions) {
+      const key = rawAddress(row.transaction.account);
+      by.set(key, [...(by.get(key) ?? []), row]);
+    }
+    return [...by.values()].sort((a, b) => b.length - a.length)[0];
+  }
+
+  it('pages through the history of an account as the client does, to its first transaction', async () => {
+    const rows = busiest();
+    const account = rows[0].transaction.account;
+    const seen: string[] = [];
+    let from: { lt: string; hash: string } | undefined;
+    for (;;) {
+      const page = await client.getTransactions(Address.parse(rawAddress(account)), { limit: 7, ...from });
+      seen.push(...page.map((transaction) => transaction.hash().toString('hex')));
+      const last = page.at(-1);
+      if (last === undefined || page.length < 7) break;
+      from = { lt: last.lt.toString(), hash: last.hash().toString('base64') };
+    }
+    const expected = [...rows].sort((a, b) => compareDecimal(b.transaction.lt, a.transaction.lt));
+    expect(seen).toEqual(expected.map(({ transaction }) => transaction.hash.toString('hex')));
+  });
+
+  it('answers transactions by GET, POST and name alike, in the form of the contract', async () => {
+    const history = busiest().sort((a, b) => compareDecimal(b.transaction.lt, a.transaction.lt));
+    const address = rawAddress(history[0].transaction.account);
+    const parameters = { address, limit: 1000 };
+    const got = await ask(`getTransactions?${query(parameters)}`);
+    expect(got.status).toBe(200);
+    hold('TransactionsResult', got.result);
+    expect((await ask('getTransactions', parameters)).result).toEqual(got.result);
+    const named = await ask('jsonRPC', { id: '1', jsonrpc: '2.0', method: 'getTransactions', params: parameters });
+    expect(named.result).toEqual(got.result);
+    for (const item of got.result) {
+      const decoded = loadTransaction(Cell.fromBase64(item.data).beginParse());
+      expect(decoded.hash().toString('base64')).toBe(item.transaction_id.hash);
+      expect(item.account).toBe(address);
+      expect(BigInt(item.fee)).toBeGreaterThanOrEqual(decoded.totalFees.coins);
+      expect(BigInt(item.storage_fee) + BigInt(item.other_fee)).toBe(BigInt(item.fee));
+      expect(item.out_msgs).toHaveLength(decoded.outMessagesCount);
+      expect(item.in_msg === undefined).toBe(decoded.inMessage == null);
+    }
+    // The recording leaves out some of the history: a page ends where the one before is there.
+    const whole = history.findIndex(({ transaction }, i) => transaction.prevLt === history[i + 1]?.transaction.lt);
+    expect(whole).toBeGreaterThanOrEqual(0);
+    const std = await ask(`getTransactionsStd?${query({ ...parameters, limit: whole + 1 })}`);
+    hold('TransactionsStdResult', std.result);
+    const next = std.result.previous_transaction_id;
+    const rest = await ask(`getTransactionsStd?${query({ ...parameters, lt: next.lt, hash: next.hash })}`);
+    const ids = (items: { transaction_id: unknown }[]) => items.map((item) => item.transaction_id);
+    expect([...ids(std.result.transactions), ...ids(rest.result.transactions)]).toEqual(ids(got.result));
+    const middle = got.result[1].transaction_id.lt;
+    const newer = await ask('getTransactions', { address, limit: 1000, to_lt: middle });
+    expect(newer.result).toEqual(got.result.slice(0, 1));
+  });
+
+  it('finds the transactions at both ends of a message', async () => {
+    const pairs = recorded.transactions.flatMap((row) => {
+      const [out] = row.transaction.outMsgs.filter(({ kind }) => kind === 'internal');
+      const receiver = recorded.transactions.find(({ transaction }) =>
+        transaction.inMsg?.hash.equals(out?.hash ?? Buffer.alloc(0)),
+      );
+      return out === undefined || receiver === undefined ? [] : [{ sender: row, out, receiver }];
+    });
+    expect(pairs.length).toBeGreaterThan(3);
+    for (const { sender, out, receiver } of pairs.slice(0, 5)) {
+      if (out.source === null || out.destination === null) throw new Error('an internal message has both ends');
+      const parameters = {
+        source: rawAddress(out.source),
+        destination: rawAddress(out.destination),
+        created_lt: out.createdLt,
+      };
+      for (const [method, end] of [
+        ['tryLocateTx', receiver],
+        ['tryLocateResultTx', receiver],
+        ['tryLocateSourceTx', sender],
+      ] as const) {
+        const { result } = await ask(method, parameters);
+        hold('TryLocateTxResult', result);
+        expect(result.transaction_id.hash).toBe(end.transaction.hash.toString('base64'));
+      }
+      const lost = await ask('tryLocateTx', { ...parameters, created_lt: '1' });
+      expect(lost).toMatchObject({ status: 404, error: 'transaction was not found' });
+    }
+  });
+
+  it('shows headers, shards and the transactions of every block', async () => {
+    const busy = recorded.blocks.filter(({ txCount }) => txCount > 2).slice(0, 8);
+    expect(busy.length).toBeGreaterThan(2);
+    for (const { header, txCount } of busy) {
+      const place = { workchain: header.workchain, shard: shardText(header.shard), seqno: header.seqno };
+      const shown = await ask(`getBlockHeader?${query(place)}`);
+      hold('BlockHeaderResult', shown.result);
+      expect(shown.result.id.root_hash).toBe(header.rootHash.toString('base64'));
+      const all = await ask(`getBlockTransactions?${query({ ...place, count: 1000 })}`);
+      hold('BlockTransactionsResult', all.result);
+      expect(all.result).toMatchObject({ req_count: 1000, incomplete: false });
+      expect(all.result.transactions).toHaveLength(txCount);
+      const seen: unknown[] = [];
+      let after = {};
+      for (let more = true; more; ) {
+        const page = await ask('getBlockTransactionsExt', { ...place, count: 2, ...after });
+        hold('BlockTransactionsExtResult', page.result);
+        more = page.result.incomplete;
+        for (const item of page.result.transactions) seen.push([item.account.toLowerCase(), item.transaction_id.hash]);
+        const last = page.result.transactions.at(-1);
+        after = { after_lt: last.transaction_id.lt, after_hash: last.account.split(':')[1] };
+      }
+      expect(seen).toEqual(
+        all.result.transactions.map((item: { account: string; hash: string }) => [item.account, item.hash]),
+      );
+    }
+  });
+
+  it('looks blocks up by seqno, lt and time', async () => {
+    const chain = recorded.blocks.filter(({ header }) => header.workchain === -1).map(({ header }) => header);
+    chain.sort((a, b) => a.seqno - b.seqno);
+    const [before, header] = chain.slice(5);
+    const of = { workchain: -1, shard: shardText(header.shard) };
+    const look = async (by: object) => {
+      const { result } = await ask('lookupBlock', { ...of, ...by });
+      hold('LookupBlockResult', result);
+      return result.seqno;
+    };
+    expect(await look({ seqno: header.seqno })).toBe(header.seqno);
+    for (const lt of [header.startLt, header.endLt]) expect(await look({ lt })).toBe(header.seqno);
+    expect(await look({ lt: before.endLt })).toBe(before.seqno);
+    expect(await look({ unixtime: header.genUtime })).toBe(
+      chain.find(({ genUtime }) => genUtime >= header.genUtime)?.seqno,
+    );
+    const missing = await ask('lookupBlock', { ...of, seqno: 999_999_999 });
+    expect(missing).toMatchObject({ status: 500, error: 'LITE_SERVER_NOTREADY: ltdb: block not found' });
+    const [shardBlock] = recorded.blocks.filter(({ header: { workchain } }) => workchain === 0);
+    const prefix = shardText('0123456789abcdf1');
+    const child = await ask('lookupBlock', { workchain: 0, shard: prefix, seqno: shardBlock.header.seqno });
+    expect(child.result).toMatchObject({ workchain: 0, seqno: shardBlock.header.seqno });
+    for (const name of ['shards', 'getShards']) {
+      const { result } = await ask(`${name}?seqno=${header.seqno}`);
+      hold('ShardsResult', result);
+    }
+  });
+
+  it.each([
+    ['getTransactions', {}, 'address required'],
+    ['getTransactions', { address: 'x' }, 'failed to parse post request: failed to parse address'],
+    [
+      'getTransactions',
+      { address: `0:${'0'.repeat(64)}`, limit: 0 },
+      'failed to validate request: limit should be positive',
+    ],
+    [
+      'getTransactions',
+      { address: `0:${'0'.repeat(64)}`, limit: 1001 },
+      'failed to validate request: limit should be less or equal 1000',
+    ],
+    [
+      'getTransactions',
+      { address: `0:${'0'.repeat(64)}`, lt: 5 },
+      'failed to validate request: lt and hash should be used together',
+    ],
+    [
+      'lookupBlock',
+      { workchain: 0, shard: '1' },
+      'failed to validate request: exactly one of seqno, lt, unixtime should be specified',
+    ],
+    [
+      'lookupBlock',
+      { workchain: 0, shard: '1', seqno: 1, lt: 2 },
+      'failed to validate request: exactly one of seqno, lt, unixtime should be specified',
+    ],
+    ['lookupBlock', { shard: '1', seqno: 1 }, 'workchain required'],
+    ['shards', { seqno: 0 }, 'failed to validate request: seqno should be positive'],
+    [
+      'getBlockTransactions',
+      { workchain: 0, shard: '1', seqno: 1, count: 0 },
+      'failed to validate request: count should be positive',
+    ],
+    [
+      'getBlockTransactions',
+      { workchain: 0, shard: '1', seqno: 1, after_lt: 1 },
+      'failed to validate request: after_lt and after_hash should be used together',
+    ],
+    ['detectHash', { hash: '' }, 'hash required'],
+  ])('refuses %s %j', async (method, parameters, error) => {
+    expect(await ask(method, parameters)).toMatchObject({ status: 422, error: expect.stringContaining(error) });
+  });
+
+  it('spells addresses and hashes in every form', async () => {
+    const { transaction } = recorded.transactions[0];
+    const raw = rawAddress(transaction.account);
+    const core = Address.parse(raw);
+    for (const bounceable of [true, false]) {
+      for (const testOnly of [true, false]) {
+        for (const urlSafe of [true, false]) {
+          const given = core.toString({ bounceable, testOnly, urlSafe });
+          const { result } = await ask(`detectAddress?${query({ address: given })}`);
+          hold('DetectAddressResult', result);
+          expect(result).toMatchObject({
+            raw_form: raw.toLowerCase(),
+            given_type: bounceable ? 'friendly_bounceable' : 'friendly_non_bounceable',
+            test_only: testOnly,
+            bounceable: { b64: core.toString({ testOnly, urlSafe: false }), b64url: core.toString({ testOnly }) },
+          });
+          expect((await ask('packAddress', { address: given })).result).toBe(core.toString({ bounceable, testOnly }));
+          expect((await ask('unpackAddress', { address: given })).result).toBe(raw);
+        }
+      }
+    }
+    expect((await ask('detectAddress', { address: raw })).result).toMatchObject({ given_type: 'raw_form' });
+    const hash = transaction.hash;
+    for (const text of [hash.toString('hex'), hash.toString('base64'), hash.toString('base64url')]) {
+      const { result } = await ask(`detectHash?${query({ hash: text })}`);
+      hold('DetectHashResult', result);
+      expect(result).toMatchObject({ hex: hash.toString('hex'), b64: hash.toString('base64') });
+    }
+  });
+});
+
+it('has a name for every operation once', () => {
+  const paths = v2Routes().map(({ path }) => path);
+  expect(new Set(paths).size).toBe(paths.length);
+});
