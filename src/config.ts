@@ -156,7 +156,7 @@ export const settings = {
   workers: {
     flag: 'workers',
     env: 'TONSTREAM_WORKERS',
-    about: 'Processes that answer HTTP requests; 1 answers them in the main process',
+    about: 'Processes that answer HTTP requests, beside the main process',
     group: 'Service',
     schema: integer(1, 64).default(Math.min(availableParallelism(), MOST_WORKERS_UNASKED)),
     shownDefault: `cores, at most ${MOST_WORKERS_UNASKED}`,

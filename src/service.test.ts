@@ -13,7 +13,7 @@ import { listen as listenToEvents } from '../test/soak/asking.ts';
 import { readConfig } from './config.ts';
 import { createMetrics } from './metrics.ts';
 import { noLiteservers } from './node/liteservers.ts';
-import { listen, serve } from './service.ts';
+import { httpUrl, listen, serve } from './service.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
 const PATIENCE = { timeout: 30_000, interval: 5 };
@@ -51,24 +51,30 @@ describe('listen', () => {
 });
 
 describe('serve', () => {
-  it('keeps the page up to date with what answers, which may reach a step after the tables do', async () => {
+  it('keeps the page up to date with the head', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tonstream-service-'));
     const log = openEmbeddedLog({ folder });
     // Nobody is there: the part of the page that shows the status is in trouble.
     const clickhouse = createClickHouse({ url: 'http://127.0.0.1:9', database: 'none', logger: silent });
-    const [head, shown] = [madeHead(8), madeHead(7)];
-    const blocks = async () => ({ rows: [madeBlock({ mcSeqno: shown.seqno })], nextCursor: null });
+    const head = madeHead(7);
+    const blocks = async () => ({ rows: [madeBlock({ mcSeqno: head.seqno })], nextCursor: null });
     const service = await serve({
-      config: readConfig(['--port', '0'], {}).config,
+      config: readConfig([], {}).config,
       clickhouse,
       head,
       log,
       blocksTopic: 'blocks',
       metrics: createMetrics(),
+      printMetrics: async () => '',
       logger: silent,
-      answerFrom: () => createFakeSource({ blocks }).source,
-      shown: () => shown,
+      source: createFakeSource({ blocks }).source,
+      version: () => String(head.seqno),
       liteservers: noLiteservers(),
+      apis: [],
+      async open(opened) {
+        const url = httpUrl('127.0.0.1', await listen(opened, '127.0.0.1', 0));
+        return { url, close: async () => void opened.close() };
+      },
     });
     const stop = new AbortController();
     const heads: unknown[] = [];
@@ -81,7 +87,7 @@ describe('serve', () => {
         stop.signal,
       );
       await vi.waitFor(() => expect(heads).toEqual([[7, 7]]), PATIENCE);
-      shown.advance(8);
+      head.advance(8);
       await vi.waitFor(
         () =>
           expect(heads).toEqual([

@@ -3,14 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import { createQueryGate } from '../clickhouse/gate.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
-import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
 import type { EventLog } from '../streams/log.ts';
 import { createApp, type Health } from './api/app.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Api } from './api/route.ts';
-import { takeUpgrades, type Upgrade } from './api/upgrades.ts';
+import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/records.ts';
 import type { Config } from './config.ts';
@@ -29,51 +27,37 @@ export interface HttpService {
 export interface ServiceParts {
   config: Config;
   clickhouse: ClickHouse;
+  /** Up to where everything answers. */
   head: Head;
   log: EventLog;
   blocksTopic: string;
   metrics: Metrics;
   logger: Logger;
-  /** Puts something before the tables that answers for them; the tables alone unless given. */
-  answerFrom?: (tables: ClickHouseSource) => ChainSource;
-  /** The newest step of what is put there; 0 while it has none. */
-  windowHead?: () => number;
-  /** Up to where that answers; null, as unless given, when that is the head of the tables. */
-  shown?: () => Pick<Head, 'seqno' | 'onAdvance'> | null;
-  /** What `/metrics` prints; these metrics unless given. */
-  printMetrics?: () => Promise<string>;
+  /** What answers, up to the head. */
+  source: ChainSource;
+  /** Names the state of the source: another text whenever an answer may be another. */
+  version: () => string;
+  /** What `/metrics` prints. */
+  printMetrics: () => Promise<string>;
   /** Of the network that the tables are of. */
   liteservers: Liteservers;
   /** What is served besides the APIs of TON Center. */
-  apis?: readonly Api[];
-  /** WebSocket connections are taken over at these paths. */
-  upgrades?: ReadonlyMap<string, Upgrade>;
-  /** Begins to answer; listens on the configured port unless given. */
-  open?: (server: Server) => Promise<HttpService>;
+  apis: readonly Api[];
+  /** Begins to answer. */
+  open: (server: Server) => Promise<HttpService>;
 }
 
 const TESTNET = -3;
 
-/**
- * Listens and answers; the tables and the log are opened and closed by the caller.
- * @throws Error naming the setting when the address cannot be listened on
- */
+/** Answers HTTP in this process; what it answers from is opened and closed by the caller. */
 export async function serve(parts: ServiceParts): Promise<HttpService> {
-  const { config, clickhouse, head, metrics, logger } = parts;
-  const gate = createQueryGate({
-    maxConcurrent: config.concurrentQueries,
-    maxQueued: config.queuedQueries,
-    metrics: metrics.gate,
-  });
-  const tables = createClickHouseSource(clickhouse, gate, head);
-  const source = parts.answerFrom?.(tables) ?? tables;
+  const { config, clickhouse, head, source, metrics, logger } = parts;
   const status = () => readStatus(parts);
   const testnet = () => head.globalId === TESTNET;
   const web = createWeb({
     source,
     status,
-    // Not of the tables, which may be a step ahead of what the page is made from.
-    head: parts.shown?.() ?? head,
+    head,
     globalId: () => head.globalId,
     testnet,
     network: config.network,
@@ -82,7 +66,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   });
   const streaming = createStreaming({
     source,
-    head: parts.shown?.() ?? head,
+    head,
     globalId: () => head.globalId,
     testnet,
     renderings: createRenderings({ maxBytes: 0 }),
@@ -104,8 +88,8 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     health: () => health(clickhouse, metrics, config),
     status,
     metrics: metrics.registry,
-    ...(parts.printMetrics ? { printMetrics: parts.printMetrics } : {}),
-    version: () => `${head.seqno} ${parts.windowHead?.() ?? 0}`,
+    printMetrics: parts.printMetrics,
+    version: parts.version,
     kept: { answers: config.cachedAnswersBytes, renderings: config.cachedRenderingsBytes },
     limits: {
       ...DEFAULT_LIMITS,
@@ -116,12 +100,12 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     testnet,
     web: web.router,
     feed: streaming.router,
-    apis: parts.apis ?? [],
+    apis: parts.apis,
     report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, app);
-  takeUpgrades(server, new Map([...streaming.upgrades, ...(parts.upgrades ?? [])]));
-  const { url, close } = await (parts.open ?? openPort(config))(server);
+  takeUpgrades(server, streaming.upgrades);
+  const { url, close } = await parts.open(server);
   return {
     url,
     async close() {
@@ -131,19 +115,6 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     },
   };
 }
-
-const openPort =
-  ({ host, port }: Pick<Config, 'host' | 'port'>) =>
-  async (server: Server): Promise<HttpService> => ({
-    url: httpUrl(host, await listen(server, host, port)),
-    async close() {
-      server.close();
-      server.closeIdleConnections();
-      const closed = once(server, 'close');
-      setTimeout(() => server.closeAllConnections(), 2_000).unref();
-      await closed;
-    },
-  });
 
 /** `http://host:port` with an IPv6 address in brackets. */
 export function httpUrl(host: string, port: number): string {

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import { createQueryGate } from '../../clickhouse/gate.ts';
 import { createHead, type Head } from '../../clickhouse/queries/head.ts';
+import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
@@ -14,7 +16,7 @@ import { openHttp } from './http.ts';
 import { networkToAsk, openLiteservers } from './liteservers.ts';
 import { despiteOutages, openParts } from './parts.ts';
 import type { Running } from './running.ts';
-import { createWindowRole } from './window.ts';
+import { openWindowWriter } from './window.ts';
 
 const HEAD_POLL_MS = 250;
 
@@ -61,7 +63,9 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const head = createHead(clickhouse);
   await despiteOutages(running, () => head.refresh(shutdown.signal));
   followHead(head, logger, shutdown);
-  const window = createWindowRole(running, { log, metrics });
+  const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
+  const tables = createClickHouseSource(clickhouse, gate, head);
+  const window = openWindowWriter(running, { log, metrics, tables });
   if (roles.projects) {
     const thread = startProjectorThread(
       { config, clickhouseUrl },
@@ -70,7 +74,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
           metrics.projected(progress);
           head.advance(progress.batch.mcSeqno, progress.batch.globalId);
         },
-        onPublished: () => window.wake(),
+        onPublished: window.wake,
       },
     );
     thread.done.catch((error) => shutdown.stop('the projector failed', error));
@@ -81,7 +85,8 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const askLite = openLiteservers(running, { globalConfig, ingests: roles.projects, metrics });
   // Something may have failed meanwhile: then nothing is served any more.
   shutdown.signal.throwIfAborted();
-  const url = await openHttp(running, { clickhouse, clickhouseUrl, log, metrics, head, window, devnet, askLite });
+  const globalId = () => head.globalId;
+  const url = await openHttp(running, { clickhouseUrl, metrics, head: window.head, globalId, devnet, askLite });
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
 

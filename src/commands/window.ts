@@ -1,63 +1,49 @@
 import { join } from 'node:path';
 import { Gauge } from 'prom-client';
+import type { Head } from '../../clickhouse/queries/head.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
-import type { ChainSource } from '../chain/records.ts';
 import type { Metrics } from '../metrics.ts';
-import { createWindowFollower, type WindowFollower } from '../window/follow.ts';
-import { createWindowSource } from '../window/source.ts';
+import { createWindowFollower } from '../window/follow.ts';
 import { openWindow, type Window } from '../window/window.ts';
 import type { Running } from './running.ts';
 
-export interface WindowRole {
-  /** What answers: the window with the tables behind it, or the tables alone where the window is switched off. */
-  source(tables: ClickHouseSource): ChainSource;
-  /** The newest step of the window; 0 while there is none. */
-  head(): number;
-  /** See `Voice`; null before `source` was called, and where the window is switched off. */
-  shown(): WindowFollower['shown'] | null;
+export interface WindowWriter {
+  /** What the host answers up to: the window's head while the window answers, that of the tables otherwise. */
+  head: Pick<Head, 'seqno' | 'onAdvance'>;
   /** There is a step more in the topic. */
   wake(): void;
 }
 
-/** The window of this host, which follows the topic of steps until the shutdown. */
-export function createWindowRole(
+/**
+ * Writes the window of this host, which all its workers read, along the topic of steps until the shutdown.
+ * @param tables what lies below the window
+ */
+export function openWindowWriter(
   { config, logger, shutdown }: Running,
-  { log, metrics }: { log: EventLog; metrics: Pick<Metrics, 'registry'> },
-): WindowRole {
-  if (config.windowBytes === 0) {
-    return { source: (tables) => tables, head: () => 0, shown: () => null, wake: () => undefined };
-  }
-  let head = (): number => 0;
-  let follower: WindowFollower | null = null;
-  return {
-    source(tables) {
-      const folder = join(config.dataDir, 'window');
-      const window = openWindow({ folder, maxBytes: config.windowBytes, form: transactionForm });
-      showWindow(window, metrics);
-      follower = createWindowFollower({
-        window,
-        log,
-        topic: topicNames(config.topicPrefix).steps,
-        clickhouse: tables,
-        logger: logger.child({ part: 'window' }),
-        // A broker tells of new records itself.
-        continuous: config.kafkaBrokers !== undefined,
-      });
-      head = () => window.state?.head ?? 0;
-      const following = follower.run(shutdown.signal);
-      shutdown.onClose('window', async () => {
-        await following;
-        await window.close();
-      });
-      return createWindowSource(follower, tables);
-    },
-    head: () => head(),
-    shown: () => follower?.shown ?? null,
-    wake: () => follower?.wake(),
-  };
+  { log, metrics, tables }: { log: EventLog; metrics: Pick<Metrics, 'registry'>; tables: ClickHouseSource },
+): WindowWriter {
+  if (config.windowBytes === 0) return { head: tables.head, wake: () => undefined };
+  const folder = join(config.dataDir, 'window');
+  const window = openWindow({ folder, maxBytes: config.windowBytes, form: transactionForm });
+  showWindow(window, metrics);
+  const follower = createWindowFollower({
+    window,
+    log,
+    topic: topicNames(config.topicPrefix).steps,
+    clickhouse: tables,
+    logger: logger.child({ part: 'window' }),
+    // A broker tells of new records itself.
+    continuous: config.kafkaBrokers !== undefined,
+  });
+  const following = follower.run(shutdown.signal);
+  shutdown.onClose('window', async () => {
+    await following;
+    await window.close();
+  });
+  return { head: follower.shown, wake: follower.wake };
 }
 
 function showWindow(window: Window, { registry }: Pick<Metrics, 'registry'>): void {

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 
-/** How many HTTP processes to run: as asked, but every one has a query to run at least. 1 is no worker at all. */
+/** How many HTTP processes to run: as asked, but every one has a query to run at least. */
 export function workerCount({ workers, concurrentQueries }: Config): number {
   return Math.min(workers, concurrentQueries);
 }

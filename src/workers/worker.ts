@@ -1,8 +1,10 @@
 /** An HTTP worker: a process that answers requests, with connections of its own to the tables, the log and the window. */
 import { Socket } from 'node:net';
 import { Address } from '@ton/core';
+import { createQueryGate } from '../../clickhouse/gate.ts';
 import { connect } from '../../clickhouse/open.ts';
 import { createHead } from '../../clickhouse/queries/head.ts';
+import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { faucetApi } from '../api/faucet.ts';
@@ -13,6 +15,7 @@ import { createMetrics } from '../metrics.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { askLiteservers, type LiteQuestion, type LiteReply } from '../node/liteservers.ts';
 import { serve } from '../service.ts';
+import { openAnswers } from './answers.ts';
 import { createDoorway } from './doorway.ts';
 import {
   type FromWorker,
@@ -24,7 +27,6 @@ import {
   unpackError,
   type WorkerStart,
 } from './messages.ts';
-import { openWindowReader } from './window-reader.ts';
 
 /** How long the main process may take for what a worker asks it. */
 const ANSWER_MS = 30_000;
@@ -85,7 +87,12 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const log = openLog(config, logger);
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
   const head = createHead(clickhouse, { told: true });
-  const window = openWindowReader(config, head);
+  const gate = createQueryGate({
+    maxConcurrent: config.concurrentQueries,
+    maxQueued: config.queuedQueries,
+    metrics: metrics.gate,
+  });
+  const answers = openAnswers(config, createClickHouseSource(clickhouse, gate, head));
   const service = await serve({
     config,
     clickhouse,
@@ -95,14 +102,14 @@ async function begin(start: WorkerStart): Promise<Serving> {
     metrics,
     logger,
     apis: faucet === null ? [] : [faucetApi(faucetDoor(faucet))],
-    answerFrom: window.source,
-    windowHead: window.head,
+    source: answers.source,
+    version: () => `${head.seqno} ${answers.windowHead()}`,
     printMetrics: metricsOfAll,
     liteservers: askLiteservers(askLite),
     open: doorway.open,
   });
   const close = async (): Promise<void> => {
-    for (const end of [() => service.close(), () => window.close(), () => log.close(), () => clickhouse.close()]) {
+    for (const end of [() => service.close(), () => answers.close(), () => log.close(), () => clickhouse.close()]) {
       await end();
     }
   };

@@ -2,14 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { emptyTables } from '../../test/empty-tables.ts';
+import { madeHead } from '../../test/made-chain.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
 import { readConfig } from '../config.ts';
 import { openWindow, type Window } from '../window/window.ts';
-import { openWindowReader, type WindowReader } from './window-reader.ts';
+import { type Answers, openAnswers } from './answers.ts';
 
 let dataDir: string;
 let window: Window;
-let readers: WindowReader[];
+let readers: Answers[];
 let told: unknown[][];
 
 beforeEach(async () => {
@@ -33,21 +35,22 @@ async function add(mcSeqno: number): Promise<void> {
 }
 
 /** A worker's; the tables may have any head. */
-function reader(): WindowReader {
+function reader(): Answers {
   const { config } = readConfig(['--data-dir', dataDir], {});
-  const opened = openWindowReader(config, { advance: (...head) => void told.push(head) });
+  const head = { ...madeHead(0), advance: (...known: unknown[]) => void told.push(known) };
+  const opened = openAnswers(config, { ...emptyTables(), head });
   readers.push(opened);
   return opened;
 }
 
 it('shows the head of the files from the first moment, as the readers before it do, and what is added', async () => {
   const early = reader();
-  expect(early.head()).toBe(0);
+  expect(early.windowHead()).toBe(0);
   await window.speak(true);
-  expect(early.head()).toBe(1);
+  expect(early.windowHead()).toBe(1);
   await add(2);
   const late = reader();
-  expect([early.head(), late.head()]).toEqual([2, 2]);
+  expect([early.windowHead(), late.windowHead()]).toEqual([2, 2]);
   expect(told).toEqual([
     [1, -217],
     [2, -217],
@@ -58,7 +61,7 @@ it('shows the head of the files from the first moment, as the readers before it 
 it('is silent for all when the files say so', async () => {
   await window.speak(true);
   const both = [reader(), reader()];
-  expect(both.map((one) => one.head())).toEqual([1, 1]);
+  expect(both.map((one) => one.windowHead())).toEqual([1, 1]);
   await window.speak(false);
-  expect(both.map((one) => one.head())).toEqual([0, 0]);
+  expect(both.map((one) => one.windowHead())).toEqual([0, 0]);
 });

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Head } from '../../clickhouse/queries/head.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/records.ts';
@@ -8,24 +7,31 @@ import { createWindowSource } from '../window/source.ts';
 import type { View } from '../window/view.ts';
 import { readWindow } from '../window/window.ts';
 
-export interface WindowReader {
+/** What a worker answers from. */
+export interface Answers {
   /** The window with the tables behind it, or the tables alone where the window is switched off. */
-  source(tables: ClickHouseSource): ChainSource;
-  /** The newest step of the window; 0 while there is none. */
-  head(): number;
+  source: ChainSource;
+  /** The newest step of a window that answers; 0 while there is none. */
+  windowHead(): number;
   close(): Promise<void>;
 }
 
-/** Reads the window that the main process of this host writes, while its files say that it answers. */
-export function openWindowReader(config: Config, head: Pick<Head, 'advance'>): WindowReader {
-  if (config.windowBytes === 0) return { source: (tables) => tables, head: () => 0, close: async () => undefined };
-  const window = readWindow(join(config.dataDir, 'window'), transactionForm);
+/**
+ * Opens the window that the main process of this host writes, to be read while its files say that it answers, before
+ * the tables. The head of the tables is told of steps that the window shows.
+ */
+export function openAnswers(
+  { windowBytes, dataDir }: Pick<Config, 'windowBytes' | 'dataDir'>,
+  tables: ClickHouseSource,
+): Answers {
+  if (windowBytes === 0) return { source: tables, windowHead: () => 0, close: async () => undefined };
+  const window = readWindow(join(dataDir, 'window'), transactionForm);
 
   function view(): View | null {
     const found = window.view();
     if (found?.state.speaks) {
       // The main process may not have told of it yet.
-      head.advance(found.head, found.globalId);
+      tables.head.advance(found.head, found.globalId);
       return found;
     }
     found?.done();
@@ -33,8 +39,8 @@ export function openWindowReader(config: Config, head: Pick<Head, 'advance'>): W
   }
 
   return {
-    source: (clickhouse) => createWindowSource({ view }, clickhouse),
-    head() {
+    source: createWindowSource({ view }, tables),
+    windowHead() {
       const found = view();
       found?.done();
       return found?.head ?? 0;
