@@ -149,7 +149,7 @@ export function madeHead(start = 0, globalId: number | null = -3): Head {
     get seqno() {
       return seqno;
     },
-    get held() {
+    get inTables() {
       return seqno;
     },
     globalId,

@@ -62,7 +62,7 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
     const head: NewestReading['head'] = {
       // Not told yet.
       seqno: 1,
-      get held() {
+      get inTables() {
         return written.head;
       },
       // The next step begins as soon as one is there, two times.

@@ -51,7 +51,7 @@ export function accountQueries(reading: NewestReading) {
       }
       const states = [...newest.values()];
       const ahead = Math.max(0, ...states.map((row) => row.mcSeqno));
-      if (ahead <= reading.head.held) return states;
+      if (ahead <= reading.head.inTables) return states;
       await written(ahead);
     }
   }
@@ -162,7 +162,7 @@ export function accountQueries(reading: NewestReading) {
           GROUP BY balance, account ORDER BY balance DESC, account`;
         const rows = await reading.rows(sql, 'top balances', context);
         const { found, total, ahead } = readBalances(rows);
-        if (ahead > reading.head.held) {
+        if (ahead > reading.head.inTables) {
           await written(ahead);
           read /= 2;
           continue;

@@ -18,13 +18,13 @@ describe('a head', () => {
     const told: [number, number][] = [];
     head.onAdvance((from, to) => told.push([from, to]));
     await head.refresh(signal);
-    expect([head.seqno, head.held, head.globalId]).toEqual([0, 0, null]);
+    expect([head.seqno, head.inTables, head.globalId]).toEqual([0, 0, null]);
     await head.refresh(signal);
-    expect([head.seqno, head.held, head.globalId]).toEqual([4, 4, -217]);
+    expect([head.seqno, head.inTables, head.globalId]).toEqual([4, 4, -217]);
     await head.refresh(signal);
     head.advance(2, -3);
     head.advance(6);
-    expect([head.seqno, head.held, head.globalId]).toEqual([6, 6, -3]);
+    expect([head.seqno, head.inTables, head.globalId]).toEqual([6, 6, -3]);
     expect(told).toEqual([
       [0, 4],
       [4, 6],
@@ -32,12 +32,12 @@ describe('a head', () => {
   });
 
   it('that is told shows no step it found by itself, and knows that the tables hold it', async () => {
-    const head = createHead(tables(1, 2, 5), { told: true });
+    const head = createHead(tables(1, 2, 5), { of: 'host' });
     head.advance(1, -217);
     await head.reach(5, 10_000, signal);
-    expect([head.seqno, head.held]).toEqual([1, 5]);
+    expect([head.seqno, head.inTables]).toEqual([1, 5]);
     head.advance(4);
-    expect([head.seqno, head.held]).toEqual([4, 5]);
+    expect([head.seqno, head.inTables]).toEqual([4, 5]);
   });
 
   it('gives up on a step that does not come', async () => {

@@ -8,10 +8,10 @@ export class HeadBehind extends Error {
 }
 
 export interface Head {
-  /** Greatest masterchain seqno that may be shown: every table holds it; 0 before there is one. */
+  /** Greatest masterchain seqno that is shown: every table holds it; 0 before there is one. */
   readonly seqno: number;
-  /** Greatest one that the tables are known to hold: newer where others are to show the same and were not told yet. */
-  readonly held: number;
+  /** Greatest one that the tables are known to hold: newer where all of a host are to show the same and cannot yet. */
+  readonly inTables: number;
   /** `global_id` of the network; null before there is a step. */
   readonly globalId: number | null;
   /** Told by who knows, the projector of the same process say; the network where that is known, too. */
@@ -32,20 +32,20 @@ const LONGEST_PAUSE_MS = 100;
 const row = z.object({ seqno: z.number(), global_id: z.number() });
 
 export interface HeadOptions {
-  /** It advances as it is told only; what a look finds newer in the tables is `held` and not shown. */
-  told?: boolean;
+  /** `host`: it advances only by `advance`, as the main process says to all; a look at the tables shows nothing newer. */
+  of?: 'tables' | 'host';
 }
 
 /** The one number that says up to where every endpoint answers. */
-export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { told = false }: HeadOptions = {}): Head {
+export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables' }: HeadOptions = {}): Head {
   let seqno = 0;
-  let held = 0;
+  let inTables = 0;
   let globalId: number | null = null;
   const listeners: ((from: number, to: number) => void)[] = [];
 
   function advance(to: number, network: number | null = null): void {
     globalId = network ?? globalId;
-    held = Math.max(held, to);
+    inTables = Math.max(inTables, to);
     if (to <= seqno) return;
     const from = seqno;
     seqno = to;
@@ -62,16 +62,16 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { told = false 
       },
     );
     if (!found || found.seqno === 0) return;
-    held = Math.max(held, found.seqno);
-    if (!told) advance(found.seqno, found.global_id);
+    inTables = Math.max(inTables, found.seqno);
+    if (of === 'tables') advance(found.seqno, found.global_id);
   }
 
   return {
     get seqno() {
       return seqno;
     },
-    get held() {
-      return held;
+    get inTables() {
+      return inTables;
     },
     get globalId() {
       return globalId;
@@ -83,11 +83,11 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { told = false 
     },
     async reach(wanted, timeoutMs, signal) {
       const giveUpAt = performance.now() + timeoutMs;
-      for (let pause = FIRST_PAUSE_MS; held < wanted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      for (let pause = FIRST_PAUSE_MS; inTables < wanted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
         await sleep(pause, undefined, { signal });
-        if (held < wanted) await refresh(signal);
-        if (held < wanted && performance.now() >= giveUpAt) {
-          throw new HeadBehind(`step ${wanted} is being written, the tables hold ${held}`);
+        if (inTables < wanted) await refresh(signal);
+        if (inTables < wanted && performance.now() >= giveUpAt) {
+          throw new HeadBehind(`step ${wanted} is being written, the tables hold ${inTables}`);
         }
       }
     },

@@ -13,7 +13,7 @@ export interface Reading {
 
 /** For tables that hold the newest version only. */
 export interface NewestReading extends Reading {
-  head: Pick<Head, 'seqno' | 'held' | 'reach'>;
+  head: Pick<Head, 'seqno' | 'inTables' | 'reach'>;
 }
 
 export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): NewestReading {

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { Gauge } from 'prom-client';
-import type { Head } from '../../clickhouse/queries/head.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
 import type { Metrics } from '../metrics.ts';
 import { createWindowFollower } from '../window/follow.ts';
+import type { HostHead } from '../window/head.ts';
 import { openWindow, type Window } from '../window/window.ts';
 import type { Running } from './running.ts';
 
 export interface WindowWriter {
-  /** What the host answers up to: the window's head while the window answers, that of the tables otherwise. */
-  head: Pick<Head, 'seqno' | 'onAdvance'>;
+  /** Of this host, see HostHead; that of the tables where the window is switched off. */
+  head: Pick<HostHead, 'seqno' | 'onAdvance'>;
   /** There is a step more in the topic. */
   wake(): void;
 }
@@ -43,7 +43,7 @@ export function openWindowWriter(
     await following;
     await window.close();
   });
-  return { head: follower.shown, wake: follower.wake };
+  return follower;
 }
 
 function showWindow(window: Window, { registry }: Pick<Metrics, 'registry'>): void {

@@ -64,7 +64,7 @@ function tablesUpTo(seqno: number) {
     get seqno() {
       return tables.seqno;
     },
-    get held() {
+    get inTables() {
       return tables.seqno;
     },
     globalId: null,
@@ -115,8 +115,8 @@ function follow(options: { from?: EventLog; tablesHave?: number } = {}): Followi
     logger: { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) },
     onSteps: (steps) => seen.push(...steps.map(({ step }) => step.mcSeqno)),
   });
-  const shown = [follower.shown.seqno];
-  follower.shown.onAdvance((_, to) => shown.push(to));
+  const shown = [follower.head.seqno];
+  follower.head.onAdvance((_, to) => shown.push(to));
   const abort = new AbortController();
   const run = follower.run(abort.signal);
   const stop = async (): Promise<void> => {

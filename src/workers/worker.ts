@@ -86,7 +86,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
   const log = openLog(config, logger);
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
-  const head = createHead(clickhouse, { told: true });
+  const head = createHead(clickhouse, { of: 'host' });
   const gate = createQueryGate({
     maxConcurrent: config.concurrentQueries,
     maxQueued: config.queuedQueries,
