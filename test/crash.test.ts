@@ -32,8 +32,8 @@ const NAMES: Input[] = ['genesis', 'private', 'answers'];
 const VICTIMS = ['projector', 'ClickHouse', 'both'] as const;
 type Victim = (typeof VICTIMS)[number];
 /** One after another on the same tables. */
-const DEATHS_OF_PARTS = rounds(6, 30);
-const DEATHS_OF_START = rounds(3, 12);
+const DEATHS_OF_PARTS = rounds(VICTIMS.length, 6 * VICTIMS.length);
+const DEATHS_OF_START = rounds(2, 12);
 /** How long the blocks between two deaths take to come, and the longest wait for a death once some are projected. */
 const STRETCH_MS = 700;
 const topics = topicNames();

@@ -19,7 +19,7 @@ const NAME = 'mainnet-genesis_a';
 const PROGRAM = fileURLToPath(new URL('follow-process.ts', import.meta.url));
 /** Smaller than most steps, so that they are written in several appends. */
 const SMALL_BATCH = 4_000;
-const ROUNDS = rounds(5, 30);
+const ROUNDS = rounds(3, 30);
 let folder: string;
 let log: EventLog;
 
