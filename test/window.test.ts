@@ -16,6 +16,9 @@ const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 /** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */
 const ROOM = 0.75;
 
+/** Answered otherwise once; asked of every window. */
+const ONCE_WRONG: [string][] = [['/messages?limit=1000&offset=1&sort=desc&only_externals=true']];
+
 const FILES: Record<string, () => string> = {
   private: privateBlocks,
   mainnet: () => join(requireShelf(), 'data/answers/mainnet/blocks.ndjson.gz'),
@@ -47,7 +50,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
       const same = fc.asyncProperty(requests(projected.steps), async (path) => {
         expect(await pages(server.url, path)).toEqual(await pages(tables.url, path));
       });
-      await fc.assert(same, { numRuns: RUNS, endOnFailure: true });
+      await fc.assert(same, { numRuns: RUNS, endOnFailure: true, examples: ONCE_WRONG });
       expect([...server.reported, ...tables.reported]).toEqual([]);
     } finally {
       await server.close();

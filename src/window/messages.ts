@@ -43,7 +43,7 @@ export async function messages(filter: MessageFilter, sides: Sides): Promise<Row
       return sent === 0 || sent >= view.first;
     },
     clocks: CLOCKS,
-    mixed: external,
+    ...(external ? { mixed: true, needsTables: true } : {}),
     page: filter.page,
     load: (row) => load(new MessageRow(row.id, row.row)),
     valuesOf: ({ message }) => [order === 'created_at' ? message.createdAt : message.createdLt, message.hash],
