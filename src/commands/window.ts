@@ -58,5 +58,5 @@ function showWindow(window: Window, { registry }: Pick<Metrics, 'registry'>): vo
     });
   gauge('first_mc_seqno', 'First step of the window, 0 while it is empty', () => window.state?.first ?? 0);
   gauge('mc_seqno', 'Last step of the window, 0 while it is empty', () => window.state?.head ?? 0);
-  gauge('bytes', 'Estimated bytes of the window', () => (window.state?.bytes ?? 0) + (window.state?.codeBytes ?? 0));
+  gauge('bytes', 'Estimated bytes of the window', () => window.state?.bytes ?? 0);
 }

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { LiveStep, StoredStep } from '../../streams/live-steps.ts';
-import { type Noted, openEngine } from './engine.ts';
+import { type Noted, openEngine, type Snapshot } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
 import { encodeWindowState, readWindowState, WINDOW_VERSION, type WindowState } from './state.ts';
 import { Change, tableOptions } from './store.ts';
@@ -53,6 +53,8 @@ const LOOK_AT_DISK_MS = 30_000;
 /** What keys and values take on the disk, against their bytes, until there are enough of them to tell. */
 const USUAL_SHARE = 1;
 const ENOUGH_TO_TELL = 1024 ** 2;
+/** Commits after which it is measured again: that takes as long as writing some transactions. */
+const MEASURED_EVERY = 16;
 
 /** Most bytes of transactions written in one commit, and of the window: some 20 ms without a turn of the event loop. */
 const COMMIT_BYTES = 256 * 1024;
@@ -73,6 +75,7 @@ export function openWindow(options: WindowOptions): Window {
   const engine = openEngine(options.folder, tableOptions(form));
   let closed = false;
   const disk = createDisk(options);
+  const shareOf = createShare();
   const read = () => readWindowState(engine, form);
 
   function say(speaks: boolean): void {
@@ -90,8 +93,8 @@ export function openWindow(options: WindowOptions): Window {
   async function add(noted: Noted | null, base: WindowState, arrivals: readonly Arrival[]): Promise<boolean> {
     const snapshot = engine.snapshot();
     try {
-      const taken = snapshot.bytes();
-      const room = roomOf(base, taken, await disk.maxBytes(taken));
+      const share = shareOf(base, snapshot);
+      const room = { share, bytes: (await disk.maxBytes(share * bytesOf(base))) / share };
       return await engine.commit(noted, (batch) => {
         const change = new Change(snapshot, batch, form);
         const full = arrivals.reduce((state, arrival) => written(change, state, arrival), base);
@@ -159,7 +162,7 @@ function shrink(change: Change, before: WindowState, { bytes, share }: Room, kep
     change.forgetCodes();
     now = { ...now, codeBytes: 0 };
   }
-  for (let i = 0; i < EVICTED_AT_ONCE && now.first < kept && now.stepBytes + now.codeBytes > bytes; i++) {
+  for (let i = 0; i < EVICTED_AT_ONCE && now.first < kept && bytesOf(now) > bytes; i++) {
     const gone = change.evict(now.first);
     const { lt, utime } = now.below ?? { lt: 0n, utime: 0 };
     now = {
@@ -169,14 +172,22 @@ function shrink(change: Change, before: WindowState, { bytes, share }: Room, kep
       below: { lt: gone.maxLt > lt ? gone.maxLt : lt, utime: Math.max(utime, gone.maxUtime) },
     };
   }
-  return { ...now, bytes: Math.ceil((now.stepBytes + now.codeBytes) * share) };
+  return { ...now, bytes: Math.ceil(bytesOf(now) * share) };
 }
 
-/** @param taken what the tables take now */
-function roomOf({ stepBytes, codeBytes }: WindowState, taken: number, maxBytes: number): Room {
-  const bytes = stepBytes + codeBytes;
-  const share = bytes < ENOUGH_TO_TELL ? USUAL_SHARE : taken / bytes;
-  return { bytes: maxBytes / share, share };
+/** Of keys and values. */
+const bytesOf = ({ stepBytes, codeBytes }: WindowState): number => stepBytes + codeBytes;
+
+/** What keys and values take on the disk, against their bytes; looked up from time to time. */
+function createShare() {
+  let share = USUAL_SHARE;
+  let commits = 0;
+  return (state: WindowState, snapshot: Snapshot): number => {
+    const bytes = bytesOf(state);
+    if (bytes < ENOUGH_TO_TELL) return USUAL_SHARE;
+    if (commits++ % MEASURED_EVERY === 0) share = snapshot.bytes() / bytes;
+    return share;
+  };
 }
 
 /** The first steps of these, one at least, with about so many bytes of transactions. */
