@@ -121,21 +121,6 @@ export async function offsetOfStep(log: EventLog, topic: string, mcSeqno: number
   return null;
 }
 
-/**
- * The first offset of the step that the record at `offset` belongs to, or of the one after it when the log does not hold
- * its beginning; null behind the last record.
- * @throws {EnvelopeError} @throws {LogError}
- */
-export async function firstStepFrom(log: EventLog, topic: string, offset: number): Promise<number | null> {
-  const end = await log.end(topic);
-  if (offset >= end) return null;
-  const mcSeqno = await seqnoAt(log, topic, offset);
-  const begin = await offsetOfStep(log, topic, mcSeqno);
-  if (begin !== null && begin > (await log.low(topic))) return begin;
-  // The oldest record may be in the middle of its step.
-  return (await firstStep(log, topic))?.offset ?? null;
-}
-
 async function seqnoAt(log: EventLog, topic: string, offset: number): Promise<number> {
   const record = await log.get(topic, offset);
   if (record === null) throw new LogError('trimmed', `topic ${topic}: offset ${offset} went away during a search`);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { fakeStep } from './conformance.ts';
 import { openEmbeddedLog } from './embedded.ts';
 import type { LogRecord } from './log.ts';
-import { firstStep, firstStepFrom, lastSealed, offsetOfStep } from './step-search.ts';
+import { firstStep, lastSealed, offsetOfStep } from './step-search.ts';
 import { readSteps, type Step, type StepReadOptions } from './steps.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-steps-'));
@@ -142,15 +142,5 @@ describe('search', () => {
     const topic = await topicOf(...[5, 6, 5, 7, 8].flatMap((seqno) => fakeStep(seqno, 1)));
     const found = await Promise.all([4, 5, 6, 7, 8, 9].map((seqno) => offsetOfStep(log, topic, seqno)));
     expect(found).toEqual([null, 0, 2, 6, 8, null]);
-  });
-
-  it('finds the step that a record belongs to', async () => {
-    const topic = await topicOf(...fakeStep(7, 2), ...fakeStep(8, 2), ...fakeStep(9, 2));
-    const begins = () => Promise.all([0, 2, 3, 5, 8, 9].map((offset) => firstStepFrom(log, topic, offset)));
-    expect(await begins()).toEqual([0, 0, 3, 3, 6, null]);
-    await log.trim(topic, 4);
-    // What is left of the oldest one is passed over.
-    expect(await firstStepFrom(log, topic, 4)).toBe(6);
-    expect(await firstStepFrom(log, topic, 7)).toBe(6);
   });
 });

@@ -7,8 +7,8 @@ import { silent } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { openWindow, type Window } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
-import type { StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
+import type { PublishedStep } from '../streams/projected-steps.ts';
 import { readSteps } from '../streams/steps.ts';
 import { rounds } from './chance.ts';
 import {
@@ -82,7 +82,7 @@ const BOUNDARIES = OTHER_POSITIONS.filter((share) => share < 1);
 /** Compares what a client is told with each window and without; gives the first step of each. */
 async function expectWindowsAgree(
   log: EventLog,
-  steps: readonly StoredStep[],
+  steps: readonly PublishedStep[],
   { dataDir, clickhouseUrl, database, seed }: Agreeing,
 ): Promise<number[]> {
   const clickhouse = createClickHouse({ url: clickhouseUrl, database, logger: silent });

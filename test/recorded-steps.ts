@@ -1,4 +1,4 @@
-/** Steps of a recorded sequence as a projector publishes them, without tables: traces and states before are left out. */
+/** Steps of a recorded sequence as a projector publishes them that begins with them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +6,14 @@ import type { Arrival } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import { sequenceFile } from '../streams/ingest/recorded-sequence.ts';
-import type { LiveStep } from '../streams/live-steps.ts';
+import type { BatchAccounts } from '../streams/project/accounts.ts';
+import { createAssembler } from '../streams/project/assemble.ts';
+import { countInto, newCounters } from '../streams/project/counters.ts';
 import { decodeStep } from '../streams/project/decode.ts';
-import { createLiveDraft, type LiveLinks } from '../streams/project/live.ts';
-import { inOrder } from '../streams/project/order.ts';
+import type { StoredAccount } from '../streams/project/packed.ts';
+import { projectedSteps } from '../streams/project/step-rows.ts';
+import { createOpenMessages } from '../streams/project/traces.ts';
+import type { ProjectedStep } from '../streams/projected-steps.ts';
 import { readSteps, type Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 
@@ -27,11 +31,11 @@ export async function stepsOfFiles(files: readonly string[], { loose = false } =
   try {
     const topics = topicNames();
     await importFiles(log, topics, files, { loose });
-    const live = createLive();
-    const steps: LiveStep[] = [];
+    const steps: ProjectedStep[] = [];
+    const project = createSteps();
     const { signal } = new AbortController();
     for await (const some of readSteps(log, topics.blocks, 0, { signal, stopAtEnd: true })) {
-      steps.push(...some.map((step) => live(step)));
+      for (const step of some) steps.push(await project(step));
     }
     return steps.map((step, i) => ({ step, nextOffset: i + 1 }));
   } finally {
@@ -40,31 +44,31 @@ export async function stepsOfFiles(files: readonly string[], { loose = false } =
   }
 }
 
-export function createLive(): (step: Step) => LiveStep {
-  const sent = new Map<string, NonNullable<LiveLinks['arrival']>>();
+/** As the projector does it, with what it would find in the tables in memory. */
+export function createSteps(): (step: Step) => Promise<ProjectedStep> {
+  const held = new Map<string, StoredAccount>();
+  const data = new Map<string, Buffer>();
+  const accounts: BatchAccounts = {
+    get: (account) => held.get(account.toString('hex')) ?? null,
+    put: (account, stored) => void held.set(account.toString('hex'), stored),
+    dataOf: async (account) => data.get(account.toString('hex')) ?? null,
+    putData: (account, boc) => void data.set(account.toString('hex'), boc),
+  };
+  const assembler = createAssembler({
+    accounts: { begin: async () => accounts },
+    openMessages: createOpenMessages(100_000, () => undefined),
+    sent: { find: async () => new Map() },
+    maxDataBytes: MAX_DATA_BYTES,
+    metrics: countInto(newCounters()),
+  });
+  const { signal } = new AbortController();
+  let number = 0;
   let previous = 0;
-  return (step) => {
-    const decoded = decodeStep(step);
-    const draft = createLiveDraft(decoded.blocks, MAX_DATA_BYTES);
-    for (const placed of inOrder(decoded)) {
-      const { transaction, block, after } = placed;
-      const arrival = (transaction.inMsg && sent.get(transaction.inMsg.hash.toString('hex'))) ?? null;
-      const traceId = arrival?.traceId ?? transaction.hash;
-      draft.transaction(placed, { traceId, externalHash: null, before: null, arrival });
-      for (const message of transaction.outMsgs) {
-        sent.set(message.hash.toString('hex'), {
-          traceId,
-          externalHash: null,
-          outTxHash: transaction.hash,
-          outLt: transaction.lt,
-          outMcSeqno: step.mcSeqno,
-          globalVersion: block.record.header.genSoftware?.version ?? 0,
-        });
-      }
-      if (after) draft.state(after, block, null, null);
-    }
-    const sealed = draft.seal(step, previous);
+  return async (step) => {
+    const batch = { number: ++number, firstMcSeqno: step.mcSeqno };
+    const { steps } = await assembler.assemble([decodeStep(step)], batch, signal, { live: true });
+    const [projected] = projectedSteps([step], steps, previous);
     previous = step.mcSeqno;
-    return sealed;
+    return projected;
   };
 }

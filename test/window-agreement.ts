@@ -10,8 +10,8 @@ import { createWindowFollower } from '../src/window/follow.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import type { View } from '../src/window/view.ts';
 import type { Window } from '../src/window/window.ts';
-import type { StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
+import type { PublishedStep } from '../streams/projected-steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { waitFor } from './processes.ts';
@@ -129,6 +129,6 @@ export async function catchUp(window: Window, log: EventLog, clickhouse: ClickHo
 }
 
 /** Random requests about these steps. */
-export function sampledRequests(steps: readonly StoredStep[], count: number, seed: number): string[] {
+export function sampledRequests(steps: readonly PublishedStep[], count: number, seed: number): string[] {
   return fc.sample(requests(steps), { numRuns: count, seed });
 }

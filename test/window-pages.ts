@@ -1,7 +1,9 @@
 /** A window over the steps of some block files, and pages of its transactions, for benchmarks. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { transactions as transactionTable } from '../clickhouse/tables/transactions.ts';
 import { createBook } from '../src/api/v3/render/book.ts';
 import type { BookRows } from '../src/api/v3/render/book-rows.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
@@ -40,7 +42,7 @@ export async function openWindowPages(files: readonly string[]): Promise<WindowP
   const source = createWindowSource(window, emptyTables());
   const renderings = createRenderings({ maxBytes: 0 });
   const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 1_000, formsSuffice: true };
-  const transactions = steps.flatMap(({ step }) => step.blocks.flatMap((block) => block.transactions)).length;
+  const transactions = steps.flatMap(({ step }) => step.rows.of(transactionTable)).length;
   const { bytes = 0 } = window.state ?? {};
   const { rows } = await source.transactions(listing(transactions), context);
   const starts = rows.map(({ transaction }) => transaction.lt);

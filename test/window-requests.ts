@@ -1,9 +1,10 @@
 /** Random requests of the endpoints that the window answers, with values that are in the steps, beside them, or nowhere. */
 import fc from 'fast-check';
+import { blocks as blockTable } from '../clickhouse/tables/blocks.ts';
+import { transactions as transactionTable } from '../clickhouse/tables/transactions.ts';
 import { rawAddress } from '../src/chain/address.ts';
 import type { Hash, Message } from '../src/chain/model.ts';
-import { openTransaction } from '../src/window/step.ts';
-import type { StoredStep } from '../streams/live-steps.ts';
+import type { PublishedStep } from '../streams/projected-steps.ts';
 
 const NOBODY = `0:${'7'.repeat(64)}`;
 const NOTHING = '7'.repeat(64);
@@ -26,11 +27,9 @@ interface Values {
 const hex = (hash: Hash): string => hash.toString('hex');
 
 /** What the steps hold, to ask for. */
-function valuesOf(steps: readonly StoredStep[]): Values {
-  const blocks = steps.flatMap(({ step }) => step.blocks);
-  const transactions = blocks.flatMap((block) =>
-    block.transactions.map(({ payload }) => openTransaction(payload, block.workchain)),
-  );
+function valuesOf(steps: readonly PublishedStep[]): Values {
+  const blocks = steps.flatMap(({ step }) => step.rows.of(blockTable));
+  const transactions = steps.flatMap(({ step }) => step.rows.of(transactionTable).map((row) => row.transaction));
   const messages: Message[] = transactions.flatMap(({ inMsg, outMsgs }) => (inMsg ? [inMsg, ...outMsgs] : outMsgs));
   const busy = new Map<string, number>();
   for (const { account } of transactions) busy.set(rawAddress(account), (busy.get(rawAddress(account)) ?? 0) + 1);
@@ -59,7 +58,7 @@ type Parameter = readonly [string, string];
 type Parameters = fc.Arbitrary<Parameter[]>;
 
 /** Paths with queries. */
-export function requests(steps: readonly StoredStep[]): fc.Arbitrary<string> {
+export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> {
   const v = valuesOf(steps);
   const one = (name: string, values: readonly string[]): Parameters =>
     fc.constantFrom(...values).map((value): Parameter[] => [[name, value]]);

@@ -7,6 +7,8 @@ import { createQueryGate } from '../clickhouse/gate.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { createHead } from '../clickhouse/queries/head.ts';
 import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { accountData, codes } from '../clickhouse/tables/accounts.ts';
+import type { StepRows } from '../clickhouse/tables/table.ts';
 import { silent, startTestServer } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import type { ChainSource, QueryContext } from '../src/chain/records.ts';
@@ -15,9 +17,9 @@ import { createWindowSource } from '../src/window/source.ts';
 import { type Below, openWindow, type Window } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { encodeLiveStep, readLiveSteps, type StoredStep } from '../streams/live-steps.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
+import { encodeStep, type PublishedStep, readProjectedSteps } from '../streams/projected-steps.ts';
 import { topicNames } from '../streams/topics.ts';
 
 const GB = 1024 ** 3;
@@ -31,7 +33,7 @@ export interface Projected {
   log: EventLog;
   clickhouse: ClickHouse;
   tables: ClickHouseSource;
-  steps: StoredStep[];
+  steps: PublishedStep[];
   remove(): Promise<void>;
 }
 
@@ -97,18 +99,20 @@ export function projectAll(log: EventLog, clickhouse: ClickHouse, retainBytes: n
   return project(options, new AbortController().signal);
 }
 
-export async function stepsOf(log: EventLog): Promise<StoredStep[]> {
+export async function stepsOf(log: EventLog): Promise<PublishedStep[]> {
   const { signal } = context();
-  const reading = readLiveSteps(log, topics.steps, await log.low(topics.steps), { signal, stopAtEnd: true });
-  const steps: StoredStep[] = [];
+  const reading = readProjectedSteps(log, topics.steps, await log.low(topics.steps), { signal, stopAtEnd: true });
+  const steps: PublishedStep[] = [];
   for await (const some of reading) steps.push(...some);
   return steps;
 }
 
-/** A step without the data of accounts: what a block shows in part is not made whole a second time. */
-export function bytesWithoutData({ step }: StoredStep): string {
-  const accounts = step.accounts.map((account) => ({ ...account, data: null }));
-  return encodeLiveStep({ ...step, accounts }).toString('latin1');
+/** A step without what the tables had before, depending on when the projector was started. */
+export function bytesWithoutKnown({ step }: PublishedStep): string {
+  const { mcSeqno } = step;
+  const of: StepRows['of'] = (table) =>
+    [accountData.name, codes.name].includes(table.name) ? [] : step.rows.of(table);
+  return encodeStep({ ...step, rows: { mcSeqno, of } }).toString('latin1');
 }
 
 /** Forgets all steps of the topic. */

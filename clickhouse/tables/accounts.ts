@@ -59,6 +59,8 @@ export const accountCodes = table({
   kind: 'fact',
   key: ['account', 'lt'],
   indexes: [{ name: 'account_codes_by_step', key: ['mcSeqno', 'account', 'lt'], also: ['codeHash'] }],
+  // The state of the account tells it.
+  carried: false,
 });
 
 /** Code cells by hash, with the get-method ids found in them, ascending. */
@@ -79,4 +81,5 @@ export const balances = table({
   version: 'lt',
   sign: 'sign',
   inStatus: true,
+  carried: false,
 });

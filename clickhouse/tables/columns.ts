@@ -50,6 +50,13 @@ export const i8: Column<number> = {
   literal: i32Literal,
 };
 
+export const u16: Column<number> = {
+  type: 'UInt16',
+  write: (out, value) => out.u16(value),
+  read: (rows) => rows.u16(),
+  literal: u32Literal,
+};
+
 export const u32: Column<number> & { order: Ordered<number> } = {
   type: 'UInt32',
   write: (out, value) => out.u32(value),

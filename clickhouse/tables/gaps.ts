@@ -7,4 +7,5 @@ export const gaps = table({
   columns: { mcSeqno: u32, firstOffset: u64, nextOffset: u64, block: text, error: text },
   kind: 'fact',
   key: ['mcSeqno'],
+  carried: false,
 });

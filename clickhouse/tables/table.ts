@@ -3,7 +3,7 @@
  * From it follow how rows are written and read, what `verify` compares, how lost inserts are found, what `/status`
  * tells. The SQL stays in clickhouse/migrations and is held against the declarations (tables.test.ts).
  */
-import type { RowWriter } from '../rowbinary.ts';
+import type { RowReader, RowWriter } from '../rowbinary.ts';
 import type { Column } from './columns.ts';
 
 /** By property; the column of a table has the same name in snake case: `mcSeqno` is `mc_seqno`. */
@@ -25,7 +25,7 @@ export interface Index {
   shared?: boolean;
 }
 
-export interface Declared<C extends Columns> {
+export interface Declared<C extends Columns, R extends RowOf<C> = RowOf<C>, P extends Columns = Columns> {
   name: string;
   columns: C;
   /** One row each: rows with the same are the same (`fact`), or the one with the greatest `version` stays. */
@@ -44,37 +44,110 @@ export interface Declared<C extends Columns> {
   indexes?: readonly Index[];
   /** Whether its rows are counted in `/status`. */
   inStatus?: boolean;
+  /**
+   * How the published step has its rows: as they are but for `mcSeqno` (the default), packed into other columns, or not
+   * at all.
+   */
+  carried?: false | Packing<R, P>;
 }
 
-/** Any table. */
-export interface Table extends Declared<Columns> {
+/** Rows that follow in part from the step's rows of tables before. */
+export interface Packing<R, P extends Columns> {
+  columns: P;
+  pack(row: R): RowOf<P>;
+  /** @param at place among the step's rows of the table */
+  unpack(packed: RowOf<P>, step: StepRows, at: number): R;
+}
+
+/** The rows of one step. */
+export interface StepRows {
+  readonly mcSeqno: number;
+  of<R extends object>(table: TableWith<R>): readonly R[];
+}
+
+interface TableFacts extends Omit<Declared<Columns>, 'carried'> {
   readonly steps: readonly string[];
   readonly indexes: readonly Index[];
   readonly inStatus: boolean;
-  /** Writes one row in RowBinary, the columns in their order. */
-  write(out: RowWriter, row: RowOf<Columns>): void;
-  /** Text that is the same for rows with the same key. */
-  keyOf(row: RowOf<Columns>): string;
 }
 
-/** A table with the rows it has. */
-export interface TableOf<C extends Columns> extends Table {
+/** What is done with rows. */
+interface RowsOf<R> {
+  /** Writes one row in RowBinary, the columns in their order. */
+  write(out: RowWriter, row: R): void;
+  /** Text that is the same for rows with the same key. */
+  keyOf(row: R): string;
+  /** The key in SQL. */
+  keyLiteral(row: R): string;
+  /** Whether the later of two rows with the same key stays. */
+  replaces(later: R, earlier: R): boolean;
+  /** Its rows in the published step; null when it has none there. */
+  readonly carried: Carried<R> | null;
+}
+
+export interface Carried<R> {
+  write(out: RowWriter, row: R): void;
+  read(rows: RowReader, step: StepRows, at: number): R;
+}
+
+/** A table of such rows, whatever its columns are. */
+export interface TableWith<R> extends TableFacts, RowsOf<R> {}
+
+/** Any table. */
+export interface Table extends TableWith<object> {}
+
+/** A table with the rows it has: besides its columns they may know more for those who use them on the way. */
+export interface TableOf<C extends Columns, R extends RowOf<C> = RowOf<C>> extends TableWith<R> {
   columns: C;
-  write(out: RowWriter, row: RowOf<C>): void;
-  keyOf(row: RowOf<C>): string;
 }
 
 /** A row of a table. */
-export type Row<T extends Table> = RowOf<T['columns']>;
+export type Row<T extends Pick<Table, 'columns'>> = RowOf<T['columns']>;
 
 /** @throws Error for a declaration that contradicts itself */
-export function table<const C extends Columns>(declared: Declared<C>): TableOf<C> {
+export function table<const C extends Columns, R extends RowOf<C> = RowOf<C>, const P extends Columns = Columns>(
+  declared: Declared<C, R, P>,
+): TableOf<C, R> {
   const { name, columns, key, indexes = [], inStatus = false } = declared;
   const steps = declared.steps ?? (columns.mcSeqno ? ['mcSeqno'] : []);
   const unknown = [...key, ...steps, ...indexes.flatMap(columnsOf)].filter((one) => !(one in columns));
   if (unknown.length > 0) throw new Error(`table ${name} has no ${unknown.join(', ')}`);
   if (steps.length === 0 && indexes.length > 0) throw new Error(`table ${name}: rows of no step cannot be indexed`);
-  return { ...declared, steps, indexes, inStatus, write: writerOf(columns), keyOf: keyTextOf(key) };
+  return {
+    ...declared,
+    steps,
+    indexes,
+    inStatus,
+    carried: carriedForm(declared),
+    write: writerOf(columns),
+    keyOf: keyTextOf(key),
+    keyLiteral: keyLiteralOf(columns, key),
+    replaces: versionOrder(declared),
+  };
+}
+
+function carriedForm<C extends Columns, R extends RowOf<C>, P extends Columns>({
+  columns,
+  carried,
+}: Declared<C, R, P>): Carried<R> | null {
+  if (carried === false) return null;
+  if (carried === undefined) return asItIs(columns);
+  const [write, read] = [writerOf(carried.columns), readerOf(carried.columns)];
+  return {
+    write: (out, row) => write(out, carried.pack(row)),
+    read: (rows, step, at) => carried.unpack(read(rows), step, at),
+  };
+}
+
+/** All columns but the one that the step itself tells. */
+function asItIs<C extends Columns, R extends RowOf<C>>(columns: C): Carried<R> {
+  const { mcSeqno, ...others } = columns;
+  const [write, read] = [writerOf(others), readerOf(others)];
+  return {
+    write: (out, row) => write(out, row),
+    // The columns of the table and nothing else: a table whose rows know more has a packing.
+    read: (rows, step) => (mcSeqno ? { ...read(rows), mcSeqno: step.mcSeqno } : read(rows)) as R,
+  };
 }
 
 /** Columns of the table that an index is made of. */
@@ -95,6 +168,15 @@ function writerOf<C extends Columns>(columns: C): (out: RowWriter, row: RowOf<C>
   };
 }
 
+function readerOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
+  const cells = Object.entries(columns);
+  return (rows) => {
+    const row: Record<string, unknown> = {};
+    for (const [name, column] of cells) row[name] = column.read(rows);
+    return row as RowOf<C>;
+  };
+}
+
 function keyTextOf<C extends Columns>(key: readonly Name<C>[]): (row: RowOf<C>) => string {
   const part = (value: unknown): string => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
   return (row) => {
@@ -102,4 +184,23 @@ function keyTextOf<C extends Columns>(key: readonly Name<C>[]): (row: RowOf<C>) 
     for (let i = 1; i < key.length; i++) text += `|${part(row[key[i]])}`;
     return text;
   };
+}
+
+function keyLiteralOf<C extends Columns>(columns: C, key: readonly Name<C>[]): (row: RowOf<C>) => string {
+  return (row) => {
+    const values = key.map((name) => columns[name].literal(row[name]));
+    return values.length === 1 ? values[0] : `(${values.join(', ')})`;
+  };
+}
+
+function versionOrder<C extends Columns>({
+  name,
+  kind,
+  columns,
+  version,
+}: Pick<Declared<C>, 'name' | 'kind' | 'columns' | 'version'>) {
+  const order = version && columns[version].order;
+  if (kind === 'newest' && !order) throw new Error(`table ${name} has no version that can be compared`);
+  return (later: RowOf<C>, earlier: RowOf<C>): boolean =>
+    version === undefined || !order || order.compare(later[version], earlier[version]) >= 0;
 }

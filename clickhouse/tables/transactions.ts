@@ -1,33 +1,50 @@
-import type { BlockId, Hash, Transaction } from '../../src/chain/model.ts';
+import { type Boc, openBoc } from '../../src/chain/boc.ts';
+import { DecodeError } from '../../src/chain/errors.ts';
+import type { Transaction } from '../../src/chain/model.ts';
+import { decodeTransaction } from '../../src/chain/transaction.ts';
 import { knowsAfter } from '../states.ts';
-import { address, bool, bytes, hash, hashOrNone, nullable, shard, u8, u32, u64, u128 } from './columns.ts';
-import { type Row, table } from './table.ts';
+import { type BlockRow, blocks } from './blocks.ts';
+import { address, bool, bytes, hash, hashOrNone, nullable, shard, u8, u16, u32, u64, u128 } from './columns.ts';
+import { type RowOf, table } from './table.ts';
+
+const columns = {
+  account: address,
+  lt: u64,
+  hash,
+  mcSeqno: u32,
+  now: u32,
+  /** Of the block, as `seqno`; its workchain is that of the account. */
+  shard,
+  seqno: u32,
+  traceId: hash,
+  /** Hash of the message that began the trace; null when a trace began without one. */
+  externalHash: hashOrNone,
+  inOpcode: nullable(u32),
+  aborted: bool,
+  totalFees: u128,
+  globalVersion: u8,
+  /** Null when nothing but the hash is known of the state. */
+  stateAfter: hashOrNone,
+  /** What is known of the account before and after (clickhouse/states.ts). */
+  states: bytes,
+  /** The transaction as a bag of its own. */
+  payload: bytes,
+};
+
+/** A row, and what those know who make it or read it in a step. */
+export interface TransactionRow extends RowOf<typeof columns> {
+  transaction: Transaction;
+  /** The bag that it was read from. */
+  boc: Boc;
+  /** Its place among the transactions of the step, by lt, then account. */
+  at: number;
+  /** The place of its block among the blocks of the step. */
+  block: number;
+}
 
 export const transactions = table({
   name: 'transactions',
-  columns: {
-    account: address,
-    lt: u64,
-    hash,
-    mcSeqno: u32,
-    now: u32,
-    /** Of the block, as `seqno`; its workchain is that of the account. */
-    shard,
-    seqno: u32,
-    traceId: hash,
-    /** Hash of the message that began the trace; null when a trace began without one. */
-    externalHash: hashOrNone,
-    inOpcode: nullable(u32),
-    aborted: bool,
-    totalFees: u128,
-    globalVersion: u8,
-    /** Null when nothing but the hash is known of the state. */
-    stateAfter: hashOrNone,
-    /** What is known of the account before and after (clickhouse/states.ts). */
-    states: bytes,
-    /** The transaction as a bag of its own. */
-    payload: bytes,
-  },
+  columns,
   kind: 'fact',
   key: ['account', 'lt'],
   clock: 'lt',
@@ -48,32 +65,48 @@ export const transactions = table({
     },
   ],
   inStatus: true,
+  // All else is in the transaction itself.
+  carried: {
+    columns: { block: u16, globalVersion: u8, traceId: hash, externalHash: hashOrNone, states: bytes, payload: bytes },
+    pack: ({ block, globalVersion, traceId, externalHash, states, payload }: TransactionRow) => ({
+      block,
+      globalVersion,
+      traceId,
+      externalHash,
+      states,
+      payload,
+    }),
+    unpack(packed, step, at): TransactionRow {
+      const block = step.of(blocks).at(packed.block);
+      if (!block) throw new DecodeError(`the step has no block ${packed.block}`, 'transactions');
+      const boc = openBoc(packed.payload);
+      const transaction = decodeTransaction(boc, boc.roots[0], block.workchain);
+      return transactionRow(transaction, { ...packed, boc, at, in: block });
+    },
+  },
 });
 
 /** Where a transaction stands and what is known around it. */
-export interface TransactionFacts {
-  block: BlockId;
-  mcSeqno: number;
-  globalVersion: number;
-  traceId: Hash;
-  externalHash: Hash | null;
-  states: Buffer;
-  payload: Buffer;
+export interface TransactionFacts
+  extends Pick<
+    TransactionRow,
+    'boc' | 'at' | 'block' | 'globalVersion' | 'traceId' | 'externalHash' | 'states' | 'payload'
+  > {
+  in: Pick<BlockRow, 'shard' | 'seqno' | 'mcSeqno'>;
 }
-
-export type TransactionRow = Row<typeof transactions>;
 
 export function transactionRow(transaction: Transaction, facts: TransactionFacts): TransactionRow {
   const { account, lt, hash, now, inMsg, description, totalFees, stateAfter } = transaction;
-  const { block, mcSeqno, globalVersion, traceId, externalHash, states, payload } = facts;
+  const { boc, at, block, globalVersion, traceId, externalHash, states, payload } = facts;
+  const { shard, seqno, mcSeqno } = facts.in;
   return {
     account,
     lt,
     hash,
     mcSeqno,
     now,
-    shard: block.shard,
-    seqno: block.seqno,
+    shard,
+    seqno,
     traceId,
     externalHash,
     inOpcode: inMsg?.opcode ?? null,
@@ -83,5 +116,9 @@ export function transactionRow(transaction: Transaction, facts: TransactionFacts
     stateAfter: knowsAfter(states) ? stateAfter : null,
     states,
     payload,
+    transaction,
+    boc,
+    at,
+    block,
   };
 }

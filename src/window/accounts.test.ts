@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BoundedSource } from '../../clickhouse/queries/source.ts';
 import { encodeState } from '../../clickhouse/states.ts';
-import type { LiveAccount } from '../../streams/live-steps.ts';
+import { type AccountRow, accounts as accountTable } from '../../clickhouse/tables/accounts.ts';
+import { createStepRows } from '../../streams/project/step-rows.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
 import type { Address } from '../chain/model.ts';
 import { createWindowSource } from './source.ts';
@@ -26,14 +27,17 @@ afterEach(async () => {
 });
 
 /** An account whose code and data no step of the window has shown. */
-function liveAccount(byte: number, codeHash: Buffer, dataHash: Buffer): LiveAccount {
+function changed(byte: number, codeHash: Buffer, dataHash: Buffer): AccountRow {
   const known = { status: 'active', balance: '5', extraCurrencies: {}, frozenHash: null, codeHash, dataHash } as const;
-  const state = encodeState(known);
-  return { account: account(byte), lt: '9', hash: hash(byte), lastTransactionHash: hash(byte), state, data: null };
+  const { status, balance } = known;
+  const row = { account: account(byte), lt: '9', mcSeqno: 5, hash: hash(byte), lastTransactionHash: hash(byte) };
+  return { ...row, status, balance, codeHash, state: encodeState(known) };
 }
 
-async function apply(accounts: LiveAccount[]): Promise<void> {
-  const step = { mcSeqno: 5, previous: 4, globalId: -217, rootHash: hash(5), blocks: [], accounts, codes: [] };
+async function apply(accounts: AccountRow[]): Promise<void> {
+  const rows = createStepRows(5);
+  for (const row of accounts) rows.add(accountTable, row);
+  const step = { mcSeqno: 5, previous: 4, globalId: -217, rootHash: hash(5), rows };
   await window.apply([{ step, nextOffset: 1 }], async () => ({ lt: 1n, utime: 1 }));
 }
 
@@ -48,7 +52,7 @@ describe('accounts of the window', () => {
   it('have the data that the tables know, whatever they do not know of others', async () => {
     const [code, data] = [hash(0xc0), hash(0xda)];
     // The same data in both, and in the third what is the code of all.
-    await apply([liveAccount(1, code, data), liveAccount(2, code, data), liveAccount(3, code, code)]);
+    await apply([changed(1, code, data), changed(2, code, data), changed(3, code, code)]);
     const boc = Buffer.from('boc');
     const source = sourceWith({
       cells: async (accounts, codes) => ({
@@ -66,7 +70,7 @@ describe('accounts of the window', () => {
   });
 
   it('are not asked for again at once when the tables do not know their code and data', async () => {
-    await apply([liveAccount(1, hash(0xc0), hash(0xda))]);
+    await apply([changed(1, hash(0xc0), hash(0xda))]);
     const asked: number[] = [];
     const source = sourceWith({
       cells: async (accounts, codes) => {

@@ -6,28 +6,27 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
-import { encodeStepRecords, type LiveStep } from '../../streams/live-steps.ts';
 import { type EventLog, LogError } from '../../streams/log.ts';
+import { createStepRows } from '../../streams/project/step-rows.ts';
+import { encodeStepRecords, type ProjectedStep } from '../../streams/projected-steps.ts';
 import { createWindowFollower, type WindowFollower } from './follow.ts';
 import { openWindow, type Window } from './window.ts';
 
 const TOPIC = 'steps';
 const BELOW = { lt: '77', utime: 7 };
 
-function stepOf(mcSeqno: number, changes: Partial<LiveStep> = {}): LiveStep {
+function stepOf(mcSeqno: number, changes: Partial<ProjectedStep> = {}): ProjectedStep {
   return {
     mcSeqno,
     previous: mcSeqno - 1,
     globalId: -217,
     rootHash: Buffer.alloc(32, mcSeqno),
-    blocks: [],
-    accounts: [],
-    codes: [],
+    rows: createStepRows(mcSeqno),
     ...changes,
   };
 }
 
-const stepsUpTo = (last: number, first = 1): LiveStep[] =>
+const stepsUpTo = (last: number, first = 1): ProjectedStep[] =>
   Array.from({ length: last - first + 1 }, (_, i) => stepOf(first + i));
 
 let home: string;
@@ -48,7 +47,7 @@ afterEach(async () => {
 });
 
 let sum = 0;
-async function publish(steps: readonly LiveStep[]): Promise<void> {
+async function publish(steps: readonly ProjectedStep[]): Promise<void> {
   for (const step of steps) {
     const records = encodeStepRecords(step, sum);
     sum += records.reduce((bytes, { value }) => bytes + value.length, 0);
@@ -279,7 +278,7 @@ describe('a follower', () => {
     const [record] = encodeStepRecords(stepOf(3), sum);
     await log.append(TOPIC, [{ ...record, headers: { ...record.headers, v: '99' } }]);
     await until('the refusal', () => warnings.length > 0);
-    expect(warnings[0]).toEqual({ err: expect.objectContaining({ name: 'LiveStepError' }) });
+    expect(warnings[0]).toEqual({ err: expect.objectContaining({ name: 'StepRecordError' }) });
     await until('it is silent', () => window.state?.speaks === false);
     expect(follower.view()).toBeNull();
     expect(window.state?.head).toBe(2);

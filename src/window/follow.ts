@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { createFollower, type Follower } from '../../streams/follow.ts';
-import { LiveStepError, readLiveSteps, type StoredStep } from '../../streams/live-steps.ts';
 import type { EventLog } from '../../streams/log.ts';
+import { type PublishedStep, readProjectedSteps, StepRecordError } from '../../streams/projected-steps.ts';
 import { createHostHead, type HostHead } from './head.ts';
 import type { View } from './view.ts';
 import type { Below, Window } from './window.ts';
@@ -18,7 +18,7 @@ export interface FollowOptions {
   /** The log wakes its readers itself (a broker does): `wake` is not needed then. */
   continuous?: boolean;
   /** Told of steps once they can be seen. After a start some may come that were told of before. */
-  onSteps?: (steps: readonly StoredStep[]) => void;
+  onSteps?: (steps: readonly PublishedStep[]) => void;
 }
 
 export interface WindowFollower extends Follower {
@@ -58,13 +58,13 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     return newest && { lt: BigInt(newest.lt), utime: newest.utime };
   }
 
-  const follower = createFollower<StoredStep[]>({
+  const follower = createFollower<PublishedStep[]>({
     log,
     topic,
     continuous,
     maxBytes: BATCH_BYTES,
     async *read(from, reading) {
-      for await (const steps of readLiveSteps(log, topic, from, reading)) {
+      for await (const steps of readProjectedSteps(log, topic, from, reading)) {
         yield { items: steps, nextOffset: steps[steps.length - 1].nextOffset };
       }
     },
@@ -86,7 +86,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     },
     onTrouble(error) {
       logger.warn({ err: error }, 'the window cannot follow the steps, trying again');
-      if (error instanceof LiveStepError) readable = false;
+      if (error instanceof StepRecordError) readable = false;
     },
   });
 

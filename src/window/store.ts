@@ -1,5 +1,7 @@
 /** Rows of steps into the tables of their kinds, and out of them again. */
-import type { LiveStep } from '../../streams/live-steps.ts';
+import { codes } from '../../clickhouse/tables/accounts.ts';
+import { blocks } from '../../clickhouse/tables/blocks.ts';
+import type { ProjectedStep } from '../../streams/projected-steps.ts';
 import type { Batch, Packing, Snapshot, TableOptions } from './engine.ts';
 import type { TransactionForm } from './form.ts';
 import { packing } from './form.ts';
@@ -70,7 +72,7 @@ export class Change {
     this.#form = form;
   }
 
-  write(step: LiveStep): StepNote {
+  write(step: ProjectedStep): StepNote {
     const began = this.#bytes;
     const writers = new Map<Kind, ChunkWriter>();
     const writerOf = (kind: Kind): ChunkWriter => {
@@ -93,10 +95,11 @@ export class Change {
     });
     for (const writer of writers.values()) writer.flush();
     this.#writeCodes(step);
+    const ends = step.rows.of(blocks);
     const note = {
       bytes: this.#bytes - began + NOTE_BYTES,
-      maxLt: step.blocks.reduce((most, { endLt }) => (BigInt(endLt) > most ? BigInt(endLt) : most), 0n),
-      maxUtime: Math.max(0, ...step.blocks.map(({ genUtime }) => genUtime)),
+      maxLt: ends.reduce((most, { endLt }) => (BigInt(endLt) > most ? BigInt(endLt) : most), 0n),
+      maxUtime: Math.max(0, ...ends.map(({ genUtime }) => genUtime)),
     };
     this.#append(STEPS, stepKey(step.mcSeqno), encodeNote(note));
     return note;
@@ -125,8 +128,8 @@ export class Change {
     return true;
   }
 
-  #writeCodes(step: LiveStep): void {
-    for (const { hash, methods, boc } of step.codes) {
+  #writeCodes({ rows }: ProjectedStep): void {
+    for (const { codeHash: hash, methods, boc } of rows.of(codes)) {
       const text = hash.toString('latin1');
       if (this.#codes.has(text) || this.#snapshot.peek(CODES, hash)) continue;
       this.#codes.add(text);

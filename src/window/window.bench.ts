@@ -6,14 +6,15 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
-import { decodeLiveStep, encodeLiveStep } from '../../streams/live-steps.ts';
 import { logFolder } from '../../streams/open.ts';
+import { decodeStep, encodeStep } from '../../streams/projected-steps.ts';
 import { readSteps } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { prepareLoad } from '../../test/load.ts';
 import { processUsage } from '../../test/process-usage.ts';
-import { createLive } from '../../test/recorded-steps.ts';
+import { createSteps } from '../../test/recorded-steps.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
 import { engineFile } from './engine.ts';
 import { type Arrival, openWindow } from './window.ts';
@@ -47,17 +48,17 @@ try {
 async function recorded(): Promise<Recorded[]> {
   const load = await prepareLoad(TRANSACTIONS, print);
   const log = openEmbeddedLog({ folder: logFolder({ dataDir: load.folder }) });
-  const live = createLive();
+  const project = createSteps();
   const steps: Recorded[] = [];
   for await (const some of readSteps(log, topicNames().blocks, 0, {
     signal: new AbortController().signal,
     stopAtEnd: true,
   })) {
     for (const one of some) {
-      const step = live(one);
+      const step = await project(one);
       steps.push({
-        bytes: encodeLiveStep(step),
-        transactions: step.blocks.reduce((n, { transactions }) => n + transactions.length, 0),
+        bytes: encodeStep(step),
+        transactions: step.rows.of(transactions).length,
       });
     }
   }
@@ -123,7 +124,7 @@ async function apply(
   let batch: Arrival[] = [];
   let bytes = 0;
   for (let i = from; i < to; i++) {
-    batch.push({ step: decodeLiveStep(steps[i].bytes), nextOffset: i + 1 });
+    batch.push({ step: decodeStep(steps[i].bytes), nextOffset: i + 1 });
     bytes += steps[i].bytes.length;
     if (bytes < batchBytes && i + 1 < to) continue;
     await window.apply(batch, async () => null);

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { blocks } from '../../clickhouse/tables/blocks.ts';
+import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
@@ -86,7 +88,7 @@ describe.skipIf(shelf === null)('the window', () => {
     const again = open('a');
     expect(again.state).toEqual(state);
     const view = again.view();
-    const wanted = steps.flatMap(({ step }) => step.blocks.flatMap(({ transactions }) => transactions));
+    const wanted = steps.flatMap(({ step }) => step.rows.of(transactions));
     const found = transactionsOf(view).map(({ transaction }) => transaction.lt);
     expect(found.toSorted()).toEqual(wanted.map(({ lt }) => lt).toSorted());
     view?.done();
@@ -128,7 +130,7 @@ describe.skipIf(shelf === null)('the window', () => {
     expect(keys('small')).toEqual(keys('fresh'));
     expect(fresh.state).toMatchObject({ first, below });
     // What it took out it knows the end of.
-    const out = steps.filter(({ step }) => step.mcSeqno < first).flatMap(({ step }) => step.blocks);
+    const out = steps.filter(({ step }) => step.mcSeqno < first).flatMap(({ step }) => step.rows.of(blocks));
     const ends = out.map(({ endLt }) => endLt.padStart(20, '0')).sort();
     expect(small.state?.below).toEqual({
       lt: BigInt(ends[ends.length - 1]),
@@ -267,11 +269,9 @@ describe.skipIf(shelf === null)('the window', () => {
     const [first, head] = [view?.first ?? 0, view?.head ?? 0];
     expect(head).toBe(steps[19].step.mcSeqno);
     const oldest = steps.find(({ step }) => step.mcSeqno === first)?.step;
-    expect(view?.rowsOf(blockKind, first)).toHaveLength(oldest?.blocks.length ?? 0);
+    expect(view?.rowsOf(blockKind, first)).toHaveLength(oldest?.rows.of(blocks).length ?? 0);
     const held = steps.slice(0, 20).filter(({ step }) => step.mcSeqno >= first);
-    expect(transactionsOf(view)).toHaveLength(
-      held.flatMap(({ step }) => step.blocks.flatMap((block) => block.transactions)).length,
-    );
+    expect(transactionsOf(view)).toHaveLength(held.flatMap(({ step }) => step.rows.of(transactions)).length);
     view?.done();
     expect(window.state?.first).toBeGreaterThan(first);
   });

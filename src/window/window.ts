@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
-import type { LiveStep, StoredStep } from '../../streams/live-steps.ts';
+import { transactions } from '../../clickhouse/tables/transactions.ts';
+import type { ProjectedStep, PublishedStep } from '../../streams/projected-steps.ts';
 import { type Noted, openEngine, type Snapshot } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
 import { encodeWindowState, readWindowState, WINDOW_VERSION, type WindowState } from './state.ts';
@@ -39,7 +40,7 @@ export interface Window {
 }
 
 /** A step, and where in the topic the next one begins. */
-export type Arrival = Pick<StoredStep, 'step' | 'nextOffset'>;
+export type Arrival = Pick<PublishedStep, 'step' | 'nextOffset'>;
 
 export type Applied = 'known' | 'added' | 'begun';
 
@@ -195,9 +196,8 @@ function firstOf(arrivals: readonly Arrival[], maxBytes: number): readonly Arriv
   let bytes = 0;
   let count = 0;
   while (count < arrivals.length && (count === 0 || bytes < maxBytes)) {
-    for (const { transactions } of arrivals[count].step.blocks) {
-      for (const { payload, states } of transactions) bytes += payload.length + states.length;
-    }
+    for (const { payload, states } of arrivals[count].step.rows.of(transactions))
+      bytes += payload.length + states.length;
     count++;
   }
   return arrivals.slice(0, count);
@@ -230,16 +230,16 @@ function lastRun(arrivals: readonly Arrival[]): readonly Arrival[] {
 }
 
 /** Here already, or below what is here. */
-function isKnown(state: WindowState, step: LiveStep): boolean {
+function isKnown(state: WindowState, step: ProjectedStep): boolean {
   if (state.globalId !== step.globalId || step.mcSeqno > state.head) return false;
   return step.mcSeqno < state.head || step.rootHash.toString('hex') === state.rootHash;
 }
 
-function follows(state: WindowState, step: LiveStep): boolean {
+function follows(state: WindowState, step: ProjectedStep): boolean {
   return state.globalId === step.globalId && step.mcSeqno > state.head && step.previous === state.head;
 }
 
-function emptyState({ mcSeqno, globalId }: LiveStep, below: Below, form: string): WindowState {
+function emptyState({ mcSeqno, globalId }: ProjectedStep, below: Below, form: string): WindowState {
   return {
     version: WINDOW_VERSION,
     form,

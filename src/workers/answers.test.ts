@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createStepRows } from '../../streams/project/step-rows.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
 import { madeHead } from '../../test/made-chain.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
@@ -29,8 +30,7 @@ afterEach(async () => {
 
 async function add(mcSeqno: number): Promise<void> {
   const rootHash = Buffer.alloc(32, mcSeqno);
-  const none = { blocks: [], accounts: [], codes: [] };
-  const step = { mcSeqno, previous: mcSeqno - 1, globalId: -217, rootHash, ...none };
+  const step = { mcSeqno, previous: mcSeqno - 1, globalId: -217, rootHash, rows: createStepRows(mcSeqno) };
   await window.apply([{ step, nextOffset: mcSeqno }], async () => null);
 }
 

@@ -1,27 +1,27 @@
 import { encodeStates } from '../../clickhouse/states.ts';
 import { blockRow, blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { messageRow, messages } from '../../clickhouse/tables/messages.ts';
+import type { StepRows } from '../../clickhouse/tables/table.ts';
 import { transactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import { hashKey } from '../../src/chain/hash.ts';
-import type { Address, Message } from '../../src/chain/model.ts';
-import { serialize } from '../../src/chain/serialize.ts';
+import type { Address } from '../../src/chain/model.ts';
 import type { StoredCell } from '../cell-record.ts';
 import { type AccountStore, type BatchAccounts, type BatchPlace, stateWithHash } from './accounts.ts';
 import { createCodes } from './codes.ts';
 import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
-import { createLiveDraft, type LiveDraft } from './live.ts';
 import { createBatchMessages, unknownMessages } from './messages.ts';
 import { inOrder, type Placed } from './order.ts';
 import { createPauses } from './pause.ts';
 import type { BatchCounts } from './position.ts';
-import { type BatchRows, createBatchRows, type Insert } from './rows.ts';
+import { createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
 import { createBatchStates } from './states.ts';
+import { createStepRows, type GrowingRows } from './step-rows.ts';
 import { linkTrace, type OpenMessages, startsTrace } from './traces.ts';
 
 export interface AssemblerOptions {
-  accounts: AccountStore;
+  accounts: Pick<AccountStore, 'begin'>;
   openMessages: OpenMessages;
   sent: SentMessages;
   maxDataBytes: number;
@@ -31,12 +31,12 @@ export interface AssemblerOptions {
 export interface AssembledBatch {
   inserts: Insert[];
   counts: BatchCounts;
-  /** Contents of the steps, in their order, for those who follow the newest; empty unless asked for. */
-  drafts: LiveDraft[];
+  /** The rows of each step, in their order, for those who follow the newest; empty unless asked for. */
+  steps: StepRows[];
 }
 
 export interface AssemblyOptions {
-  /** Whether drafts are wanted. Default: none. */
+  /** Whether the rows of each step are wanted. Default: not. */
   live?: boolean;
   /** For each step, what of the topic of cells counts from it on. Default: nothing. */
   cells?: readonly StoredCell[][];
@@ -44,12 +44,11 @@ export interface AssemblyOptions {
 
 /** What one batch is assembled with. */
 interface Workbench {
-  rows: BatchRows;
+  rows: GrowingRows;
   counts: BatchCounts;
   accounts: BatchAccounts;
   known: ReturnType<typeof createBatchMessages>;
   metrics: AssemblyMetrics;
-  live: LiveDraft | null;
 }
 
 /**
@@ -66,30 +65,31 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
     signal: AbortSignal,
     { live = false, cells = [] }: AssemblyOptions = {},
   ): Promise<AssembledBatch> {
-    const rows = createBatchRows();
+    const all = createBatchRows();
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
     const [accounts, earlier] = await Promise.all([
       store.begin(batch, touchedAccounts(steps, cells.flat()), signal),
       sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal),
     ]);
     const known = createBatchMessages(openMessages, earlier, batch.number);
-    const states = createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal });
-    const drafts: LiveDraft[] = [];
+    const states = createBatchStates({ accounts, codes, maxDataBytes, metrics, signal });
+    const kept: StepRows[] = [];
     const pause = createPauses();
     for (const [at, step] of steps.entries()) {
       await pause();
-      for (const cell of cells[at] ?? []) states.learn(cell, step.mcSeqno);
-      const draft = live ? createLiveDraft(step.blocks, maxDataBytes) : null;
-      if (draft) drafts.push(draft);
-      const workbench = { rows, counts, accounts, known, metrics, live: draft };
+      const rows = createStepRows(step.mcSeqno);
+      for (const cell of cells[at] ?? []) states.learn(cell, rows);
+      const workbench = { rows, counts, accounts, known, metrics };
       for (const block of step.blocks) writeBlock(rows, block, counts);
-      for (const placed of inOrder(step)) {
-        writeTransaction(workbench, placed);
-        if (placed.after) await states.write(placed.after, placed.block, draft);
+      for (const [place, placed] of inOrder(step).entries()) {
+        writeTransaction(workbench, placed, place);
+        if (placed.after) await states.write(placed.after, placed.block, rows);
       }
+      all.add(rows);
+      if (live) kept.push(rows);
     }
     known.end();
-    return { inserts: await rows.inserts(pause), counts, drafts };
+    return { inserts: await all.inserts(pause), counts, steps: kept };
   }
 
   return { assemble };
@@ -107,39 +107,44 @@ function touchedAccounts(steps: DecodedStep[], cells: StoredCell[]): Address[] {
   return [...touched.values()];
 }
 
-function writeBlock(rows: BatchRows, block: DecodedBlock, counts: BatchCounts): void {
-  const { mcSeqno } = block.record;
+function writeBlock(rows: GrowingRows, block: DecodedBlock, counts: BatchCounts): void {
   rows.add(blocks, blockRow(block.record, block.info));
+  const { mcSeqno } = block.record;
   for (const { workchain, shard, seqno } of block.shardTops) rows.add(shardTops, { mcSeqno, workchain, shard, seqno });
   counts.blocks++;
 }
 
-/** A transaction, the message it received, and notes of those it sends. */
-function writeTransaction(workbench: Workbench, placed: Placed): void {
-  const { rows, counts, accounts, known, metrics, live } = workbench;
-  const { transaction, block, payload, after } = placed;
-  const { record, boc } = block;
-  const { inMsg } = transaction;
-  const globalVersion = record.header.genSoftware?.version ?? 0;
+/**
+ * A transaction, the message it received, and those it sends.
+ * @param at its place among the transactions of the step
+ */
+function writeTransaction(workbench: Workbench, placed: Placed, at: number): void {
+  const { rows, counts, accounts, known, metrics } = workbench;
+  const { transaction, block, blockAt, payload, after } = placed;
+  const { inMsg, outMsgs } = transaction;
+  const globalVersion = block.record.header.genSoftware?.version ?? 0;
   const arrival = inMsg ? known.receive(inMsg) : null;
   const trace = linkTrace(transaction, arrival);
   if (arrival === null && !startsTrace(inMsg)) metrics.brokenTrace();
   const before = stateWithHash(accounts.get(transaction.account), transaction.stateBefore);
-  live?.transaction(placed, { ...trace, before, arrival });
-  const { mcSeqno, header } = record;
-  const place = { block: header, mcSeqno, globalVersion, traceId: trace.traceId, externalHash: trace.externalHash };
-  rows.add(transactions, transactionRow(transaction, { ...place, states: encodeStates(before, after), payload }));
-  const side = { mcSeqno, lt: transaction.lt, txHash: transaction.hash };
-  const bagOf = (message: Message) => (): Buffer => serialize(boc, message.cell, { crc: false });
+  const row = transactionRow(transaction, {
+    boc: block.boc,
+    at,
+    block: blockAt,
+    in: rows.of(blocks)[blockAt],
+    globalVersion,
+    traceId: trace.traceId,
+    externalHash: trace.externalHash,
+    states: encodeStates(before, after),
+    payload,
+  });
+  rows.add(transactions, row);
   if (inMsg) {
-    const sent = arrival && { mcSeqno: arrival.outMcSeqno, lt: arrival.outLt, txHash: arrival.outTxHash };
-    const version = arrival?.globalVersion ?? globalVersion;
-    rows.add(messages, messageRow(inMsg, { sent, received: side, globalVersion: version, payload: bagOf(inMsg) }));
+    const sender = arrival && { mcSeqno: arrival.outMcSeqno, lt: arrival.outLt, txHash: arrival.outTxHash };
+    rows.add(messages, messageRow(row, 0, { sender, globalVersion: arrival?.globalVersion ?? globalVersion }));
   }
-  for (const message of transaction.outMsgs) {
-    rows.add(messages, messageRow(message, { sent: side, received: null, globalVersion, payload: bagOf(message) }));
-  }
+  for (const i of outMsgs.keys()) rows.add(messages, messageRow(row, i + 1, { sender: null, globalVersion }));
   known.send(transaction, block, trace);
   counts.transactions++;
-  counts.messages += transaction.outMsgs.length + (inMsg ? 1 : 0);
+  counts.messages += outMsgs.length + (inMsg ? 1 : 0);
 }

@@ -6,7 +6,7 @@ import type { AccountState, Hash } from '../../src/chain/model.ts';
 import { storedForm, wholeCells } from './cells.ts';
 import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock } from './decode.ts';
-import type { BatchRows } from './rows.ts';
+import type { GrowingRows } from './step-rows.ts';
 
 /** Hashes of codes that table `codes` is known to hold. */
 const KNOWN_CODES = 50_000;
@@ -16,7 +16,7 @@ export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
   const known = new LRUCache<string, true>({ max: KNOWN_CODES });
 
   /** Writes a code that the table is not known to hold. `boc` is in its stored form. */
-  function learn(rows: BatchRows, hash: Hash, boc: Buffer): void {
+  function learn(rows: GrowingRows, hash: Hash, boc: Buffer): void {
     const key = hashKey(hash);
     if (known.has(key)) return;
     known.set(key, true);
@@ -26,11 +26,11 @@ export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
 
   return {
     /** `before` is the code hash of the state before this one. */
-    write(rows: BatchRows, before: Hash | null, state: AccountState, block: DecodedBlock): void {
+    write(rows: GrowingRows, before: Hash | null, state: AccountState, block: DecodedBlock): void {
       const changed = !sameHash(before, state.codeHash);
       if (changed) {
         const { account, lastTransactionLt: lt, codeHash } = state;
-        rows.add(accountCodes, { account, lt, mcSeqno: block.record.mcSeqno, codeHash });
+        rows.add(accountCodes, { account, lt, mcSeqno: rows.mcSeqno, codeHash });
       }
       if (state.codeHash === null || state.codeCell === null) return;
       const key = hashKey(state.codeHash);

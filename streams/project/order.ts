@@ -7,6 +7,8 @@ import type { DecodedBlock, DecodedStep } from './decode.ts';
 export interface Placed {
   transaction: Transaction;
   block: DecodedBlock;
+  /** The place of the block among those of the step. */
+  blockAt: number;
   /** The transaction as a bag of its own. */
   payload: Buffer;
   /** The state the block shows, when this is the account's last transaction in the block. */
@@ -23,13 +25,14 @@ export function inOrder(step: DecodedStep): Placed[] {
     );
 }
 
-function place(block: DecodedBlock): Placed[] {
+function place(block: DecodedBlock, blockAt: number): Placed[] {
   const states = new Map(block.states.map((state) => [hashKey(state.account), state]));
   return block.transactions.map((transaction, at) => {
     const state = states.get(hashKey(transaction.account));
     return {
       transaction,
       block,
+      blockAt,
       payload: block.payloads[at],
       after: state?.hash.equals(transaction.stateAfter) ? state : null,
     };

@@ -8,7 +8,6 @@ import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
 import { type Batch, createPositionStore, type Intent, type Position, PositionError } from './position.ts';
 import { createPublisher } from './publish.ts';
-import { restateSteps } from './restate.ts';
 import { createBatchWriter } from './writer.ts';
 
 const MAX_REQUESTS = 64;
@@ -42,7 +41,6 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   const publisher = options.publish ? await createPublisher({ log, topics, logger, ...options.publish }) : null;
   const reading = new AbortController();
   const { done } = position;
-  if (publisher && done) await restateSteps({ ...options, clickhouse, publisher, done }, signal);
   const writer = await createBatchWriter({ ...options, clickhouse, store, counters, done, publisher }, signal);
   // A batch that cannot be written ends the wait for more.
   void writer.failed.then(() => reading.abort());

@@ -1,8 +1,13 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../src/config.ts';
-import { encodeStepRecords, type LiveStep, LiveStepError, lastLiveStep, type StepPart } from '../live-steps.ts';
 import { type EventLog, LogError, type LogRecord } from '../log.ts';
-import { offsetOfStep } from '../step-search.ts';
+import {
+  encodeStepRecords,
+  lastProjectedStep,
+  type ProjectedStep,
+  type StepPart,
+  StepRecordError,
+} from '../projected-steps.ts';
 import type { Step } from '../steps.ts';
 import type { TopicNames } from '../topics.ts';
 
@@ -30,20 +35,13 @@ export interface Weighed extends Pick<Step, 'mcSeqno' | 'nextOffset'> {
 }
 
 export interface Publisher {
-  /** Masterchain seqno of the newest step of the topic; null when it has none. */
-  readonly last: number | null;
-  /**
-   * The first offset of the blocks topic whose step is still worth publishing when the topic is to end at `end`: what
-   * is before it would be trimmed again. @param after masterchain seqno of a step that the topic has
-   */
-  reach(end: number, after: number | null): Promise<number>;
   /**
    * Whether these steps are to be published: they are behind those in the topic, and near enough to the end of the
    * log to be still in the topic when the projector has reached it. So a long history is not written to the log twice.
    */
   wants(steps: readonly Weighed[]): Promise<boolean>;
   /** Appends what the topic does not have yet, in order. To be called when the tables have the rows of these steps. */
-  publish(steps: readonly LiveStep[]): Promise<void>;
+  publish(steps: readonly ProjectedStep[]): Promise<void>;
 }
 
 /** Values in one append. */
@@ -65,7 +63,7 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
   let publishing = false;
   let trimmedAt = { sum: last?.sum ?? 0, ms: Date.now() };
 
-  async function append(steps: readonly LiveStep[]): Promise<void> {
+  async function append(steps: readonly ProjectedStep[]): Promise<void> {
     let records: LogRecord[] = [];
     let bytes = 0;
     let sum = last?.sum ?? 0;
@@ -97,10 +95,6 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
   }
 
   return {
-    get last() {
-      return last?.mcSeqno ?? null;
-    },
-    reach: (end, after) => firstWorth(options, end, after),
     async wants(steps) {
       const newest = steps[steps.length - 1];
       if (last && newest.mcSeqno <= last.mcSeqno) return false;
@@ -131,9 +125,9 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
 /** Where the topic ends. What another version has written is dropped. */
 async function readLast({ log, topics, logger }: PublisherOptions): Promise<StepPart | null> {
   try {
-    return await lastLiveStep(log, topics.steps);
+    return await lastProjectedStep(log, topics.steps);
   } catch (error) {
-    if (!(error instanceof LiveStepError)) throw error;
+    if (!(error instanceof StepRecordError)) throw error;
     logger.warn({ err: error }, 'the topic of steps cannot be read and is begun anew');
     await log.trim(topics.steps, await log.end(topics.steps));
     return null;
@@ -156,26 +150,6 @@ async function firstKept(options: PublisherOptions, sum: number): Promise<number
   // The newest step stays, so that the next publisher knows where the topic ends.
   const kept = Math.min(Math.max(low, byTime), end - 1);
   return firstPartAt(log, topic, kept);
-}
-
-/** Blocks looked at to tell how large they are. */
-const SAMPLES = 64;
-
-async function firstWorth({ log, topics, retainBytes, retainMs }: PublisherOptions, end: number, after: number | null) {
-  const topic = topics.blocks;
-  const low = await log.low(topic);
-  const byTime = retainMs > 0 ? await log.offsetAt(topic, Date.now() - retainMs) : 0;
-  // Steps take about as many bytes as their blocks.
-  const stride = Math.max(1, Math.floor((end - low) / SAMPLES));
-  let bytes = 0;
-  let samples = 0;
-  for (let offset = end - 1; offset >= low; offset -= stride) {
-    bytes += (await log.get(topic, offset))?.value.length ?? 0;
-    samples++;
-  }
-  const byBytes = end - Math.floor(retainBytes / Math.max(1, bytes / Math.max(1, samples)));
-  const held = after === null ? null : await offsetOfStep(log, topic, after);
-  return Math.max(low, byTime, byBytes, held ?? 0);
 }
 
 async function sumAt(log: EventLog, topic: string, offset: number): Promise<number> {

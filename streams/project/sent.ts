@@ -94,25 +94,25 @@ interface SentRow {
 }
 
 /** The sending side of a message. */
-export type Sender = Pick<OpenMessage, 'outTxHash' | 'outLt' | 'outMcSeqno' | 'globalVersion'>;
+type Sender = Pick<OpenMessage, 'outTxHash' | 'outLt' | 'outMcSeqno' | 'globalVersion'>;
 
 /** Columns of `messages` that `readSender` reads, in this order. */
-export const SENDER_COLUMNS = 'out_tx_hash, out_lt, out_mc_seqno, global_version';
+const SENDER_COLUMNS = 'out_tx_hash, out_lt, out_mc_seqno, global_version';
 
-export function readSender(rows: RowReader): Sender {
+function readSender(rows: RowReader): Sender {
   return { outTxHash: rows.fixed(32), outLt: rows.u64(), outMcSeqno: rows.u32(), globalVersion: rows.u8() };
 }
 
 /** Where a transaction belongs. */
-export type Trace = Pick<OpenMessage, 'traceId' | 'externalHash'>;
+type Trace = Pick<OpenMessage, 'traceId' | 'externalHash'>;
 
 /** Columns of `transactions` that `readTrace` reads, in this order. */
-export const TRACE_COLUMNS = 'trace_id, external_hash';
+const TRACE_COLUMNS = 'trace_id, external_hash';
 
-export function readTrace(rows: RowReader): Trace {
+function readTrace(rows: RowReader): Trace {
   const traceId = rows.fixed(32);
   const external = rows.fixed(32);
   return { traceId, externalHash: external.equals(NO_HASH) ? null : external };
 }
 
-export const transactionKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;
+const transactionKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;

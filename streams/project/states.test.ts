@@ -12,6 +12,7 @@ import { createCodes } from './codes.ts';
 import type { StoredAccount } from './packed.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import { createBatchStates } from './states.ts';
+import { createStepRows, type GrowingRows } from './step-rows.ts';
 
 const ACCOUNT = addressOf(0, Buffer.alloc(32, 1));
 const MAX_BYTES = 100;
@@ -52,12 +53,20 @@ function open(storedData: StoredAccount['storedData'] = null, known = true) {
     oversized: (kind: string) => void oversized.push(kind),
     learnedCells: () => undefined,
   };
-  const rows = createBatchRows();
+  const steps: GrowingRows[] = [];
   const { signal } = new AbortController();
   const codes = createCodes(MAX_BYTES, metrics);
-  const states = createBatchStates({ accounts, codes, rows, maxDataBytes: MAX_BYTES, metrics, signal });
-  const written = () => rows.inserts(() => undefined);
-  return { states, accounts, written, put, oversized };
+  const states = createBatchStates({ accounts, codes, maxDataBytes: MAX_BYTES, metrics, signal });
+  const written = () => {
+    const rows = createBatchRows();
+    for (const step of steps) rows.add(step);
+    return rows.inserts(() => undefined);
+  };
+  const learn = (one: StoredCell, mcSeqno: number) => {
+    steps.push(createStepRows(mcSeqno));
+    states.learn(one, steps[steps.length - 1]);
+  };
+  return { learn, accounts, written, put, oversized };
 }
 
 /** Lt, step and data hash of the rows of `account_data`. */
@@ -77,43 +86,43 @@ const hex = ({ hash }: StoredCell): string => hash.toString('hex');
 
 describe('data that a node was asked for', () => {
   it('is stored under its own lt at the step it counts from, and later states are completed from it', async () => {
-    const { states, accounts, written, put } = open();
+    const { learn, accounts, written, put } = open();
     const data = cell('data', 1, '80');
-    states.learn(data, 5);
+    learn(data, 5);
     expect(accounts.get(ACCOUNT)).toMatchObject({ lt: '90', storedData: { lt: '80', hash: data.hash } });
     expect(put).toEqual([data.boc]);
     expect(await dataRows(written())).toEqual([['80', 5, hex(data)]]);
   });
 
   it('changes nothing a second time, nor when it is older than what is stored or the same', async () => {
-    const { states, written, put } = open();
+    const { learn, written, put } = open();
     const newer = cell('data', 2, '80');
-    states.learn(newer, 5);
+    learn(newer, 5);
     for (const again of [newer, cell('data', 1, '70'), cell('data', 3, '80'), { ...newer, lt: '85' }]) {
-      states.learn(again, 6);
+      learn(again, 6);
     }
     expect(put).toEqual([newer.boc]);
     expect(await dataRows(written())).toEqual([['80', 5, hex(newer)]]);
     // Lts are numbers, not text.
     const stored = open({ lt: '9', hash: Buffer.alloc(32) });
-    stored.states.learn(newer, 5);
+    stored.learn(newer, 5);
     expect(await dataRows(stored.written())).toEqual([['80', 5, hex(newer)]]);
     const later = open({ lt: '100', hash: Buffer.alloc(32) });
-    later.states.learn(newer, 5);
+    later.learn(newer, 5);
     expect(await dataRows(later.written())).toEqual([]);
   });
 
   it('is left out when it is large, counted, or of an account that the tables do not know', async () => {
     const large = open();
-    large.states.learn(cell('data', 1, '80', 960), 5);
+    large.learn(cell('data', 1, '80', 960), 5);
     expect({ rows: await dataRows(large.written()), oversized: large.oversized }).toEqual({
       rows: [],
       oversized: ['data'],
     });
     const unknown = open(null, false);
-    unknown.states.learn(cell('data', 1, '80'), 5);
+    unknown.learn(cell('data', 1, '80'), 5);
     expect(await dataRows(unknown.written())).toEqual([]);
-    expect(() => open().states.learn({ ...cell('data', 1, '80'), account: null }, 5)).toThrow(
+    expect(() => open().learn({ ...cell('data', 1, '80'), account: null }, 5)).toThrow(
       'cell record 7 has data of no account',
     );
   });
@@ -121,10 +130,10 @@ describe('data that a node was asked for', () => {
 
 describe('code and libraries that a node was asked for', () => {
   it('are stored once under their hash, and left out when large', async () => {
-    const { states, written, oversized } = open();
+    const { learn, written, oversized } = open();
     const code = cell('code', 1, '80');
     const library = cell('library', 2, null);
-    for (const one of [code, library, code, cell('library', 1, null), cell('code', 3, '80', 960)]) states.learn(one, 5);
+    for (const one of [code, library, code, cell('library', 1, null), cell('code', 3, '80', 960)]) learn(one, 5);
     expect(oversized).toEqual(['code']);
     const [insert] = (await written()).filter(({ table }) => table === codeTable);
     expect(insert.keys).toEqual([code.hash, library.hash].map(bytes));

@@ -8,24 +8,22 @@ import type { BatchAccounts } from './accounts.ts';
 import type { createCodes } from './codes.ts';
 import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock } from './decode.ts';
-import type { LiveDraft } from './live.ts';
-import type { BatchRows } from './rows.ts';
+import type { GrowingRows } from './step-rows.ts';
 
 export interface BatchStatesOptions {
   accounts: BatchAccounts;
   codes: ReturnType<typeof createCodes>;
-  rows: BatchRows;
   maxDataBytes: number;
   metrics: AssemblyMetrics;
   signal: AbortSignal;
 }
 
 /** Account states of one batch, with balances, codes and data as they change. */
-export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics, signal }: BatchStatesOptions) {
+export function createBatchStates({ accounts, codes, maxDataBytes, metrics, signal }: BatchStatesOptions) {
   const limits = { maxBytes: maxDataBytes, metrics, signal };
 
   /** Data that is newer than what is stored becomes what later states are completed from. */
-  function learnData({ account, lt, hash, boc, offset }: StoredCell, mcSeqno: number): void {
+  function learnData({ account, lt, hash, boc, offset }: StoredCell, rows: GrowingRows): void {
     if (account === null || lt === null) throw new Error(`cell record ${offset} has data of no account`);
     const known = accounts.get(account);
     // Only in steps that could not be decoded: the tables know nothing of such an account.
@@ -36,27 +34,27 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
       metrics.oversized('data');
       return;
     }
-    rows.add(accountData, { account, lt, mcSeqno, dataHash: hash, boc });
+    rows.add(accountData, { account, lt, mcSeqno: rows.mcSeqno, dataHash: hash, boc });
     accounts.putData(account, boc);
     accounts.put(account, { ...known, storedData: { hash, lt } });
   }
 
   return {
     /** What a node was asked for, as it counts from this step on. */
-    learn(cell: StoredCell, mcSeqno: number): void {
+    learn(cell: StoredCell, rows: GrowingRows): void {
       metrics.learnedCells();
-      if (cell.kind === 'data') learnData(cell, mcSeqno);
+      if (cell.kind === 'data') learnData(cell, rows);
       else codes.learn(rows, cell.hash, cell.boc);
     },
-    async write(state: AccountState, block: DecodedBlock, live: LiveDraft | null): Promise<void> {
-      const { mcSeqno } = block.record;
+    async write(state: AccountState, block: DecodedBlock, rows: GrowingRows): Promise<void> {
+      const { mcSeqno } = rows;
       // Not carried forward from the former state: the recorded answers of the reference show none here.
       if (!state.extraComplete) metrics.missingCells('extra');
       const previous = accounts.get(state.account);
       // Loose imports may bring an older state after a newer one: the newest by lt stays, whatever the order.
       if (previous && compareDecimal(previous.lt, state.lastTransactionLt) >= 0) return;
       const known = previous && decodeState(previous.state);
-      writeBalance(rows, previous && { lt: previous.lt, balance: known?.balance ?? '0' }, state, mcSeqno);
+      writeBalance(rows, previous && { lt: previous.lt, balance: known?.balance ?? '0' }, state);
       codes.write(rows, known?.codeHash ?? null, state, block);
       const data = await findData(accounts, previous, state, block.boc, limits);
       if (data) {
@@ -64,7 +62,6 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
         rows.add(accountData, { account, lt, mcSeqno, dataHash: data.hash, boc: data.boc });
         accounts.putData(state.account, data.boc);
       }
-      live?.state(state, block, known?.codeHash ?? null, data);
       const row = accountRow(state, mcSeqno);
       rows.add(accountRows, row);
       accounts.put(state.account, {
@@ -78,13 +75,9 @@ export function createBatchStates({ accounts, codes, rows, maxDataBytes, metrics
 }
 
 /** Takes back the row of the former state and writes the new one. */
-function writeBalance(
-  rows: BatchRows,
-  previous: { balance: string; lt: string } | null,
-  state: AccountState,
-  mcSeqno: number,
-): void {
+function writeBalance(rows: GrowingRows, previous: { balance: string; lt: string } | null, state: AccountState): void {
   const { account } = state;
+  const { mcSeqno } = rows;
   if (previous) rows.add(balances, { ...previous, account, mcSeqno, sign: -1 });
   rows.add(balances, { balance: state.balance, account, lt: state.lastTransactionLt, mcSeqno, sign: 1 });
 }

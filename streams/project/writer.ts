@@ -1,6 +1,6 @@
 import { gaps as gapTable } from '../../clickhouse/tables/gaps.ts';
 import { tableColumns } from '../../clickhouse/tables/sql.ts';
-import type { LiveStep } from '../live-steps.ts';
+import type { ProjectedStep } from '../projected-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
 import { type AssembledBatch, createAssembler } from './assemble.ts';
@@ -8,7 +8,6 @@ import { createCellReader } from './cell-reader.ts';
 import { type Counters, countInto } from './counters.ts';
 import { BlockError, type DecodedStep, decodeStep } from './decode.ts';
 import { createGaps, type Gap } from './gaps.ts';
-import { emptyLiveStep, type LiveDraft } from './live.ts';
 import { restoreLost } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPauses } from './pause.ts';
@@ -16,6 +15,7 @@ import { type Batch, type Intent, PositionError, type PositionStore } from './po
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import { createSentMessages } from './sent.ts';
+import { createStepRows, projectedSteps } from './step-rows.ts';
 import { createOpenMessages } from './traces.ts';
 
 const CACHED_DATA_BYTES = 64 * 1024 * 1024;
@@ -75,7 +75,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
       assembler.assemble(decoded, batch, signal, { live: published, cells }),
       announce(inserting, batch, { undecoded, alone: steps.length === 1 && intent === null }),
     );
-    const live = published ? liveSteps(steps, decoded, assembled.drafts, previous) : [];
+    const live = published ? projectedSteps(steps, assembled.steps, previous) : [];
     previous = batch.mcSeqno;
     if (undecoded.length > 0) assembled.inserts.push(...(await gapRows(undecoded)));
     inserting = insert(batch, { ...assembled, live }, intent !== null).then(async () => {
@@ -120,7 +120,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
 
   async function insert(
     batch: Batch,
-    { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: LiveStep[] },
+    { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: ProjectedStep[] },
     repeated: boolean,
   ): Promise<void> {
     const retriesBefore = counters.retries;
@@ -202,20 +202,10 @@ async function decodeAll(steps: Step[]): Promise<{ decoded: DecodedStep[]; faile
   return { decoded, failed };
 }
 
-/** The steps of a batch for those who follow the newest; one that could not be decoded is empty. */
-function liveSteps(steps: Step[], decoded: DecodedStep[], drafts: LiveDraft[], after: number): LiveStep[] {
-  const draftOf = new Map(decoded.map(({ mcSeqno }, i) => [mcSeqno, drafts[i]]));
-  let previous = after;
-  return steps.map((step) => {
-    const sealed = draftOf.get(step.mcSeqno)?.seal(step, previous) ?? emptyLiveStep(step, previous);
-    previous = step.mcSeqno;
-    return sealed;
-  });
-}
-
 function gapRows(undecoded: Gap[]): Promise<Insert[]> {
-  const rows = createBatchRows();
+  const all = createBatchRows();
   for (const { step, error } of undecoded) {
+    const rows = createStepRows(step.mcSeqno);
     rows.add(gapTable, {
       mcSeqno: step.mcSeqno,
       firstOffset: String(step.firstOffset),
@@ -223,6 +213,7 @@ function gapRows(undecoded: Gap[]): Promise<Insert[]> {
       block: error.block,
       error: error.message,
     });
+    all.add(rows);
   }
-  return rows.inserts(createPauses());
+  return all.inserts(createPauses());
 }

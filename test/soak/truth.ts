@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
-import { readLiveSteps, type StoredStep } from '../../streams/live-steps.ts';
 import { type EventLog, LogError } from '../../streams/log.ts';
 import { decodeStep } from '../../streams/project/decode.ts';
+import { type PublishedStep, readProjectedSteps } from '../../streams/projected-steps.ts';
 import { readSteps, type Step } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
 
@@ -29,7 +29,7 @@ export interface Truth {
   /** Waits until the log was read up to the step. */
   until(mcSeqno: number): Promise<void>;
   /** Some of the steps that were published: the newest, and a few older ones; for values to ask for. */
-  published(): Promise<readonly StoredStep[]>;
+  published(): Promise<readonly PublishedStep[]>;
   close(): Promise<void>;
 }
 
@@ -104,13 +104,13 @@ function truthOf(step: Step): StepTruth {
 
 function createPublished(log: EventLog): Truth['published'] {
   let next = 0;
-  let newest: StoredStep[] = [];
-  const older: StoredStep[] = [];
+  let newest: PublishedStep[] = [];
+  const older: PublishedStep[] = [];
 
   async function readOn(): Promise<void> {
     const signal = new AbortController().signal;
     next = Math.max(next, await log.low(topics.steps));
-    for await (const some of readLiveSteps(log, topics.steps, next, { signal, stopAtEnd: true })) {
+    for await (const some of readProjectedSteps(log, topics.steps, next, { signal, stopAtEnd: true })) {
       for (const step of some) {
         if (step.step.mcSeqno % REMEMBERED_EVERY === 0) older.push(step);
         next = step.nextOffset;

@@ -4,10 +4,10 @@
  * a reader that finds another one there knows that some are missing.
  */
 
-import { decodeLiveStep, encodeLiveStep, LIVE_STEP_VERSION, type LiveStep, LiveStepError } from './live-steps-codec.ts';
 import type { EventLog, LogRecord, ReadOptions, StoredRecord } from './log.ts';
+import { decodeStep, encodeStep, type ProjectedStep, STEP_VERSION, StepRecordError } from './projected-step.ts';
 
-export * from './live-steps-codec.ts';
+export * from './projected-step.ts';
 
 /** Largest value of one record. Well below what a log takes, so that a reader's batch stays small. */
 export const PART_BYTES = 2 * 1024 * 1024;
@@ -26,8 +26,8 @@ export interface StepPart {
 }
 
 /** A step with its place in the topic. */
-export interface StoredStep {
-  step: LiveStep;
+export interface PublishedStep {
+  step: ProjectedStep;
   /** Bytes of its records. */
   bytes: number;
   firstOffset: number;
@@ -40,15 +40,15 @@ export interface StoredStep {
  * The records of a step: key the masterchain seqno.
  * @param sum bytes of the values in the topic before it
  */
-export function encodeStepRecords(step: LiveStep, sum: number, partBytes = PART_BYTES): LogRecord[] {
-  const bytes = encodeLiveStep(step);
+export function encodeStepRecords(step: ProjectedStep, sum: number, partBytes = PART_BYTES): LogRecord[] {
+  const bytes = encodeStep(step);
   const parts = Math.max(1, Math.ceil(bytes.length / partBytes));
   return Array.from({ length: parts }, (_, part) => {
     const value = bytes.subarray(part * partBytes, (part + 1) * partBytes);
     return {
       key: String(step.mcSeqno),
       headers: {
-        v: String(LIVE_STEP_VERSION),
+        v: String(STEP_VERSION),
         mc: String(step.mcSeqno),
         prev: String(step.previous),
         net: String(step.globalId),
@@ -62,16 +62,16 @@ export function encodeStepRecords(step: LiveStep, sum: number, partBytes = PART_
   });
 }
 
-/** @throws {LiveStepError} also for a record of another version */
+/** @throws {StepRecordError} also for a record of another version */
 export function decodeStepPart({ headers, offset }: StoredRecord): StepPart {
   const fail = (what: string): never => {
-    throw new LiveStepError(`record ${offset} of the steps: ${what}`);
+    throw new StepRecordError(`record ${offset} of the steps: ${what}`);
   };
   const integer = (name: string): number => {
     const text = headers[name] ?? '';
     return /^-?\d{1,15}$/.test(text) ? Number(text) : fail(`header ${name} is ${JSON.stringify(text)}`);
   };
-  if (headers.v !== String(LIVE_STEP_VERSION)) fail(`version ${headers.v ?? '(none)'} is not ${LIVE_STEP_VERSION}`);
+  if (headers.v !== String(STEP_VERSION)) fail(`version ${headers.v ?? '(none)'} is not ${STEP_VERSION}`);
   const { rh = '' } = headers;
   if (!/^[0-9a-f]{64}$/.test(rh)) fail('header rh is no hash');
   return {
@@ -86,16 +86,17 @@ export function decodeStepPart({ headers, offset }: StoredRecord): StepPart {
 }
 
 /**
- * Whole steps from an offset on, as many at a time as a batch of the log completes. Parts without their first one, and a step that was begun and not sealed, are passed
- * over: its publisher has ended and published it again.
- * @throws {LiveStepError} @throws {LogError}
+ * Whole steps from an offset on, as many at a time as a batch of the log completes. Passed over are records of an
+ * earlier version, parts without their first one, and a step that was begun and not sealed: its publisher has ended
+ * and published it again.
+ * @throws {StepRecordError} @throws {LogError}
  */
-export async function* readLiveSteps(
+export async function* readProjectedSteps(
   log: EventLog,
   topic: string,
   from: number,
   options: ReadOptions,
-): AsyncGenerator<StoredStep[]> {
+): AsyncGenerator<PublishedStep[]> {
   const collector = createCollector();
   for await (const batch of log.read(topic, from, options)) {
     const steps = batch.flatMap((record) => collector.add(record) ?? []);
@@ -106,7 +107,8 @@ export async function* readLiveSteps(
 function createCollector() {
   let open: { head: StepPart; firstOffset: number; values: Buffer[] } | null = null;
   return {
-    add(record: StoredRecord): StoredStep | null {
+    add(record: StoredRecord): PublishedStep | null {
+      if (isEarlier(record)) return null;
       const part = decodeStepPart(record);
       if (part.part === 0) open = { head: part, firstOffset: record.offset, values: [] };
       else if (open && !continues(open.head, open.values.length, part)) open = null;
@@ -116,10 +118,14 @@ function createCollector() {
       const { firstOffset, values } = open;
       open = null;
       const bytes = values.length === 1 ? values[0] : Buffer.concat(values);
-      const step = decodeLiveStep(bytes);
+      const step = decodeStep(bytes);
       return { step, bytes: bytes.length, firstOffset, nextOffset: record.offset + 1, time: record.time };
     },
   };
+}
+
+function isEarlier({ headers }: StoredRecord): boolean {
+  return /^\d{1,9}$/.test(headers.v ?? '') && Number(headers.v) < STEP_VERSION;
 }
 
 function continues(head: StepPart, collected: number, part: StepPart): boolean {
@@ -132,7 +138,7 @@ function continues(head: StepPart, collected: number, part: StepPart): boolean {
 }
 
 /** The newest sealed step of the topic, without its content, and the bytes of the topic up to its end; null when there is none. */
-export async function lastLiveStep(log: EventLog, topic: string): Promise<StepPart | null> {
+export async function lastProjectedStep(log: EventLog, topic: string): Promise<StepPart | null> {
   const low = await log.low(topic);
   for (let offset = (await log.end(topic)) - 1; offset >= low; offset--) {
     const record = await log.get(topic, offset);
