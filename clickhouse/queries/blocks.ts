@@ -2,10 +2,23 @@ import { openBoc } from '../../src/chain/boc.ts';
 import { decodeBlockInfo } from '../../src/chain/header.ts';
 import type { BlockHeader, Decimal } from '../../src/chain/model.ts';
 import type { BlockFilter, BlockRecord, QueryContext, Rows } from '../../src/chain/records.ts';
-import { bytes, i32, u32 } from '../literal.ts';
+import { bytes, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
-import { behind, DECIMAL, direction, INTEGER, limits, ltLiteral, makeCursor, readCursor, shardNumber } from './keys.ts';
-import { all, collect, type Reading, within } from './reading.ts';
+import { blocks as blockTable } from '../tables/blocks.ts';
+import type { Row } from '../tables/table.ts';
+import {
+  all,
+  asked,
+  askedNumber,
+  behind,
+  type ConditionOn,
+  limits,
+  orderBy,
+  type Sorted,
+  where,
+} from './conditions.ts';
+import { makeCursor, readCursor, SHARD, shardNumber, shardOf, TIME, WORKCHAIN } from './keys.ts';
+import { collect, type Reading } from './reading.ts';
 
 const COLUMNS = 'mc_seqno, tx_count, global_id, root_hash, file_hash, rand_seed, created_by, info';
 const KEY = '(mc_seqno, workchain, shard, seqno)';
@@ -73,50 +86,58 @@ export function blockQueries(reading: Reading) {
   };
 }
 
+/** What a filter asks of blocks. */
+export function blockConditions(filter: BlockFilter): ConditionOn<typeof blockTable>[] {
+  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno, utime, lt } = filter;
+  return [
+    { column: 'genUtime', from: utime.start ?? 0, to: utime.end },
+    { column: 'startLt', from: lt.start, to: lt.end },
+    ...asked('workchain', workchain),
+    ...asked('shard', shard),
+    ...askedNumber('seqno', seqno),
+    ...asked('rootHash', rootHash),
+    ...asked('fileHash', fileHash),
+    ...askedNumber('mcSeqno', mcSeqno),
+  ];
+}
+
+/** By time in the direction asked for, then workchain and signed shard ascending, then seqno in that direction. */
+function orderOf({ sort }: BlockFilter): Sorted<Row<typeof blockTable>>[] {
+  return [
+    { column: 'genUtime', sort },
+    { column: 'workchain', sort: 'asc' },
+    { column: 'shard', sort: 'asc' },
+    { column: 'seqno', sort },
+  ];
+}
+
 /** The keys of a page of blocks, from the table that has them in the order asked for. */
 function keysOf(filter: BlockFilter, head: number): string {
-  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno, sort } = filter;
-  const conditions = [
-    `mc_seqno <= ${head}`,
-    ...within('gen_utime', String(filter.utime.start ?? 0), filter.utime.end?.toString()),
-    ...within('start_lt', ltLiteral(filter.lt.start), ltLiteral(filter.lt.end)),
-  ];
-  if (workchain !== undefined) conditions.push(`workchain = ${i32(workchain)}`);
-  if (shard !== undefined) conditions.push(`shard = ${shardNumber(shard)}`);
-  if (seqno !== undefined) conditions.push(seqno < 0 ? '0' : `seqno = ${u32(seqno)}`);
-  let table = 'blocks_by_time';
-  if (rootHash ?? fileHash) {
-    table = 'blocks';
-    if (rootHash) conditions.push(`root_hash = ${bytes(rootHash)}`);
-    if (fileHash) conditions.push(`file_hash = ${bytes(fileHash)}`);
-    const hash = bytes((rootHash ?? fileHash)!);
-    conditions.push(`${KEY} IN (SELECT mc_seqno, workchain, shard, seqno FROM blocks_by_hash WHERE hash = ${hash})`);
-  } else if (mcSeqno !== undefined) {
-    table = 'blocks';
-  } else if (workchain !== undefined && shard !== undefined && seqno !== undefined && seqno >= 0) {
-    table = 'blocks';
-    const id = `workchain = ${i32(workchain)} AND shard = ${shardNumber(shard)} AND seqno = ${u32(seqno)}`;
-    conditions.push(`${KEY} IN (SELECT mc_seqno, workchain, shard, seqno FROM blocks_by_id WHERE ${id})`);
+  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno } = filter;
+  const hash = rootHash ?? fileHash;
+  const byId = workchain !== undefined && shard !== undefined && seqno !== undefined && seqno >= 0;
+  const named = hash !== undefined || mcSeqno !== undefined || byId;
+  const conditions = [where(blockTable, [{ column: 'mcSeqno', to: head }, ...blockConditions(filter)])];
+  const from = (index: string, condition: string) =>
+    conditions.push(`${KEY} IN (SELECT mc_seqno, workchain, shard, seqno FROM ${index} WHERE ${condition})`);
+  if (hash) from('blocks_by_hash', `hash = ${bytes(hash)}`);
+  else if (mcSeqno === undefined && byId) {
+    const id = [...asked('workchain', workchain), ...asked('shard', shard), ...asked('seqno', seqno)];
+    from('blocks_by_id', where(blockTable, id));
   }
-  if (mcSeqno !== undefined) conditions.push(`mc_seqno = ${u32(mcSeqno)}`);
+  const order = orderOf(filter);
   const place = readBlockCursor(filter);
   if (place) {
-    conditions.push(
-      behind([
-        { column: 'gen_utime', sort, value: place[0] },
-        { column: 'workchain', sort: 'asc', value: place[1] },
-        { column: 'shard', sort: 'asc', value: place[2] },
-        { column: 'seqno', sort, value: place[3] },
-      ]),
-    );
+    const [time, chain, signed, number] = place;
+    conditions.push(behind(blockTable, order, [Number(time), Number(chain), shardOf(signed), Number(number)]));
   }
-  const order = `gen_utime ${direction(sort)}, workchain, shard, seqno ${direction(sort)}`;
-  return `SELECT mc_seqno, workchain, shard, seqno FROM ${table} WHERE ${all(conditions)} ORDER BY ${order} ${limits(filter.page)}`;
+  const table = named ? 'blocks' : 'blocks_by_time';
+  return `SELECT mc_seqno, workchain, shard, seqno FROM ${table} WHERE ${all(conditions)} ORDER BY ${orderBy(order)} ${limits(filter.page)}`;
 }
 
 /** The values of a cursor of blocks: time, workchain, signed shard, seqno. Null at the beginning. */
 export function readBlockCursor({ cursor }: BlockFilter): string[] | null {
-  return cursor === undefined ? null : readCursor(cursor, CURSOR, [DECIMAL, INTEGER, INTEGER, DECIMAL]);
+  return cursor === undefined ? null : readCursor(cursor, CURSOR, [TIME, WORKCHAIN, SHARD, TIME]);
 }
 
 /** The cursor behind a page; null when it was the last. */

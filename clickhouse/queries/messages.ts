@@ -3,11 +3,14 @@ import { compareDecimal } from '../../src/chain/decimal.ts';
 import { decodeMessage } from '../../src/chain/message.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { MessageFilter, MessageRecord, QueryContext, Rows } from '../../src/chain/records.ts';
-import { bytes, u32, u64 } from '../literal.ts';
+import { bytes } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { NO_LT, NO_TIME } from '../tables/columns.ts';
-import { behind, DECIMAL, direction, HEX32, hashes, limits, ltLiteral, makeCursor, readCursor } from './keys.ts';
-import { all, collect, type Reading, within } from './reading.ts';
+import { messages as messageTable } from '../tables/messages.ts';
+import type { Row } from '../tables/table.ts';
+import { all, asked, behind, type ConditionOn, limits, orderBy, type Sorted, where } from './conditions.ts';
+import { HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
+import { collect, type Reading } from './reading.ts';
 
 export { NO_LT, NO_TIME };
 
@@ -59,7 +62,7 @@ export function messageOrder(filter: MessageFilter): MessageOrder {
 
 /** The values of a cursor of messages: lt or time, hash in hex. Null at the beginning. */
 export function readMessageCursor({ cursor }: MessageFilter, order: MessageOrder): string[] | null {
-  return cursor === undefined ? null : readCursor(cursor, order, [DECIMAL, HEX32]);
+  return cursor === undefined ? null : readCursor(cursor, order, [order === 'created_at' ? TIME : LT, HEX32]);
 }
 
 /** The cursor behind a page; null when it was the last. */
@@ -71,19 +74,27 @@ export function nextMessages(rows: readonly MessageRecord[], filter: MessageFilt
   return makeCursor(order, [place, message.hash.toString('hex')]);
 }
 
-/** Conditions on the message itself, for table `messages`. */
-export function messageConditions(selection: MessageSelection): string[] {
+type Conditions = ConditionOn<typeof messageTable>[];
+
+/** What a selection asks of the message itself. */
+export function messageConditions(selection: MessageSelection): Conditions {
   const { messageHashes, bodyHash, source, destination, opcode } = selection;
-  const conditions: string[] = [];
-  if (messageHashes.length > 0) {
-    const wanted = hashes(messageHashes);
-    conditions.push(`(hash IN ${wanted} OR hash_norm IN ${wanted})`);
-  }
-  if (bodyHash) conditions.push(`body_hash = ${bytes(bodyHash)}`);
-  if (source !== undefined) conditions.push(`source = ${bytes(source ?? NO_ADDRESS)}`);
-  if (destination !== undefined) conditions.push(`destination = ${bytes(destination ?? NO_ADDRESS)}`);
-  if (opcode !== undefined) conditions.push(`opcode = ${u32(opcode)}`);
-  return conditions;
+  return [
+    ...(messageHashes.length === 0 ? [] : [either('hash', 'hashNorm', messageHashes)]),
+    ...asked('bodyHash', bodyHash),
+    ...asked('source', source),
+    ...asked('destination', destination),
+    ...asked('opcode', opcode),
+  ];
+}
+
+function either(one: 'hash', other: 'hashNorm', hashes: Hash[]): Conditions[number] {
+  return {
+    any: [
+      { column: one, in: hashes },
+      { column: other, in: hashes },
+    ],
+  };
 }
 
 /** The narrow table that finds the selection, as a condition on the key of `messages`; null when none does. */
@@ -105,54 +116,53 @@ export function messageKeys(selection: MessageSelection): string | null {
  * combinations of hashes with other filters look at whole messages.
  */
 function pageKeys(filter: MessageFilter, order: MessageOrder, head: number): string {
-  const { messageHashes, bodyHash, source, destination, opcode, page, sort } = filter;
-  const conditions = [visible(filter.direction, head), ...windows(filter)];
+  const { messageHashes, bodyHash, source, destination, page, sort } = filter;
+  const asks = [...visible(filter.direction, head), ...windows(filter), ...messageConditions(filter)];
+  const conditions = [where(messageTable, asks)];
   const addressed = source !== undefined || destination !== undefined;
   let table = order === 'created_at' ? 'messages_by_time' : 'messages';
   if (messageHashes.length > 0 || (bodyHash && addressed)) {
     table = 'messages';
-    conditions.push(...messageConditions(filter));
     const keys = messageKeys(filter);
     if (keys) conditions.push(keys);
-  } else if (bodyHash) {
-    table = 'messages_by_body';
-    conditions.push(...messageConditions({ messageHashes: [], bodyHash, opcode }));
-  } else {
-    if (addressed) table = destination === undefined ? 'messages_by_source' : 'messages_by_destination';
-    conditions.push(...messageConditions({ messageHashes: [], source, destination, opcode }));
+  } else if (bodyHash) table = 'messages_by_body';
+  else if (addressed) table = destination === undefined ? 'messages_by_source' : 'messages_by_destination';
+  const sorted: Sorted<Row<typeof messageTable>>[] = [
+    { column: order === 'created_at' ? 'createdAt' : 'createdLt', sort },
+    { column: 'hash', sort },
+  ];
+  const place = readMessageCursor(filter, order);
+  if (place) {
+    const [first, hash] = [order === 'created_at' ? Number(place[0]) : place[0], Buffer.from(place[1], 'hex')];
+    conditions.push(behind(messageTable, sorted, [first, hash]));
   }
-  if (filter.cursor !== undefined) {
-    const place = readMessageCursor(filter, order);
-    const hash = { column: 'hash', sort, value: place ? bytes(Buffer.from(place[1], 'hex')) : '' };
-    if (place) conditions.push(behind([{ column: order, sort, value: u64(place[0]) }, hash]));
-  }
-  const way = direction(sort);
+  const by = orderBy(sorted);
   // LIMIT BY reads to the end of the table (67 ms of server CPU where this takes 6), so it is given just enough rows.
   const enough = VERSIONS * (page.offset + page.limit);
   return `SELECT created_lt, hash FROM (
-      SELECT ${order === 'created_lt' ? '' : 'created_at, '}created_lt, hash FROM ${table} WHERE ${all(conditions)} ORDER BY ${order} ${way}, hash ${way} LIMIT ${enough}
-    ) ORDER BY ${order} ${way}, hash ${way} LIMIT 1 BY created_lt, hash ${limits(page)}`;
+      SELECT ${order === 'created_lt' ? '' : 'created_at, '}created_lt, hash FROM ${table} WHERE ${all(conditions)} ORDER BY ${by} LIMIT ${enough}
+    ) ORDER BY ${by} LIMIT 1 BY created_lt, hash ${limits(page)}`;
 }
 
 /** A side counts when its step is not above the head. */
-function visible(side: 'in' | 'out' | undefined, head: number): string {
-  const received = `in_mc_seqno BETWEEN 1 AND ${head}`;
-  const sent = `out_mc_seqno BETWEEN 1 AND ${head}`;
-  if (side === 'in') return received;
-  return side === 'out' ? sent : `(${sent} OR ${received})`;
+function visible(side: 'in' | 'out' | undefined, head: number): Conditions {
+  const received = { column: 'inMcSeqno', from: 1, to: head } as const;
+  const sent = { column: 'outMcSeqno', from: 1, to: head } as const;
+  if (side === 'in') return [received];
+  return side === 'out' ? [sent] : [{ any: [sent, received] }];
 }
 
 /** A message without the value that a window tests never matches. */
-function windows(filter: MessageFilter): string[] {
-  const conditions = [
-    ...within('created_at', filter.utime.start?.toString(), filter.utime.end?.toString()),
-    ...within('created_lt', ltLiteral(filter.ltWindow.start), ltLiteral(filter.ltWindow.end)),
+function windows(filter: MessageFilter): Conditions {
+  const { utime, ltWindow, excludeExternals, onlyExternals } = filter;
+  const usesLt = ltWindow.start !== undefined || ltWindow.end !== undefined;
+  return [
+    { column: 'createdAt', from: utime.start, to: utime.end },
+    { column: 'createdLt', from: ltWindow.start, to: ltWindow.end },
+    ...(usesTime(filter) ? [{ column: 'createdAt', isNot: null } as const] : []),
+    ...(usesLt || excludeExternals ? [{ column: 'createdLt', isNot: null } as const] : []),
+    ...(onlyExternals ? [{ column: 'createdLt', is: null } as const] : []),
   ];
-  if (usesTime(filter)) conditions.push(`created_at != ${NO_TIME}`);
-  const usesLt = filter.ltWindow.start !== undefined || filter.ltWindow.end !== undefined;
-  if (usesLt || filter.excludeExternals) conditions.push(`created_lt != ${NO_LT}`);
-  if (filter.onlyExternals) conditions.push(`created_lt = ${NO_LT}`);
-  return conditions;
 }
 
 function usesTime(filter: MessageFilter): boolean {

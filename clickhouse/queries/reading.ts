@@ -37,16 +37,3 @@ export function collect<T>(rows: RowReader, read: (rows: RowReader) => T): T[] {
   while (!rows.done) found.push(read(rows));
   return found;
 }
-
-/** Conditions joined; `1` when there are none. */
-export function all(conditions: readonly string[]): string {
-  return conditions.length === 0 ? '1' : conditions.join(' AND ');
-}
-
-/** Inclusive bounds of a column as conditions. */
-export function within(column: string, start: string | undefined, end: string | undefined): string[] {
-  const conditions: string[] = [];
-  if (start !== undefined) conditions.push(`${column} >= ${start}`);
-  if (end !== undefined) conditions.push(`${column} <= ${end}`);
-  return conditions;
-}

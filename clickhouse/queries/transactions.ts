@@ -10,27 +10,28 @@ import type {
   TransactionsByMessageFilter,
 } from '../../src/chain/records.ts';
 import { storedTransaction } from '../../src/chain/stored.ts';
-import { bytes, i32, list, u32, u64 } from '../literal.ts';
+import { bytes, list, u32, u64 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { decodeStates } from '../states.ts';
+import { blocks as blockTable } from '../tables/blocks.ts';
+import { messages as messageTable } from '../tables/messages.ts';
+import type { Row } from '../tables/table.ts';
+import { transactions as transactionTable } from '../tables/transactions.ts';
+import { all, asked, askedNumber, behind, type ConditionOn, limits, type Sorted, where } from './conditions.ts';
 import {
-  addresses,
+  addressesOf,
   BadCursor,
-  behind,
-  DECIMAL,
   direction,
   HEX36,
   hashes,
-  inWorkchain,
-  limits,
-  ltLiteral,
+  LT,
   makeCursor,
   readCursor,
-  shardNumber,
+  TIME,
   workchainOf,
 } from './keys.ts';
 import { messageConditions, messageKeys } from './messages.ts';
-import { all, collect, type Reading, within } from './reading.ts';
+import { collect, type Reading } from './reading.ts';
 
 const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, global_version, states, payload';
 
@@ -172,34 +173,40 @@ export function comparePlaces(x: Ordered, y: Ordered, order: Order, sort: Sort):
   return order === 'time' ? sign * (x.now - y.now) || byLt : byLt;
 }
 
-function conditionsOf(filter: TransactionFilter, order: Order, head: number): string {
-  const { accounts, excludeAccounts, hashes: wanted, workchain, shard, seqno, mcSeqno, lt } = filter;
-  const conditions = [
-    `mc_seqno <= ${head}`,
-    ...within('now', filter.utime.start?.toString(), filter.utime.end?.toString()),
-    ...within('lt', ltLiteral(filter.ltWindow.start), ltLiteral(filter.ltWindow.end)),
+type Conditions = ConditionOn<typeof transactionTable>[];
+
+/** What a filter asks of transactions. */
+export function transactionConditions(filter: TransactionFilter): Conditions {
+  const { accounts, excludeAccounts, hashes: wanted, workchain, shard, seqno, mcSeqno, lt, utime, ltWindow } = filter;
+  return [
+    { column: 'now', from: utime.start, to: utime.end },
+    { column: 'lt', from: ltWindow.start, to: ltWindow.end },
+    ...(accounts.length > 0 ? [{ column: 'account', in: accounts } as const] : []),
+    { column: 'account', notIn: excludeAccounts },
+    ...(wanted.length > 0 ? [{ column: 'hash', in: wanted } as const] : []),
+    ...asked('lt', lt),
+    ...askedNumber('mcSeqno', mcSeqno),
+    ...(workchain === undefined ? [] : [{ column: 'account', ...addressesOf(workchain) } as const]),
+    ...asked('shard', shard),
+    ...askedNumber('seqno', seqno),
   ];
-  if (accounts.length > 0) conditions.push(`account IN ${addresses(accounts)}`);
-  if (excludeAccounts.length > 0) conditions.push(`account NOT IN ${addresses(excludeAccounts)}`);
+}
+
+/** With what finds them fast: keys by hash, and the logical times of the blocks that are named. */
+function conditionsOf(filter: TransactionFilter, order: Order, head: number): string {
+  const { hashes: wanted, workchain, shard, seqno, mcSeqno } = filter;
+  const conditions = [where(transactionTable, [{ column: 'mcSeqno', to: head }, ...transactionConditions(filter)])];
   if (wanted.length > 0) {
-    conditions.push(`hash IN ${hashes(wanted)}`);
     conditions.push(`(account, lt) IN (SELECT account, lt FROM transactions_by_hash WHERE hash IN ${hashes(wanted)})`);
   }
-  if (lt !== undefined) conditions.push(`lt = ${u64(lt)}`);
-  if (mcSeqno !== undefined) {
-    conditions.push(mcSeqno < 0 ? '0' : `mc_seqno = ${u32(mcSeqno)}`);
-    if (mcSeqno >= 0) conditions.push(...inLtOf(`blocks WHERE mc_seqno = ${u32(mcSeqno)}`));
-  }
-  if (workchain !== undefined) conditions.push(inWorkchain('account', workchain));
-  if (shard !== undefined) conditions.push(`shard = ${shardNumber(shard)}`);
-  if (seqno !== undefined) conditions.push(seqno < 0 ? '0' : `seqno = ${u32(seqno)}`);
+  if (mcSeqno !== undefined && mcSeqno >= 0) conditions.push(...inLtOf(`blocks WHERE mc_seqno = ${u32(mcSeqno)}`));
   if (workchain !== undefined && shard !== undefined) {
-    const block = seqno === undefined || seqno < 0 ? '' : ` AND seqno = ${u32(seqno)}`;
-    conditions.push(
-      ...inLtOf(`blocks_by_id WHERE workchain = ${i32(workchain)} AND shard = ${shardNumber(shard)}${block}`),
-    );
+    const id = [...asked('workchain', workchain), ...asked('shard', shard)];
+    const block = seqno === undefined || seqno < 0 ? [] : asked('seqno', seqno);
+    conditions.push(...inLtOf(`blocks_by_id WHERE ${where(blockTable, [...id, ...block])}`));
   }
-  if (filter.cursor !== undefined) conditions.push(...behindCursor(filter.cursor, order, filter.sort));
+  const place = readTransactionCursor(filter.cursor, order);
+  if (place) conditions.push(behindPlace(place, order, filter.sort));
   return all(conditions);
 }
 
@@ -226,20 +233,18 @@ function inLtOf(blocks: string): string[] {
 export function readTransactionCursor(cursor: string | undefined, order: Order): string[] | null {
   if (cursor === undefined || cursor === '') return null;
   if (order === 'hash' || order === 'text') throw new BadCursor('a listing by hash has no cursor: use offset');
-  return readCursor(cursor, order, [DECIMAL, DECIMAL, HEX36]);
+  return readCursor(cursor, order, [TIME, LT, HEX36]);
 }
 
-function behindCursor(cursor: string, order: Order, sort: Sort): string[] {
-  const place = readTransactionCursor(cursor, order);
-  if (!place) return [];
-  const time = { column: 'now', sort, value: place[0] };
-  const lt = { column: 'lt', sort: order === 'account' ? ('asc' as const) : sort, value: u64(place[1]) };
-  const account = {
-    column: 'account',
-    sort: order === 'account' ? sort : ('asc' as const),
-    value: bytes(Buffer.from(place[2], 'hex')),
-  };
-  return [behind(order === 'time' ? [time, lt, account] : [lt, account])];
+function behindPlace([time, lt, account]: readonly string[], order: Order, sort: Sort): string {
+  const sorted: Sorted<Row<typeof transactionTable>>[] = [
+    { column: 'now', sort },
+    { column: 'lt', sort: order === 'account' ? 'asc' : sort },
+    { column: 'account', sort: order === 'account' ? sort : 'asc' },
+  ];
+  const place = [Number(time), lt, Buffer.from(account, 'hex')];
+  const skipped = order === 'time' ? 0 : 1;
+  return behind(transactionTable, sorted.slice(skipped), place.slice(skipped));
 }
 
 function cursorOf({ transaction }: TransactionRecord, order: Order): string {
@@ -258,9 +263,9 @@ function sides(filter: TransactionsByMessageFilter, head: number): string {
   }
   const conditions = messageConditions({ messageHashes, bodyHash, opcode, source, destination });
   const keys = messageKeys({ messageHashes, bodyHash, source, destination });
-  const where = all(keys ? [...conditions, keys] : conditions);
-  const received = `SELECT destination AS account, in_lt AS lt, in_mc_seqno AS mc_seqno FROM messages WHERE ${where} AND in_mc_seqno BETWEEN 1 AND ${head}`;
-  const sent = `SELECT source AS account, out_lt AS lt, out_mc_seqno AS mc_seqno FROM messages WHERE ${where} AND out_mc_seqno BETWEEN 1 AND ${head}`;
+  const selected = all([where(messageTable, conditions), ...(keys ? [keys] : [])]);
+  const received = `SELECT destination AS account, in_lt AS lt, in_mc_seqno AS mc_seqno FROM messages WHERE ${selected} AND in_mc_seqno BETWEEN 1 AND ${head}`;
+  const sent = `SELECT source AS account, out_lt AS lt, out_mc_seqno AS mc_seqno FROM messages WHERE ${selected} AND out_mc_seqno BETWEEN 1 AND ${head}`;
   if (side === 'none') return `${sent} AND 0`;
   if (side === 'in') return received;
   return side === 'out' ? sent : `${received} UNION ALL ${sent}`;
