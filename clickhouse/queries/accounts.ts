@@ -1,18 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import { compareDecimal } from '../../src/chain/decimal.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
-import type { AccountRecord, BalanceRecord, BookRecord, Page, QueryContext } from '../../src/chain/records.ts';
+import type { AccountRecord, BalanceRecord, Page, QueryContext } from '../../src/chain/records.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { decodeState } from '../states.ts';
-import { addresses, hashes } from './keys.ts';
-import { collect, type NewestReading, type Reading } from './reading.ts';
-
-const NO_HASH = Buffer.alloc(32);
-/** Codes and accounts the API remembers. */
-const CACHED_CODES = 20_000;
-const CACHED_ACCOUNTS = 200_000;
-/** A step count above which a cache is emptied rather than brought up to date. */
-const CATCH_UP_STEPS = 1_000;
+import { createAddressBook } from './address-book.ts';
+import { addresses, distinct, hashes } from './keys.ts';
+import { collect, type NewestReading } from './reading.ts';
 
 interface StoredState {
   account: Address;
@@ -26,17 +20,7 @@ interface StoredState {
 export type AccountQueries = ReturnType<typeof accountQueries>;
 
 export function accountQueries(reading: NewestReading) {
-  const methods = new LRUCache<string, number[]>({ max: CACHED_CODES });
-  const sharedHash = createSharedHashes();
-
-  /** Get-method ids of codes; a code that was never seen is missing. */
-  async function methodsOf(codeHashes: Hash[], context: QueryContext): Promise<void> {
-    const missing = distinct(codeHashes).filter((hash) => !methods.has(key(hash)));
-    if (missing.length === 0) return;
-    const sql = `SELECT code_hash, methods FROM codes WHERE code_hash IN ${hashes(missing)} LIMIT 1 BY code_hash`;
-    const rows = await reading.rows(sql, 'methods of codes', context);
-    while (!rows.done) methods.set(key(rows.fixed(32)), readNumbers(rows));
-  }
+  const addressBook = createAddressBook(reading);
 
   /** Newest states. The table holds one version: a row of a step that is being written is waited for. */
   async function newestStates(accounts: Address[], codeHashes: Hash[], context: QueryContext): Promise<StoredState[]> {
@@ -46,28 +30,14 @@ export function accountQueries(reading: NewestReading) {
       const sql = `SELECT account, lt, mc_seqno, hash, last_transaction_hash, state FROM accounts WHERE account IN ${addresses(accounts)}${code}`;
       const newest = new Map<string, StoredState>();
       for (const row of collect(await reading.rows(sql, 'account states', context), readState)) {
-        const other = newest.get(key(row.account));
-        if (!other || compareDecimal(other.lt, row.lt) < 0) newest.set(key(row.account), row);
+        const other = newest.get(hashKey(row.account));
+        if (!other || compareDecimal(other.lt, row.lt) < 0) newest.set(hashKey(row.account), row);
       }
       const states = [...newest.values()];
       const ahead = Math.max(0, ...states.map((row) => row.mcSeqno));
       if (ahead <= reading.head.inTables) return states;
       await written(ahead);
     }
-  }
-
-  /** Code hashes of accounts as the tables know them, whatever the head is; accounts never seen with a code are missing. */
-  async function accountCodes(accounts: readonly Address[], context: QueryContext): Promise<Map<string, Hash>> {
-    const found = new Map<string, Hash>();
-    if (accounts.length === 0) return found;
-    const sql = `SELECT account, code_hash FROM account_codes WHERE account IN ${addresses(accounts)} ORDER BY account, lt DESC LIMIT 1 BY account`;
-    const rows = await reading.rows(sql, 'codes of accounts', context);
-    while (!rows.done) {
-      const account = key(rows.fixed(36));
-      const code = rows.fixed(32);
-      if (!code.equals(NO_HASH)) found.set(account, sharedHash(code));
-    }
-    return found;
   }
 
   async function bocs(accounts: Address[], codeHashes: Hash[], context: QueryContext) {
@@ -88,26 +58,20 @@ export function accountQueries(reading: NewestReading) {
           ),
     ]);
     const dataOf = new Map<string, { hash: Hash; boc: Buffer }>();
-    while (data && !data.done) dataOf.set(key(data.fixed(36)), { hash: data.fixed(32), boc: data.bytes() });
+    while (data && !data.done) dataOf.set(hashKey(data.fixed(36)), { hash: data.fixed(32), boc: data.bytes() });
     const codeOf = new Map<string, Buffer>();
-    while (code && !code.done) codeOf.set(key(code.fixed(32)), code.bytes());
+    while (code && !code.done) codeOf.set(hashKey(code.fixed(32)), code.bytes());
     return { dataOf, codeOf };
   }
 
-  const { book, standing, noteCode } = createBook(reading, { methods, methodsOf, sharedHash });
+  const { book, accountCodes, methodsOf, standing, noteCode } = addressBook;
 
   return {
     book,
     accountCodes,
+    methodsOf,
     /** Newest data by account and codes by hash, with keys as latin1 text. */
     cells: bocs,
-    /** Get-method ids of these codes by their hash as latin1 text; codes never seen are missing. */
-    async methodsOf(codeHashes: Hash[], context: QueryContext): Promise<Map<string, number[]>> {
-      await methodsOf(codeHashes, context);
-      return new Map(
-        codeHashes.flatMap((hash) => (methods.has(key(hash)) ? [[key(hash), methods.get(key(hash))!]] : [])),
-      );
-    },
 
     async accountStates(
       accounts: Address[],
@@ -122,7 +86,7 @@ export function accountQueries(reading: NewestReading) {
       const known = states.map((row) => ({ row, state: decodeState(row.state) }));
       for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
       const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
-      const [cells] = await Promise.all([
+      const [cells, methods] = await Promise.all([
         includeBoc && states.length > 0
           ? bocs(
               states.map(({ account }) => account),
@@ -132,19 +96,19 @@ export function accountQueries(reading: NewestReading) {
           : null,
         methodsOf(codes, context),
       ]);
-      const position = new Map(wanted.map((account, i) => [key(account), i]));
-      known.sort((a, b) => position.get(key(a.row.account))! - position.get(key(b.row.account))!);
+      const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
+      known.sort((a, b) => position.get(hashKey(a.row.account))! - position.get(hashKey(b.row.account))!);
       return known.map(({ row, state }) => {
-        const data = cells?.dataOf.get(key(row.account));
+        const data = cells?.dataOf.get(hashKey(row.account));
         return {
           ...state,
           account: row.account,
           hash: row.hash,
           lastTransactionHash: row.lastTransactionHash,
           lastTransactionLt: row.lt,
-          codeBoc: (state.codeHash && cells?.codeOf.get(key(state.codeHash))) ?? null,
+          codeBoc: (state.codeHash && cells?.codeOf.get(hashKey(state.codeHash))) ?? null,
           dataBoc: data && state.dataHash?.equals(data.hash) ? data.boc : null,
-          methods: (state.codeHash && methods.get(key(state.codeHash))) ?? null,
+          methods: (state.codeHash && methods.get(hashKey(state.codeHash))) ?? null,
         };
       });
     },
@@ -185,107 +149,6 @@ function waitingFor({ head }: NewestReading, { timeoutMs, signal }: QueryContext
   return (seqno) => head.reach(seqno, Math.max(0, giveUpAt - performance.now()), signal);
 }
 
-interface Codes {
-  methods: LRUCache<string, number[]>;
-  methodsOf: (codeHashes: Hash[], context: QueryContext) => Promise<void>;
-  sharedHash: (hash: Hash) => Hash;
-}
-
-/** Code hashes of accounts, for the address book: a cache that follows the steps. */
-function createBook(reading: Reading, { methods, methodsOf, sharedHash }: Codes) {
-  const codes = new LRUCache<string, Hash>({ max: CACHED_ACCOUNTS });
-  let current = 0;
-  let catchingUp: Promise<void> = Promise.resolve();
-
-  /** Brings the cache from the head it stands at to the newest. */
-  function catchUp(context: QueryContext): Promise<void> {
-    catchingUp = catchingUp
-      .catch(() => undefined)
-      .then(async () => {
-        const to = reading.head.seqno;
-        if (to === current) return;
-        if (codes.size > 0 && to - current <= CATCH_UP_STEPS) await applyChanges(current, to, context);
-        else codes.clear();
-        current = to;
-      });
-    return catchingUp;
-  }
-
-  async function applyChanges(from: number, to: number, context: QueryContext): Promise<void> {
-    const sql = `SELECT account, code_hash FROM account_codes_by_step WHERE mc_seqno > ${from} AND mc_seqno <= ${to} ORDER BY mc_seqno, account, lt`;
-    const rows = await reading.rows(sql, 'changed codes', context);
-    while (!rows.done) {
-      const account = key(rows.fixed(36));
-      const code = rows.fixed(32);
-      if (codes.has(account)) codes.set(account, sharedHash(code));
-    }
-  }
-
-  /**
-   * Takes over what another query has read, unless the cache has moved on from where it stood before that query:
-   * then a newer code may be there already.
-   */
-  function noteCode(account: Address, codeHash: Hash | null, stood: number): void {
-    if (stood === current) codes.set(key(account), sharedHash(codeHash ?? NO_HASH));
-  }
-
-  async function book(accounts: Address[], context: QueryContext): Promise<BookRecord[]> {
-    await catchUp(context);
-    const missing = distinct(accounts).filter((account) => !codes.has(key(account)));
-    const found = new Map<string, Hash>();
-    if (missing.length > 0) {
-      const at = current;
-      const sql = `SELECT account, code_hash FROM account_codes WHERE account IN ${addresses(missing)} AND mc_seqno <= ${at} ORDER BY account, lt DESC LIMIT 1 BY account`;
-      const rows = await reading.rows(sql, 'codes of accounts', context);
-      while (!rows.done) found.set(key(rows.fixed(36)), sharedHash(rows.fixed(32)));
-      for (const account of missing) {
-        const code = found.get(key(account)) ?? NO_HASH;
-        found.set(key(account), code);
-        if (at === current) codes.set(key(account), code);
-      }
-    }
-    const codeOf = (account: Address): Hash | null => {
-      const code = codes.get(key(account)) ?? found.get(key(account)) ?? NO_HASH;
-      return code.equals(NO_HASH) ? null : code;
-    };
-    const records = accounts.map((account) => ({ account, codeHash: codeOf(account) }));
-    await methodsOf(
-      records.flatMap(({ codeHash }) => (codeHash ? [codeHash] : [])),
-      context,
-    );
-    return records.map((record) => ({
-      ...record,
-      methods: (record.codeHash && methods.get(key(record.codeHash))) ?? null,
-    }));
-  }
-
-  return { book, standing: () => current, noteCode };
-}
-
-/**
- * One copy of each code hash for all accounts that have it, in memory of its own: a small buffer out of Node's pool
- * would keep all 8 KB it was cut from for as long as the account is remembered.
- */
-function createSharedHashes(): (hash: Hash) => Hash {
-  const known = new LRUCache<string, Hash>({ max: CACHED_CODES });
-  return (hash) => {
-    const text = key(hash);
-    let shared = known.get(text);
-    if (shared === undefined) {
-      shared = Buffer.allocUnsafeSlow(hash.length);
-      shared.set(hash);
-      known.set(text, shared);
-    }
-    return shared;
-  };
-}
-
-const key = (value: Buffer): string => value.toString('latin1');
-
-function distinct(values: readonly Buffer[]): Buffer[] {
-  return [...new Map(values.map((value) => [key(value), value])).values()];
-}
-
 function readState(rows: RowReader): StoredState {
   return {
     account: rows.fixed(36),
@@ -295,10 +158,6 @@ function readState(rows: RowReader): StoredState {
     lastTransactionHash: rows.fixed(32),
     state: rows.bytes(),
   };
-}
-
-function readNumbers(rows: RowReader): number[] {
-  return Array.from({ length: rows.arrayLength() }, () => rows.u32());
 }
 
 function readBalances(rows: RowReader) {
