@@ -37,10 +37,10 @@ export function encodeStep({ mcSeqno, previous, globalId, rootHash, rows }: Proj
   writer.u32(previous);
   writer.i32(globalId);
   writer.fixed(rootHash, 32);
-  for (const table of TABLES) {
+  for (const table of rows.tables.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { carried } = table;
-    const some = carried ? rows.of(table) : [];
-    if (!carried || some.length === 0) continue;
+    if (!carried) continue;
+    const some = rows.of(table);
     const inner = new RowWriter(CHUNK_BYTES);
     for (const row of some) carried.write(inner, row);
     writer.string(table.name);
@@ -82,6 +82,10 @@ class ReadRows implements StepRows {
   constructor(mcSeqno: number, sections: Map<string, Section>) {
     this.mcSeqno = mcSeqno;
     this.#sections = sections;
+  }
+
+  get tables(): Table[] {
+    return TABLES.filter(({ name }) => this.#sections.has(name));
   }
 
   of<R extends object>(table: TableWith<R>): readonly R[] {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { Arrival } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { sequenceFile } from '../streams/ingest/recorded-sequence.ts';
 import type { BatchAccounts } from '../streams/project/accounts.ts';
 import { createAssembler } from '../streams/project/assemble.ts';
 import { countInto, newCounters } from '../streams/project/counters.ts';
@@ -16,6 +15,7 @@ import { createOpenMessages } from '../streams/project/traces.ts';
 import type { ProjectedStep } from '../streams/projected-steps.ts';
 import { readSteps, type Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
+import { sequenceFile } from './recorded-sequence.ts';
 
 const MAX_DATA_BYTES = 1024 * 1024;
 

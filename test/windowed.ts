@@ -109,10 +109,9 @@ export async function stepsOf(log: EventLog): Promise<PublishedStep[]> {
 
 /** A step without what the tables had before, depending on when the projector was started. */
 export function bytesWithoutKnown({ step }: PublishedStep): string {
-  const { mcSeqno } = step;
-  const of: StepRows['of'] = (table) =>
-    [accountData.name, codes.name].includes(table.name) ? [] : step.rows.of(table);
-  return encodeStep({ ...step, rows: { mcSeqno, of } }).toString('latin1');
+  const tables = step.rows.tables.filter(({ name }) => ![accountData.name, codes.name].includes(name));
+  const rows: StepRows = { mcSeqno: step.mcSeqno, tables, of: (table) => step.rows.of(table) };
+  return encodeStep({ ...step, rows }).toString('latin1');
 }
 
 /** Forgets all steps of the topic. */

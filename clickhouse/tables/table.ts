@@ -62,6 +62,8 @@ export interface Packing<R, P extends Columns> {
 /** The rows of one step. */
 export interface StepRows {
   readonly mcSeqno: number;
+  /** Those that have rows, as far as they are known here. */
+  readonly tables: readonly Table[];
   of<R extends object>(table: TableWith<R>): readonly R[];
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { u32, u64 } from '../../clickhouse/literal.ts';
 import { TABLES } from '../../clickhouse/tables/all.ts';
+import { hashOrNone } from '../../clickhouse/tables/columns.ts';
 import { columnName, columnNames, indexColumns, indexSelect, indexSteps } from '../../clickhouse/tables/sql.ts';
 import type { Index, Table } from '../../clickhouse/tables/table.ts';
 
@@ -28,8 +29,6 @@ interface Bound {
   lt: string;
 }
 
-const NO_HASH = "toFixedString('', 32)";
-const INDEXED = TABLES.filter(({ indexes }) => indexes.length > 0);
 const TIMEOUT_MS = 600_000;
 
 /**
@@ -40,16 +39,22 @@ const TIMEOUT_MS = 600_000;
  *
  * @param done sequence number of the masterchain block of the last step that every table has
  */
-export async function compareTables(clickhouse: ClickHouse, done: number, signal: AbortSignal): Promise<Difference[]> {
+export async function compareTables(
+  clickhouse: ClickHouse,
+  done: number,
+  signal: AbortSignal,
+  tables: readonly Table[] = TABLES,
+): Promise<Difference[]> {
+  const indexed = tables.filter(({ indexes }) => indexes.length > 0);
   const options = { label: 'comparing tables', signal, timeoutMs: TIMEOUT_MS };
   const [{ lt, later }] = await clickhouse.json(
-    `SELECT (${leastLtAfter(done)}) AS lt, (${rowsAfter(done)}) AS later`,
+    `SELECT (${leastLtAfter(done)}) AS lt, (${rowsAfter(indexed, done)}) AS later`,
     z.object({ lt: z.string(), later: z.coerce.number() }),
     options,
   );
   const differences: Difference[] = [];
   const row = z.object({ actual: z.string(), expected: z.string() });
-  for (const { name, actual, expected } of pairs(done, { begun: later > 0, lt: u64(lt) })) {
+  for (const { name, actual, expected } of pairs(indexed, done, { begun: later > 0, lt: u64(lt) })) {
     const [{ actual: found, expected: wanted }] = await clickhouse.json(
       `SELECT (${actual}) AS actual, (${expected}) AS expected`,
       row,
@@ -60,8 +65,8 @@ export async function compareTables(clickhouse: ClickHouse, done: number, signal
   return differences;
 }
 
-function rowsAfter(done: number): string {
-  const later = INDEXED.flatMap((table) =>
+function rowsAfter(indexed: readonly Table[], done: number): string {
+  const later = indexed.flatMap((table) =>
     withSteps(table).map(
       ({ name, steps }) =>
         `SELECT count() AS n FROM ${name} WHERE ${steps.map((step) => `${step} > ${done}`).join(' OR ')}`,
@@ -88,8 +93,8 @@ function leastLtAfter(done: number): string {
     FROM blocks FINAL WHERE (workchain, shard, seqno) IN (${tops})`;
 }
 
-function pairs(done: number, bound: Bound): Pair[] {
-  const indexes = INDEXED.flatMap((table) =>
+function pairs(indexed: readonly Table[], done: number, bound: Bound): Pair[] {
+  const indexes = indexed.flatMap((table) =>
     table.indexes.map((index) =>
       indexSteps(table, index).length > 0 ? stepPair(table, index, done) : keyPair(table, index, done, bound),
     ),
@@ -165,7 +170,7 @@ function accountPairs(done: number): Pair[] {
       expected: rowsText(
         'account, last AS lt, state AS hash',
         `(SELECT account, max(lt) AS last, argMax(state_after, lt) AS state FROM transactions
-          WHERE mc_seqno <= ${done} AND state_after != ${NO_HASH} AND ${isStill} GROUP BY account)`,
+          WHERE mc_seqno <= ${done} AND state_after != ${hashOrNone.none} AND ${isStill} GROUP BY account)`,
       ),
     },
     {

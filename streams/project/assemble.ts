@@ -14,6 +14,7 @@ import { createBatchMessages, unknownMessages } from './messages.ts';
 import { inOrder, type Placed } from './order.ts';
 import { createPauses } from './pause.ts';
 import type { BatchCounts } from './position.ts';
+import { PROJECTIONS, type Projection } from './projections.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
 import { createBatchStates } from './states.ts';
@@ -26,6 +27,8 @@ export interface AssemblerOptions {
   sent: SentMessages;
   maxDataBytes: number;
   metrics: AssemblyMetrics;
+  /** Beside the chain itself. Default: all there are. */
+  projections?: readonly Projection[] | undefined;
 }
 
 export interface AssembledBatch {
@@ -56,7 +59,8 @@ interface Workbench {
  * both sides of a message) is found in memory or, once a batch, in the tables. The rows are the same however the
  * steps before were cut into batches, and however often the batch is begun.
  */
-export function createAssembler({ accounts: store, openMessages, sent, maxDataBytes, metrics }: AssemblerOptions) {
+export function createAssembler(options: AssemblerOptions) {
+  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = PROJECTIONS } = options;
   const codes = createCodes(maxDataBytes, metrics);
 
   async function assemble(
@@ -85,6 +89,7 @@ export function createAssembler({ accounts: store, openMessages, sent, maxDataBy
         writeTransaction(workbench, placed, place);
         if (placed.after) await states.write(placed.after, placed.block, rows);
       }
+      for (const projection of projections) projection.project(rows);
       all.add(rows);
       if (live) kept.push(rows);
     }

@@ -5,6 +5,7 @@ import type { EventLog } from '../log.ts';
 import type { TopicNames } from '../topics.ts';
 import type { Counters } from './counters.ts';
 import type { Batch, BatchCounts } from './position.ts';
+import type { Projection } from './projections.ts';
 
 /** What the projector tells after each batch that is in the tables. */
 export interface Progress {
@@ -29,6 +30,8 @@ export interface ProjectorOptions {
   onProgress?: (progress: Progress) => void;
   /** End at the log's present end instead of following it. */
   stopAtEnd?: boolean;
+  /** What is projected beside the chain itself. Default: all there is. */
+  projections?: readonly Projection[];
   /** Where given, each projected step is published in the topic of steps, which keeps this much. */
   publish?: { retainBytes: number; retainMs: number; onPublished?: (mcSeqno: number) => void };
 }

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { NO_LT } from '../../clickhouse/tables/columns.ts';
+import { hashOrNone, NO_LT } from '../../clickhouse/tables/columns.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
@@ -15,7 +15,6 @@ export interface SentMessages {
 
 const KEYS_PER_QUERY = 2_000;
 const TIMEOUT_MS = 60_000;
-const NO_HASH = Buffer.alloc(32);
 
 /**
  * Finds messages on their way that memory does not hold, above all after a restart.
@@ -110,9 +109,7 @@ type Trace = Pick<OpenMessage, 'traceId' | 'externalHash'>;
 const TRACE_COLUMNS = 'trace_id, external_hash';
 
 function readTrace(rows: RowReader): Trace {
-  const traceId = rows.fixed(32);
-  const external = rows.fixed(32);
-  return { traceId, externalHash: external.equals(NO_HASH) ? null : external };
+  return { traceId: rows.fixed(32), externalHash: hashOrNone.read(rows) };
 }
 
 const transactionKey = (account: Address, lt: Decimal): string => `${hashKey(account)}${lt}`;

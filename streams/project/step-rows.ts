@@ -15,6 +15,9 @@ export function createStepRows(mcSeqno: number): GrowingRows {
   const newest = new Map<Table, Map<string, object>>();
   return {
     mcSeqno,
+    get tables() {
+      return [...facts.keys(), ...newest.keys()];
+    },
     add(table, row) {
       if (table.kind === 'newest') {
         keepNewest(

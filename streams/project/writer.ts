@@ -43,7 +43,9 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     counters.droppedOpenMessages++;
   });
   const sent = createSentMessages(clickhouse, openMessages);
-  const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics: countInto(counters) });
+  const metrics = countInto(counters);
+  const { projections } = options;
+  const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics, projections });
   const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();

@@ -1,0 +1,145 @@
+/** What a new kind of row costs, and that it is kept as the chain's own are. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import { limits, orderBy, where } from '../clickhouse/queries/conditions.ts';
+import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { compareTables, type Difference } from '../src/commands/verify-tables.ts';
+import { readConfig } from '../src/config.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { importFiles } from '../streams/ingest/import.ts';
+import type { EventLog } from '../streams/log.ts';
+import { createPositionStore } from '../streams/project/position.ts';
+import { project } from '../streams/project/projector.ts';
+import { COMMENTS_SQL, comments, commentsProjection } from './comments.ts';
+import { blockFile } from './recorded-blocks.ts';
+import { shelf } from './shelf.ts';
+import { tableHashes } from './table-hashes.ts';
+import { stepsOf, topics } from './windowed.ts';
+
+/** Recorded blocks with comments, each a step of its own. */
+const BLOCKS = ['34703989', '40484416', '56703836', '56703838', '56703839', '71398501', '54302208', '13516764'];
+const { signal } = new AbortController();
+const found = z.object({ to: z.string(), comment: z.string() });
+
+class Killed extends Error {}
+
+let server: TestServer;
+let home: string;
+let log: EventLog;
+const opened: ClickHouse[] = [];
+
+beforeAll(async () => {
+  if (shelf === null) return;
+  server = await startTestServer();
+  home = mkdtempSync(join(tmpdir(), 'tonstream-growth-'));
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  const files = BLOCKS.map((seqno) => blockFile(`_${seqno}`));
+  await importFiles(log, topics, files, { loose: true });
+});
+afterAll(async () => {
+  for (const clickhouse of opened) await clickhouse.close();
+  await log?.close();
+  await server?.remove();
+  if (home) rmSync(home, { recursive: true, force: true });
+});
+
+async function migrated(database: string): Promise<ClickHouse> {
+  const clickhouse = createClickHouse({ url: server.server.url, database, logger: silent });
+  opened.push(clickhouse);
+  await migrate({ clickhouse, logger: silent });
+  for (const sql of COMMENTS_SQL) await clickhouse.command(sql, { label: 'making the tables of comments' });
+  return clickhouse;
+}
+
+function run(clickhouse: ClickHouse, publish = false): Promise<void> {
+  const config = { ...readConfig([], {}).config, batchSteps: 2 };
+  const published = publish ? { publish: { retainBytes: 1024 ** 3, retainMs: 0 } } : {};
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, ...published };
+  return project({ ...options, projections: [commentsProjection] }, signal);
+}
+
+async function compare(clickhouse: ClickHouse): Promise<Difference[]> {
+  const { done } = await createPositionStore(clickhouse).read(signal);
+  return compareTables(clickhouse, done?.mcSeqno ?? 0, signal, [comments]);
+}
+
+describe.skipIf(shelf === null)('a kind of row of its own', () => {
+  let good: Record<string, string>;
+  let clickhouse: ClickHouse;
+  beforeAll(async () => {
+    clickhouse = await migrated('growth');
+    await run(clickhouse, true);
+    good = await tableHashes(clickhouse);
+  });
+
+  it('is projected, and found by its columns', async () => {
+    const all = await clickhouse.json('SELECT lower(hex(destination)) AS to, comment FROM comments', found);
+    expect(all.length).toBeGreaterThan(0);
+    const [{ to }] = all;
+    const conditions = where(comments, [
+      { column: 'destination', is: Buffer.from(to, 'hex') },
+      { column: 'mcSeqno', from: 1 },
+    ]);
+    const order = orderBy<{ createdLt: string }>([{ column: 'createdLt', sort: 'desc' }]);
+    const rows = await clickhouse.json(
+      `SELECT lower(hex(destination)) AS to, comment FROM comments WHERE ${conditions} ORDER BY ${order} ${limits({ limit: 3, offset: 0 })}`,
+      found,
+    );
+    expect(rows[0].to).toBe(to);
+    expect(rows.length).toBe(Math.min(3, all.filter((row) => row.to === to).length));
+  });
+
+  it('is in the published steps', async () => {
+    const steps = await stepsOf(log);
+    const published = steps.flatMap(({ step }) => step.rows.of(comments).map(({ comment }) => comment));
+    const rows = await clickhouse.json('SELECT hex(destination) AS to, comment FROM comments FINAL', found);
+    expect(published.sort()).toEqual(rows.map(({ comment }) => comment).sort());
+  });
+
+  it('is verified', async () => {
+    expect(await compare(clickhouse)).toEqual([]);
+    await clickhouse.command('TRUNCATE TABLE comments_by_hash');
+    expect((await compare(clickhouse)).map(({ table }) => table)).toEqual(['comments_by_hash']);
+  });
+
+  it('is the same when it is made anew, and after deaths at any of its inserts', async () => {
+    const again = await migrated('growth_again');
+    let inserts = 0;
+    const dying = (nth: number): ClickHouse => ({
+      ...again,
+      async insert(name, ...rest) {
+        await again.insert(name, ...rest);
+        if (name === comments.name && ++inserts === nth) throw new Killed();
+      },
+    });
+    for (const nth of [1, 2]) {
+      inserts = 0;
+      await run(dying(nth)).catch((error) => expect(error).toBeInstanceOf(Killed));
+    }
+    await run(again);
+    expect(await tableHashes(again)).toEqual(good);
+  });
+
+  it('is brought back when a killed server lost its rows and kept their tokens', async () => {
+    const lost = await migrated('growth_lost');
+    let written = false;
+    const losing: ClickHouse = {
+      ...lost,
+      async insert(name, columns, chunks, options) {
+        if (name === 'projection_state' && written) throw new Killed();
+        await lost.insert(name, columns, chunks, options);
+        written ||= name === comments.name;
+      },
+    };
+    await expect(run(losing)).rejects.toThrow(Killed);
+    for (const { name } of [comments, ...comments.indexes])
+      await lost.command(`ALTER TABLE ${name} DELETE WHERE 1 SETTINGS mutations_sync = 2`);
+    await run(lost);
+    expect(await tableHashes(lost)).toEqual(good);
+  });
+});
