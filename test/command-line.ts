@@ -9,11 +9,11 @@ import { runVerify } from '../src/commands/verify.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { allSteps } from '../streams/ingest/recorded-sequence.ts';
 import { project } from '../streams/project/projector.ts';
 import type { Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { cloneTables } from './cloned-tables.ts';
+import { allSteps } from './recorded-sequence.ts';
 
 const topics = topicNames();
 

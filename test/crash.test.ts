@@ -11,13 +11,13 @@ import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { encodeBlockRecord } from '../streams/envelope.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { allSteps, sequenceFile } from '../streams/ingest/recorded-sequence.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
 import type { Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { drawn, random, rounds } from './chance.ts';
 import { type Run, runTonstream, waitFor } from './processes.ts';
+import { allSteps, sequenceFile } from './recorded-sequence.ts';
 import { privateBlocks, shelf } from './shelf.ts';
 import { tableHashes } from './table-hashes.ts';
 

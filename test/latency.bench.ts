@@ -22,7 +22,6 @@ import { openWindow } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { decodeEnvelope } from '../streams/envelope.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { sequenceFile } from '../streams/ingest/recorded-sequence.ts';
 import { startIngestThread } from '../streams/ingest/thread.ts';
 import type { EventLog, LogRecord } from '../streams/log.ts';
 import { openLog } from '../streams/open.ts';
@@ -30,6 +29,7 @@ import { startProjectorThread } from '../streams/project/thread.ts';
 import { readSteps } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { serveApi } from './api-server.ts';
+import { sequenceFile } from './recorded-sequence.ts';
 
 const NETWORK = process.env.BENCH_NETWORK ?? 'recorded';
 const STEPS = Number(process.env.BENCH_STEPS ?? 120);

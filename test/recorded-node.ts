@@ -7,7 +7,7 @@ import type { BlockId, BlockIdExt, Hash } from '../src/chain/model.ts';
 import { type AccountBoc, type ChainNode, NodeError, type NodeErrorCode } from '../src/node/chain-node.ts';
 import { blockKey } from '../streams/envelope.ts';
 import { checkBlockAndTops } from '../streams/ingest/check.ts';
-import { readSequence, type SequenceLine, sequenceFile } from '../streams/ingest/recorded-sequence.ts';
+import { readSequence, type SequenceLine, sequenceFile } from './recorded-sequence.ts';
 
 /** What the node is asked. `key` is the block's `workchain:shard:seqno`; `n` counts calls of this kind for it from 1 on. */
 export interface NodeCall {

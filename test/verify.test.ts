@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { runVerify } from '../src/commands/verify.ts';
-import { readSequence, sequenceFile, writeSequence } from '../streams/ingest/recorded-sequence.ts';
 import { startClickHouseProxy } from './clickhouse-proxy.ts';
 import { type CommandLine, importSequence, openCommandLine, type Place } from './command-line.ts';
 import { runTonstream } from './processes.ts';
+import { readSequence, sequenceFile, writeSequence } from './recorded-sequence.ts';
 import { shelf } from './shelf.ts';
 
 const SEQUENCE = 'mainnet-genesis_a';

@@ -10,12 +10,12 @@ import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { createWindowFollower } from '../src/window/follow.ts';
 import { openWindow, type Window } from '../src/window/window.ts';
 import { importFiles } from '../streams/ingest/import.ts';
-import { readSequence, sequenceFile, writeSequence } from '../streams/ingest/recorded-sequence.ts';
 import { openKafkaLog } from '../streams/kafka.ts';
 import type { EventLog } from '../streams/log.ts';
 import { rounds, seed } from './chance.ts';
 import { createKafkaLocal, type KafkaLocal, kafkaMissing } from './kafka-local.ts';
 import { waitFor } from './processes.ts';
+import { readSequence, sequenceFile, writeSequence } from './recorded-sequence.ts';
 import { differences, sampledRequests } from './window-agreement.ts';
 import { projectAll, stepsOf, tablesOf, topics } from './windowed.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sequenceFile } from '../../streams/ingest/recorded-sequence.ts';
+import { sequenceFile } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { readConfig } from '../config.ts';
 import { runImport } from './import.ts';

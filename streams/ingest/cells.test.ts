@@ -12,6 +12,7 @@ import { cellHash } from '../../src/chain/hash.ts';
 import type { AccountState } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import { createRecordedNode, type RecordedNodeOptions } from '../../test/recorded-node.ts';
+import { readSequence, sequenceFile } from '../../test/recorded-sequence.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
 import { decodeCellRecord, encodeCellRecord, type StoredCell } from '../cell-record.ts';
 import { openEmbeddedLog } from '../embedded.ts';
@@ -23,7 +24,6 @@ import { type CellEvent, type CellLimits, type Cells, createCells } from './cell
 import { checkBlockAndTops } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import type { LiveStep } from './follow-steps.ts';
-import { readSequence, sequenceFile } from './recorded-sequence.ts';
 
 const topics = topicNames();
 const LAST = 2690;

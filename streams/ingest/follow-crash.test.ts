@@ -7,16 +7,16 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { random, rounds } from '../../test/chance.ts';
+import { logContent, sequenceFile } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import { importFiles } from './import.ts';
-import { logContent, sequenceFile } from './recorded-sequence.ts';
 
 const topics = topicNames();
 const NAME = 'mainnet-genesis_a';
-const PROGRAM = fileURLToPath(new URL('follow-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../test/follow-process.ts', import.meta.url));
 /** Smaller than most steps, so that they are written in several appends. */
 const SMALL_BATCH = 4_000;
 const ROUNDS = rounds(3, 30);

@@ -12,10 +12,10 @@ import { type LiteHandlers, LiteServerError } from '../../src/node/lite-server.t
 import { openTrustedBlock } from '../../src/node/trusted-block.ts';
 import { follow } from '../../test/followed.ts';
 import { type LyingServer, serveLies } from '../../test/lying-server.ts';
+import { allSteps } from '../../test/recorded-sequence.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
-import { allSteps } from './recorded-sequence.ts';
 
 const START = 1_700_000_000;
 const closers: (() => Promise<void> | void)[] = [];

@@ -5,12 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { follow } from '../../test/followed.ts';
 import { createRecordedNode, masterKey, type NodeCall, recordedNode } from '../../test/recorded-node.ts';
+import {
+  allSteps,
+  changeBlock,
+  logContent,
+  readSequence,
+  sequenceFile,
+  writeSequence,
+} from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import { type EventLog, LogError } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import { importFiles } from './import.ts';
-import { allSteps, changeBlock, logContent, readSequence, sequenceFile, writeSequence } from './recorded-sequence.ts';
 
 const topics = topicNames();
 const GENESIS = 'mainnet-genesis_a';

@@ -8,13 +8,20 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { random, rounds } from '../../test/chance.ts';
+import {
+  allSteps,
+  logContent,
+  readSequence,
+  sequenceFile,
+  stepOfBlocks,
+  writeSequence,
+} from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import { readSteps } from '../steps.ts';
 import { topicNames } from '../topics.ts';
 import { importFiles } from './import.ts';
-import { allSteps, logContent, readSequence, sequenceFile, stepOfBlocks, writeSequence } from './recorded-sequence.ts';
 
 const topics = topicNames();
 let folder: string;
@@ -134,7 +141,7 @@ describe.skipIf(shelf === null)('recorded sequences', () => {
   });
 });
 
-const PROGRAM = fileURLToPath(new URL('import-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../test/import-process.ts', import.meta.url));
 /** Smaller than most steps, so that they are written in several appends. */
 const SMALL_BATCH = 4_000;
 const ROUNDS = rounds(3, 30);

@@ -2,12 +2,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  changeBlock,
+  readSequence,
+  type SequenceLine,
+  sequenceFile,
+  writeSequence,
+} from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import { importFiles } from './import.ts';
-import { changeBlock, readSequence, type SequenceLine, sequenceFile, writeSequence } from './recorded-sequence.ts';
 
 const topics = topicNames();
 let folder: string;

@@ -9,11 +9,11 @@ import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../../clickhou
 import { TABLES } from '../../clickhouse/tables/all.ts';
 import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
+import { sequenceFile } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import { importFiles } from '../ingest/import.ts';
-import { sequenceFile } from '../ingest/recorded-sequence.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import { project } from './projector.ts';

@@ -3,8 +3,8 @@ import { blockTransactions } from '../../src/chain/accounts.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { openBoc } from '../../src/chain/boc.ts';
 import type { Message, Transaction } from '../../src/chain/model.ts';
+import { readSequence, sequenceFile } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
-import { readSequence, sequenceFile } from '../ingest/recorded-sequence.ts';
 import type { OpenMessage } from './packed.ts';
 import { createOpenMessages, linkTrace, startsTrace } from './traces.ts';
 

@@ -4,11 +4,12 @@
  * transaction of the log, since nobody can open the log while a transaction stands still. Prints the offset after each
  * append and each line it logs; ends when the log has the whole sequence.
  */
-import { recordedNode } from '../../test/recorded-node.ts';
-import { openEmbeddedLog } from '../embedded.ts';
-import { LogError } from '../log.ts';
-import { topicNames } from '../topics.ts';
-import { ingest } from './follow.ts';
+
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { ingest } from '../streams/ingest/follow.ts';
+import { LogError } from '../streams/log.ts';
+import { topicNames } from '../streams/topics.ts';
+import { recordedNode } from './recorded-node.ts';
 
 const [folder, name, batchBytes, mode] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -3,14 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { decodeBlock } from '../../src/chain/block.ts';
-import { openBoc } from '../../src/chain/boc.ts';
-import { crc32c } from '../../src/chain/crc.ts';
-import { requireShelf } from '../../test/shelf.ts';
-import { blockKey } from '../envelope.ts';
-import type { EventLog } from '../log.ts';
-import { readSteps, type Step } from '../steps.ts';
-import { checkBlock } from './check.ts';
+import { decodeBlock } from '../src/chain/block.ts';
+import { openBoc } from '../src/chain/boc.ts';
+import { crc32c } from '../src/chain/crc.ts';
+import { blockKey } from '../streams/envelope.ts';
+import { checkBlock } from '../streams/ingest/check.ts';
+import type { EventLog } from '../streams/log.ts';
+import { readSteps, type Step } from '../streams/steps.ts';
+import { requireShelf } from './shelf.ts';
 
 const LINE = z.looseObject({
   workchain: z.number(),

@@ -2,9 +2,9 @@
  * An import in a process of its own, for tests that kill it. Arguments: log folder, bytes of one append, files.
  * Prints a line after each append.
  */
-import { openEmbeddedLog } from '../embedded.ts';
-import { topicNames } from '../topics.ts';
-import { importFiles } from './import.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import { importFiles } from '../streams/ingest/import.ts';
+import { topicNames } from '../streams/topics.ts';
 
 const [folder, batchBytes, ...files] = process.argv.slice(2);
 const log = openEmbeddedLog({ folder });
