@@ -102,7 +102,7 @@ export function blockConditions(filter: BlockFilter): ConditionOn<typeof blockTa
 }
 
 /** By time in the direction asked for, then workchain and signed shard ascending, then seqno in that direction. */
-function orderOf({ sort }: BlockFilter): Sorted<Row<typeof blockTable>>[] {
+export function blockOrder({ sort }: BlockFilter): Sorted<Row<typeof blockTable>>[] {
   return [
     { column: 'genUtime', sort },
     { column: 'workchain', sort: 'asc' },
@@ -125,7 +125,7 @@ function keysOf(filter: BlockFilter, head: number): string {
     const id = [...asked('workchain', workchain), ...asked('shard', shard), ...asked('seqno', seqno)];
     from('blocks_by_id', where(blockTable, id));
   }
-  const order = orderOf(filter);
+  const order = blockOrder(filter);
   const place = readBlockCursor(filter);
   if (place) {
     const [time, chain, signed, number] = place;

@@ -41,7 +41,7 @@ export interface Sorted<R> {
 }
 
 /** As data any condition looks like this. */
-type Plain =
+export type Plain =
   | { column: string; is: unknown }
   | { column: string; isNot: unknown }
   | { column: string; in: readonly unknown[] }

@@ -145,7 +145,7 @@ function pageKeys(filter: MessageFilter, order: MessageOrder, head: number): str
 }
 
 /** A side counts when its step is not above the head. */
-function visible(side: 'in' | 'out' | undefined, head: number): Conditions {
+export function visible(side: 'in' | 'out' | undefined, head: number): Conditions {
   const received = { column: 'inMcSeqno', from: 1, to: head } as const;
   const sent = { column: 'outMcSeqno', from: 1, to: head } as const;
   if (side === 'in') return [received];
@@ -153,7 +153,7 @@ function visible(side: 'in' | 'out' | undefined, head: number): Conditions {
 }
 
 /** A message without the value that a window tests never matches. */
-function windows(filter: MessageFilter): Conditions {
+export function windows(filter: MessageFilter): Conditions {
   const { utime, ltWindow, excludeExternals, onlyExternals } = filter;
   const usesLt = ltWindow.start !== undefined || ltWindow.end !== undefined;
   return [

@@ -1,13 +1,19 @@
-import { compareBlocks, compareIds, nextBlocks, readBlockCursor } from '../../clickhouse/queries/blocks.ts';
+import {
+  blockConditions,
+  blockOrder,
+  compareBlocks,
+  compareIds,
+  nextBlocks,
+  readBlockCursor,
+} from '../../clickhouse/queries/blocks.ts';
 import { shardOf } from '../../clickhouse/queries/keys.ts';
 import type { Hash } from '../chain/model.ts';
 import type { BlockFilter, BlockRecord, Rows } from '../chain/records.ts';
-import type { Selection } from '../chain/selection.ts';
-import { columnOf, layoutOf, STEP } from './kind.ts';
+import { columnOf, layoutOf } from './kind.ts';
 import { blockKind, topKind } from './kinds.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { blockOf } from './rows.ts';
-import { Candidate, Selected } from './select.ts';
+import { Candidate, Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import type { Found, View } from './view.ts';
 
@@ -44,27 +50,10 @@ export async function blocks(filter: BlockFilter, { view, below, whole, context 
 }
 
 function selectionOf(filter: BlockFilter): Selection {
-  const { workchain, shard, seqno, rootHash, fileHash, mcSeqno, utime, lt, sort } = filter;
   const place = readBlockCursor(filter);
-  const equals = (column: string, value: unknown) => (value === undefined ? [] : [{ column, in: [value] }]);
   return {
-    where: [
-      // A range: the way by id has no order to list in.
-      ...(workchain === undefined ? [] : [{ column: 'workchain', from: workchain, to: workchain }]),
-      ...equals('shard', shard),
-      ...equals('seqno', seqno),
-      ...equals('rootHash', rootHash),
-      ...equals('fileHash', fileHash),
-      ...equals(STEP, mcSeqno),
-      { column: 'genUtime', from: utime.start, to: utime.end },
-      { column: 'startLt', from: lt.start, to: lt.end },
-    ],
-    order: [
-      { column: 'genUtime', sort },
-      { column: 'workchain', sort: 'asc' },
-      { column: 'shard', sort: 'asc' },
-      { column: 'seqno', sort },
-    ],
+    where: blockConditions(filter),
+    order: blockOrder(filter),
     after: place && [Number(place[0]), Number(place[1]), shardOf(place[2]), Number(place[3])],
   };
 }

@@ -23,6 +23,8 @@ export interface Way<C extends Columns> {
   key: readonly Part<C>[];
   /** Columns beside the id, to filter by without the row. */
   also?: readonly Name<C>[];
+  /** It leads to one row, and lists none. */
+  sole?: boolean;
   /** Columns that rise along the second column of the key, where the first is the same. */
   alike?: readonly Name<C>[];
   /** Entries for this column too, in place of the first of the key, where it holds a value. */
@@ -115,6 +117,7 @@ export interface Layout {
   also: readonly Slot[];
   valueBytes: number;
   or: number | null;
+  sole: boolean;
   alike: readonly string[];
   /** Columns that stand whole in the entry: in the key, or behind the id. */
   whole: ReadonlyMap<string, { inKey: boolean; at: number }>;
@@ -173,6 +176,7 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
       also,
       valueBytes: end(also, ID_BYTES),
       or: way.or === undefined ? null : (offsets.get(way.or) ?? null),
+      sole: way.sole ?? false,
       alike: way.alike ?? [],
       whole,
     };

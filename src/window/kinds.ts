@@ -32,10 +32,10 @@ export const blockKind = kind({
     randSeed: ordered(blocks.columns.randSeed),
     createdBy: ordered(blocks.columns.createdBy),
   },
-  key: { name: 'id', key: ['workchain', 'shard', 'seqno'] },
+  key: { name: 'id', key: ['workchain', 'shard', 'seqno'], sole: true },
   ways: [
     { name: 'time', key: ['genUtime', 'workchain', 'shard', 'seqno'], also: ['startLt'] },
-    { name: 'hash', key: [['rootHash', SOLE_HASH_HEAD]], or: 'fileHash' },
+    { name: 'hash', key: [['rootHash', SOLE_HASH_HEAD]], or: 'fileHash', sole: true },
   ],
 });
 
@@ -65,7 +65,7 @@ export const transactionKind = kind({
   ways: [
     { name: 'lt', key: ['lt', 'account'], also: ['now', 'shard', 'seqno'] },
     { name: 'time', key: ['now', 'lt', 'account'] },
-    { name: 'hash', key: [['hash', SOLE_HASH_HEAD]] },
+    { name: 'hash', key: [['hash', SOLE_HASH_HEAD]], sole: true },
   ],
   packing: {},
   chunkBytes: PACKED_CHUNK_BYTES,
@@ -95,9 +95,9 @@ export const messageKind = kind({
     index: u16,
     hashNorm: ordered(messages.columns.hashNorm),
   },
-  key: { name: 'lt', key: ['createdLt', 'hash'], also: ['inMcSeqno'] },
+  key: { name: 'lt', key: ['createdLt', 'hash'], also: ['inMcSeqno'], sole: true },
   ways: [
-    { name: 'hash', key: [['hash', HASH_HEAD], 'createdLt', ['hash', HASH_HEAD]], or: 'hashNorm' },
+    { name: 'hash', key: [['hash', HASH_HEAD], 'createdLt', ['hash', HASH_HEAD]], or: 'hashNorm', sole: true },
     { name: 'body', key: [['bodyHash', HASH_HEAD], 'createdLt', ['hash', HASH_HEAD]] },
     { name: 'destination', key: [['destination', ADDRESS_HEAD], 'createdLt', ['hash', HASH_HEAD]] },
     { name: 'source', key: [['source', ADDRESS_HEAD], 'createdLt', ['hash', HASH_HEAD]] },

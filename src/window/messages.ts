@@ -1,14 +1,16 @@
+import type { Plain } from '../../clickhouse/queries/conditions.ts';
 import {
   type MessageOrder,
   type MessageSelection,
+  messageConditions,
   messageOrder,
   nextMessages,
   readMessageCursor,
+  visible,
+  windows,
 } from '../../clickhouse/queries/messages.ts';
-import { NO_LT, NO_TIME } from '../../clickhouse/tables/columns.ts';
 import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
-import type { Condition } from '../chain/selection.ts';
 import { behindPrefix, idOf, keyPrefix, layoutOf, stepOf } from './kind.ts';
 import { messageKind, transactionKind } from './kinds.ts';
 import { listedMessage } from './listed.ts';
@@ -21,9 +23,6 @@ import type { View } from './view.ts';
 const CLOCKS = { createdLt: 'lt', createdAt: 'utime' } as const;
 const BY_KEY = layoutOf(messageKind, 'lt');
 const BY_HASH = layoutOf(messageKind, 'hash');
-/** The greatest that a message has which has one. */
-const LAST_LT = (BigInt(NO_LT) - 1n).toString();
-const LAST_TIME = NO_TIME - 1;
 
 export async function messages(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
   const { view, below, whole, context } = sides;
@@ -35,7 +34,7 @@ export async function messages(filter: MessageFilter, sides: Sides): Promise<Row
   const load = recordsOf(filter, sides);
   const found = await listPage(view, {
     kind: messageKind,
-    selection: { where: conditionsOf(filter), order: orderBy(order, filter.sort), after: afterOf(filter, order) },
+    selection: { where: conditionsOf(filter, view), order: orderBy(order, filter.sort), after: afterOf(filter, order) },
     // One that left below the window is found in the tables, as sent, unless only received ones are wanted.
     also: (row) => {
       if (filter.direction === 'in') return true;
@@ -77,37 +76,13 @@ function mayBeExternal({ ltWindow, excludeExternals, source, destination }: Mess
   return !hasLt && !excludeExternals && !source && destination !== null;
 }
 
-function selectedBy({ bodyHash, source, destination, opcode }: MessageSelection): Condition[] {
-  const equals = (column: string, value: unknown): Condition[] =>
-    value === undefined ? [] : [{ column, in: [value] }];
-  return [
-    ...equals('bodyHash', bodyHash),
-    ...equals('destination', destination),
-    ...equals('source', source),
-    ...equals('opcode', opcode),
-  ];
-}
-
-/** A message without the value that a range is of never matches. */
-function conditionsOf(filter: MessageFilter): Condition[] {
-  const { direction, utime, ltWindow, excludeExternals, onlyExternals } = filter;
-  const usesTime = utime.start !== undefined || utime.end !== undefined;
-  const usesLt = ltWindow.start !== undefined || ltWindow.end !== undefined;
-  return [
-    ...selectedBy(filter),
-    ...(direction ? [{ column: direction === 'in' ? 'inMcSeqno' : 'outMcSeqno', from: 1 }] : []),
-    ...(usesTime
-      ? [{ column: 'createdAt', from: utime.start ?? 0, to: Math.min(utime.end ?? LAST_TIME, LAST_TIME) }]
-      : []),
-    ...(usesLt || excludeExternals ? [{ column: 'createdLt', to: LAST_LT }] : []),
-    ...(usesLt ? [{ column: 'createdLt', from: ltWindow.start, to: ltWindow.end }] : []),
-    ...(onlyExternals ? [{ column: 'createdLt', from: NO_LT }] : []),
-  ];
+function conditionsOf(filter: MessageFilter, view: View): Plain[] {
+  return [...messageConditions(filter), ...visible(filter.direction, view.head), ...windows(filter)];
 }
 
 async function byHashes(filter: MessageFilter, sides: Sides): Promise<Rows<MessageRecord>> {
   const { view, whole, context } = sides;
-  const all = messagesByHash(view, filter, conditionsOf(filter));
+  const all = messagesByHash(view, filter, conditionsOf(filter, view));
   if (all === null || filter.cursor) return whole.messages(filter, context);
   const order = messageOrder(filter);
   const selected = new Selected(messageKind, { where: [], order: orderBy(order, filter.sort), after: null });
@@ -125,7 +100,7 @@ async function byHashes(filter: MessageFilter, sides: Sides): Promise<Rows<Messa
 export function messagesByHash(
   view: View,
   selection: MessageSelection,
-  where: Condition[] = selectedBy(selection),
+  where: readonly Plain[] = messageConditions(selection),
 ): MessageRow[] | null {
   if (selection.messageHashes.length === 0) return null;
   const selected = new Selected(messageKind, { where, order: [], after: null });

@@ -1,6 +1,7 @@
 /** A selection turned into ranges of keys and a test of rows. All of it compares bytes: columns sort as bytes. */
+import type { Plain } from '../../clickhouse/queries/conditions.ts';
 import { type Ordered, u32 } from '../../clickhouse/tables/columns.ts';
-import type { Condition, Selection } from '../chain/selection.ts';
+import type { Sort } from '../chain/records.ts';
 import type { Entry, Range } from './engine.ts';
 import {
   behindPrefix,
@@ -15,6 +16,15 @@ import {
 import { ENOUGH, TIRED } from './merge.ts';
 import { groupsOf, mergeOrdered } from './ordered.ts';
 import type { View } from './view.ts';
+
+/** A question for rows as data: which ones, in which order, from where on. */
+export interface Selection {
+  /** All of them hold. */
+  where: readonly Plain[];
+  order: readonly { column: string; sort: Sort }[];
+  /** The values, by the columns of the order, that the row before the first one has; null for the beginning. */
+  after: readonly unknown[] | null;
+}
 
 /** A row that a key leads to; it is read when a column is asked for that the entry does not have. */
 export class Candidate {
@@ -63,7 +73,11 @@ export class Candidate {
       return whole.inKey ? this.#key : this.#value;
     }
     this.at = column === STEP ? 0 : (this.#kind.offsets.get(column) ?? 0);
-    return column === STEP ? this.#value : this.row;
+    if (column === STEP) return this.#value;
+    if (this.at < this.row.length) return this.row;
+    // Left out where it is none.
+    this.at = 0;
+    return NONE;
   }
 
   value<C extends Columns, K extends keyof C & string>(of: KindOf<C>, column: K): Values<C>[K];
@@ -79,6 +93,7 @@ export class Candidate {
 }
 
 const NOTHING = Buffer.alloc(0);
+const NONE = Buffer.alloc(64);
 const NO_WAY: Layout = {
   table: '',
   key: [],
@@ -86,6 +101,7 @@ const NO_WAY: Layout = {
   also: [],
   valueBytes: 0,
   or: null,
+  sole: true,
   alike: [],
   whole: new Map(),
 };
@@ -113,22 +129,35 @@ function encode(kind: Kind, column: string, value: unknown): Buffer {
 
 type Test = (row: Candidate) => boolean;
 
-function testOf(kind: Kind, condition: Condition): Test {
-  const { column } = condition;
-  if ('in' in condition || 'notIn' in condition) {
-    const wanted = 'in' in condition;
-    const values = (wanted ? condition.in : condition.notIn).map((value) => encode(kind, column, value));
-    if (values.length === 1) {
-      const [only] = values;
-      return (row) => (row.compareTo(column, only) === 0) === wanted;
-    }
-    const all = new Set(values.map((value) => value.toString('latin1')));
-    const { bytes } = codecOf(kind, column);
-    return (row) => all.has(row.locate(column).toString('latin1', row.at, row.at + bytes)) === wanted;
+/** Values of which the column has one, or has none; null for a range. */
+function valuesOf(condition: Exclude<Plain, { any: unknown }>): { wanted: boolean; values: readonly unknown[] } | null {
+  if ('is' in condition) return { wanted: true, values: [condition.is] };
+  if ('isNot' in condition) return { wanted: false, values: [condition.isNot] };
+  if ('in' in condition) return { wanted: true, values: condition.in };
+  return 'notIn' in condition ? { wanted: false, values: condition.notIn } : null;
+}
+
+function testOf(kind: Kind, condition: Plain): Test {
+  if ('any' in condition) {
+    const tests = condition.any.map((one) => testOf(kind, one));
+    return (row) => tests.some((test) => test(row));
   }
-  const { low, high } = boundsOf(kind, column, [condition]);
-  return (row) =>
-    (low === null || row.compareTo(column, low) >= 0) && (high === null || row.compareTo(column, high) <= 0);
+  const { column } = condition;
+  const told = valuesOf(condition);
+  if (told === null) {
+    const { low, high } = boundsOf(kind, column, [condition]);
+    return (row) =>
+      (low === null || row.compareTo(column, low) >= 0) && (high === null || row.compareTo(column, high) <= 0);
+  }
+  const { wanted } = told;
+  const values = told.values.map((value) => encode(kind, column, value));
+  if (values.length === 1) {
+    const [only] = values;
+    return (row) => (row.compareTo(column, only) === 0) === wanted;
+  }
+  const all = new Set(values.map((value) => value.toString('latin1')));
+  const { bytes } = codecOf(kind, column);
+  return (row) => all.has(row.locate(column).toString('latin1', row.at, row.at + bytes)) === wanted;
 }
 
 interface Bounds {
@@ -137,24 +166,25 @@ interface Bounds {
 }
 
 /** The least and greatest value that a column may have. */
-function boundsOf(kind: Kind, column: string, where: readonly Condition[]): Bounds {
+function boundsOf(kind: Kind, column: string, where: readonly Plain[]): Bounds {
   const bounds: Bounds = { low: null, high: null };
-  const above = (value: Buffer): void => {
-    if (bounds.low === null || value.compare(bounds.low) > 0) bounds.low = value;
-  };
-  const below = (value: Buffer): void => {
-    if (bounds.high === null || value.compare(bounds.high) < 0) bounds.high = value;
+  const between = (low: Buffer | null, high: Buffer | null): void => {
+    if (low && (bounds.low === null || low.compare(bounds.low) > 0)) bounds.low = low;
+    if (high && (bounds.high === null || high.compare(bounds.high) < 0)) bounds.high = high;
   };
   for (const condition of where) {
-    if (condition.column !== column || 'notIn' in condition) continue;
-    if ('in' in condition) {
-      const sorted = condition.in.map((value) => encode(kind, column, value)).sort(Buffer.compare);
-      above(sorted[0]);
-      below(sorted[sorted.length - 1]);
-      continue;
+    if ('any' in condition || condition.column !== column) continue;
+    const told = valuesOf(condition);
+    if (told === null) {
+      const { from, to } = condition as { from?: unknown; to?: unknown };
+      between(
+        from === undefined ? null : encode(kind, column, from),
+        to === undefined ? null : encode(kind, column, to),
+      );
+    } else if (told.wanted && told.values.length > 0) {
+      const sorted = told.values.map((value) => encode(kind, column, value)).sort(Buffer.compare);
+      between(sorted[0], sorted[sorted.length - 1]);
     }
-    if (condition.from !== undefined) above(encode(kind, column, condition.from));
-    if (condition.to !== undefined) below(encode(kind, column, condition.to));
   }
   return bounds;
 }
@@ -293,10 +323,12 @@ export class Selected {
     const { where, order } = this.#selection;
     const named = this.#kind.layouts.flatMap((layout) => {
       const [{ column, bytes }] = layout.key;
-      const given = where.find((condition) => condition.column === column && 'in' in condition);
-      if (layout.key.length < 2 || layout.or !== null || column === order[0].column || !given || !('in' in given))
-        return [];
-      const values = given.in.map((value) => encode(this.#kind, column, value).subarray(0, bytes));
+      const [given] = where.flatMap((condition) => {
+        const told = 'any' in condition || condition.column !== column ? null : valuesOf(condition);
+        return told?.wanted ? [told.values] : [];
+      });
+      if (layout.sole || column === order[0].column || !given) return [];
+      const values = given.map((value) => encode(this.#kind, column, value).subarray(0, bytes));
       const distinct = new Map(values.map((value) => [value.toString('latin1'), value]));
       return [{ layout, prefixes: [...distinct.values()] }];
     });

@@ -1,3 +1,4 @@
+import type { Plain } from '../../clickhouse/queries/conditions.ts';
 import {
   comparePlaces,
   nextTransactions,
@@ -5,9 +6,9 @@ import {
   orderOf,
   type Place,
   readTransactionCursor,
+  transactionConditions,
 } from '../../clickhouse/queries/transactions.ts';
-import { addressOf } from '../chain/address.ts';
-import type { Address, Hash, Message, Transaction } from '../chain/model.ts';
+import type { Hash, Message, Transaction } from '../chain/model.ts';
 import type {
   Rows,
   Sort,
@@ -15,14 +16,13 @@ import type {
   TransactionRecord,
   TransactionsByMessageFilter,
 } from '../chain/records.ts';
-import type { Condition, Selection } from '../chain/selection.ts';
 import { columnOf, layoutOf, STEP, stepOf } from './kind.ts';
 import { blockKind, transactionKind } from './kinds.ts';
 import { listedTransaction } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { messageAt, messagesByHash } from './messages.ts';
 import { type MessageRow, transactionOf } from './rows.ts';
-import { Candidate, Selected } from './select.ts';
+import { Candidate, Selected, type Selection } from './select.ts';
 import { distinct, type Sides, text } from './sides.ts';
 import type { Found, View } from './view.ts';
 
@@ -42,7 +42,7 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
   const found = await listPage(view, {
     kind: transactionKind,
     selection: {
-      where: [...conditionsOf(filter), ...(step === undefined ? [] : stepConditions(view, step))],
+      where: [...transactionConditions(filter), ...(step === undefined ? [] : stepConditions(view, step))],
       order: orderBy(order, filter.sort),
       after: afterOf(filter.cursor, order),
     },
@@ -82,26 +82,8 @@ function afterOf(cursor: string | undefined, order: Order): unknown[] | null {
   return place && valuesOf({ now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex') }, order);
 }
 
-function conditionsOf(filter: TransactionFilter): Condition[] {
-  const { accounts, excludeAccounts, workchain, shard, seqno, lt, utime, ltWindow } = filter;
-  return [
-    ...(accounts.length > 0 ? [{ column: 'account', in: accounts }] : []),
-    ...(excludeAccounts.length > 0 ? [{ column: 'account', notIn: excludeAccounts }] : []),
-    ...(workchain === undefined
-      ? []
-      : [{ column: 'account', from: ofWorkchain(workchain, 0), to: ofWorkchain(workchain, 0xff) }]),
-    ...(shard === undefined ? [] : [{ column: 'shard', in: [shard] }]),
-    ...(seqno === undefined ? [] : [{ column: 'seqno', in: [seqno] }]),
-    ...(lt === undefined ? [] : [{ column: 'lt', in: [lt] }]),
-    { column: 'now', from: utime.start, to: utime.end },
-    { column: 'lt', from: ltWindow.start, to: ltWindow.end },
-  ];
-}
-
-const ofWorkchain = (workchain: number, fill: number): Address => addressOf(workchain, Buffer.alloc(32, fill));
-
 /** The lt that its transactions have, which are written in that order. */
-function stepConditions(view: View, step: number): Condition[] {
+function stepConditions(view: View, step: number): Plain[] {
   const rows = view.rowsOf(transactionKind, step);
   const [first, last] = [rows.at(0), rows.at(-1)];
   const lts =
@@ -144,22 +126,14 @@ function byHash(view: View, hash: Hash): Found | null {
 /** A hash is of one transaction: what the window does not have is asked of the tables, and nothing else. */
 async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): Promise<Rows<TransactionRecord>> {
   const { view, below, context } = sides;
-  const { mcSeqno, seqno } = filter;
-  const inNoStep = (seqno ?? 0) < 0 || (mcSeqno ?? 0) < 0;
-  const selected = inNoStep
-    ? null
-    : new Selected(transactionKind, {
-        where: [...conditionsOf(filter), ...(mcSeqno === undefined ? [] : [{ column: STEP, in: [mcSeqno] }])],
-        order: [],
-        after: null,
-      });
+  const selected = new Selected(transactionKind, { where: transactionConditions(filter), order: [], after: null });
   // Beside their hashes, which are told here and decoded there.
   const here: { hash: Hash; record: TransactionRecord }[] = [];
   const missing: Hash[] = [];
   for (const hash of distinct(filter.hashes)) {
     const found = byHash(view, hash);
     if (found === null) missing.push(hash);
-    else if (selected?.passes(Candidate.of(view, transactionKind, found.id, found.row)))
+    else if (selected.passes(Candidate.of(view, transactionKind, found.id, found.row)))
       here.push({ hash, record: named(view, found) });
   }
   if (missing.length > 0) {
