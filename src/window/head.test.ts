@@ -54,12 +54,12 @@ it('is that of the tables until the window has reached them, then that of the wi
   expect(head.windowAnswers).toBe(true);
 });
 
-it('is that of the tables before the files say that the window is silent', async () => {
+it('is that of the tables once the files say that the window is silent', async () => {
   const { head, tables, noted } = opened({ windowHead: 3, tablesHead: 3 });
   await head.decide(true);
   tables.advance(3 + FAR);
   await head.decide(true);
-  expect(noted).toEqual(['speaks', `3 to ${3 + FAR}`, 'is silent']);
+  expect(noted).toEqual(['speaks', 'is silent', `3 to ${3 + FAR}`]);
 });
 
 it('leaves the window silent before the tables are known to have what it has', async () => {

@@ -48,10 +48,12 @@ export function createHostHead({ window, tables, onError }: HostHeadOptions): Ho
   }
 
   async function weigh(): Promise<void> {
+    const answers = windowMayAnswer && behind() <= (windowAnswers ? MOST_BEHIND : 0);
     // Before the files say so: from here on nothing is shown that the window does not have.
-    windowAnswers = windowMayAnswer && behind() <= (windowAnswers ? MOST_BEHIND : 0);
-    if (!windowAnswers) advance();
-    await window.speak(windowAnswers);
+    windowAnswers ||= answers;
+    await window.speak(answers);
+    // Only now: whoever had been told of the tables' head before would still have asked the window for it.
+    windowAnswers = answers;
     advance();
   }
 
