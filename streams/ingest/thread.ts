@@ -1,3 +1,6 @@
+// Loaded here as well: a library that only a thread has loaded is unloaded when the thread ends, and this one has the
+// system call it at the thread's very end: a crash (Node 20).
+import 'ffi-rs';
 import { type CallMessage, createCalling, type ReplyMessage } from '../../src/calls.ts';
 import type { Config } from '../../src/config.ts';
 import { NodeError } from '../../src/node/chain-node.ts';
