@@ -5,6 +5,7 @@ import { exchanges } from './dex/exchanges.ts';
 import * as dns from './dns.ts';
 import * as ethena from './ethena.ts';
 import * as evaa from './evaa.ts';
+import * as evaaLiquidation from './evaa-liquidation.ts';
 import * as jettons from './jettons.ts';
 import * as jvault from './jvault.ts';
 import type { Attempt, Kind } from './kind.ts';
@@ -26,6 +27,7 @@ const families = [
   dns,
   ethena,
   evaa,
+  evaaLiquidation,
   jettons,
   jvault,
   layerzero,

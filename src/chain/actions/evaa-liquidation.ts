@@ -1,0 +1,243 @@
+/** Liquidations at EVAA (evaafi/contracts). */
+import { address } from '../layouts/addresses.ts';
+import { body } from '../layouts/layout.ts';
+import { u32, u64, u256, uint } from '../layouts/numbers.ts';
+import { cell, record, ref } from '../layouts/shapes.ts';
+import type { Decimal } from '../model.ts';
+import type { Block } from './block.ts';
+import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
+import { groups, hex256, payloadOf, request, userCall } from './evaa-messages.ts';
+import { jettonTransfer } from './jettons.ts';
+import { type Details, declare } from './kind.ts';
+import type { RawAddress } from './trace.ts';
+
+const LIQUIDATE = 0x3;
+const LIQUIDATE_USER = 0x31;
+const LIQUIDATE_OK = 0x311;
+const LIQUIDATE_REFUSED = 0x31f;
+const LIQUIDATE_PAID = 0x311a;
+const LIQUIDATE_REPORT = 0x311d;
+const LIQUIDATE_FAILED = 0x311f;
+
+const liquidateHead = record(null, {
+  borrower: address,
+  liquidator: address,
+  collateral_id: u256,
+  min: u64,
+  include_user_code: uint(2),
+  incoming: u64,
+});
+const liquidateBody = record(null, { query_id: u64, request: liquidateHead });
+const liquidatedBody = body('evaa_liquidate_satisfied', LIQUIDATE_OK, {
+  query_id: u64,
+  owner: address,
+  liquidator: address,
+  transferred_id: u256,
+  details: ref(
+    record(null, {
+      delta_loan: u64,
+      liquidatable: u64,
+      gift: u64,
+      new_loan: u64,
+      collateral_id: u256,
+      delta_collateral: u64,
+      reward: u64,
+    }),
+  ),
+});
+const unsatisfiedBody = body('evaa_liquidate_unsatisfied', LIQUIDATE_REFUSED, {
+  query_id: u64,
+  owner: address,
+  liquidator: address,
+  transferred_id: u256,
+  details: ref(
+    record(null, { transferred: u64, collateral_id: u256, min: u64, forward: u64, payload: cell, error: u32 }),
+  ),
+});
+
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [0xe001, 'master_liquidating_too_much'],
+  [0xe002, 'user_withdraw_in_progress'],
+  [0xe003, 'not_liquidatable'],
+  [0xe004, 'execution_crashed'],
+  [0xe005, 'min_collateral_not_satisfied'],
+  [0xe006, 'user_not_enough_collateral'],
+  [0xe007, 'user_liquidating_too_much'],
+  [0xe008, 'master_not_enough_liquidity'],
+  [0xe009, 'liquidation_prices_missing'],
+]);
+
+const TON_ASSET = '0x1a4219fe5e60d63af2a3cc7dce6fec69b45c6b5718497a6148e7c232ac87bd8a';
+
+/** Jetton masters by asset id, on mainnet. */
+const ASSETS: ReadonlyMap<string, RawAddress> = new Map([
+  [
+    '0xb387968236197958ca4ac55e9b5be38e688c7631af84c86756431f49a878ef33',
+    '0:729C13B6DF2C07CBF0A06AB63D34AF454F3D320EC1BCD8FB5C6D24D0806A17C2',
+  ],
+  [
+    '0x83d916c68510802104d1f75aa6ce30eb1e477aede0d380eee2188e0e56581fc6',
+    '0:7E30FC2B7751BA58A3642F3FD59D5E96A810DDD78D8A310BFE8353BEF10500DF',
+  ],
+  [
+    '0x495668e908644f30322b997de8faaafc21f05aa52f8982f042dac1fe0b4d09d0',
+    '0:CD872FA7C5816052ACDF5332260443FAEC9AACC8C21CCA4D92E7F47034D11892',
+  ],
+  [
+    '0x3313e2f57ba870af34480350c789b0987d15b43a53172bfce294de21e7d724e7',
+    '0:BDF3FA8098D129B54B4F73B5BAC5D1E1FD91EB054169C3916DFC8CCD536D1000',
+  ],
+  [
+    '0xca9006bd3fb03d355daeeff93b24be90afaa6e3ca0073ff5720f8a852c933278',
+    '0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE',
+  ],
+  [
+    '0xe025e6a575f174da6d62577c1fe204ccaa5d1e47c55c6b20c67daee56c357b60',
+    '0:3E5FFCA8DDFCF36C36C9FF46F31562AAB51B9914845AD6C26CBDE649D58A5588',
+  ],
+  [
+    '0x9c77a4d798a8f500dcfb877a07227c4ca9d6782504cdc7ce2ad0051e5641c032',
+    '0:8D636010DD90D8C0902AC7F9F397D8BD5E177F131EE2CCA24CE894F15D19CEEA',
+  ],
+  [
+    '0x6bfa124cc1343d14ba57ded299f6f514f5f26777099e3c378922ce4081ecbf91',
+    '0:AEA78C710AE94270DC263A870CF47B4360F53CC5ED38E3DB502E9E9AFB904B11',
+  ],
+  [
+    '0xe08b1f092e7240fb61bf8249d71aa635102acdd50122138105c35dd2896b5331',
+    '0:FE72F474373E97032441BDB873F9A6D3AD10BAB08E6DBC7BEFA5E42B695F5400',
+  ],
+  [
+    '0x70930360b81e5f4ef2e06d2bf64978b44d4b87fb85d78788e001cdf8812d13d1',
+    '0:AFC49CB8786F21C87045B19EDE78FC6B46C51048513F8E9A6D44060199C1BF0C',
+  ],
+  [
+    '0x8be3365cabaa6a0f90d2e64f03fa78268c135fe0b0758b576b447e9b2068d75d',
+    '0:2F956143C461769579BAEF2E32CC2D7BC18283F40D20BB03E432CD603AC33FFC',
+  ],
+  [
+    '0xb372eaca5210612d285f3fdd30e87a0c3a443f1bb7578e16da72563241997ca1',
+    '0:1F1798F724C2296652E6002BFB51BED11FB5A689532E5788AF7203581EF367A8',
+  ],
+  [
+    '0xb8a51f42ccbb912d973e58a22dda26decc7dfc83718c325c24432045ad78dc5a',
+    '0:E8CB571401B1AADB9DEFC1FA0F72A4A5A0E0D5016903067891D763C91541E72B',
+  ],
+  [
+    '0xc585bac25948a5feea8f2a9e052eb45995882b15dfb784b37cd271cc163f3aea',
+    '0:5EE20B5240CC4CE51A4C60BAF8C9D358EF617C26463E89C6571B534972C8EEF1',
+  ],
+  [
+    '0xd9496f9b279a4e26c49eb65d5c47c79b6dfdea16c9baefa9158a7dfbbbcac04a',
+    '0:086FA2A675F74347B08DD4606A549B8FDB98829CB282BC1949D3B12FBAED9DCC',
+  ],
+  [
+    '0x4a4bae807cc87355de2ead44b21a739d9d35e9bba9a217f5cc9c0108197ad137',
+    '0:D0E545323C7ACB7102653C073377F7E3C67F122EB94D430A250739F109D4A57D',
+  ],
+]);
+
+interface Liquidate {
+  source: RawAddress | null;
+  borrower: RawAddress | null;
+  contract: RawAddress | null;
+  collateral: Decimal;
+  debt: Decimal;
+  amount: Decimal;
+  failReason: string | null;
+}
+
+/** The request, of TON or in the payload of a jetton transfer, where it has no query id. */
+function liquidateRequest(head: Block) {
+  const transfer = jettonTransfer.of(head);
+  const payload = payloadOf(transfer, LIQUIDATE);
+  if (transfer !== null && payload !== null) return { source: transfer.sender, asked: liquidateHead.read(payload) };
+  const cursor = messageOf(head).body().cursor();
+  cursor.skip(32);
+  return { source: messageOf(head).source, asked: liquidateBody.read(cursor).request };
+}
+
+const liquidate = declare<Liquidate>({
+  block: 'evaa_liquidate',
+  groups,
+  leaf: false,
+  matchers: [
+    {
+      rank: 54,
+      pattern: request(LIQUIDATE, {
+        any: [
+          userCall(LIQUIDATE_USER, {
+            as: 'user',
+            children: [
+              {
+                any: [
+                  {
+                    op: LIQUIDATE_OK,
+                    as: 'liquidated',
+                    children: [
+                      userCall(LIQUIDATE_PAID, {}),
+                      { any: [{ op: [LIQUIDATE_REPORT, LIQUIDATE_FAILED] }, { block: jettonTransfer.block }] },
+                    ],
+                  },
+                  { op: LIQUIDATE_OK, children: [{ op: LIQUIDATE_FAILED }] },
+                  { op: LIQUIDATE_REFUSED, as: 'refused' },
+                ],
+              },
+            ],
+          }),
+          { op: 0xffffffff, as: 'returned' },
+          { block: jettonTransfer.block, as: 'returned' },
+        ],
+      }),
+      read(found) {
+        const { source, asked } = liquidateRequest(found.head);
+        const user = found.first('user');
+        const liquidated = found.first('liquidated');
+        const contract = user === null ? null : destinationOf(user);
+        if (liquidated !== null) {
+          const { owner, details } = readBody(liquidated, liquidatedBody);
+          const { collateral_id: collateral, liquidatable: debt, reward: amount } = details;
+          return {
+            data: { source, borrower: addressText(owner), contract, collateral, debt, amount, failReason: null },
+          };
+        }
+        return {
+          data: {
+            source,
+            borrower: addressText(asked.borrower),
+            contract,
+            collateral: asked.collateral_id,
+            debt: asked.incoming,
+            amount: '0',
+            failReason: found.first('returned') === null ? refusal(found.first('refused')) : 'immediate_rejection',
+          },
+          failed: true,
+        };
+      },
+    },
+  ],
+  details({ source, borrower, contract, collateral, debt, amount, failReason }): Details {
+    const assetId = hex256(collateral);
+    const asset = ASSETS.get(assetId) ?? null;
+    return {
+      fail_reason: failReason,
+      debt_amount: debt,
+      source,
+      borrower,
+      borrower_contract: contract,
+      collateral,
+      asset_id: assetId,
+      asset,
+      is_known_asset: asset !== null || assetId === TON_ASSET,
+      amount,
+    };
+  },
+  accounts: ({ source, borrower, contract }) => ({ source, destination: borrower, destination2: contract }),
+});
+
+function refusal(refused: Block | null): string {
+  const code = refused === null ? null : readBody(refused, unsatisfiedBody).details.error;
+  return (code !== null && REASONS.get(code)) || 'liquidation_error';
+}
+
+export const kinds = [liquidate];

@@ -1,0 +1,58 @@
+/** How EVAA's contracts are spoken to (evaafi/contracts): messages to a user's contract have a header before their opcode. */
+import type { Cursor } from '../cursor.ts';
+import { DecodeError } from '../errors.ts';
+import { coins, uint } from '../layouts/numbers.ts';
+import { maybeCell, record } from '../layouts/shapes.ts';
+import type { Decimal } from '../model.ts';
+import type { Block } from './block.ts';
+import { messageOf } from './bodies.ts';
+import { type JettonTransfer, jettonTransfer } from './jettons.ts';
+import type { Group } from './kind.ts';
+import type { Pattern } from './pattern.ts';
+import { callContract, tonTransfer } from './ton.ts';
+
+export const groups: readonly Group[] = ['v2', 'evaa'];
+
+const header = record(null, { version: coins, upgrade_info: maybeCell, upgrade_exec: uint(2) });
+
+/** The body of a message to a user's contract behind its header and opcode; null when it is another one. */
+export function headed(block: Block, opcode: number): Cursor | null {
+  try {
+    const cursor = messageOf(block).body().cursor();
+    header.read(cursor);
+    return cursor.u(32) === opcode ? cursor : null;
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
+/** A call of a user's contract. */
+export function userCall(opcode: number, more: Omit<Pattern, 'where' | 'op' | 'block'>): Pattern {
+  const block = [callContract.block, tonTransfer.block];
+  return { block, where: (one) => one.nodes.length === 1 && headed(one, opcode) !== null, ...more };
+}
+
+export function payloadOf(transfer: JettonTransfer | null, opcode: number): Cursor | null {
+  const payload = transfer?.forwardPayload;
+  if (payload === null || payload === undefined || payload.opcode !== opcode) return null;
+  const cursor = payload.cursor();
+  cursor.skip(32);
+  return cursor;
+}
+
+/** What TON or a jetton is sent with to the master. */
+export function request(opcode: number, then: Pattern): Pattern {
+  return {
+    any: [
+      { op: opcode, children: [then] },
+      {
+        block: jettonTransfer.block,
+        where: (block) => payloadOf(jettonTransfer.of(block), opcode) !== null,
+        children: [then],
+      },
+    ],
+  };
+}
+
+export const hex256 = (id: Decimal): string => `0x${BigInt(id).toString(16)}`;
