@@ -58,7 +58,7 @@ export function createConversation(options: ConversationOptions) {
         options.admitted.addresses(line.subscription.addresses.length);
         return line.say({ id, status: 'unsubscribed' });
       }
-      const error = await subscribe({ ...options }, request.subscription);
+      const error = await subscribe(options, request.subscription);
       line.say({ id, ...(error ?? { status: 'subscribed' }) });
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;

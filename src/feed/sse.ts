@@ -29,7 +29,7 @@ export function createSse(options: SseOptions) {
     try {
       const asked = await readAsked(request, options.maxBodyBytes);
       id = asked.id;
-      admitted = admit(options.admission, request);
+      admitted = options.admission.admit(request.headers);
       await listen(request, response, asked.subscription, { ...options, admitted, id, signal: gone.signal });
     } catch (error) {
       admitted?.release();
@@ -39,10 +39,6 @@ export function createSse(options: SseOptions) {
       throw error;
     }
   };
-}
-
-function admit(admission: Admission, request: IncomingMessage): Admitted {
-  return admission.admit(request.headers);
 }
 
 interface Listening extends SseOptions {

@@ -89,19 +89,22 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     return createStep({ mcSeqno, utime, exists, records, traceHashes, source, context });
   }
 
+  async function read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
+    const there = kept.get(mcSeqno) ?? reading.get(mcSeqno);
+    if (there !== undefined) return there;
+    const made = make(mcSeqno, signal).finally(() => reading.delete(mcSeqno));
+    reading.set(mcSeqno, made);
+    const step = await made;
+    kept.set(mcSeqno, step);
+    return step;
+  }
+
   return {
-    async read(mcSeqno, signal) {
-      const there = kept.get(mcSeqno) ?? reading.get(mcSeqno);
-      if (there !== undefined) return there;
-      const made = make(mcSeqno, signal).finally(() => reading.delete(mcSeqno));
-      reading.set(mcSeqno, made);
-      const step = await made;
-      kept.set(mcSeqno, step);
-      return step;
-    },
+    read,
     async nextExisting(from, last, signal) {
-      const before = from > 1 ? kept.get(from - 1)?.utime : 0;
-      const filter = blocksIn({ workchain: MASTERCHAIN, utime: { start: before ?? 0 } });
+      // Blocks are listed by time: from that of the step before on, not from the beginning of the chain.
+      const before = from > 1 ? (await read(from - 1, signal)).utime : 0;
+      const filter = blocksIn({ workchain: MASTERCHAIN, utime: { start: before } });
       let cursor: string | null = '';
       while (cursor !== null) {
         const page = await source.blocks({ ...filter, cursor }, context(signal));
