@@ -87,7 +87,8 @@ async function startParent(): Promise<{ pid: number; url: string }> {
 
 describe('the embedded server', () => {
   it('is a ClickHouse of version 25.8 or newer, within its limits, on loopback only', async () => {
-    server = await startEmbeddedClickHouse(testServerOptions(folder));
+    const options = testServerOptions(folder);
+    server = await startEmbeddedClickHouse(options);
     const clickhouse = connect(server.url);
     expect(await clickhouse.ping()).toBe(true);
     const Version = z.object({ v: z.string() });
@@ -95,8 +96,10 @@ describe('the embedded server', () => {
     const [major, minor] = v.split('.').map(Number);
     expect(major * 100 + minor).toBeGreaterThanOrEqual(25 * 100 + 8);
     const sql = (name: string) => `SELECT value AS v FROM server_settings WHERE name = '${name}'`;
-    expect(await clickhouse.json(sql('max_server_memory_usage'), Version)).toEqual([{ v: String(1024 ** 3) }]);
-    expect(await clickhouse.json(sql('mark_cache_size'), Version)).toEqual([{ v: String(32 * 1024 ** 2) }]);
+    expect(await clickhouse.json(sql('max_server_memory_usage'), Version)).toEqual([
+      { v: String(options.maxMemoryBytes) },
+    ]);
+    expect(await clickhouse.json(sql('mark_cache_size'), Version)).toEqual([{ v: String(options.markCacheBytes) }]);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await clickhouse.close();
   });

@@ -14,7 +14,7 @@ export interface TestServer {
 }
 
 export function testServerOptions(folder: string): EmbeddedClickHouseOptions {
-  return { folder, maxMemoryBytes: 1024 ** 3, markCacheBytes: 32 * 1024 ** 2, logger: silent };
+  return { folder, maxMemoryBytes: 2 * 1024 ** 3, markCacheBytes: 32 * 1024 ** 2, logger: silent };
 }
 
 /** For tests: a server on a new folder. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { parseAddress, rawAddress } from './chain/address.ts';
 
 /**
  * Every setting of the service: its flag, its environment variable, its default and its limits, in one place.
@@ -36,6 +37,22 @@ const bytes = (low: number, high: number) =>
       return unit ? Number(value.slice(0, -1)) * unit : Number(value);
     })
     .pipe(z.number().int().min(low).max(high));
+
+/** Addresses in any spelling, kept in the raw form. */
+const addressList = z.union([
+  z.array(z.string()),
+  z.string().transform((list, { addIssue }) =>
+    list
+      .split(',')
+      .map((one) => one.trim())
+      .filter(Boolean)
+      .map((one) => {
+        const address = parseAddress(one);
+        if (address === null) addIssue({ code: 'custom', message: `${one} is no address` });
+        return address === null ? one : rawAddress(address);
+      }),
+  ),
+]);
 
 /** Milliseconds from `400ms` or `0.4s`. */
 const duration = (low: number, high: number) =>
@@ -110,6 +127,14 @@ export const settings = {
     about: 'Decides keys, blocks and traffic of a new devnet',
     group: 'Chain',
     schema: text.max(100).default('tonstream'),
+  },
+  devnetRaces: {
+    flag: 'devnet-races',
+    env: 'TONSTREAM_DEVNET_RACES',
+    about:
+      'Let messages of the devnet race: two for one seqno, some that never reach a block, shard blocks that are replaced',
+    group: 'Chain',
+    schema: bool.default(false),
   },
   devnetRate: {
     flag: 'devnet-rate',
@@ -324,6 +349,14 @@ export const settings = {
     group: 'Limits',
     schema: integer(1_000, 100_000_000).default(200_000),
   },
+  dnsCollections: {
+    flag: 'dns-collections',
+    env: 'TONSTREAM_DNS_COLLECTIONS',
+    about: 'Comma-separated addresses of NFT collections whose items are domains, besides `.ton` and `t.me`',
+    group: 'Chain',
+    schema: addressList.default([]),
+    shownDefault: 'none',
+  },
   maxDataBytes: {
     flag: 'max-data-bytes',
     env: 'TONSTREAM_MAX_DATA_BYTES',
@@ -394,6 +427,41 @@ export const settings = {
     about: 'Time after which a connection to the feed that reads nothing is ended, in milliseconds',
     group: 'Limits',
     schema: integer(100, 3_600_000).default(60_000),
+  },
+  webhooks: {
+    flag: 'webhooks',
+    env: 'TONSTREAM_WEBHOOKS',
+    about: 'Webhooks of all keys; 0 for none',
+    group: 'Limits',
+    schema: integer(0, 100_000).default(1_000),
+  },
+  webhookPrivate: {
+    flag: 'webhook-private',
+    env: 'TONSTREAM_WEBHOOK_PRIVATE',
+    about: 'Whether webhooks may lead to addresses that are not public, such as this machine and its network',
+    group: 'Service',
+    schema: bool.default(false),
+  },
+  tvmThreads: {
+    flag: 'tvm-threads',
+    env: 'TONSTREAM_TVM_THREADS',
+    about: 'Threads of each HTTP process that run contracts, some 60 MB each; they start with the first call',
+    group: 'Limits',
+    schema: integer(1, 64).default(1),
+  },
+  tvmQueue: {
+    flag: 'tvm-queue',
+    env: 'TONSTREAM_TVM_QUEUE',
+    about: 'Calls of contracts that wait for such a thread, in each process; above it a request is answered 429',
+    group: 'Limits',
+    schema: integer(1, 100_000).default(256),
+  },
+  tvmTimeoutMs: {
+    flag: 'tvm-timeout-ms',
+    env: 'TONSTREAM_TVM_TIMEOUT_MS',
+    about: 'Longest run of one contract, in milliseconds; its thread is then ended and another started',
+    group: 'Limits',
+    schema: integer(100, 60_000).default(3_000),
   },
   maxLimit: {
     flag: 'max-limit',

@@ -9,11 +9,13 @@ import { silent } from '../clickhouse/test-server.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { createFakeSource } from '../test/fake-source.ts';
 import { madeBlock, madeHead } from '../test/made-chain.ts';
+import { smallPool } from '../test/small-pool.ts';
 import { listen as listenToEvents } from '../test/soak/asking.ts';
-import { readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
+import { createHostCounts } from './feed/key-counts.ts';
 import { createMetrics } from './metrics.ts';
 import { noLiteservers } from './node/liteservers.ts';
-import { httpUrl, listen, serve } from './service.ts';
+import { health, httpUrl, listen, serve } from './service.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
 const PATIENCE = { timeout: 30_000, interval: 5 };
@@ -50,6 +52,27 @@ describe('listen', () => {
   });
 });
 
+describe('health', () => {
+  const clickhouse = { ping: async () => true, json: async () => [] };
+  const metrics = { gaps: () => undefined };
+  const known = async () => null;
+  const unproven = 'blocks are not held to validator signatures (--trust none)';
+
+  it.each<[string, Pick<Config, 'trust' | 'network'>, string | undefined]>([
+    ['says that nobody proves the blocks', { trust: 'none', network: 'mainnet' }, unproven],
+    ['says nothing of it where they are proven', { trust: 'proofs', network: 'mainnet' }, undefined],
+    ['says nothing of it where no network is followed', { trust: 'none', network: 'none' }, undefined],
+  ])('%s', async (_, config, degraded) => {
+    expect(await health({ clickhouse, metrics, config }, known)).toEqual({ ok: true, ...(degraded && { degraded }) });
+  });
+
+  it('is bad without the tables', async () => {
+    const config = { trust: 'none', network: 'none' } as const;
+    const state = await health({ clickhouse: { ...clickhouse, ping: async () => false }, metrics, config }, known);
+    expect(state).toEqual({ ok: false, reason: 'the ClickHouse server does not answer' });
+  });
+});
+
 describe('serve', () => {
   it('keeps the page up to date with the head', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tonstream-service-'));
@@ -65,11 +88,13 @@ describe('serve', () => {
       log,
       blocksTopic: 'blocks',
       metrics: createMetrics(),
+      keys: createHostCounts().open(),
       printMetrics: async () => '',
       logger: silent,
       source: createFakeSource({ blocks }).source,
       version: () => String(head.seqno),
       liteservers: noLiteservers(),
+      tvm: smallPool(),
       apis: [],
       async open(opened) {
         const url = httpUrl('127.0.0.1', await listen(opened, '127.0.0.1', 0));

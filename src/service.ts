@@ -4,20 +4,30 @@ import type { Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
+import { subscribersDatabase } from '../clickhouse/subscribers.ts';
 import type { EventLog } from '../streams/log.ts';
 import { createApp, type Health } from './api/app.ts';
+import { type Contracts, createContracts } from './api/contracts.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Api } from './api/route.ts';
 import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/records.ts';
 import type { Config } from './config.ts';
+import type { KeyCounts } from './feed/key-counts.ts';
 import { createFeedMetrics } from './feed/metrics.ts';
+import { createPositions } from './feed/positions.ts';
 import { createStreaming } from './feed/streaming.ts';
 import type { Metrics } from './metrics.ts';
 import type { Liteservers } from './node/liteservers.ts';
+import { masterBlocks } from './state/master-blocks.ts';
+import { createStateMetrics } from './state/metrics.ts';
+import { createStateSource } from './state/source.ts';
 import { readGaps, readStatus } from './status.ts';
+import type { TvmPool } from './tvm/pool.ts';
+import { createContractMetrics } from './tvm-metrics.ts';
 import { createWeb } from './web/web.ts';
+import { openWebhooks } from './webhooks/open.ts';
 
 export interface HttpService {
   url: string;
@@ -41,6 +51,10 @@ export interface ServiceParts {
   printMetrics: () => Promise<string>;
   /** Of the network that the tables are of. */
   liteservers: Liteservers;
+  /** What runs contracts; closed by the caller. */
+  tvm: TvmPool;
+  /** What keys have taken of the feed. */
+  keys: KeyCounts;
   /** What is served besides the APIs of TON Center. */
   apis: readonly Api[];
   /** Begins to answer. */
@@ -64,6 +78,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     queryTimeoutMs: config.queryTimeoutMs,
     report: (error) => logger.error({ err: error }, 'the page at / cannot be kept up to date'),
   });
+  const subscribers = subscribersDatabase(clickhouse);
   const streaming = createStreaming({
     source,
     head,
@@ -79,13 +94,32 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       maxMessageBytes: config.maxBodyBytes,
     },
     metrics: createFeedMetrics(metrics.registry),
+    positions: createPositions(subscribers),
+    keys: parts.keys,
     onLater: (types) => logger.info({ types }, 'a subscriber asks for events that this service does not tell of yet'),
     report: (error) => logger.error({ err: error }, 'the feed cannot be kept up to date'),
   });
+  const states = createStateSource({
+    source,
+    liteservers: parts.liteservers,
+    masterBlock: masterBlocks(parts.log, parts.blocksTopic),
+    metrics: createStateMetrics(metrics.registry),
+  });
+  const webhooks = openWebhooks({
+    config,
+    clickhouse: subscribers,
+    feed: streaming.feed,
+    registry: metrics.registry,
+    report: (error) => logger.error({ err: error }, 'webhooks cannot be looked after'),
+  });
+  const contracts = createContracts(states, parts.tvm, createContractMetrics(metrics.registry));
+  const beyond = watchExecutor(contracts, parts);
   const app = createApp({
     source,
     liteservers: parts.liteservers,
-    health: () => health(clickhouse, metrics, config),
+    states,
+    contracts,
+    health: () => health(parts, beyond),
     status,
     metrics: metrics.registry,
     printMetrics: parts.printMetrics,
@@ -100,6 +134,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     testnet,
     web: web.router,
     feed: streaming.router,
+    v3Routes: webhooks.routes,
     apis: parts.apis,
     report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
   });
@@ -110,8 +145,10 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     url,
     async close() {
       web.close();
+      await webhooks.close();
       await streaming.close();
       await close();
+      await subscribers.close();
     },
   };
 }
@@ -142,17 +179,47 @@ export async function listen(server: NetServer, host: string, port: number): Pro
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-async function health(
-  clickhouse: ClickHouse,
-  metrics: Metrics,
-  { trust, network }: Pick<Config, 'trust' | 'network'>,
+/**
+ * Tells what the newest configuration has that the executor does not know, null for nothing or where nobody can tell;
+ * the log is told the first time.
+ */
+function watchExecutor({ beyond }: Contracts, { config, logger }: ServiceParts): () => Promise<string | null> {
+  let told = false;
+  const timeoutMs = config.queryTimeoutMs;
+  const ask = async (): Promise<string | null> => {
+    try {
+      const what = await beyond({ signal: AbortSignal.timeout(timeoutMs), timeoutMs });
+      if (what !== null && !told) logger.warn(`contracts may run otherwise than on the chain: ${what}`);
+      told ||= what !== null;
+      return what;
+    } catch (error) {
+      logger.debug({ err: error }, 'the newest configuration cannot be read');
+      return null;
+    }
+  };
+  void ask();
+  return ask;
+}
+
+export interface HealthParts {
+  clickhouse: Pick<ClickHouse, 'ping' | 'json'>;
+  metrics: Pick<Metrics, 'gaps'>;
+  config: Pick<Config, 'trust' | 'network'>;
+}
+
+/** What `/healthcheck` tells. */
+export async function health(
+  { clickhouse, metrics, config: { trust, network } }: HealthParts,
+  beyond: () => Promise<string | null>,
 ): Promise<Health> {
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
   const gaps = await readGaps(clickhouse);
   metrics.gaps(gaps.length);
+  const unknown = await beyond();
   const missing = [
     ...(gaps.length > 0 ? [`${gaps.length} step(s) could not be decoded and are left out, see /status`] : []),
     ...(trust === 'none' && network !== 'none' ? ['blocks are not held to validator signatures (--trust none)'] : []),
+    ...(unknown === null ? [] : [`contracts may run otherwise than on the chain: ${unknown}`]),
   ];
   return missing.length === 0 ? { ok: true } : { ok: true, degraded: missing.join('; ') };
 }

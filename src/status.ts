@@ -56,7 +56,7 @@ export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources
 }
 
 /** The newest gaps, a hundred at most. */
-export function readGaps(clickhouse: ClickHouse): Promise<Status['gaps']> {
+export function readGaps(clickhouse: Pick<ClickHouse, 'json'>): Promise<Status['gaps']> {
   return clickhouse.json('SELECT mc_seqno, block, error FROM gaps FINAL ORDER BY mc_seqno DESC LIMIT 100', gapRow, {
     label: 'reading the gaps',
   });

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { disagreements, strayChanges } from './actions-agreement.ts';
 import { isLong } from './chance.ts';
 import { requireShelf, shelf } from './shelf.ts';
 import { type Stack, startStack } from './stack.ts';
@@ -15,7 +16,7 @@ const RECORDINGS = [
   {
     name: 'mainnet',
     lastMcSeqno: 66_519_402,
-    positions: [0.25, 1],
+    positions: [1],
     cases: {
       masterchainInfo: 2,
       blocks: 108,
@@ -26,9 +27,28 @@ const RECORDINGS = [
       transactionsByMessage: 83,
       adjacentTransactions: 41,
       messages: 133,
+      traces: 81,
+      events: 3,
+      actions: 6,
+      balanceChanges: 5,
       accountStates: 22,
       addressBook: 23,
       topAccountsByBalance: 11,
+      account: 4,
+      wallet: 4,
+      metadata: 3,
+      'jetton/masters': 4,
+      'jetton/wallets': 8,
+      'jetton/transfers': 4,
+      'jetton/burns': 4,
+      'nft/items': 10,
+      'nft/collections': 4,
+      'nft/transfers': 4,
+      'nft/sales': 4,
+      'dns/records': 7,
+      'multisig/wallets': 4,
+      'multisig/orders': 4,
+      vesting: 4,
       decode: 4,
       paths: 6,
     },
@@ -36,7 +56,7 @@ const RECORDINGS = [
   {
     name: 'private',
     lastMcSeqno: 216_638,
-    positions: [0.75, 1],
+    positions: [0.75],
     cases: {
       masterchainInfo: 2,
       blocks: 107,
@@ -47,9 +67,28 @@ const RECORDINGS = [
       transactionsByMessage: 82,
       adjacentTransactions: 40,
       messages: 133,
+      traces: 81,
+      events: 3,
+      actions: 6,
+      balanceChanges: 5,
       accountStates: 22,
       addressBook: 23,
       topAccountsByBalance: 11,
+      account: 4,
+      wallet: 4,
+      metadata: 3,
+      'jetton/masters': 4,
+      'jetton/wallets': 8,
+      'jetton/transfers': 4,
+      'jetton/burns': 4,
+      'nft/items': 10,
+      'nft/collections': 4,
+      'nft/transfers': 4,
+      'nft/sales': 4,
+      'dns/records': 7,
+      'multisig/wallets': 4,
+      'multisig/orders': 4,
+      vesting: 4,
       decode: 4,
       paths: 6,
     },
@@ -57,7 +96,7 @@ const RECORDINGS = [
 ];
 
 /** A line of the comparer for each endpoint, those that are not served included. */
-const COMPARED = /^(\w+) +same +(\d+) +different +(\d+)/gm;
+const COMPARED = /^([\w/]+) +same +(\d+) +different +(\d+)/gm;
 
 interface Compared {
   /** Requests whose answers are the recorded ones, by endpoint. */
@@ -110,6 +149,18 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
   }
 
   it(`all with ${positionName(0)}`, async () => expectSame(await compare(recording.name, stack.url)), 300_000);
+
+  it('the same actions by every way to ask for them', async () => {
+    const { asked, different } = await disagreements(stack.url);
+    expect(asked).toBeGreaterThan(10);
+    expect(different).toEqual([]);
+  }, 60_000);
+
+  it('what actions changed, of the accounts that their traces change', async () => {
+    const changes = await strayChanges(stack.url);
+    expect(changes.asked).toBeGreaterThan(10);
+    expect(changes.stray).toEqual([]);
+  }, 60_000);
 
   const others = isLong ? OTHER_POSITIONS : recording.positions;
   it.each(others.map((share) => [positionName(share), share] as const))(

@@ -4,14 +4,14 @@ import { describeRecorded, type Recorded, recordedSequence } from './api/recorde
 import { shelf } from './shelf.ts';
 
 const OTHERS: Recorded[] = [
-  recordedSequence('everscale-1459995', [155, 39], [0.5, 1]),
+  recordedSequence('everscale-1459995', [155, 39], []),
   {
     name: 'single mainnet blocks',
     files: () => singlePaths('mainnet'),
     facts: () => readSingleFacts('mainnet'),
     loose: true,
     size: [25, 1780],
-    positions: [0.5],
+    positions: [],
   },
 ];
 

@@ -3,9 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { type AppOptions, createApp } from '../src/api/app.ts';
+import { createContracts } from '../src/api/contracts.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
 import type { ChainSource } from '../src/chain/records.ts';
 import { noLiteservers } from '../src/node/liteservers.ts';
+import { createStateMetrics } from '../src/state/metrics.ts';
+import type { StateSourceOptions } from '../src/state/source.ts';
+import { smallPool } from './small-pool.ts';
+import { statesOf } from './states.ts';
 
 /** For answers of a real ClickHouse on a machine that runs other tests beside this one. */
 export const PATIENT_LIMITS = { ...DEFAULT_LIMITS, queryTimeoutMs: 60_000 };
@@ -21,20 +26,26 @@ export interface ApiServer {
 /** `listenOn`: a free one unless given. */
 export async function serveApi(
   source: ChainSource,
-  options: Partial<AppOptions> = {},
+  options: Partial<AppOptions & Pick<StateSourceOptions, 'masterBlock'>> = {},
   listenOn = 0,
 ): Promise<ApiServer> {
   const reported: unknown[] = [];
+  const { liteservers = noLiteservers(), masterBlock = async () => null, ...rest } = options;
+  const metrics = new Registry();
+  const states = statesOf(source, { liteservers, masterBlock, metrics: createStateMetrics(metrics) });
+  const pool = smallPool();
   const app = createApp({
     source,
-    liteservers: noLiteservers(),
+    liteservers,
+    states,
+    contracts: createContracts(states, pool, { unknownBlocks: () => undefined }),
     health: () => ({ ok: true }),
     status: () => ({ log: { mc_seqno: 7 } }),
-    metrics: new Registry(),
+    metrics,
     limits: DEFAULT_LIMITS,
     testnet: () => false,
     report: (error) => reported.push(error),
-    ...options,
+    ...rest,
   });
   const server = createServer(SERVER_OPTIONS, app);
   await new Promise<void>((resolve) => server.listen(listenOn, '127.0.0.1', resolve));
@@ -44,10 +55,12 @@ export async function serveApi(
     url: `http://127.0.0.1:${port}`,
     port,
     reported,
-    close: () =>
-      new Promise((resolve, reject) => {
+    async close() {
+      await pool.close();
+      await new Promise<void>((resolve, reject) => {
         server.close((error) => (error ? reject(error) : resolve()));
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }

@@ -55,7 +55,8 @@ const book = createBook(false);
 /** One string, as a route would send it. */
 function render(transaction: Transaction): string {
   const block = { workchain: 0, shard: '8000000000000000', seqno: 1 };
-  const record = { transaction, block, mcSeqno: 1, traceId: null, globalVersion: 13, before: null, after: null };
+  const place = { block, mcSeqno: 1, traceId: null, externalHash: null, globalVersion: 13 };
+  const record = { transaction, ...place, before: null, after: null };
   return transactionJson(record, book);
 }
 

@@ -4,7 +4,7 @@ import { messages } from '../clickhouse/tables/messages.ts';
 import { table } from '../clickhouse/tables/table.ts';
 import { CellView } from '../src/chain/layouts/cell-view.ts';
 import { commentOf } from '../src/chain/layouts/common.ts';
-import type { Projection } from '../streams/project/projections.ts';
+import { followsFrom } from '../streams/project/projections.ts';
 
 export const comments = table({
   name: 'comments',
@@ -33,7 +33,7 @@ export const COMMENTS_SQL = [
 ];
 
 /** Of the internal messages that the step received. */
-export const commentsProjection: Projection = {
+export const commentsProjection = followsFrom({
   name: 'comments',
   tables: [comments],
   project(rows) {
@@ -44,4 +44,4 @@ export const commentsProjection: Projection = {
       rows.add(comments, { destination, createdLt, hash, mcSeqno: rows.mcSeqno, comment });
     }
   },
-};
+});

@@ -31,9 +31,11 @@ type Input = keyof typeof INPUTS;
 const NAMES: Input[] = ['genesis', 'private', 'answers'];
 const VICTIMS = ['projector', 'ClickHouse', 'both'] as const;
 type Victim = (typeof VICTIMS)[number];
-/** One after another on the same tables. */
-const DEATHS_OF_PARTS = rounds(VICTIMS.length, 6 * VICTIMS.length);
-const DEATHS_OF_START = rounds(2, 12);
+/** Of each input, one after another on the same tables. */
+const DEATHS_OF_PARTS = rounds(1, 6 * VICTIMS.length);
+const DEATHS_OF_START = rounds(1, 12);
+/** Who dies, over all inputs. */
+const DYING: Victim[] = drawn(VICTIMS, NAMES.length * DEATHS_OF_PARTS);
 /** How long the blocks between two deaths take to come, and the longest wait for a death once some are projected. */
 const STRETCH_MS = 700;
 const topics = topicNames();
@@ -121,7 +123,7 @@ function small(mostSteps = 18): string[] {
 /** Kills parts again and again while blocks come and are projected, lets them come back, and compares. */
 async function deathsOfParts(input: Input): Promise<void> {
   const { steps, hashes, mcSeqno: last } = calmOf(input);
-  const victims: Victim[] = drawn(VICTIMS, DEATHS_OF_PARTS);
+  const victims = parted(DYING, NAMES.length)[NAMES.indexOf(input)];
   const folder = join(home, `parts-${input}`);
   const database = `parts_${input}`;
   const { url } = parts.server;
@@ -200,9 +202,9 @@ async function deathsOfStart(input: Input): Promise<void> {
 const TIMEOUT_MS = rounds(300_000, 1_200_000);
 
 describe.skipIf(shelf === null)('kill -9 during an import: the tables are those of an undisturbed run', () => {
-  it.each(NAMES)(`of projector, ClickHouse or both, ${DEATHS_OF_PARTS} times: %s`, deathsOfParts, TIMEOUT_MS);
+  it.each(NAMES)(`of projector, ClickHouse or both, deaths: ${DEATHS_OF_PARTS}, %s`, deathsOfParts, TIMEOUT_MS);
   it.each(NAMES.slice(0, rounds(1, NAMES.length)))(
-    `of the whole service, ${DEATHS_OF_START} times: %s`,
+    `of the whole service, deaths: ${DEATHS_OF_START}, %s`,
     deathsOfStart,
     TIMEOUT_MS,
   );

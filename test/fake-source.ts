@@ -1,4 +1,5 @@
 /** A source for tests that knows nothing but what it is given, and notes what it was asked. */
+import type { ContractSource } from '../src/chain/contract-records.ts';
 import type { ChainSource } from '../src/chain/records.ts';
 
 export interface FakeSource {
@@ -15,11 +16,36 @@ const EMPTY: ChainSource = {
   transactions: async () => ({ rows: [], nextCursor: null }),
   transactionsByMessage: async () => [],
   adjacentTransactions: async () => [],
+  transactionsAt: async () => [],
   messages: async () => ({ rows: [], nextCursor: null }),
+  traces: async () => ({ rows: [], nextCursor: null }),
+  actions: async () => ({ rows: [], nextCursor: null }),
   accountStates: async () => [],
   book: async (accounts) => accounts.map((account) => ({ account, codeHash: null, methods: null })),
   topBalances: async () => [],
+  contracts: noContracts(),
 };
+
+/** Contracts of which nothing is known. */
+export function noContracts(): ContractSource {
+  const none = async (): Promise<[]> => [];
+  return {
+    domainOf: () => null,
+    jettonMasters: none,
+    jettonWallets: none,
+    jettonTransfers: none,
+    jettonBurns: none,
+    nftCollections: none,
+    nftItems: none,
+    nftTransfers: none,
+    nftSales: async () => ({ sales: [], auctions: [], telemint: [], items: new Map() }),
+    dnsRecords: none,
+    multisigWallets: none,
+    multisigOrders: none,
+    vestingContracts: none,
+    tokens: async () => ({ items: [], collections: [], masters: [], wallets: [] }),
+  };
+}
 
 export function createFakeSource(answers: Partial<ChainSource> = {}): FakeSource {
   const asked: FakeSource['asked'] = [];

@@ -5,9 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
 import { Registry } from 'prom-client';
 import WebSocket from 'ws';
+import { SERVER_OPTIONS } from '../src/api/limits.ts';
 import { takeUpgrades } from '../src/api/upgrades.ts';
 import { createRenderings } from '../src/api/v3/render/renderings.ts';
+import { createHostCounts, type HostCounts } from '../src/feed/key-counts.ts';
 import { createFeedMetrics } from '../src/feed/metrics.ts';
+import type { Position, Positions } from '../src/feed/positions.ts';
 import { createStreaming, type FeedLimits } from '../src/feed/streaming.ts';
 import type { FeedSource } from './feed-source.ts';
 
@@ -19,7 +22,25 @@ export const LIMITS: FeedLimits = {
   maxMessageBytes: 1024 * 1024,
 };
 
-export async function serveFeed(chain: FeedSource, limits: Partial<FeedLimits> = {}) {
+/** Positions of subscribers in memory, for feeds that share them. */
+export function createKeptPositions(): Positions {
+  const kept = new Map<string, Position>();
+  const keyOf = (kind: string, owner: string, name: string): string => `${kind} ${owner} ${name}`;
+  return {
+    read: async (kind, owner, names) => names.flatMap((name) => kept.get(keyOf(kind, owner, name)) ?? []),
+    count: async (owner) => [...kept.values()].filter((one) => one.kind === 'name' && one.owner === owner).length,
+    async save(positions) {
+      for (const one of positions) kept.set(keyOf(one.kind, one.owner, one.name), one);
+    },
+  };
+}
+
+export async function serveFeed(
+  chain: FeedSource,
+  limits: Partial<FeedLimits> = {},
+  positions: Positions = createKeptPositions(),
+  keys: HostCounts = createHostCounts(),
+) {
   const failures: unknown[] = [];
   const streaming = createStreaming({
     source: chain.source,
@@ -30,12 +51,14 @@ export async function serveFeed(chain: FeedSource, limits: Partial<FeedLimits> =
     queryTimeoutMs: 1000,
     limits: { ...LIMITS, ...limits },
     metrics: createFeedMetrics(new Registry()),
+    positions,
+    keys: keys.open(),
     onLater: () => undefined,
     report: (error) => failures.push(error),
   });
   const app = express();
   app.use(streaming.router);
-  const server = createServer(app);
+  const server = createServer(SERVER_OPTIONS, app);
   takeUpgrades(server, streaming.upgrades);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -62,6 +85,7 @@ export interface Listener {
   answers: Json[];
   closed: { code: number; reason: string } | null;
   send(message: Json): void;
+  sendText(text: string): void;
   close(): void;
   stop(): void;
   resume(): void;
@@ -74,6 +98,7 @@ export async function openSocket(port: number, headers: Record<string, string> =
     answers: [],
     closed: null,
     send: (message) => socket.send(JSON.stringify(message)),
+    sendText: (text) => socket.send(text),
     close: () => socket.terminate(),
     stop: () => socket.pause(),
     resume: () => socket.resume(),

@@ -12,6 +12,8 @@ export interface FeedSource {
   /** All transactions of a step by lt, then account. */
   transactionsOf(mcSeqno: number): TransactionRecord[];
   advance(to: number): void;
+  /** Steps whose transactions were asked for. */
+  asked: { steps: number[] };
 }
 
 /** A block alone shows the last state of an account only; here every transaction has one. */
@@ -48,17 +50,32 @@ export function createFeedSource(recording: Recording): FeedSource {
   );
   const masterchain = blocks.filter(({ header }) => header.workchain === -1).sort((a, b) => a.mcSeqno - b.mcSeqno);
   let seqno = 0;
+  const asked = { steps: [] as number[] };
   const listeners: ((from: number, to: number) => void)[] = [];
   const { source } = createFakeSource({
     masterchainInfo: async () =>
       seqno === 0 ? null : { first: masterchain[0], last: masterchain.find((block) => block.mcSeqno === seqno)! },
-    transactions: async ({ mcSeqno, hashes }) => ({
-      rows:
-        mcSeqno === undefined
-          ? hashes.flatMap((hash) => chain.transactions.get(hash.toString('base64')) ?? [])
-          : (byStep.get(mcSeqno) ?? []),
-      nextCursor: null,
-    }),
+    transactions: async ({ mcSeqno, hashes, accounts, cursor, utime }) => {
+      if (mcSeqno !== undefined) {
+        asked.steps.push(mcSeqno);
+        return { rows: byStep.get(mcSeqno) ?? [], nextCursor: null };
+      }
+      if (accounts.length === 0) {
+        return {
+          rows: hashes.flatMap((hash) => chain.transactions.get(hash.toString('base64')) ?? []),
+          nextCursor: null,
+        };
+      }
+      // In pages of three.
+      const from = Number(cursor ?? 0);
+      const own = [...byStep.values()]
+        .flat()
+        .filter(({ transaction: { account, now }, mcSeqno: step }) => {
+          return step <= seqno && now >= (utime.start ?? 0) && accounts.some((one) => one.equals(account));
+        })
+        .sort(byLt);
+      return { rows: own.slice(from, from + 3), nextCursor: from + 3 < own.length ? String(from + 3) : null };
+    },
     blocks: async ({ mcSeqno, workchain, utime, page }) => ({
       rows: blocks
         .filter((block) => block.mcSeqno <= seqno && (mcSeqno === undefined || block.mcSeqno === mcSeqno))
@@ -80,6 +97,7 @@ export function createFeedSource(recording: Recording): FeedSource {
       },
       onAdvance: (listener) => listeners.push(listener),
     },
+    asked,
     steps: masterchain.map((block) => block.mcSeqno),
     transactionsOf: (mcSeqno) => byStep.get(mcSeqno) ?? [],
     advance(to) {

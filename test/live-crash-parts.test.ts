@@ -40,7 +40,7 @@ afterAll(killAll);
 
 it('kill -9 of single parts under traffic: chain, log and tables agree', { timeout: TEST_TIMEOUT_MS }, async () => {
   const dataDir = join(home, 'parts');
-  const devnet = devnetOptions(40, 80);
+  const devnet = devnetOptions(20, 50);
   const server = await startTestServer();
   try {
     const victims = drawn(VICTIMS, ROUNDS);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { AgreedFigures } from './agreement.ts';
-import { random } from './chance.ts';
+import { random, rounds } from './chance.ts';
 import type { DevnetFolderOptions } from './devnet-folder.ts';
 import { childrenOf, listProcesses } from './process-table.ts';
 import { type Run, runTonstream } from './processes.ts';
@@ -30,12 +30,20 @@ export async function killAll(): Promise<void> {
 }
 
 export function devnetOptions(splitAt: number, mergeAt: number): DevnetFolderOptions {
-  return { seed: 'crash', blockTimeMs: 200, splitAt, mergeAt };
+  return { seed: 'crash', blockTimeMs: rounds(400, 200), splitAt, mergeAt };
 }
 
 export function devnetFlags({ seed, blockTimeMs, splitAt, mergeAt }: DevnetFolderOptions): string[] {
   const scripted = ['--split-at', String(splitAt), '--merge-at', String(mergeAt)];
-  return ['--devnet-seed', seed, '--block-time', `${blockTimeMs}ms`, '--devnet-rate', '15', ...scripted];
+  return [
+    '--devnet-seed',
+    seed,
+    '--block-time',
+    `${blockTimeMs}ms`,
+    '--devnet-rate',
+    String(rounds(4, 15)),
+    ...scripted,
+  ];
 }
 
 /** Words in the commands of children. */

@@ -135,6 +135,7 @@ export function madeTransaction({ name, mcSeqno, transaction, description }: Mad
     block: { workchain: 0, shard: WHOLE_SHARD, seqno: mcSeqno },
     mcSeqno,
     traceId: null,
+    externalHash: null,
     globalVersion: 9,
     before: null,
     after: null,

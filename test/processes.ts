@@ -31,7 +31,13 @@ export function runTonstream(...words: string[]): Run {
       text += chunk;
     });
   }
-  const ended = once(child, 'close').then(([status]: (number | null)[]) => status);
+  // The test process may be ended in the middle; nothing may outlive it.
+  const onExit = (): void => void child.kill('SIGKILL');
+  process.once('exit', onExit);
+  const ended = once(child, 'close').then(([status]: (number | null)[]) => {
+    process.off('exit', onExit);
+    return status;
+  });
   return {
     child,
     output: () => text,

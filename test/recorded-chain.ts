@@ -66,7 +66,8 @@ export function addBlock(chain: RecordedChain, bytes: Buffer, mcSeqno: number): 
   let txCount = 0;
   for (const transaction of blockTransactions(block)) {
     txCount++;
-    const record = { transaction, block: place, mcSeqno, traceId: null, globalVersion, before: null, after: null };
+    const trace = { traceId: null, externalHash: null };
+    const record = { transaction, block: place, mcSeqno, ...trace, globalVersion, before: null, after: null };
     chain.transactions.set(transaction.hash.toString('base64'), record);
     if (transaction.inMsg !== null) note(chain, transaction.inMsg, globalVersion).inTxHash = transaction.hash;
     for (const message of transaction.outMsgs) note(chain, message, globalVersion).outTxHash = transaction.hash;

@@ -15,7 +15,9 @@ import {
   startStack,
   temporaryFolder,
 } from './stack.ts';
+import { tableHashes } from './table-hashes.ts';
 import { POSITIONS, positionName, serveFrom } from './window-positions.ts';
+import { type Projected, projectFiles } from './windowed.ts';
 
 const SEQUENCE = 'local-ton4j-2024_a';
 const CUT = 100;
@@ -53,7 +55,8 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
   let environment: Environment;
   let projector: Program;
   let api: Stack;
-  let embedded: Stack;
+  /** The same chain over a log in a folder and its own ClickHouse. */
+  let embedded: Projected;
 
   beforeAll(async () => {
     folder = temporaryFolder();
@@ -75,8 +78,7 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
     await api.caughtUp(CUT);
     await runToEnd(['import', second], environment);
     await api.caughtUp(LAST);
-    embedded = await startStack({ files: [sequencePath(SEQUENCE)] });
-    await embedded.caughtUp(LAST);
+    embedded = await projectFiles([sequencePath(SEQUENCE)]);
   }, 400_000);
 
   afterAll(async () => {
@@ -91,27 +93,27 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
     }
   }, 300_000);
 
-  it('make the same tables as the embedded stack', async () => {
+  it('make the same tables as an embedded log', async () => {
     const tables = await hashesOfTables(server.server.url, DATABASE);
     expect(Object.keys(tables).length).toBeGreaterThan(20);
-    expect(tables).toEqual(await hashesOfTables(embedded.clickhouseUrl));
+    expect(tables).toEqual(await tableHashes(embedded.clickhouse));
   });
 
-  /** The window of the API over Kafka and that of the embedded stack hold everything, others of the latter less. */
+  /** The window of the API over Kafka holds everything. */
   it.each(POSITIONS.map((share) => [positionName(share), share] as const))(
-    'make the same answers as the embedded stack with %s',
+    'make the same answers as an embedded log with %s',
     async (_, share) => {
-      await Promise.all([api.windowed(), embedded.windowed()]);
-      const server = share === 0 ? null : await serveFrom(embedded, share);
-      const url = server?.url ?? embedded.url;
+      await api.windowed();
+      const { folder: dataDir, url: clickhouseUrl, clickhouse } = embedded;
+      const server = await serveFrom({ dataDir, clickhouseUrl, database: clickhouse.database }, share);
       for (const path of requests()) {
         const answer = async (base: string) => {
           const response = await fetch(`${base}/api/v3/${path}`);
           return [path, response.status, await response.text()];
         };
-        expect(await answer(api.url)).toEqual(await answer(url));
+        expect(await answer(api.url)).toEqual(await answer(server.url));
       }
-      await server?.close();
+      await server.close();
     },
   );
 

@@ -1,8 +1,10 @@
 /**
  * `npm run soak`: the soak of test/soak for SOAK_MINUTES (30), with a kill every SOAK_KILL_SECONDS (0: none), by
- * SOAK_CLIENTS (4). Prints the figures; ends with status 1 when anything was wrong.
+ * SOAK_CLIENTS (4), heard by SOAK_SUBSCRIBERS (20) WebSockets and as many streams of server-sent events, and by a
+ * quarter as many webhooks. Prints the figures; ends with status 1 when anything was wrong.
  */
 import { type SoakReport, soak } from './soak/run.ts';
+import { ALL_VICTIMS } from './soak/service.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const setting = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
@@ -11,10 +13,13 @@ const setting = (name: string, otherwise: number): number => Number(process.env[
 const MOST_GROWTH = 1.15;
 const GROWTH_MB = 32;
 
+const subscribers = setting('SOAK_SUBSCRIBERS', 20);
 const options = {
   minutes: setting('SOAK_MINUTES', 30),
   killSeconds: setting('SOAK_KILL_SECONDS', 0),
   clients: setting('SOAK_CLIENTS', 4),
+  subscribers: { sockets: subscribers, streams: subscribers, webhooks: Math.ceil(subscribers / 4) },
+  victims: ALL_VICTIMS,
   seed: setting('SOAK_SEED', Math.floor(Math.random() * 2 ** 31)),
 };
 

@@ -91,7 +91,6 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Asks again and again until there is an answer; `what` is in the error when none comes. */
 /** Of workers that take turns, each is asked. */
 const ASKED_IN_TURN = 4;
 const INFO = z.object({ last: z.object({ seqno: z.number() }) });
@@ -104,6 +103,7 @@ export async function shownHead(url: string): Promise<number> {
   return response.ok ? INFO.parse(JSON.parse(text)).last.seqno : 0;
 }
 
+/** Asks again and again until there is an answer; `what` is in the error when none comes. */
 export async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

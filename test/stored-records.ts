@@ -23,6 +23,7 @@ export function storedRecords(block: Buffer): StoredPage {
       block: { workchain, shard, seqno },
       mcSeqno: 1,
       traceId: transaction.hash,
+      externalHash: null,
       globalVersion: genSoftware?.version ?? 0,
       ...decodeStates(states),
       stored: { payload, states },

@@ -6,7 +6,7 @@ import { type Kept, projectedBy, windowFrom } from './windowed.ts';
 const TESTNET = -3;
 
 /** Where a window begins, as a share of the steps: 0 holds everything, 1 is no window at all. */
-export const POSITIONS: readonly number[] = isLong ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.5, 1];
+export const POSITIONS: readonly number[] = isLong ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.5];
 
 /** Those besides the one that a stack of its own has, whose window holds everything. */
 export const OTHER_POSITIONS = POSITIONS.filter((share) => share > 0);

@@ -10,7 +10,7 @@ import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 import { context, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
 
-const RUNS = rounds(50, 300);
+const RUNS = rounds(25, 300);
 /** Where the window begins, as a share of the steps. */
 const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 /** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */

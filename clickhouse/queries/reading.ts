@@ -16,7 +16,12 @@ export interface NewestReading extends Reading {
   head: Pick<Head, 'seqno' | 'inTables' | 'reach'>;
 }
 
-export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): NewestReading {
+/** For what is kept up to date with the head. */
+export interface FollowingReading extends NewestReading {
+  head: Pick<Head, 'seqno' | 'inTables' | 'reach' | 'onAdvance'>;
+}
+
+export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): FollowingReading {
   return {
     head,
     async rows(sql, label, { signal, timeoutMs }) {

@@ -3,21 +3,23 @@ import type { ChainSource } from '../../src/chain/records.ts';
 import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
 import { type AccountQueries, accountQueries } from './accounts.ts';
+import { actionQueries } from './actions.ts';
 import { type BlockQueries, blockQueries } from './blocks.ts';
+import { contractQueries } from './contracts.ts';
 import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
 import { createReading, type Reading, readingBelow } from './reading.ts';
-import { type TransactionQueries, transactionQueries } from './transactions.ts';
+import { traceQueries } from './traces.ts';
+import { transactionQueries } from './transactions.ts';
 
 /** The tables up to a step: the questions of the API, and those of one who knows the newer steps himself. */
 export type BoundedSource = ChainSource &
   Pick<AccountQueries, 'cells' | 'accountCodes' | 'methodsOf'> &
-  Pick<TransactionQueries, 'transactionsAt'> &
   Pick<BlockQueries, 'newestBelow'>;
 
 export interface ClickHouseSource extends BoundedSource {
   head: Head;
-  /** What the steps before `mcSeqno` hold. Newest states, balances and the address book are not bounded by it. */
+  /** What the steps before `mcSeqno` hold. Newest states, balances, contracts and the address book are not bounded by it. */
   below(mcSeqno: number): BoundedSource;
 }
 
@@ -26,13 +28,18 @@ const RECENT_BOUNDS = 8;
 /** Answers every question about the chain from ClickHouse, for the steps up to the head. */
 export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, head: Head): ClickHouseSource {
   const reading = createReading(clickhouse, gate, head);
-  // They remember codes, so there is one of them.
+  // They remember codes and names, so there is one of each.
   const accounts = accountQueries(reading);
+  const transactions = transactionQueries(reading);
+  const contracts = contractQueries(reading, transactions.transactionsAt);
   const bounded = (bound: Reading): BoundedSource => ({
     ...blockQueries(bound),
     ...transactionQueries(bound),
     ...messageQueries(bound),
+    ...traceQueries(bound),
+    ...actionQueries(bound),
     ...accounts,
+    contracts,
   });
   // One request asks below the window's first step and below the step behind its head, the next one mostly the same.
   const recent = new LRUCache<number, BoundedSource>({ max: RECENT_BOUNDS });

@@ -1,7 +1,8 @@
 import { compareDecimal } from '../../src/chain/decimal.ts';
-import type { Address, BlockId, Decimal, Hash, Transaction } from '../../src/chain/model.ts';
+import type { BlockId, Hash, Transaction } from '../../src/chain/model.ts';
 import type {
   KnownState,
+  TracePlace as Place,
   QueryContext,
   Rows,
   Sort,
@@ -14,6 +15,7 @@ import { bytes, list, u32, u64 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { decodeStates } from '../states.ts';
 import { blocks as blockTable } from '../tables/blocks.ts';
+import { hashOrNone } from '../tables/columns.ts';
 import { messages as messageTable } from '../tables/messages.ts';
 import type { Row } from '../tables/table.ts';
 import { transactions as transactionTable } from '../tables/transactions.ts';
@@ -30,23 +32,18 @@ import {
   TIME,
   workchainOf,
 } from './keys.ts';
-import { messageConditions, messageKeys } from './messages.ts';
+import { type MessageSelection, messageConditions, messageKeys } from './messages.ts';
 import { collect, type Reading } from './reading.ts';
 
-const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, global_version, states, payload';
+export type { Place };
+
+const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, external_hash, global_version, states, payload';
 
 /**
  * By lt; by time, then lt; by hash; or one lt, by account (spec v3 endpoints 2.5). `text` is what the reference does
  * with an empty `hash=`: no filter, ordered by the printed hash, which no key table serves.
  */
 export type Order = 'lt' | 'time' | 'hash' | 'text' | 'account';
-
-/** Where a transaction stands. */
-export interface Place {
-  account: Address;
-  lt: Decimal;
-  mcSeqno: number;
-}
 
 export type TransactionQueries = ReturnType<typeof transactionQueries>;
 
@@ -106,7 +103,7 @@ export function transactionQueries(reading: Reading) {
       context: QueryContext,
     ): Promise<TransactionRecord[]> {
       const order = `lt ${direction(filter.sort)}, account`;
-      const places = `SELECT account, lt, any(mc_seqno) FROM (${sides(filter, reading.head.seqno)}) GROUP BY account, lt ORDER BY ${order} ${limits(filter.page)}`;
+      const places = `SELECT account, lt, any(mc_seqno) FROM (${messageSides(filter, reading.head.seqno)}) GROUP BY account, lt ORDER BY ${order} ${limits(filter.page)}`;
       const found = await byPlaces(places, 'transactions by message', context);
       return found.sort((a, b) => compare(a, b, 'lt', filter.sort));
     },
@@ -252,7 +249,10 @@ function cursorOf({ transaction }: TransactionRecord, order: Order): string {
 }
 
 /** Accounts, logical times and steps of the transactions that received or sent the messages asked for. */
-function sides(filter: TransactionsByMessageFilter, head: number): string {
+export function messageSides(
+  filter: MessageSelection & { direction?: 'in' | 'out' | undefined },
+  head: number,
+): string {
   const { messageHashes, bodyHash, opcode, source, destination } = filter;
   const side = opcode === undefined ? filter.direction : filter.direction === 'out' ? 'none' : 'in';
   const alone =
@@ -301,20 +301,26 @@ function readTransaction(rows: RowReader): TransactionRecord {
   const shard = readShard(rows);
   const seqno = rows.u32();
   const traceId = rows.fixed(32);
+  const externalHash = hashOrNone.read(rows);
   const globalVersion = rows.u8();
-  return storedRecord({ workchain, shard, seqno, mcSeqno, traceId, globalVersion }, rows.bytes(), rows.bytes());
+  return storedRecord(
+    { workchain, shard, seqno, mcSeqno, traceId, externalHash, globalVersion },
+    rows.bytes(),
+    rows.bytes(),
+  );
 }
 
 /** Where a stored transaction stands. */
 export interface StoredPlace extends BlockId {
   mcSeqno: number;
   traceId: Hash;
+  externalHash: Hash | null;
   globalVersion: number;
 }
 
 /** A record of stored bytes, of which nothing is decoded that is not asked for: a page is sorted by its places. */
 export function storedRecord(place: StoredPlace, states: Buffer, payload: Buffer): TransactionRecord {
-  const { workchain, shard, seqno, mcSeqno, traceId, globalVersion } = place;
+  const { workchain, shard, seqno, mcSeqno, traceId, externalHash, globalVersion } = place;
   let sides: ReturnType<typeof decodeStates> | null = null;
   const known = (): ReturnType<typeof decodeStates> => {
     sides ??= decodeStates(states);
@@ -325,6 +331,7 @@ export function storedRecord(place: StoredPlace, states: Buffer, payload: Buffer
     block: { workchain, shard, seqno },
     mcSeqno,
     traceId,
+    externalHash,
     globalVersion,
     get before() {
       return shown(known().before);

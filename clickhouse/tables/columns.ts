@@ -7,6 +7,7 @@ import {
   text as textLiteral,
   u32 as u32Literal,
   u64 as u64Literal,
+  u256 as u256Literal,
 } from '../literal.ts';
 import type { RowReader, RowWriter } from '../rowbinary.ts';
 import { ACCOUNT_STATUSES, statusName, statusNumber } from '../states.ts';
@@ -104,6 +105,43 @@ export const u128: Column<Decimal> = {
   literal: (value) => `toUInt128(${textLiteral(value)})`,
 };
 
+/** Any integer that a contract may return, but for the outermost: those of 256 bits with the sign. */
+export const i256: Column<Decimal> = {
+  type: 'Int256',
+  write: (out, value) => out.i256(value),
+  read: (rows) => rows.i256(),
+  literal: (value) => `toInt256(${textLiteral(value)})`,
+  order: {
+    bytes: 32,
+    put: (out, at, value) => putWide(out, at, BigInt(value) + HALF_256),
+    get: (key, at) => (wideAt(key, at) - HALF_256).toString(),
+    compare: (a, b) => compareWide(BigInt(a), BigInt(b)),
+  },
+};
+
+export const u256: Column<Decimal> & { order: Ordered<Decimal> } = {
+  type: 'UInt256',
+  write: (out, value) => out.u256(value),
+  read: (rows) => rows.u256(),
+  literal: u256Literal,
+  order: {
+    bytes: 32,
+    put: (out, at, value) => putWide(out, at, BigInt(value)),
+    get: (key, at) => wideAt(key, at).toString(),
+    compare: compareDecimal,
+  },
+};
+
+const HALF_256 = 1n << 255n;
+
+const compareWide = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function putWide(out: Buffer, at: number, value: bigint): void {
+  out.write(value.toString(16).padStart(64, '0'), at, 32, 'hex');
+}
+
+const wideAt = (key: Buffer, at: number): bigint => BigInt(`0x${key.toString('hex', at, at + 32)}`);
+
 export const bool: Column<boolean> = {
   type: 'Bool',
   write: (out, value) => out.bool(value),
@@ -170,6 +208,8 @@ function orGreatest<T>(column: Column<T> & { order: Ordered<T> }, greatest: T): 
   };
 }
 
+/** The greatest number of 256 bits stands for null. */
+export const u256OrNone: Column<Decimal | null> = orGreatest(u256, ((1n << 256n) - 1n).toString());
 export const ltOrNone: Column<Decimal | null> = orGreatest(u64, NO_LT);
 export const timeOrNone: Column<number | null> = orGreatest(u32, NO_TIME);
 
@@ -204,6 +244,28 @@ export const status: Column<AccountStatus> = {
   literal: textLiteral,
 };
 
+/** One of some names, in this order. */
+export function oneOf<const T extends string>(...names: readonly T[]): Column<T> & { order: Ordered<T> } {
+  const numberOf = (name: T): number => names.indexOf(name);
+  const nameOf = (number: number): T => {
+    const name = names[number];
+    if (name === undefined) throw new Error(`${number} is none of ${names.join(', ')}`);
+    return name;
+  };
+  return {
+    type: `Enum8(${names.map((name, number) => `'${name}' = ${number}`).join(', ')})`,
+    write: (out, value) => out.i8(numberOf(value)),
+    read: (rows) => nameOf(rows.i8()),
+    literal: textLiteral,
+    order: {
+      bytes: 1,
+      put: (out, at, value) => out.writeUInt8(numberOf(value), at),
+      get: (key, at) => nameOf(key[at]),
+      compare: (a, b) => numberOf(a) - numberOf(b),
+    },
+  };
+}
+
 export const bytes: Column<Buffer> = {
   type: 'String',
   write: (out, value) => out.string(value),
@@ -217,6 +279,9 @@ export const text: Column<string> = {
   read: (rows) => rows.string(),
   literal: textLiteral,
 };
+
+/** Text of which there are few different ones. */
+export const word: Column<string> = { ...text, type: 'LowCardinality(String)' };
 
 /** A real null, with no place in keys. */
 export function nullable<T>(column: Column<T>): Column<T | null> {

@@ -29,7 +29,9 @@ export function indexSteps({ steps }: Table, { key, also }: Index): string[] {
 export function indexSelect(table: Table, { each, key, also }: Index, names: readonly string[] = [...key, ...also]) {
   const entry = each && entryOf(table, each.of);
   const columns = names.map((name) =>
-    entry && name === each.as ? `${entry.expression} AS ${columnName(name)}` : columnName(name),
+    entry && name === each.as && entry.expression !== columnName(name)
+      ? `${entry.expression} AS ${columnName(name)}`
+      : columnName(name),
   );
   return { columns: columns.join(', '), where: entry?.where ?? null };
 }

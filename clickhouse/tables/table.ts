@@ -23,6 +23,8 @@ export interface Index {
   each?: { as: string; of: readonly string[] };
   /** Several rows of the table may have the same key: any one of them stays. */
   shared?: boolean;
+  /** Of a table that keeps the newest of a key: entries of rows that were replaced stay, who reads looks at the row. */
+  stays?: boolean;
 }
 
 export interface Declared<C extends Columns, R extends RowOf<C> = RowOf<C>, P extends Columns = Columns> {

@@ -4,7 +4,7 @@ import { type ClickHouse, createClickHouse } from '../client.ts';
 import { migrate } from '../migrate.ts';
 import { silent, startTestServer, type TestServer } from '../test-server.ts';
 import { TABLES } from './all.ts';
-import { arrayOf, hashOrNone, i32, ltOrNone, NO_LT, shard, u8, u32, u64 } from './columns.ts';
+import { arrayOf, hashOrNone, i32, i256, ltOrNone, NO_LT, shard, u8, u32, u64, u256OrNone } from './columns.ts';
 import { columnName, columnNames, indexColumns, indexSelect, tableColumns } from './sql.ts';
 import { type Index, type Table, table } from './table.ts';
 
@@ -121,6 +121,8 @@ describe('values in keys', () => {
   it.each([
     ['numbers', u32, [0, 5, 0x7fff_ffff, 0xffff_ffff]],
     ['signed numbers', i32, [-0x8000_0000, -1, 0, 0x7fff_ffff]],
+    ['wide signed numbers', i256, [`-${2n ** 255n}`, '-1', '0', '10', `${2n ** 255n - 1n}`]],
+    ['wide numbers, none last', u256OrNone, ['0', '9', '10', `${2n ** 256n - 2n}`, null]],
     ['logical times', u64, ['0', '9', '10', '46000000000001', '18446744073709551615']],
     ['logical times, none last', ltOrNone, ['0', '9', '46000000000001', null]],
     [

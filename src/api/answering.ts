@@ -7,7 +7,7 @@ import { createCompression } from './compression.ts';
 import type { Exchange } from './form.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
-import { Caller, readQuery, readSwitches } from './request.ts';
+import { Caller, keyOf, readQuery, readSwitches } from './request.ts';
 import type { Api, Asker, CallsByName, Method, Route } from './route.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
@@ -41,9 +41,9 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
   watchAnswers(metrics, { shared, compression });
 
   async function answer(route: Route<Asker>, sent: Sent, asker: Asker, exchange: Exchange, base: string) {
-    const { switches, context } = asker;
+    const { context } = asker;
     const make = async (waiting: Caller) =>
-      makeAnswer(await route.answer(sent, { switches, context: waiting }), isTagged(route, sent));
+      makeAnswer(await route.answer(sent, { ...asker, context: waiting }), isTagged(route, sent));
     const made =
       version === undefined || route.acts === true
         ? await make(context)
@@ -59,7 +59,7 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
       if (!response.writableFinished) context.leave(new Error('the caller has hung up'));
       ended(response.statusCode, began);
     });
-    return { switches, context };
+    return { switches, context, key: keyOf(request.headers) };
   }
 
   function handlerOf({ base }: Api, route: Route<Asker>, method: Method): Handler {
@@ -115,8 +115,8 @@ function questionOf(
   sent: Sent,
   { switches, context }: Asker,
 ): string {
-  const { noAddressBook, noMetadata } = switches;
-  let question = `${base}${path} ${noAddressBook} ${noMetadata} ${context.timeoutMs}`;
+  const { noAddressBook, noMetadata, actionsVersion } = switches;
+  let question = `${base}${path} ${noAddressBook} ${noMetadata} ${context.timeoutMs} ${JSON.stringify(actionsVersion)}`;
   for (const name of Object.keys(parameters.shape)) {
     const value = sent.get(name);
     if (value === undefined) continue;

@@ -7,6 +7,8 @@ import { createFakeSource } from '../../test/fake-source.ts';
 import { madeTransaction } from '../../test/made-chain.ts';
 import type { ChainSource, QueryContext } from '../chain/records.ts';
 import type { AppOptions } from './app.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import { v3Routes } from './v3/routes.ts';
 
 const ACCOUNT = '0:09331D93672E0054952D514A98C3121971894BAC88281CD698423B7DD82063A5';
 const ROW = { user_friendly: 'UQAJMx2TZy4AVJUtUUqYwxIZcYlLrIgoHNaYQjt92CBjpZlr', domain: null, interfaces: [] };
@@ -27,10 +29,16 @@ const Document = z.object({
   paths: z.record(
     z.string(),
     z.object({
-      get: z.object({
-        parameters: z.array(z.object({ name: z.string(), in: z.string(), schema: z.unknown() })),
-        responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) })),
-      }),
+      get: z
+        .object({
+          parameters: z.array(z.object({ name: z.string(), in: z.string(), schema: z.unknown() })),
+          responses: z.record(
+            z.string(),
+            z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) }),
+          ),
+        })
+        .optional(),
+      post: z.unknown().optional(),
     }),
   ),
   components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
@@ -115,8 +123,12 @@ describe('documentation', () => {
     await start();
     const document = Document.parse(await (await get('/api/v3/openapi.json')).json());
     expect(document.openapi).toBe('3.1.0');
-    expect(Object.keys(document.paths)).toHaveLength(13);
-    const { parameters, responses } = document.paths['/transactions'].get;
+    const paths = v3Routes(DEFAULT_LIMITS).map(({ path }) => path);
+    expect(Object.keys(document.paths)).toEqual([...new Set(paths)]);
+    expect(document.paths['/message']).toMatchObject({ post: { operationId: 'message' } });
+    const { get: described } = document.paths['/transactions'];
+    if (described === undefined) throw new Error('transactions are asked by GET');
+    const { parameters, responses } = described;
     expect(parameters.find(({ name }) => name === 'limit')?.schema).toMatchObject({
       type: 'integer',
       maximum: 1000,

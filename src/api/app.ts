@@ -4,10 +4,12 @@ import express, { type Router } from 'express';
 import type { Registry } from 'prom-client';
 import type { ChainSource } from '../chain/records.ts';
 import type { Liteservers } from '../node/liteservers.ts';
-import { type Report, sendJson } from './errors.ts';
+import type { StateSource } from '../state/source.ts';
+import type { Contracts } from './contracts.ts';
+import { ApiError, type Report, sendJson } from './errors.ts';
 import { createFront, serveGet } from './front.ts';
 import type { ApiLimits } from './limits.ts';
-import type { Api } from './route.ts';
+import type { Api, Asker, Route } from './route.ts';
 import { v2Api } from './v2/api.ts';
 import { v3Api } from './v3/api.ts';
 
@@ -17,6 +19,10 @@ export type Health = { ok: true; degraded?: string } | { ok: false; reason: stri
 export interface AppOptions {
   source: ChainSource;
   liteservers: Liteservers;
+  /** States as of the steps that the source shows. */
+  states: StateSource;
+  /** Runs contracts on them. */
+  contracts: Contracts;
   /** Whether requests can be served, and why not. */
   health: () => Health | Promise<Health>;
   /** What `/status` prints as JSON. */
@@ -38,6 +44,8 @@ export interface AppOptions {
   web?: Router;
   /** Answers the paths of the feed. */
   feed?: Router;
+  /** Operations of the v3 API besides those of TON Center. */
+  v3Routes?: readonly Route<Asker>[];
   /** APIs besides those of TON Center. */
   apis?: readonly Api[];
 }
@@ -51,7 +59,11 @@ export interface KeptBytes {
 
 export function createApp(options: AppOptions): RequestListener {
   const { metrics, limits, report, version, kept, web, feed, apis = [] } = options;
-  const v3 = v3Api({ ...options, keptRenderings: kept?.renderings ?? 0 });
+  const v3 = v3Api({
+    ...options,
+    keptRenderings: kept?.renderings ?? 0,
+    ...(options.v3Routes ? { moreRoutes: options.v3Routes } : {}),
+  });
   return createFront({
     apis: [v3, v2Api(options), ...apis],
     others: [web ?? toDocumentation(v3.base), ...(feed ? [feed] : []), serviceRoutes(options)],
@@ -75,6 +87,12 @@ function serviceRoutes({ health, status, metrics, printMetrics }: AppOptions): R
     const state = await health();
     response.type('text/plain').status(state.ok ? 200 : 503);
     response.send(state.ok ? (state.degraded ? `DEGRADED: ${state.degraded}` : 'OK') : state.reason);
+  });
+  // As v2 tells it, in JSON.
+  serveGet(router, '/api/v2/healthcheck', async (_request, response) => {
+    const state = await health();
+    if (!state.ok) throw new ApiError(503, state.reason);
+    sendJson(response, 200, JSON.stringify('OK'));
   });
   serveGet(router, '/status', async (_request, response) => sendJson(response, 200, JSON.stringify(await status())));
   serveGet(router, '/metrics', async (_request, response) => {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeError } from '../node/chain-node.ts';
 import { NoNetworkError } from '../node/liteservers.ts';
-import type { Exchange } from './form.ts';
+import type { Exchange, Failure } from './form.ts';
 
 export class ApiError extends Error {
   constructor(
@@ -16,13 +16,9 @@ export class ApiError extends Error {
   }
 }
 
-export interface Failure {
-  status: number;
-  text: string;
-  /** Seconds for `Retry-After`. */
-  retryAfter?: number;
-  /** True when the service is to blame, and not the caller or the load: such a failure is reported. */
-  internal: boolean;
+/** What a node refuses in the place of the service, with its words and its status: nobody here is to blame. */
+export class Refusal extends ApiError {
+  override name = 'Refusal';
 }
 
 const LONGEST_TEXT = 300;
@@ -35,6 +31,7 @@ const LONGEST_TEXT = 300;
  */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { status: 500, text: 'internal server error', internal: true };
+  if (error instanceof Refusal) return { status: error.status, text: error.message, internal: false };
   if (error instanceof ApiError) return { status: error.status, text: error.message, internal: error.status >= 500 };
   if (error.name === 'Overloaded') {
     return { status: 429, text: 'too many requests', retryAfter: retryAfterOf(error), internal: false };

@@ -1,7 +1,6 @@
 /** The form that an API gives to its answers and refusals. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
-import type { Failure } from './errors.ts';
 
 /** A request on its way to its answer. */
 export interface Exchange {
@@ -12,6 +11,16 @@ export interface Exchange {
   readonly form: Form;
   /** The JSON of the body of a call by name; undefined for all other requests. */
   call?: unknown;
+}
+
+/** What a refusal is made of. */
+export interface Failure {
+  status: number;
+  text: string;
+  /** Seconds for `Retry-After`. */
+  retryAfter?: number;
+  /** True when the service is to blame, and not the caller or the load: such a failure is reported. */
+  internal: boolean;
 }
 
 export interface Form {

@@ -44,11 +44,18 @@ function operation(api: Api, route: Route<Asker>, method: Method, components: Js
   }));
   const declared = declaredOf(route, components);
   const asked =
-    method === 'GET'
-      ? { parameters: [...declared.map(queryParameter), ...headers] }
-      : { parameters: headers, requestBody: content(undefined, membersSchema(declared)) };
-  const operationId = `${route.path.slice(1)}${method === 'POST' && route.methods.length > 1 ? '_post' : ''}`;
+    method === 'POST'
+      ? { parameters: headers, requestBody: content(undefined, membersSchema(declared)) }
+      : { parameters: [...declared.map(queryParameter), ...headers] };
+  const operationId = operationIdOf(api, route, method);
   return { operationId, tags: [route.tag], summary: route.summary, ...asked, responses };
+}
+
+/** The path; of a path with GET the other methods have their names behind it. */
+function operationIdOf({ routes }: Api, { path }: Route<Asker>, method: Method): string {
+  const name = path.slice(1).replaceAll('/', '_');
+  const hasGet = routes.some((route) => route.path === path && route.methods.includes('GET'));
+  return method !== 'GET' && hasGet ? `${name}_${method.toLowerCase()}` : name;
 }
 
 function content(description: string | undefined, schema: unknown): JsonObject {

@@ -9,6 +9,14 @@ export interface Switches {
   timeoutMs: number | null;
   noAddressBook: boolean;
   noMetadata: boolean;
+  /** Action types that the client knows, in place of what it says in its parameters; a header alone. */
+  actionsVersion: string | null;
+}
+
+/** The key that a gateway in front counts a request by (streaming v2); empty where there is none. */
+export function keyOf(headers: IncomingHttpHeaders): string {
+  const sent = headers['x-limiting-key'];
+  return typeof sent === 'string' ? sent : '';
 }
 
 /** The path of a request target in lower case, without a slash at the end. */
@@ -51,6 +59,9 @@ function parseTimeout(text: string): number | null {
   return /^\d{1,9}$/.test(text) && Number(text) > 0 ? Number(text) : null;
 }
 
+const versionOf = (header: string | string[] | undefined): string | null =>
+  typeof header === 'string' && header !== '' ? header : null;
+
 /** Each switch is a header or a query parameter; the header wins, and what does not parse is as if absent. */
 export function readSwitches(headers: IncomingHttpHeaders, query: Query): Switches {
   const read = <T>(header: string, name: string, parse: (text: string) => T | null): T | null => {
@@ -64,6 +75,7 @@ export function readSwitches(headers: IncomingHttpHeaders, query: Query): Switch
     timeoutMs: read('x-timeout', 'x_timeout', parseTimeout),
     noAddressBook: read('x-no-address-book', 'x_no_address_book', parseBool) ?? false,
     noMetadata: read('x-no-metadata', 'x_no_metadata', parseBool) ?? false,
+    actionsVersion: versionOf(headers['x-actions-version']),
   };
 }
 
@@ -105,4 +117,15 @@ export class Caller implements QueryContext {
   throwIfLeft(): void {
     if (this.#left !== null) throw this.#left.reason;
   }
+}
+
+/** For who shows more of a row than its form has: the caller's signal, made when it is wanted, and his time. */
+export function wholeRows(caller: Caller): QueryContext {
+  const { timeoutMs } = caller;
+  return {
+    timeoutMs,
+    get signal() {
+      return caller.signal;
+    },
+  };
 }

@@ -6,13 +6,13 @@ import { type Parameters, readParameters, type Sent } from './parameters.ts';
 import type { Caller, Switches } from './request.ts';
 
 /** GET brings HEAD with it. */
-export type Method = 'GET' | 'POST';
+export type Method = 'GET' | 'POST' | 'DELETE';
 
 /** One operation. `Asked`: what it may use to answer. */
 export interface Route<Asked> {
   /** Below the base of its API. Two routes may share one when their methods differ. */
   path: string;
-  /** GET has the parameters in its query, POST as members of a JSON body. */
+  /** POST has the parameters as members of a JSON body, the others in their query. */
   methods: readonly Method[];
   tag: string;
   summary: string;
@@ -59,6 +59,8 @@ export function declare<T extends Parameters, Asked>(
 export interface Asker {
   context: Caller;
   switches: Switches;
+  /** By which a gateway in front tells whose request it is; empty without one. */
+  key: string;
 }
 
 /** Operations under one base path. */

@@ -146,7 +146,8 @@ function stateExtra(boc: Boc, state: number): Cursor {
   return extra;
 }
 
-function stateConfig(boc: Boc, state: number): number {
+/** Root of the dictionary of parameters in a state of the masterchain, full or shown by a proof. Throws DecodeError. */
+export function stateConfig(boc: Boc, state: number): number {
   return stateExtra(boc, state).nextRef();
 }
 

@@ -2,6 +2,7 @@
  * Decoded things with their place in the chain, and the questions one can ask about them. Whoever answers
  * (ClickHouse, later the window of newest steps) answers in these terms, so routes do not know who answered.
  */
+import type { ContractSource } from './contract-records.ts';
 import type {
   AccountStatus,
   Address,
@@ -39,6 +40,8 @@ export interface TransactionRecord {
   block: BlockId;
   mcSeqno: number;
   traceId: Hash | null;
+  /** Hash of the message that began the trace; null when it began without one. */
+  externalHash: Hash | null;
   /** Global version of the block's software: decides `ihr_fee` against `extra_flags` (from 12 on). */
   globalVersion: number;
   /** Null when only the hash is known. */
@@ -92,6 +95,57 @@ export interface BookRecord {
 export interface BalanceRecord {
   account: Address;
   balance: Decimal;
+}
+
+/** Where a transaction stands. */
+export interface TracePlace {
+  account: Address;
+  lt: Decimal;
+  mcSeqno: number;
+}
+
+/** How a trace stands (spec v3 semantics 3.1), and where its transactions are. */
+export interface TraceRecord {
+  traceId: Hash;
+  externalHash: Hash | null;
+  mcSeqnoStart: number;
+  mcSeqnoEnd: number;
+  startLt: Decimal;
+  startUtime: number;
+  endLt: Decimal;
+  endUtime: number;
+  transactions: number;
+  messages: number;
+  pendingMessages: number;
+  state: 'pending' | 'complete' | 'broken';
+  classification: 'unclassified' | 'ok' | 'failed';
+  places: readonly TracePlace[];
+}
+
+/** An action of a complete trace. */
+export interface ActionRecord {
+  traceId: Hash;
+  traceEndLt: Decimal;
+  traceEndUtime: number;
+  /** Step in which the trace ended. */
+  mcSeqno: number;
+  /** Place among the actions of the trace, by their ends. */
+  number: number;
+  actionId: Hash;
+  startLt: Decimal;
+  endLt: Decimal;
+  startUtime: number;
+  endUtime: number;
+  /** As filters compare it. */
+  type: string;
+  success: boolean;
+  /** Of the trace; the normalised hash only where it differs. */
+  externalHash: Hash | null;
+  externalHashNorm: Hash | null;
+  /** Hashes, one behind the other. */
+  transactions: Buffer;
+  /** JSON: the details, then the accounts that it is found by. */
+  content: string;
 }
 
 export type Sort = 'asc' | 'desc';
@@ -167,6 +221,43 @@ export interface MessageFilter {
   cursor?: string | undefined;
 }
 
+/** Complete traces; such as are named are found too when they are broken. */
+export interface TraceFilter {
+  account?: Address | undefined;
+  traceIds: Hash[];
+  txHashes: Hash[];
+  messageHashes: Hash[];
+  /** Step in which they ended. */
+  mcSeqno?: number | undefined;
+  /** Of their ends, as `ltWindow`. */
+  utime: Window<number>;
+  ltWindow: Window<Decimal>;
+  sort: Sort;
+  page: Page;
+  cursor?: string | undefined;
+}
+
+export interface ActionFilter {
+  accounts: Address[];
+  excludeAccounts: Address[];
+  traceIds: Hash[];
+  actionIds: Hash[];
+  txHashes: Hash[];
+  messageHashes: Hash[];
+  /** Step in which their traces ended. */
+  mcSeqno?: number | undefined;
+  /** Of the ends of their traces, as `ltWindow`. */
+  utime: Window<number>;
+  ltWindow: Window<Decimal>;
+  types: string[];
+  excludeTypes: string[];
+  /** Types that the client knows: others are shown only when `types` names them. */
+  supported: ReadonlySet<string>;
+  sort: Sort;
+  page: Page;
+  cursor?: string | undefined;
+}
+
 /** A page of rows; `nextCursor` is null on the last page and where keyset paging does not apply. */
 export interface Rows<T> {
   rows: T[];
@@ -200,7 +291,11 @@ export interface ChainSource {
     direction: 'in' | 'out' | undefined,
     context: QueryContext,
   ): Promise<TransactionRecord[]>;
+  /** The transactions at these places, in no order. */
+  transactionsAt(places: readonly TracePlace[], context: QueryContext): Promise<TransactionRecord[]>;
   messages(filter: MessageFilter, context: QueryContext): Promise<Rows<MessageRecord>>;
+  traces(filter: TraceFilter, context: QueryContext): Promise<Rows<TraceRecord>>;
+  actions(filter: ActionFilter, context: QueryContext): Promise<Rows<ActionRecord>>;
   /** Known accounts only, in the order of the request. */
   accountStates(
     accounts: Address[],
@@ -211,4 +306,6 @@ export interface ChainSource {
   /** One record for each account asked for, unknown ones with null code. */
   book(accounts: Address[], context: QueryContext): Promise<BookRecord[]>;
   topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]>;
+  /** What contracts are. */
+  contracts: ContractSource;
 }

@@ -17,10 +17,20 @@ import type { Running } from './running.ts';
  * @throws Error when another process makes blocks in the folder: each would write over those of the other
  */
 export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 'shutdown'>): Promise<DevnetThread> {
-  const { devnetSeed: seed, devnetRate: rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel } = config;
+  const {
+    devnetSeed: seed,
+    devnetRate: rate,
+    devnetRaces: races,
+    blockTimeMs,
+    splitAt,
+    mergeAt,
+    host,
+    litePort,
+    logLevel,
+  } = config;
   const folder = join(config.dataDir, 'devnet');
   await takeFolder(folder, shutdown);
-  const settings = { seed, rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel };
+  const settings = { seed, rate, races, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel };
   const devnet = await startDevnetThread({ folder, ...settings });
   shutdown.onClose('devnet', () => devnet.thread.stop());
   devnet.thread.done.catch((error) => shutdown.stop('the devnet failed', error));

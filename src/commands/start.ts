@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { createQueryGate } from '../../clickhouse/gate.ts';
 import { createHead, type Head } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { migrateSubscribers } from '../../clickhouse/subscribers.ts';
 import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
@@ -16,6 +17,7 @@ import { openHttp } from './http.ts';
 import { networkToAsk, openLiteservers } from './liteservers.ts';
 import { despiteOutages, openParts } from './parts.ts';
 import type { Running } from './running.ts';
+import { openSends } from './sends.ts';
 import { openWindowWriter } from './window.ts';
 
 const HEAD_POLL_MS = 250;
@@ -61,6 +63,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const { clickhouse, clickhouseUrl, log, metrics } = await openParts(running);
   const head = createHead(clickhouse);
+  await despiteOutages(running, () => migrateSubscribers(clickhouse, logger, shutdown.signal));
   await despiteOutages(running, () => head.refresh(shutdown.signal));
   followHead(head, logger, shutdown);
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
@@ -82,7 +85,8 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   }
   const devnet = await roles.devnet;
   const globalConfig = devnet?.ready.globalConfig ?? roles.globalConfig;
-  const askLite = openLiteservers(running, { globalConfig, ingests: roles.projects, metrics });
+  const servers = openLiteservers(running, { globalConfig, ingests: roles.projects, metrics });
+  const askLite = openSends(running, { log, metrics, askLite: servers, devnet });
   // Something may have failed meanwhile: then nothing is served any more.
   shutdown.signal.throwIfAborted();
   const globalId = () => head.globalId;

@@ -12,8 +12,8 @@ export function chainLedger(chain: Pick<Chain, 'account' | 'submit'>): Ledger {
       const found = chain.account(workChain, hash);
       return found === null ? null : readLedgerAccount(found.account);
     },
-    submit(message) {
-      const result = chain.submit(message.toBoc({ idx: false }));
+    submit(message, how) {
+      const result = chain.submit(message.toBoc({ idx: false }), how);
       return result.accepted ? { accepted: true } : { accepted: false, reason: result.reason };
     },
   };

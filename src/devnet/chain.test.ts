@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { rounds } from '../../test/chance.ts';
 import { type Audit, createAudit } from '../../test/devnet-audit.ts';
 import { createTestWallet, type TestWallet } from '../../test/devnet-wallets.ts';
 import { decodeBlock } from '../chain/block.ts';
@@ -13,6 +14,8 @@ import { derive } from './configuration.ts';
 import type { BlockPlace, Chain, ChainOptions, ProducedStep } from './model.ts';
 import { readState } from './state.ts';
 
+/** Of the chain that is audited. */
+const STEPS = rounds(120, 400);
 const START = 1_700_000_000;
 const BALANCE = 1_000_000_000_000n;
 const COIN = 1_000_000_000n;
@@ -77,16 +80,16 @@ function rootHashes(steps: readonly ProducedStep[]): string[] {
   return steps.flatMap(({ shards, mc }) => [...shards, mc].map(({ fileHash }) => fileHash.toString('hex')));
 }
 
-test('1,000 blocks with a split and a merge agree with themselves and with each other', async () => {
+test('many blocks with a split and a merge agree with themselves and with each other', async () => {
   const wallets = createWallets();
-  const chain = await createChain(options(wallets, { splitAt: 100, mergeAt: 300 }));
+  const chain = await createChain(options(wallets, { splitAt: STEPS / 4, mergeAt: (STEPS * 3) / 4 }));
   const audit = createAudit(chain, SUPPLY);
-  const steps = run(chain, wallets, 401, audit);
+  const steps = run(chain, wallets, STEPS + 1, audit);
   for (let i = 0; i < 5; i++) audit.step(chain.produce(START + 1000));
-  expect(steps.reduce((sum, { shards }) => sum + shards.length + 1, 0)).toBeGreaterThanOrEqual(1000);
+  expect(steps.reduce((sum, { shards }) => sum + shards.length + 1, 0)).toBeGreaterThan(2.4 * STEPS);
   expect(audit.inFlight().size).toBe(0);
   expect(chain.head().shards.map((place) => queueOf(chain, place))).toEqual([{ queued: 0 }]);
-  expect(audit.transactions()).toBeGreaterThan(2000);
+  expect(audit.transactions()).toBeGreaterThan(5 * STEPS);
   // in: msg_import_ext, _imm, _fin; out: msg_export_new, _imm, _deq_imm (after the merge), _deq_short
   expect([...audit.kinds.keys()].sort()).toEqual(['in 0', 'in 3', 'in 4', 'out 1', 'out 2', 'out 4', 'out 6']);
   chain.close();

@@ -19,11 +19,14 @@ import type {
   ChainOptions,
   ProducedBlock,
   ProducedStep,
+  SignedBlock,
+  SubmitHow,
+  SubmitResult,
   ZeroState,
 } from './model.ts';
 import { createRecentStates, type RecentStates } from './recent-states.ts';
 import type { Tip } from './shard-block.ts';
-import { makeStep, type StepContext, type Tips } from './step.ts';
+import { type Collated, makeShards, makeStep, type StepContext, type Tips } from './step.ts';
 import { type BlockHistory, checkpointTips, replayStep, zeroTips } from './tips.ts';
 import { createValidators } from './validators.ts';
 
@@ -136,6 +139,9 @@ function openChain(parts: OpenChain): Chain {
   const { options, limits, genesis, index, file, states, context } = parts;
   const mempool = createMempool(limits.maxPending);
   const listeners = new Set<(step: ProducedStep) => void>();
+  const externalListeners = new Set<(boc: Buffer) => void>();
+  let collated: Collated | null = null;
+  let replaced: SignedBlock[] = [];
   let { tips } = parts;
   let checkpointAt = tips.mc.place.seqno;
 
@@ -146,9 +152,32 @@ function openChain(parts: OpenChain): Chain {
     checkpointAt = mcSeqno;
   };
 
+  const signedBlocks = (): SignedBlock[] => collated?.shards.map(({ block, root }) => ({ block, state: root })) ?? [];
+
+  const collate = (now: number, hold = 0): SignedBlock[] => {
+    replaced.push(...signedBlocks());
+    mempool.restore(collated?.externals ?? []);
+    const externals = mempool.drain();
+    const held = externals.splice(externals.length - Math.min(hold, externals.length));
+    mempool.restore(held);
+    collated = makeShards(context, tips, timeOf(now), externals);
+    return signedBlocks();
+  };
+
+  const timeOf = (now: number): number => Math.max(now, tips.mc.place.genUtime);
+
+  const submit = (boc: Buffer, how?: SubmitHow): SubmitResult => {
+    const result = mempool.submit(boc, checkContext(context, tips), how);
+    if (result.accepted) for (const listener of externalListeners) listener(boc);
+    return result;
+  };
+
   const produce = (now: number): ProducedStep => {
-    const utime = Math.max(now, tips.mc.place.genUtime);
-    const made = makeStep(context, tips, utime, mempool.drain());
+    const utime = timeOf(now);
+    const shardsMade = collated ?? makeShards(context, tips, utime, mempool.drain());
+    const made = makeStep(context, tips, utime, shardsMade);
+    collated = null;
+    replaced = [];
     const step = { mc: made.mc.block, shards: made.shards.map(({ block }) => block) };
     const blocks = [...step.shards, step.mc];
     file.append(blocks).forEach((extent, i) => void index.add(blocks[i], extent));
@@ -159,6 +188,7 @@ function openChain(parts: OpenChain): Chain {
     tips = { mc: { place: placeOf(step.mc), state: made.mc.state, root: made.mc.root }, shards };
     states.add(tips);
     mempool.restore(made.left);
+    mempool.settle();
     if (step.mc.seqno - checkpointAt >= limits.checkpointSteps) checkpoint();
     for (const listener of listeners) listener(step);
     return step;
@@ -176,8 +206,10 @@ function openChain(parts: OpenChain): Chain {
     globalId: GLOBAL_ID,
     validators: context.validators,
     head: () => ({ mc: tips.mc.place, shards: tips.shards.map(({ place }) => place) }),
-    submit: (boc) => mempool.submit(boc, checkContext(context, tips)),
+    submit,
     pending: mempool.size,
+    collate,
+    signed: (withReplaced = false) => (withReplaced ? [...replaced, ...signedBlocks()] : signedBlocks()),
     produce,
     block: (id) => {
       const found = id.seqno === 0 ? null : index.find({ ...id });
@@ -203,6 +235,10 @@ function openChain(parts: OpenChain): Chain {
     onStep: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    onExternal: (listener) => {
+      externalListeners.add(listener);
+      return () => void externalListeners.delete(listener);
     },
     close: () => {
       checkpoint();

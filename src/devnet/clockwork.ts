@@ -36,7 +36,8 @@ export async function runClockwork(options: ClockworkOptions, signal: AbortSigna
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Ends early when the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await timeout(ms, undefined, { signal });
   } catch (error) {

@@ -13,6 +13,12 @@ export const CAPABILITIES = 4n | 8n | 32n | 64n;
 export const CONFIG_ADDRESS: Hash = Buffer.alloc(32, 0x55);
 export const ELECTOR_ADDRESS: Hash = Buffer.alloc(32, 0x33);
 
+/** Where names begin to be resolved (`dns_root_addr`): as on the network that clients know. */
+export const DNS_ROOT_ADDRESS: Hash = Buffer.from(
+  'e56754f83426f69b09267bd876ac97c44821345b7e266bd956a7bfbfb98df35c',
+  'hex',
+);
+
 /** `cur_validators`. */
 const VALIDATORS = 34;
 
@@ -43,6 +49,7 @@ export function writeConfiguration(input: ConfigurationInput): Cell {
     [0, cell((b) => b.bytes(CONFIG_ADDRESS))],
     [1, cell((b) => b.bytes(ELECTOR_ADDRESS))],
     [2, cell((b) => b.bytes(Buffer.alloc(32)))],
+    [4, cell((b) => b.bytes(DNS_ROOT_ADDRESS))],
     [8, cell((b) => b.u(0xc4, 8).u(GLOBAL_VERSION, 32).big(CAPABILITIES, 64))],
     [12, workchains(input)],
     // block_grams_created#6b: nothing is created, so that what exists is what the genesis gave.

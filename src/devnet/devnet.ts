@@ -5,7 +5,7 @@ import type { Faucet, FaucetLimits } from './actors/faucet.ts';
 import { initialAccounts } from './actors/initial-accounts.ts';
 import { createChain } from './chain.ts';
 import { chainLedger, genesisOf } from './chain-ledger.ts';
-import { runClockwork } from './clockwork.ts';
+import { pause, runClockwork } from './clockwork.ts';
 import { claimIdentity } from './identity.ts';
 import type { Chain, ChainLimits } from './model.ts';
 
@@ -22,6 +22,8 @@ export interface DevnetOptions {
    * as the rate needs.
    */
   traders?: number;
+  /** Let messages race, and shard blocks be replaced after they were signed. */
+  races?: boolean;
   /** Masterchain seqnos of the scripted split and merge. */
   splitAt?: number;
   mergeAt?: number;
@@ -81,7 +83,7 @@ export async function startDevnet(options: DevnetOptions, signal: AbortSignal): 
     ledger: chainLedger(chain),
     // A chain that was away for long: what is signed before its next block must be valid in that.
     now: { seqno, nowMs: Math.max(genUtime * 1000, clock()) },
-    ...given(options, ['faucetLimits']),
+    ...given(options, ['faucetLimits', 'races']),
   });
   const service = await openService(options, chain);
   const done = run({ chain, actors, options, signal }).finally(async () => {
@@ -117,9 +119,20 @@ async function run({
   const { blockTimeMs, logger, clock = Date.now } = options;
   let nowMs = chain.head().mc.genUtime * 1000;
 
-  async function beat(): Promise<void> {
+  const seconds = (): number => {
     nowMs = Math.max(nowMs, clock());
-    const { mc, shards } = chain.produce(Math.floor(nowMs / 1000));
+    return Math.floor(nowMs / 1000);
+  };
+
+  async function beat(): Promise<void> {
+    chain.collate(seconds());
+    if (options.races && (chain.head().mc.seqno + 1) % REPLACED_EVERY === 0) {
+      await pause((blockTimeMs * SIGNED_PART) / 2, signal);
+      if (!signal.aborted) chain.collate(seconds(), 1);
+    }
+    await pause(blockTimeMs * SIGNED_PART, signal);
+    if (signal.aborted) return;
+    const { mc, shards } = chain.produce(seconds());
     const transactions = shards.reduce((sum, shard) => sum + shard.transactions, mc.transactions);
     const sent = await actors.step({ seqno: mc.seqno, nowMs });
     logger?.debug({ seqno: mc.seqno, transactions, sent, pending: chain.pending() }, 'made a block');
@@ -127,6 +140,12 @@ async function run({
 
   await runClockwork({ blockTimeMs, beat, onMissed: createMissedReport(() => nowMs, logger) }, signal);
 }
+
+/** Part of the block time from a shard block's signatures to the masterchain block that registers it. */
+const SIGNED_PART = 0.4;
+
+/** Where there are races, of so many steps one whose shard blocks are replaced after they were signed. */
+const REPLACED_EVERY = 7;
 
 const REPORT_EVERY_MS = 60_000;
 

@@ -23,7 +23,7 @@ test.skipIf(shelf === null)('prices and limits are those of mainnet', () => {
   const { config } = createGenesis('genesis', [], START);
   const mainnet = parseBoc(readFileSync(join(requireShelf(), 'data', 'config', 'mainnet_2026-05-13.boc')));
   // Gas, block limits, forwarding in both workchains; catchain, consensus
-  for (const id of [0, 1, 2, 20, 21, 22, 23, 24, 25, 28, 29])
+  for (const id of [0, 1, 2, 4, 20, 21, 22, 23, 24, 25, 28, 29])
     expect([id, param(config, id)]).toEqual([id, param(mainnet, id)]);
 });
 

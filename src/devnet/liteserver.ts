@@ -7,6 +7,7 @@ import { getMethodHandlers } from './liteserver/get-methods.ts';
 import { blockHandlers } from './liteserver/headers.ts';
 import { linkHandlers } from './liteserver/links.ts';
 import { networkHandlers } from './liteserver/network.ts';
+import { nonfinalHandlers } from './liteserver/nonfinal.ts';
 import { queueHandlers } from './liteserver/queues.ts';
 import { configurationHandlers, libraryHandlers } from './liteserver/settings.ts';
 import { shardHandlers } from './liteserver/shards.ts';
@@ -25,6 +26,8 @@ export interface LiteserverOptions {
   clock?: () => number;
   /** Calls that wait for a masterchain block at a time. Default 1000. */
   maxWaiters?: number;
+  /** Answers of blocks that are signed and not registered, as a node does when it is told to. Default true. */
+  nonfinal?: boolean;
   /** Ordinary by default, which all published clients know. */
   signatures?: SignatureKind;
 }
@@ -49,6 +52,7 @@ export function createLiteserver({
   clock = Date.now,
   maxWaiters = MAX_WAITERS,
   signatures = 'ordinary',
+  nonfinal = true,
 }: LiteserverOptions): Liteserver {
   const blocks = createBlocks(chain);
   const waiting = createWaiting(chain, maxWaiters);
@@ -65,6 +69,7 @@ export function createLiteserver({
       ...configurationHandlers(blocks),
       ...libraryHandlers(chain, blocks),
       ...queueHandlers(chain, blocks),
+      ...(nonfinal ? nonfinalHandlers(chain) : {}),
     },
     options: { waitMasterchainSeqno: waiting.wait },
     waiting: waiting.count,

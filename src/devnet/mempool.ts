@@ -9,7 +9,7 @@ import {
   textCell,
 } from '../tvm/executor.ts';
 import { type ExternalIn, readMessage } from './messages.ts';
-import type { SubmitResult } from './model.ts';
+import type { SubmitHow, SubmitResult } from './model.ts';
 import { readTransaction } from './transaction.ts';
 
 /** External messages are not larger (configuration parameter 43). */
@@ -28,10 +28,12 @@ export interface CheckContext {
 
 /** External messages that wait for the next step. */
 export interface Mempool {
-  submit(boc: Buffer, context: CheckContext): SubmitResult;
+  submit(boc: Buffer, context: CheckContext, how?: SubmitHow): SubmitResult;
   size(): number;
-  /** Takes all out, in the order they came. */
+  /** Takes all out, in the order they came. Later ones are still checked against the states that these leave behind. */
   drain(): ExternalIn[];
+  /** What was taken out is in a step: from now on its accounts are as the chain has them. */
+  settle(): void;
   /** Puts back, in front, what found no room. */
   restore(messages: readonly ExternalIn[]): void;
 }
@@ -41,33 +43,40 @@ export function createMempool(limit: number): Mempool {
   /** Accounts as the waiting messages leave them, by address. */
   const ahead = new Map<string, { text: CellText; lt: bigint }>();
 
-  const check = (message: ExternalIn, context: CheckContext): SubmitResult => {
-    const { workchain, hash } = message.destination;
-    const key = `${workchain}:${hash.toString('hex')}`;
-    const before = ahead.get(key) ?? { text: context.account(message.destination), lt: context.lt };
+  const keyOf = ({ destination: { workchain, hash } }: ExternalIn): string => `${workchain}:${hash.toString('hex')}`;
+
+  const check = (message: ExternalIn, context: CheckContext, how: SubmitHow | undefined): SubmitResult => {
+    const key = keyOf(message);
+    const known = how === undefined ? ahead.get(key) : undefined;
+    const before = known ?? { text: context.account(message.destination), lt: context.lt };
     const result = run(message, before, context);
     if (!result.accepted) return refused(result.reason, result.exitCode);
-    const { endLt } = readTransaction(textCell(result.transaction));
-    ahead.set(key, { text: result.shardAccount, lt: endLt });
+    if (how === undefined) {
+      const { endLt } = readTransaction(textCell(result.transaction));
+      ahead.set(key, { text: result.shardAccount, lt: endLt });
+    }
     return { accepted: true, hash: message.cell.hash() };
   };
 
   return {
-    submit: (boc, context) => {
+    submit: (boc, context, how) => {
       if (waiting.size >= limit) return refused('too many messages wait');
       const message = readExternal(boc);
       if (typeof message === 'string') return refused(message);
       if (waiting.has(message.cell.key())) return refused('the message already waits');
-      const result = check(message, context);
-      if (result.accepted) waiting.set(message.cell.key(), message);
+      const result = check(message, context, how);
+      if (result.accepted && how !== 'lost') waiting.set(message.cell.key(), message);
       return result;
     },
     size: () => waiting.size,
     drain: () => {
       const list = [...waiting.values()];
       waiting = new Map();
-      ahead.clear();
       return list;
+    },
+    settle: () => {
+      const busy = new Set([...waiting.values()].map(keyOf));
+      for (const key of ahead.keys()) if (!busy.has(key)) ahead.delete(key);
     },
     restore: (messages) => {
       waiting = new Map([...messages.map((message) => [message.cell.key(), message] as const), ...waiting]);

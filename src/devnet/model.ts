@@ -74,6 +74,19 @@ export type SubmitResult =
   /** `exitCode` of the contract that refused, null when it was not asked. */
   | { accepted: false; reason: string; exitCode: number | null };
 
+/**
+ * How a message is taken in that is not to be checked against those that wait: `rival` may be executed in place of one
+ * of them, as a node allows that has not heard of it; `lost` is told of, and then reaches no block.
+ */
+export type SubmitHow = 'rival' | 'lost';
+
+/** A shard block that is signed, and that no masterchain block registers yet. */
+export interface SignedBlock {
+  block: ProducedBlock;
+  /** The state after it. */
+  state: Cell;
+}
+
 /** The zero states: seqno 0 of both chains. Their root and file hashes name the network. */
 export interface ZeroState {
   mc: BlockIdExt;
@@ -122,9 +135,16 @@ export interface Chain {
    * Takes an external message that the destination accepts in its current state. A second message to the same
    * account is checked against the state that the waiting ones leave behind.
    */
-  submit(boc: Buffer): SubmitResult;
+  submit(boc: Buffer, how?: SubmitHow): SubmitResult;
   /** External messages that wait for the next step. */
   pending(): number;
+  /**
+   * Makes the shard blocks of the next step: they are signed, and `produce` registers them. Called again it replaces
+   * them by others; `hold` of the external messages then wait for the step after.
+   */
+  collate(now: number, hold?: number): SignedBlock[];
+  /** Shard blocks that are signed and not registered, by shard; with `replaced` those, too, that others replaced. */
+  signed(replaced?: boolean): readonly SignedBlock[];
   /**
    * Makes one step: a block of every shard and the masterchain block that registers them. `now` is Unix seconds; a
    * time before the head's counts as the head's.
@@ -143,6 +163,8 @@ export interface Chain {
   transactions(workchain: number, hash: Hash, from: { lt: bigint; hash: Hash }, limit: number): ChainTransaction[];
   /** Called after every step. Returns what ends it. */
   onStep(listener: (step: ProducedStep) => void): () => void;
+  /** Called with every external message that is taken in, a bag of cells. Returns what ends it. */
+  onExternal(listener: (boc: Buffer) => void): () => void;
   /** Writes a checkpoint and lets go of the folder. */
   close(): void;
 }

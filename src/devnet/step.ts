@@ -49,6 +49,13 @@ export interface Tips {
   shards: readonly Tip[];
 }
 
+/** The shard blocks of the next step, before a masterchain block registers them. */
+export interface Collated {
+  shards: MadeBlock[];
+  /** What there was to be taken in, by these blocks and the masterchain's. */
+  externals: readonly ExternalIn[];
+}
+
 export interface StepResult {
   mc: MadeBlock;
   shards: MadeBlock[];
@@ -68,13 +75,13 @@ interface Start {
   loaded: CellSet;
 }
 
-/** Makes the shard blocks of a step and the masterchain block that registers them. */
-export function makeStep(
+/** Makes the shard blocks of a step. */
+export function makeShards(
   context: StepContext,
   tips: Tips,
   utime: number,
   externals: readonly ExternalIn[],
-): StepResult {
+): Collated {
   const mcSeqno = tips.mc.place.seqno + 1;
   // As on a new network, the first masterchain block registers the zero state of the basechain.
   const starts = mcSeqno === 1 ? [] : shardStarts(context, tips, mcSeqno);
@@ -82,6 +89,12 @@ export function makeStep(
     const others = starts.filter((other) => other !== start).map(neighbourOf);
     return makeShardBlock(context, tips, start, others, utime, externals);
   });
+  return { shards, externals };
+}
+
+/** Makes the masterchain block that registers the shard blocks of a step. */
+export function makeStep(context: StepContext, tips: Tips, utime: number, { shards, externals }: Collated): StepResult {
+  const mcSeqno = tips.mc.place.seqno + 1;
   const mc = makeMcBlock(context, tips, shards, utime, externals);
   const unborn = mcSeqno === 1 ? externals.filter(({ destination }) => destination.workchain === 0) : [];
   return { mc, shards, left: [...unborn, ...[...shards, mc].flatMap(({ collation }) => collation.left)] };

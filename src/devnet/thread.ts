@@ -10,6 +10,8 @@ export interface DevnetThreadData {
   seed: string;
   blockTimeMs: number;
   rate: number;
+  /** Let messages race, and shard blocks be replaced after they were signed. */
+  races?: boolean;
   /** 0: never. */
   splitAt: number;
   mergeAt: number;
@@ -38,6 +40,8 @@ export interface GiftRequest {
 }
 
 export type DevnetMessage =
+  /** An external message that the chain took in. */
+  | { type: 'external'; boc: Uint8Array }
   | { type: 'ready'; ready: DevnetReady }
   | { type: 'given'; id: number; messageHash: Uint8Array }
   | { type: 'refused'; id: number; code: FaucetErrorCode; reason: string };
@@ -49,6 +53,8 @@ export interface DevnetThread {
   readonly thread: Thread<GiftRequest>;
   readonly ready: DevnetReady;
   readonly faucet: FaucetDoor;
+  /** Has every external message told that the chain takes in from now on, a bag of cells: its mempool. One listener. */
+  onExternal(listener: (boc: Buffer) => void): void;
 }
 
 /**
@@ -56,6 +62,7 @@ export interface DevnetThread {
  * @throws Error when the chain cannot be opened, with the reason
  */
 export async function startDevnetThread(data: DevnetThreadData): Promise<DevnetThread> {
+  let heard: (boc: Buffer) => void = () => undefined;
   const waiting = new Map<number, { resolve: (hash: Buffer) => void; reject: (error: Error) => void }>();
   let opened: (ready: DevnetReady) => void = () => undefined;
   const ready = new Promise<DevnetReady>((resolve) => {
@@ -64,6 +71,10 @@ export async function startDevnetThread(data: DevnetThreadData): Promise<DevnetT
   const onMessage = (message: DevnetMessage): void => {
     if (message.type === 'ready') {
       opened(message.ready);
+      return;
+    }
+    if (message.type === 'external') {
+      heard(Buffer.from(message.boc));
       return;
     }
     const gift = waiting.get(message.id);
@@ -80,7 +91,14 @@ export async function startDevnetThread(data: DevnetThreadData): Promise<DevnetT
   thread.done.then(refuseAll, refuseAll);
   const first = await Promise.race([ready, thread.done]);
   if (first === undefined) throw new Error('the devnet ended before it was ready');
-  return { thread, ready: first, faucet: openDoor(thread, first, waiting) };
+  return {
+    thread,
+    ready: first,
+    faucet: openDoor(thread, first, waiting),
+    onExternal(listener) {
+      heard = listener;
+    },
+  };
 }
 
 function openDoor(

@@ -120,7 +120,7 @@ describe('100 blocks of traffic, through a split and a merge', () => {
     expect(wallets.reduce((sum, { balance }) => sum + balance, 0n)).toBe(totalSupply);
     const { nextIndex } = readNftCollection(dataOf(ledger, cast.collection.address));
     const minted = all.actors.counts.submitted.mintItem;
-    expect(nextIndex).toBe(24n + BigInt(minted));
+    expect(nextIndex).toBe(26n + BigInt(minted));
     for (let index = 0n; index < nextIndex; index++) dataOf(ledger, nftItemAddress(index, cast.collection.address));
   });
 });

@@ -24,6 +24,7 @@ await runInThread<DevnetThreadData, GiftRequest, DevnetMessage>(async ({ data, s
     },
     signal,
   );
+  devnet.chain.onExternal((boc) => send({ type: 'external', boc }));
   onMessage((request) => void give(devnet, request, send));
   send({ type: 'ready', ready: readyOf(devnet, liteserver) });
   await devnet.done;

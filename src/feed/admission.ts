@@ -3,12 +3,13 @@
  * what this process takes in all.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { type KeyCounts, NO_LIMIT } from './key-counts.ts';
 import type { FeedMetrics } from './metrics.ts';
 
 /** A connection that was taken. To be released once. */
 export interface Admitted {
-  /** Throws RefusedError when the key may not listen to so many addresses; else they count instead of the former ones. */
-  addresses(count: number): void;
+  /** They count instead of the former ones. Rejects with RefusedError when the key may not listen to so many. */
+  addresses(count: number): Promise<void>;
   release(): void;
   /** Most addresses of one connection. */
   readonly maxAddresses: number;
@@ -19,8 +20,8 @@ export class RefusedError extends Error {
 }
 
 export interface Admission {
-  /** @throws {RefusedError} */
-  admit(headers: IncomingHttpHeaders): Admitted;
+  /** Rejects with RefusedError. */
+  admit(headers: IncomingHttpHeaders): Promise<Admitted>;
 }
 
 export interface AdmissionOptions {
@@ -28,16 +29,13 @@ export interface AdmissionOptions {
   maxConnections: number;
   /** Addresses of one connection, whatever the gateway says. */
   maxAddresses: number;
+  /** Of all processes that answer at this host. */
+  keys: KeyCounts;
   metrics: Pick<FeedMetrics, 'refused'>;
+  report: (error: unknown) => void;
 }
 
-interface Taken {
-  connections: number;
-  addresses: number;
-}
-
-export function createAdmission({ maxConnections, maxAddresses, metrics }: AdmissionOptions): Admission {
-  const byKey = new Map<string, Taken>();
+export function createAdmission({ maxConnections, maxAddresses, keys, metrics, report }: AdmissionOptions): Admission {
   let connections = 0;
 
   function refuse(limit: string, text: string): never {
@@ -45,40 +43,57 @@ export function createAdmission({ maxConnections, maxAddresses, metrics }: Admis
     throw new RefusedError(text);
   }
 
+  /** Of a key; null when it may have as many as it likes, or there is none. */
+  async function takeConnection(key: string | null, headers: IncomingHttpHeaders): Promise<void> {
+    if (key === null) return;
+    const allowed = numberOf(headers['x-max-parallel-connections']) ?? 0;
+    const most = { connections: allowed < 0 ? null : allowed, addresses: null };
+    const has = await keys.take(key, { connections: 1, addresses: 0 }, most);
+    if (has !== null) refuse('connections of a key', `connection limit exceeded: max ${allowed}`);
+  }
+
   return {
-    admit(headers) {
+    async admit(headers) {
       const key = textOf(headers['x-limiting-key']);
-      const taken = (key !== null && byKey.get(key)) || { connections: 0, addresses: 0 };
       if (connections >= maxConnections) refuse('connections', `too many connections: ${maxConnections} are open`);
-      if (key !== null) {
-        const allowed = numberOf(headers['x-max-parallel-connections']) ?? 0;
-        if (allowed >= 0 && taken.connections >= allowed) {
-          refuse('connections of a key', `connection limit exceeded: max ${allowed}`);
-        }
-        byKey.set(key, taken);
-      }
-      const ofKey = key === null ? null : numberOf(headers['x-max-subscribed-addr']);
       connections++;
-      taken.connections++;
+      await takeConnection(key, headers).catch((error: unknown) => {
+        connections--;
+        throw error;
+      });
+      const sent = key === null ? null : numberOf(headers['x-max-subscribed-addr']);
+      const ofKey = sent !== null && sent > 0 ? sent : null;
       let own = 0;
       let released = false;
+
+      async function takeAddresses(count: number): Promise<void> {
+        const max = ofKey ?? maxAddresses;
+        const refusal = (current: number): never =>
+          refuse('addresses', `address limit exceeded: current ${current} + new ${count} > max ${max}`);
+        if (count > maxAddresses) refusal(0);
+        if (key === null || released) return;
+        const change = count - own;
+        const has = await keys.take(key, { connections: 0, addresses: change }, { ...NO_LIMIT, addresses: ofKey });
+        if (has !== null) refusal(has.addresses - own);
+        own = count;
+        // It has left meanwhile, with what it had then.
+        if (released) giveBack(0, change);
+      }
+
+      function giveBack(ofConnections: number, addresses: number): void {
+        if (key === null) return;
+        const change = { connections: -ofConnections, addresses: -addresses };
+        keys.take(key, change, NO_LIMIT).catch(report);
+      }
+
       return {
-        maxAddresses: ofKey !== null && ofKey > 0 ? Math.min(ofKey, maxAddresses) : maxAddresses,
-        addresses(count) {
-          const current = key === null ? 0 : taken.addresses - own;
-          const max = ofKey !== null && ofKey > 0 ? ofKey : maxAddresses;
-          const tooMany = count > maxAddresses || (ofKey !== null && ofKey > 0 && current + count > ofKey);
-          if (tooMany) refuse('addresses', `address limit exceeded: current ${current} + new ${count} > max ${max}`);
-          taken.addresses += count - own;
-          own = count;
-        },
+        maxAddresses: ofKey === null ? maxAddresses : Math.min(ofKey, maxAddresses),
+        addresses: takeAddresses,
         release() {
           if (released) return;
           released = true;
           connections--;
-          taken.connections--;
-          taken.addresses -= own;
-          if (key !== null && taken.connections === 0) byKey.delete(key);
+          giveBack(1, own);
         },
       };
     },

@@ -4,6 +4,7 @@ import { type Admitted, RefusedError } from './admission.ts';
 import type { Feed } from './feed.ts';
 import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
+import type { Names } from './names.ts';
 import { CursorError } from './place.ts';
 import { RequestError, readRequest, type Subscription } from './protocol.ts';
 
@@ -27,26 +28,75 @@ export interface ConversationOptions {
   onLater: (types: string[]) => void;
 }
 
+/** Where names are remembered. */
+export interface TalkOptions extends ConversationOptions {
+  names: Names;
+  /** Key whose names they are. */
+  owner: string;
+  /** Acknowledgements that wait to be noted; more wait to be heard. */
+  maxUnnoted: number;
+}
+
 /** Subscribes a line. @returns what went wrong, in the words of the protocol; null when it is subscribed */
 export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
   const { feed, line, admitted, signal, onLater } = options;
   try {
-    admitted.addresses(subscription.addresses.length);
+    await admitted.addresses(subscription.addresses.length);
     await feed.subscribe(line, subscription, signal);
   } catch (error) {
-    if (error instanceof RefusedError) return { error: error.message };
-    if (error instanceof CursorError) return { error: error.message, oldest_cursor: error.oldest ?? undefined };
-    throw error;
+    return refusalOf(error);
   }
   const later = LATER.filter((type) => subscription.types.has(type));
   if (later.length > 0) onLater(later);
   return null;
 }
 
+/** What a client is told of an error that is its own; others are thrown on. */
+function refusalOf(error: unknown): Reply {
+  if (error instanceof RefusedError) return { error: error.message };
+  if (error instanceof CursorError) return { error: error.message, oldest_cursor: error.oldest ?? undefined };
+  throw error;
+}
+
 /** One message after the other: each is answered before the next is looked at. */
-export function createConversation(options: ConversationOptions) {
-  const { feed, line } = options;
+export function createConversation(options: TalkOptions) {
+  const { feed, line, names, owner, signal } = options;
   let last: Promise<void> = Promise.resolve();
+  const unnoted = new Set<Promise<void>>();
+
+  /** From where the name was acknowledged, unless the client says where; a new name begins here. */
+  async function subscribeNamed(subscription: Subscription): Promise<Reply | null> {
+    const { name, start } = subscription;
+    if (name === null) return subscribe(options, subscription);
+    const known = await names.cursorOf(owner, name, signal);
+    if (known === null) {
+      const refusal = await names.checkRoom(owner, signal).catch(refusalOf);
+      if (refusal) return refusal;
+    }
+    const from = start === null && known !== null ? { cursor: known } : start;
+    const failure = await subscribe(options, { ...subscription, start: from });
+    if (failure === null && known === null) await names.begin(owner, name, feed.cursorOf(line), signal);
+    return failure;
+  }
+
+  /** Answered once it is noted; the next message does not wait for that. */
+  async function acknowledge(id: string | undefined, cursor: string): Promise<void> {
+    const { name } = line.subscription;
+    if (name === null) return line.say({ id, error: 'ack requires a subscription with a name' });
+    try {
+      await feed.cursorAt({ cursor }, signal);
+    } catch (error) {
+      if (!(error instanceof CursorError)) throw error;
+      return line.say({ id, error: error.message });
+    }
+    const noted = names.acknowledge(owner, name, cursor).then(
+      () => line.say({ id, status: 'acked' }),
+      () => line.say({ id, error: 'the position cannot be noted now: try again' }),
+    );
+    unnoted.add(noted);
+    void noted.finally(() => unnoted.delete(noted));
+    if (unnoted.size >= options.maxUnnoted) await Promise.all(unnoted);
+  }
 
   async function answer(text: string): Promise<void> {
     try {
@@ -55,10 +105,11 @@ export function createConversation(options: ConversationOptions) {
       if (request.operation === 'ping') return line.say({ id, status: 'pong' });
       if (request.operation === 'unsubscribe') {
         feed.narrow(line, without(line.subscription, request.addresses, request.traceHashes));
-        options.admitted.addresses(line.subscription.addresses.length);
+        await options.admitted.addresses(line.subscription.addresses.length);
         return line.say({ id, status: 'unsubscribed' });
       }
-      const error = await subscribe(options, request.subscription);
+      if (request.operation === 'ack') return await acknowledge(id, request.cursor);
+      const error = await subscribeNamed(request.subscription);
       line.say({ id, ...(error ?? { status: 'subscribed' }) });
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;

@@ -1,14 +1,15 @@
 /** One step of the chain as the events that are told of it, in their order (see place.ts). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Address, Hash, Message } from '../chain/model.ts';
 import type { BlockRecord, KnownState, TransactionRecord } from '../chain/records.ts';
 import { BLOCKS, type Place } from './place.ts';
-import type { EventType } from './protocol.ts';
 
 interface Told {
   place: Place;
-  /** The same in every process, after every restart and rebuild. */
-  id: string;
+  /** Hashes of what it is about: with its type they tell it from all others. */
+  subject: readonly Hash[];
+  /** Made when it is first asked for, see `eventId`. */
+  id?: string;
 }
 
 export interface TransactionEvent extends Told {
@@ -55,11 +56,11 @@ function eventsOf(record: TransactionRecord, at: (rank: number) => Place): FeedE
   const { hash, inMsg, outMsgs } = transaction;
   const events: FeedEvent[] = [];
   if (inMsg !== null) events.push(messageEvent('message', record, inMsg, at(RANKS.message)));
-  events.push({ type: 'transactions', place: at(RANKS.transactions), id: idOf('transactions', hash), record });
+  events.push({ type: 'transactions', place: at(RANKS.transactions), subject: [hash], record });
   // Of several transactions of an account in one block, the block shows the state after the last one.
   if (after !== null) {
-    const id = idOf('account_state_change', hash);
-    events.push({ type: 'account_state_change', place: at(RANKS.account_state_change), id, record, state: after });
+    const place = at(RANKS.account_state_change);
+    events.push({ type: 'account_state_change', place, subject: [hash], record, state: after });
   }
   for (const [i, message] of outMsgs.entries()) {
     if (message.kind === 'external_out') {
@@ -75,7 +76,7 @@ function messageEvent(
   message: Message,
   place: Place,
 ): MessageEvent {
-  return { type, place, id: idOf(type, message.hash, record.transaction.hash), record, message };
+  return { type, place, subject: [message.hash, record.transaction.hash], record, message };
 }
 
 /** @param records of one step, in the order of the listing of blocks */
@@ -83,7 +84,7 @@ export function blockEvents(mcSeqno: number, records: readonly BlockRecord[]): B
   return records.map((record, rank) => ({
     type: 'block',
     place: { mcSeqno, index: BLOCKS, rank },
-    id: idOf('block', record.header.rootHash),
+    subject: [record.header.rootHash],
     record,
   }));
 }
@@ -97,8 +98,19 @@ export function accountsOf(event: FeedEvent): Address[] {
   return source === null || source.equals(account) ? [account] : [account, source];
 }
 
-function idOf(type: EventType, ...subject: Hash[]): string {
-  const hash = createHash('sha256').update(`${type} ${FINALITY} `);
-  for (const part of subject) hash.update(part);
-  return hash.digest().subarray(0, ID_BYTES).toString('base64url');
+/** The same in every process, after every restart and rebuild. Most events are heard by nobody who asks for it. */
+export function eventId(event: FeedEvent): string {
+  event.id ??= hash('sha256', Buffer.concat([LEVELS[event.type], ...event.subject]), 'buffer')
+    .subarray(0, ID_BYTES)
+    .toString('base64url');
+  return event.id;
 }
+
+const levelOf = (type: FeedEvent['type']): Buffer => Buffer.from(`${type} ${FINALITY} `);
+const LEVELS: Readonly<Record<FeedEvent['type'], Buffer>> = {
+  transactions: levelOf('transactions'),
+  account_state_change: levelOf('account_state_change'),
+  message: levelOf('message'),
+  external_out: levelOf('external_out'),
+  block: levelOf('block'),
+};

@@ -11,11 +11,13 @@ import express from 'express';
 import { Registry } from 'prom-client';
 import WebSocket from 'ws';
 import { createFakeSource } from '../../test/fake-source.ts';
+import { createKeptPositions } from '../../test/feed-server.ts';
 import { madeBlock, madeTransaction } from '../../test/made-chain.ts';
 import { takeUpgrades } from '../api/upgrades.ts';
 import { createRenderings } from '../api/v3/render/renderings.ts';
 import { addressOf, rawAddress } from '../chain/address.ts';
 import type { TransactionRecord } from '../chain/records.ts';
+import { createHostCounts } from './key-counts.ts';
 import { createFeedMetrics } from './metrics.ts';
 import { createStreaming } from './streaming.ts';
 
@@ -65,6 +67,8 @@ async function serveLoad(): Promise<void> {
       maxMessageBytes: 4 * 1024 * 1024,
     },
     metrics: createFeedMetrics(new Registry()),
+    positions: createKeptPositions(),
+    keys: createHostCounts().open(),
     onLater: () => undefined,
     report: (error) => process.stderr.write(`${String(error)}\n`),
   });

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FeedServer, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { createKeptPositions, type FeedServer, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
 import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
 import { rawAddress } from '../chain/address.ts';
+import type { Address } from '../chain/model.ts';
+import { createHostCounts } from './key-counts.ts';
+import { readBody } from './protocol.ts';
 import type { FeedLimits } from './streaming.ts';
 
 let chain: FeedSource;
@@ -146,6 +149,8 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   it('adds what was asked for and nothing else', async () => {
     await start(10);
     const { address } = busiest(11, 60);
+    const domainOf = (account: Address) => (rawAddress(account) === address ? 'alice.ton' : null);
+    chain.source.contracts = { ...chain.source.contracts, domainOf };
     const listener = await listen({
       types: ['transactions', 'account_state_change'],
       addresses: [address],
@@ -157,7 +162,7 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
     for (const event of listener.events) {
       const beside = event.type === 'transactions' ? ['address_book', 'metadata'] : [];
       expect(Object.keys(event).filter((name) => beside.includes(name))).toEqual(beside);
-      if (event.type === 'transactions') expect(event.address_book).toHaveProperty([address]);
+      if (event.type === 'transactions') expect(event.address_book).toHaveProperty([address, 'domain'], 'alice.ton');
       expect(event).not.toHaveProperty('cursor');
     }
     listener.close();
@@ -206,6 +211,29 @@ describe('a WebSocket', () => {
     third.close();
   });
 
+  it('shares the limits of its key with the other processes of the host, until they end', async () => {
+    await start(1);
+    const keys = createHostCounts();
+    const hosts = [keys.open(), keys.open()].map((own) => ({ own, keys: { open: () => own } }));
+    const feeds = await Promise.all(hosts.map((host) => serveFeed(chain, {}, createKeptPositions(), host.keys)));
+    const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '2', 'x-max-subscribed-addr': '2' };
+    const [one, other] = [await openSocket(feeds[0].port, headers), await openSocket(feeds[1].port, headers)];
+    const addresses = ['1', '2'].map((digit) => `0:${digit.repeat(64)}`);
+    one.send({ operation: 'subscribe', types: ['transactions'], addresses });
+    await expect.poll(() => one.answers).toEqual([{ status: 'subscribed' }]);
+    other.send({ operation: 'subscribe', types: ['transactions'], addresses: addresses.slice(1) });
+    await expect.poll(() => other.answers).toEqual([{ error: 'address limit exceeded: current 2 + new 1 > max 2' }]);
+    const third = await openSocket(feeds[1].port, headers);
+    await expect.poll(() => third.answers).toEqual([{ error: 'connection limit exceeded: max 2' }]);
+    // The first process is gone, without a word of its connections.
+    hosts[0].own.end();
+    const fourth = await openSocket(feeds[1].port, headers);
+    fourth.send({ operation: 'subscribe', types: ['transactions'], addresses });
+    await expect.poll(() => fourth.answers).toEqual([{ status: 'subscribed' }]);
+    for (const socket of [one, other, fourth]) socket.close();
+    for (const feed of feeds) await feed.close();
+  });
+
   it('loses nothing while it does not read, and costs the others nothing', async () => {
     await start(10, { queueBytes: 16 * 1024 });
     const subscription = {
@@ -229,6 +257,150 @@ describe('a WebSocket', () => {
     expect(slow.events.map(({ cursor }) => cursor)).toEqual(quick.events.map(({ cursor }) => cursor));
     slow.close();
     quick.close();
+  });
+});
+
+describe('history of a few accounts', () => {
+  it('is told as it is step by step, and only their steps are read', async () => {
+    await start(chain.steps.length - 1);
+    const counts = new Map<string, number[]>();
+    for (const step of chain.steps) {
+      for (const { transaction } of chain.transactionsOf(step)) {
+        const address = rawAddress(transaction.account);
+        counts.set(address, [...(counts.get(address) ?? []), step]);
+      }
+    }
+    const rare = [...counts].sort((a, b) => new Set(a[1]).size - new Set(b[1]).size).slice(0, 3);
+    const types = ['transactions', 'account_state_change', 'external_out'];
+    const addresses = rare.map(([address]) => address);
+    const few = await openEvents(server.port, { types, addresses, from_mc_seqno: 1 });
+    await expect.poll(() => few.events.at(-1)?.type).toBe('caught_up');
+    few.close();
+    // What is near the head is read step by step.
+    const own = new Set(rare.flatMap(([, steps]) => steps));
+    const read = new Set(chain.asked.steps.filter((step) => step < chain.head.seqno - 32));
+    expect([...read].filter((step) => !own.has(step) && step > 0)).toEqual([]);
+    const all = await openEvents(server.port, { types: [...types, 'message'], addresses, from_mc_seqno: 1 });
+    await expect.poll(() => all.events.at(-1)?.type).toBe('caught_up');
+    all.close();
+    const idsOf = (events: Json[]) => events.filter(({ type }) => type !== 'message').map(({ event_id }) => event_id);
+    expect(idsOf(few.events)).toEqual(idsOf(all.events));
+    expect(few.events.length).toBeGreaterThan(3);
+  });
+});
+
+describe('a process that is behind another', () => {
+  it('tells nothing again to whoever has heard more there', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { transactions } = chain.source;
+    let holds = false;
+    chain.source.transactions = async (...asked) => {
+      if (holds) await held;
+      return transactions(...asked);
+    };
+    await start(10);
+    const socket = await openSocket(server.port);
+    socket.send({ operation: 'subscribe', id: 'a', types: ['transactions'], everything: true });
+    await expect.poll(() => socket.answers.length).toBe(1);
+    // Its head moves on, and the first step is still being read for those who listen.
+    holds = true;
+    await advanceTo(40);
+    const other = await openSocket(server.port);
+    const subscription = { types: ['transactions'], everything: true, from_mc_seqno: chain.steps[30] };
+    other.send({ operation: 'subscribe', id: 'b', ...subscription });
+    await expect.poll(() => other.answers.length).toBe(1);
+    holds = false;
+    release();
+    await advanceTo(60);
+    await expect.poll(() => told(socket.events).length).toBe(hashes(11, 60).length);
+    expect(told(socket.events)).toEqual(hashes(11, 60));
+    expect(told(other.events)).toEqual(hashes(30, 60));
+    socket.close();
+    other.close();
+  });
+});
+
+describe('many who take nothing', () => {
+  it('keep nobody from being told of what was', async () => {
+    await start(40, { stallMs: 600_000 });
+    const { feed } = server.streaming;
+    const subscription: Json = { types: ['transactions'], everything: true, from_mc_seqno: 0 };
+    const read = readBody(JSON.stringify(subscription)).subscription;
+    let told = 0;
+    const takesNothing = { write: () => ++told < 0, onRoom: () => undefined, end: () => undefined };
+    for (let i = 0; i < 20; i++) await feed.subscribe(feed.open(takesNothing), read, new AbortController().signal);
+    const listener = await openEvents(server.port, subscription);
+    await expect.poll(() => listener.events.at(-1)?.type, { timeout: 10_000 }).toBe('caught_up');
+    expect(told).toBe(20);
+    expect(feed.figures.behind).toBe(20);
+    listener.close();
+  });
+});
+
+describe('a named subscription', () => {
+  const named = { operation: 'subscribe', types: ['transactions', 'block'], everything: true, name: 'ledger' };
+  const idsOf = (events: Json[]) => events.flatMap(({ event_id }) => event_id ?? []);
+
+  it('goes on behind what was acknowledged, at another host, and begins where it was named first', async () => {
+    await start(10);
+    const positions = createKeptPositions();
+    const hosts = [await serveFeed(chain, {}, positions), await serveFeed(chain, {}, positions)];
+    const first = await openSocket(hosts[0].port);
+    first.send(named);
+    await expect.poll(() => first.answers).toEqual([{ status: 'subscribed' }]);
+    await advanceTo(40);
+    const all = await openEvents(server.port, { ...named, name: undefined, from_mc_seqno: chain.steps[11] });
+    await expect.poll(() => all.events.at(-1)?.type).toBe('caught_up');
+    all.close();
+    const ids = idsOf(all.events);
+    await expect.poll(() => idsOf(first.events)).toEqual(ids);
+    first.close();
+
+    const second = await openSocket(hosts[1].port);
+    second.send(named);
+    await expect.poll(() => idsOf(second.events)).toEqual(ids);
+    for (const event of second.events.slice(0, 20)) second.send({ operation: 'ack', id: 'a', cursor: event.cursor });
+    await expect.poll(() => second.answers.length).toBe(21);
+    expect(second.answers.slice(1)).toEqual(Array(20).fill({ id: 'a', status: 'acked' }));
+    second.close();
+
+    const third = await openSocket(hosts[0].port);
+    third.send(named);
+    await expect.poll(() => idsOf(third.events)).toEqual(ids.slice(20));
+    third.close();
+    const stranger = await openSocket(hosts[0].port, { 'x-limiting-key': 'k', 'x-max-parallel-connections': '9' });
+    stranger.send(named);
+    await expect.poll(() => stranger.answers.length).toBe(1);
+    expect(idsOf(stranger.events)).toEqual([]);
+    stranger.close();
+    for (const host of hosts) await host.close();
+  });
+
+  it('is for WebSocket, and what cannot be acknowledged is said', async () => {
+    await start(10);
+    const response = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {
+      method: 'POST',
+      body: JSON.stringify({ ...named, name: 'x' }),
+    });
+    expect(await response.json()).toEqual({ error: 'name is for WebSocket connections' });
+    const socket = await openSocket(server.port);
+    socket.send({ operation: 'ack', id: '1', cursor: 'AAAA' });
+    socket.send({ ...named, name: 'a b' });
+    socket.send(named);
+    socket.send({ operation: 'ack', id: '2', cursor: 'AAAA' });
+    socket.send({ operation: 'ack', id: '3' });
+    await expect.poll(() => socket.answers.length).toBe(5);
+    expect(socket.answers).toEqual([
+      { id: '1', error: 'ack requires a subscription with a name' },
+      { error: 'invalid subscribe request: name: must be 1 to 100 letters, digits or _ . : -' },
+      { status: 'subscribed' },
+      { id: '2', error: 'cursor is not one of this service: give it as it came' },
+      { id: '3', error: expect.stringMatching(/^invalid ack request: cursor: /) },
+    ]);
+    socket.close();
   });
 });
 

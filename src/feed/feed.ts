@@ -5,17 +5,21 @@
  */
 import { EventEmitter, once, setMaxListeners } from 'node:events';
 import type { Head } from '../../clickhouse/queries/head.ts';
+import type { AccountSteps } from './account-steps.ts';
 import { createAudience } from './audience.ts';
 import { createLine, type Line, type Sink } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
-import type { FeedStep, StepReader, Wants } from './steps.ts';
+import type { StepReader, Wants } from './steps.ts';
 
 export interface Feed {
-  /** A listener to whom nothing is told before he subscribes. */
-  open(sink: Sink): Line;
+  /**
+   * A listener to whom nothing is told before he subscribes.
+   * @param patience `endless`: it is never let go because it takes nothing
+   */
+  open(sink: Sink, patience?: 'endless'): Line;
   /**
    * Replaces what a line hears.
    * @throws {CursorError} when the stream cannot begin where the subscription says
@@ -24,6 +28,18 @@ export interface Feed {
   /** Fewer addresses or traces; it goes on where it is. */
   narrow(line: Line, subscription: Subscription): void;
   close(line: Line): void;
+  /** Behind what a line was told of, or what there was for it not to hear. */
+  cursorOf(line: Line): string;
+  /**
+   * Behind which a stream begins; null begins it now.
+   * @throws {CursorError} as `subscribe`
+   */
+  cursorAt(start: Start, signal: AbortSignal): Promise<string>;
+  /**
+   * The event at a cursor as a subscription is told of it; null when there is none.
+   * @throws {CursorError} for what is no cursor of this network
+   */
+  find(cursor: string, subscription: Subscription, signal: AbortSignal): Promise<Buffer | null>;
   readonly figures: FeedFigures;
   /** Until the signal aborts; ends every line then. */
   run(signal: AbortSignal): Promise<void>;
@@ -61,6 +77,9 @@ const RETRY_MS = 500;
 const BEAT_MS = 250;
 /** Steps read ahead of the one that is told. */
 const READ_AHEAD = 4;
+/** Steps behind the head from which on the steps of a few accounts are looked for. */
+const FAR_STEPS = 32;
+const FEW_ACCOUNTS = 16;
 
 export function createFeed(options: FeedOptions): Feed {
   const { head, steps, notifier, globalId, metrics, report } = options;
@@ -75,7 +94,7 @@ export function createFeed(options: FeedOptions): Feed {
   const waiting: (() => void)[] = [];
   head.onAdvance(() => bell.emit('advance'));
 
-  function wantsOf(audienceLines: Iterable<Line>): Wants {
+  function wantsOf(audienceLines: Iterable<Pick<Line, 'subscription'>>): Wants {
     const wants = { blocks: false, messages: false, addressBook: false };
     for (const { subscription } of audienceLines) {
       const { types } = subscription;
@@ -102,7 +121,7 @@ export function createFeed(options: FeedOptions): Feed {
     for (const event of step.events) {
       for (const line of audience.hearers(event)) if (!line.tell(event, step)) slow.add(line);
     }
-    for (const line of audience.members()) if (!slow.has(line)) line.place = position;
+    for (const line of audience.members()) if (!slow.has(line)) passTo(line, position);
     // Those without room go on from their own place, however far the others are.
     for (const line of slow) fallBehind(line);
     slow.clear();
@@ -123,13 +142,18 @@ export function createFeed(options: FeedOptions): Feed {
     }
   }
 
+  /** Never back: a line that heard more at another process may be live before its steps are told here. */
+  function passTo(line: Line, place: Place): void {
+    if (comparePlaces(line.place, place) < 0) line.place = place;
+  }
+
   function goLive(line: Line): void {
     line.state = 'live';
-    line.place = position;
+    passTo(line, position);
     audience.add(line);
     if (!line.announces) return;
     line.announces = false;
-    line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), position) });
+    line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), line.place) });
   }
 
   function fallBehind(line: Line): void {
@@ -139,20 +163,22 @@ export function createFeed(options: FeedOptions): Feed {
     void catchUp(line);
   }
 
-  /** From its own place to where the others are. Lines beyond a number wait for their turn. */
+  /** From its own place to where the others are. */
   async function catchUp(line: Line): Promise<void> {
     const { generation } = line;
     const isSame = () => line.state === 'behind' && line.generation === generation;
     metrics.behind(1);
-    if (catching >= options.catchUps) await new Promise<void>((resolve) => waiting.push(resolve));
-    catching++;
     try {
       while (isSame()) {
+        if (line.full && !(await waitForRoom(line))) continue;
+        if (!isSame()) return;
         if (comparePlaces(line.place, position) >= 0) {
           goLive(line);
           return;
         }
-        await tellNext(line, isSame);
+        await inTurn(async () => {
+          if (!(await skipToAccounts(line, isSame))) await tellNext(line, isSame);
+        });
       }
     } catch (error) {
       if (ended.signal.aborted || !isSame()) return;
@@ -161,18 +187,52 @@ export function createFeed(options: FeedOptions): Feed {
       setTimeout(() => isSame() && void catchUp(line), RETRY_MS).unref();
     } finally {
       metrics.behind(-1);
-      catching--;
-      waiting.shift()?.();
     }
   }
 
-  /** The rest of the step a line is in, or the next one. */
+  /** Steps are read for a few lines at a time. Who waits for room has no part in it: he would keep the others from it. */
+  async function inTurn(work: () => Promise<void>): Promise<void> {
+    if (catching < options.catchUps) catching++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) catching--;
+      else next();
+    }
+  }
+
+  /**
+   * Moves a line that is far behind and listens to a few accounts to before the next step of theirs, so that the others
+   * need not be read. False when there was nothing to leave out.
+   */
+  async function skipToAccounts(line: Line, isSame: () => boolean): Promise<boolean> {
+    const { mcSeqno } = line.place;
+    const inside = comparePlaces(line.place, endOf(mcSeqno)) < 0;
+    if (inside || position.mcSeqno - mcSeqno < FAR_STEPS || !isOfFewAccounts(line.subscription)) return false;
+    const { addresses } = line.subscription;
+    let plan = plans.get(line);
+    if (plan?.generation !== line.generation || plan.last <= mcSeqno) {
+      const { mcSeqno: last } = position;
+      plan = { generation: line.generation, last, steps: await steps.ofAccounts(addresses, mcSeqno, ended.signal) };
+      plans.set(line, plan);
+    }
+    const next = Math.min((await plan.steps.next(mcSeqno + 1, ended.signal)) ?? plan.last + 1, plan.last + 1);
+    if (!isSame() || next === mcSeqno + 1) return false;
+    line.place = endOf(next - 1);
+    return true;
+  }
+  const plans = new WeakMap<Line, { generation: number; last: number; steps: AccountSteps }>();
+
+  /** The rest of the step a line is in, or the next one; less when there is no more room. */
   async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
     const { signal } = ended;
     const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
     const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
-    for (let ahead = 1; ahead < READ_AHEAD && mcSeqno + ahead <= position.mcSeqno; ahead++) {
-      steps.read(mcSeqno + ahead, signal).catch(() => undefined);
+    const ahead = isOfFewAccounts(line.subscription) ? 0 : READ_AHEAD;
+    for (let at = mcSeqno + 1; at < mcSeqno + ahead && at <= position.mcSeqno; at++) {
+      steps.read(at, signal).catch(() => undefined);
     }
     const step = await steps.read(mcSeqno, signal);
     if (!step.exists) {
@@ -182,23 +242,16 @@ export function createFeed(options: FeedOptions): Feed {
     }
     const wants = wantsOf([line]);
     if (!step.has(wants)) await step.load(wants, signal);
-    if (await tellStep(line, step, isSame)) line.place = endOf(mcSeqno);
-  }
-
-  /** False when the line is not the same any more. */
-  async function tellStep(line: Line, step: FeedStep, isSame: () => boolean): Promise<boolean> {
+    if (!isSame()) return;
     for (const event of step.events) {
-      if (line.full && !(await waitForRoom(line))) return false;
-      if (!isSame()) return false;
-      if (line.hears(event)) line.tell(event, step);
+      if (line.hears(event) && !line.tell(event, step)) return;
     }
-    if (line.full && !(await waitForRoom(line))) return false;
-    return isSame();
+    line.place = endOf(mcSeqno);
   }
 
   /** False when the line was let go, or has been moved to the head. */
   async function waitForRoom(line: Line): Promise<boolean> {
-    if ((await line.room(options.stallMs, ended.signal)) === 'stalled') {
+    if ((await line.room(line.patient ? null : options.stallMs, ended.signal)) === 'stalled') {
       metrics.stalled();
       line.end(TOO_SLOW, `too slow: go on from cursor ${encodeCursor(globalId(), line.place)}`);
       return false;
@@ -245,13 +298,14 @@ export function createFeed(options: FeedOptions): Feed {
   }
 
   return {
-    open(sink) {
+    open(sink, patience) {
       const line = createLine({
         sink,
         notifier,
         globalId,
         place: position,
         subscription: NOTHING,
+        patient: patience === 'endless',
         onTold: metrics.told,
       });
       lines.add(line);
@@ -265,7 +319,8 @@ export function createFeed(options: FeedOptions): Feed {
       line.subscribe(subscription);
       line.announces = subscription.start !== null;
       // Who listens already and has not heard all goes on from there.
-      line.place = place ?? (line.state === 'behind' ? line.place : position);
+      if (place !== null) line.place = place;
+      else if (line.state !== 'behind') passTo(line, position);
       line.state = 'behind';
       if (comparePlaces(line.place, position) >= 0 && !line.full) goLive(line);
       else void catchUp(line);
@@ -283,6 +338,18 @@ export function createFeed(options: FeedOptions): Feed {
       if (!lines.delete(line)) return;
       line.end(GOING_AWAY, '');
       metrics.lines(lines.size);
+    },
+    cursorOf: (line) => encodeCursor(globalId(), line.place),
+    async cursorAt(start, signal) {
+      return encodeCursor(globalId(), (await placeOf(start, signal)) ?? endOf(head.seqno));
+    },
+    async find(cursor, subscription, signal) {
+      const place = decodeCursor(cursor, globalId());
+      const step = await steps.read(place.mcSeqno, signal);
+      const wants = wantsOf([{ subscription }]);
+      if (!step.has(wants)) await step.load(wants, signal);
+      const event = step.events.find((one) => comparePlaces(one.place, place) === 0);
+      return event === undefined ? null : notifier.bytes(event, subscription, step);
     },
     get figures() {
       let behind = 0;
@@ -306,4 +373,10 @@ export function createFeed(options: FeedOptions): Feed {
       lines.clear();
     },
   };
+}
+
+/** And to nothing that happens elsewhere: a message that they sent is received in a step of another account. */
+function isOfFewAccounts({ types, addresses, filter }: Subscription): boolean {
+  const elsewhere = types.has('block') || types.has('message');
+  return !filter.everything && !elsewhere && addresses.length > 0 && addresses.length <= FEW_ACCOUNTS;
 }

@@ -1,14 +1,23 @@
 /** One listener: what it hears, how far it has heard, and whether it takes more. */
-import type { FeedEvent } from './events.ts';
+import { eventId, type FeedEvent } from './events.ts';
 import { type Hears, hearing } from './hearing.ts';
 import type { Notifier, Surroundings } from './notification.ts';
 import { comparePlaces, encodeCursor, type Place } from './place.ts';
 import type { Subscription } from './protocol.ts';
 
+/** What an event is found again by. */
+export interface Mark {
+  cursor: string;
+  id: string;
+}
+
 /** Where notifications go: a WebSocket, or a response of server-sent events. */
 export interface Sink {
-  /** False when it has no room for more; `onRoom` calls back once it has. What was given is taken all the same. */
-  write(json: Buffer, cursor: string | null): boolean;
+  /**
+   * False when it has no room for more; `onRoom` calls back once it has. What was given is taken all the same.
+   * @param mark of an event for those who asked for cursors; null of anything else
+   */
+  write(json: Buffer, mark: Mark | null): boolean;
   onRoom(call: () => void): void;
   /** Ends the connection. @param code a close code of WebSocket */
   end(code: number, reason: string): void;
@@ -34,6 +43,8 @@ export interface Line {
   announces: boolean;
   /** When it was told of the head last, Unix seconds. */
   beatAt: number;
+  /** It may take nothing for as long as it likes. */
+  readonly patient: boolean;
   readonly full: boolean;
   hears(event: FeedEvent): boolean;
   /** False when the sink has no room for more. */
@@ -41,8 +52,8 @@ export interface Line {
   /** A message that is no event: JSON that stands beside them. */
   say(message: object): void;
   subscribe(subscription: Subscription): void;
-  /** Resolves once there is room, or with `stalled` when nothing was taken for so long. */
-  room(stallMs: number, signal: AbortSignal): Promise<'room' | 'stalled'>;
+  /** Resolves once there is room, or with `stalled` when nothing was taken for so long; null waits as long as it takes. */
+  room(stallMs: number | null, signal: AbortSignal): Promise<'room' | 'stalled'>;
   end(code: number, reason: string): void;
 }
 
@@ -52,11 +63,12 @@ export interface LineOptions {
   globalId: () => number;
   place: Place;
   subscription: Subscription;
+  patient: boolean;
   onTold: (bytes: number) => void;
 }
 
-export function createLine({ sink, notifier, globalId, place, subscription, onTold }: LineOptions): Line {
-  return new OpenLine(sink, notifier, globalId, place, subscription, onTold);
+export function createLine(options: LineOptions): Line {
+  return new OpenLine(options);
 }
 
 /** A class, not a factory: there are tens of thousands, and no closures are made for each. */
@@ -67,6 +79,7 @@ class OpenLine implements Line {
   announces = false;
   beatAt = 0;
   full = false;
+  readonly patient: boolean;
   subscription: Subscription;
   #hears: Hears;
   #waiting: (() => void)[] = [];
@@ -75,14 +88,8 @@ class OpenLine implements Line {
   readonly #globalId: () => number;
   readonly #onTold: (bytes: number) => void;
 
-  constructor(
-    sink: Sink,
-    notifier: Notifier,
-    globalId: () => number,
-    place: Place,
-    subscription: Subscription,
-    onTold: (bytes: number) => void,
-  ) {
+  constructor({ sink, notifier, globalId, place, subscription, patient, onTold }: LineOptions) {
+    this.patient = patient;
     this.#sink = sink;
     this.#notifier = notifier;
     this.#globalId = globalId;
@@ -99,18 +106,19 @@ class OpenLine implements Line {
 
   tell(event: FeedEvent, around: Surroundings): boolean {
     const bytes = this.#notifier.bytes(event, this.subscription, around);
-    const cursor = this.subscription.cursors ? encodeCursor(this.#globalId(), event.place) : null;
+    const { cursors } = this.subscription;
+    const mark = cursors ? { cursor: encodeCursor(this.#globalId(), event.place), id: eventId(event) } : null;
     this.place = event.place;
     this.#onTold(bytes.length);
-    return this.#write(bytes, cursor);
+    return this.#write(bytes, mark);
   }
 
   say(message: object): void {
     this.#write(Buffer.from(JSON.stringify(message)), null);
   }
 
-  #write(bytes: Buffer, cursor: string | null): boolean {
-    if (!this.#sink.write(bytes, cursor)) this.full = true;
+  #write(bytes: Buffer, mark: Mark | null): boolean {
+    if (!this.#sink.write(bytes, mark)) this.full = true;
     return !this.full;
   }
 
@@ -127,7 +135,7 @@ class OpenLine implements Line {
     for (const call of waiting) call();
   }
 
-  room(stallMs: number, signal: AbortSignal): Promise<'room' | 'stalled'> {
+  room(stallMs: number | null, signal: AbortSignal): Promise<'room' | 'stalled'> {
     if (!this.full || this.state === 'closed') return Promise.resolve('room');
     return new Promise((resolve, reject) => {
       const finish = (how: 'room' | 'stalled') => {
@@ -139,7 +147,7 @@ class OpenLine implements Line {
         clearTimeout(timer);
         reject(signal.reason);
       };
-      const timer = setTimeout(finish, stallMs, 'stalled').unref();
+      const timer = stallMs === null ? undefined : setTimeout(finish, stallMs, 'stalled').unref();
       signal.addEventListener('abort', abort, { once: true });
       this.#waiting.push(() => finish('room'));
     });

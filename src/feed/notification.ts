@@ -2,13 +2,13 @@
 
 import { stateJson } from '../api/v3/render/account.ts';
 import { blockJson } from '../api/v3/render/block.ts';
-import { type Book, createBook } from '../api/v3/render/book.ts';
+import { type Book, createBook, type DomainOf } from '../api/v3/render/book.ts';
 import type { BookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
 import { rawAddress } from '../chain/address.ts';
 import type { Address } from '../chain/model.ts';
 import type { BookRecord, MessageRecord } from '../chain/records.ts';
-import { type FeedEvent, FINALITY } from './events.ts';
+import { eventId, type FeedEvent, FINALITY } from './events.ts';
 import { encodeCursor } from './place.ts';
 import type { Subscription } from './protocol.ts';
 
@@ -30,6 +30,8 @@ export interface NotifierOptions {
   rows: BookRows;
   globalId: () => number;
   testOnly: () => boolean;
+  /** Names in address books. */
+  domainOf: DomainOf;
 }
 
 /** What a subscription adds to the bare notification. */
@@ -44,7 +46,7 @@ interface Made {
 
 const VARIANTS = 8;
 
-export function createNotifier({ renderings, rows, globalId, testOnly }: NotifierOptions): Notifier {
+export function createNotifier({ renderings, rows, globalId, testOnly, domainOf }: NotifierOptions): Notifier {
   const made = new WeakMap<FeedEvent, Made>();
 
   function make(event: FeedEvent, around: Surroundings): Made {
@@ -58,10 +60,10 @@ export function createNotifier({ renderings, rows, globalId, testOnly }: Notifie
     const beside = event.type !== 'block' && event.type !== 'account_state_change';
     if (variant.addressBook && beside) {
       const book = createBook(testOnly(), rows);
-      text += `,"address_book":${book.json(around.bookRecords(addresses))}`;
+      text += `,"address_book":${book.json(around.bookRecords(addresses), domainOf)}`;
     }
     if (variant.metadata && beside) text += ',"metadata":{}';
-    if (variant.cursors) text += `,"event_id":"${event.id}","cursor":"${encodeCursor(globalId(), event.place)}"`;
+    if (variant.cursors) text += `,"event_id":"${eventId(event)}","cursor":"${encodeCursor(globalId(), event.place)}"`;
     return Buffer.concat([bare, Buffer.from(`${text}}`)]);
   }
 

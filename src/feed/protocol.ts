@@ -66,6 +66,8 @@ export interface Subscription {
   /** What is done with a client that is too far behind: end the connection with its cursor, or leave out and say what. */
   onLag: 'disconnect' | 'skip';
   start: Start;
+  /** Under which the service remembers what was acknowledged. */
+  name: string | null;
 }
 
 export const NO_FILTER: Filter = {
@@ -93,6 +95,7 @@ export const NOTHING: Subscription = {
   headSeconds: null,
   onLag: 'disconnect',
   start: null,
+  name: null,
 };
 
 const texts = z.array(z.string()).max(100_000);
@@ -125,6 +128,10 @@ const fields = z.object({
   with_cursor: z.boolean().optional(),
   head_seconds: z.int().min(1).max(3600).optional(),
   on_lag: z.enum(['disconnect', 'skip']).optional(),
+  name: z
+    .string()
+    .regex(/^[\w.:-]{1,100}$/, 'must be 1 to 100 letters, digits or _ . : -')
+    .optional(),
   from_cursor: z.string().max(100).optional(),
   from_mc_seqno: z
     .int()
@@ -141,11 +148,13 @@ const fields = z.object({
 type Fields = z.output<typeof fields>;
 
 const unsubscribeFields = fields.pick({ id: true, addresses: true, trace_external_hash_norms: true });
+const ackFields = z.object({ cursor: z.string().max(100) });
 const envelope = z.object({ id: z.string().nullish(), operation: z.string().optional() });
 
 export type Request =
   | { operation: 'subscribe'; id: string | undefined; subscription: Subscription }
   | { operation: 'unsubscribe'; id: string | undefined; addresses: readonly Address[]; traceHashes: readonly string[] }
+  | { operation: 'ack'; id: string | undefined; cursor: string }
   | { operation: 'ping'; id: string | undefined };
 
 /**
@@ -163,6 +172,11 @@ export function readRequest(text: string, before: Subscription): Request {
   if (operation === 'ping') return { operation, id };
   if (operation === 'subscribe') return { operation, id, subscription: readSubscription(json, before, id) };
   if (operation === 'unsubscribe') return readUnsubscribe(json, id);
+  if (operation === 'ack') {
+    const ack = ackFields.safeParse(json);
+    if (!ack.success) throw new RequestError(`invalid ack request: ${firstIssue(ack.error)}`, id);
+    return { operation, id, cursor: ack.data.cursor };
+  }
   throw new RequestError(`unknown operation: ${operation}`, id);
 }
 
@@ -171,11 +185,22 @@ export function readRequest(text: string, before: Subscription): Request {
  * @throws {RequestError}
  */
 export function readBody(text: string): { id: string | undefined; subscription: Subscription } {
-  const json = readJson(text, 'invalid subscription request: ');
+  return readSubscriber(readJson(text, 'invalid subscription request: '));
+}
+
+/**
+ * A subscription that is said once, as it stands.
+ * @returns also its known fields as they came, but for where it begins: read again, they say the same
+ * @throws {RequestError}
+ */
+export function readSubscriber(json: unknown) {
   const head = envelope.safeParse(json);
   if (!head.success) throw new RequestError(`invalid subscription request: ${firstIssue(head.error)}`);
   const id = head.data.id ?? undefined;
-  return { id, subscription: readSubscription(json, NOTHING, id, ' for subscription') };
+  const subscription = readSubscription(json, NOTHING, id, ' for subscription');
+  if (subscription.name !== null) throw new RequestError('name is for WebSocket connections', id);
+  const { id: _id, from_cursor: _cursor, from_mc_seqno: _seqno, from_utime: _utime, ...known } = fields.parse(json);
+  return { id, subscription, known };
 }
 
 function readJson(text: string, what: string): unknown {
@@ -231,10 +256,11 @@ function readSubscription(json: unknown, before: Subscription, id: string | unde
     actionTypes: sticky(asked.action_types, before.actionTypes),
     supportedActionTypes: sticky(asked.supported_action_types, before.supportedActionTypes),
     filter,
-    cursors: asked.with_cursor ?? (before.cursors || startOf(asked, id) !== null),
+    cursors: asked.with_cursor ?? (before.cursors || startOf(asked, id) !== null || asked.name !== undefined),
     headSeconds: asked.head_seconds ?? before.headSeconds,
     onLag: asked.on_lag ?? before.onLag,
     start: startOf(asked, id),
+    name: asked.name ?? null,
   };
 }
 

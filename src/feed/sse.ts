@@ -29,7 +29,8 @@ export function createSse(options: SseOptions) {
     try {
       const asked = await readAsked(request, options.maxBodyBytes);
       id = asked.id;
-      admitted = options.admission.admit(request.headers);
+      admitted = await options.admission.admit(request.headers);
+      gone.signal.throwIfAborted();
       await listen(request, response, asked.subscription, { ...options, admitted, id, signal: gone.signal });
     } catch (error) {
       admitted?.release();
@@ -141,8 +142,8 @@ function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; sta
   response.on('drain', () => room());
   return {
     sink: {
-      write(json, cursor) {
-        const frame = `${cursor === null ? '' : `id: ${cursor}\n`}event: event\ndata: ${json.toString()}\n\n`;
+      write(json, mark) {
+        const frame = `${mark === null ? '' : `id: ${mark.cursor}\n`}event: event\ndata: ${json.toString()}\n\n`;
         if (early === null) return send(frame);
         early.push(frame);
         return true;

@@ -11,6 +11,7 @@ import type {
   TransactionFilter,
   TransactionRecord,
 } from '../chain/records.ts';
+import { type AccountSteps, createAccountSteps } from './account-steps.ts';
 import { blockEvents, type FeedEvent, type MessageEvent, transactionEvents } from './events.ts';
 import { accountKey } from './hearing.ts';
 import type { Surroundings } from './notification.ts';
@@ -38,6 +39,8 @@ export interface StepReader {
   read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep>;
   /** The first step from this one on that is there, up to `last`; null when there is none. */
   nextExisting(from: number, last: number, signal: AbortSignal): Promise<number | null>;
+  /** Those in which these accounts have transactions, behind a step. */
+  ofAccounts(accounts: readonly Address[], mcSeqno: number, signal: AbortSignal): Promise<AccountSteps>;
   first(signal: AbortSignal): Promise<number | null>;
   /** The first step of this time or later; null when there is none. */
   atTime(utime: number, signal: AbortSignal): Promise<number | null>;
@@ -113,6 +116,10 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
         cursor = page.nextCursor;
       }
       return null;
+    },
+    async ofAccounts(accounts, mcSeqno, signal) {
+      const { utime } = await read(mcSeqno, signal);
+      return createAccountSteps({ source, accounts, utime, context });
     },
     async first(signal) {
       return (await source.masterchainInfo(context(signal)))?.first.mcSeqno ?? null;

@@ -10,8 +10,11 @@ import type { Renderings } from '../api/v3/render/renderings.ts';
 import type { ChainSource } from '../chain/records.ts';
 import { createAdmission } from './admission.ts';
 import { createFeed, type Feed } from './feed.ts';
+import type { KeyCounts } from './key-counts.ts';
 import type { FeedMetrics } from './metrics.ts';
+import { createNames } from './names.ts';
 import { createNotifier } from './notification.ts';
+import type { Positions } from './positions.ts';
 import { createSse } from './sse.ts';
 import { createStepReader, type StepReader } from './steps.ts';
 import { createFeedSockets } from './websocket.ts';
@@ -40,6 +43,10 @@ export interface StreamingOptions {
   queryTimeoutMs: number;
   limits: FeedLimits;
   metrics: FeedMetrics;
+  /** Of named subscriptions. */
+  positions: Positions;
+  /** Of all processes that answer at this host. */
+  keys: KeyCounts;
   /** Sees a subscription to what this service does not tell of yet. */
   onLater: (types: string[]) => void;
   report: (error: unknown) => void;
@@ -77,6 +84,7 @@ export function createStreaming(options: StreamingOptions): Streaming {
     rows: createBookRows(KEPT_BOOK_ROWS),
     globalId,
     testOnly: options.testnet,
+    domainOf: (account) => source.contracts.domainOf(account),
   });
   const feed = createFeed({
     head,
@@ -89,10 +97,16 @@ export function createStreaming(options: StreamingOptions): Streaming {
     skipSteps: SKIP_STEPS,
     report,
   });
-  const admission = createAdmission({ ...limits, metrics });
+  const admission = createAdmission({ ...limits, keys: options.keys, metrics, report });
   const { queueBytes, maxMessageBytes } = limits;
   const shared = { feed, admission, queueBytes, onLater: options.onLater };
-  const sockets = createFeedSockets({ ...shared, maxMessageBytes, maxUnanswered: MAX_UNANSWERED, report });
+  const sockets = createFeedSockets({
+    ...shared,
+    names: createNames(options.positions),
+    maxMessageBytes,
+    maxUnanswered: MAX_UNANSWERED,
+    report,
+  });
   const sse = createSse({ ...shared, maxBodyBytes: maxMessageBytes, keepAliveMs: KEEP_ALIVE_MS });
   const router = express.Router();
   for (const method of ['get', 'post'] as const) router[method](`${BASE}/v2/sse`, sse);

@@ -2,13 +2,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { keyOf } from '../api/request.ts';
 import { type Admission, type Admitted, RefusedError } from './admission.ts';
 import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import type { Sink } from './line.ts';
+import type { Names } from './names.ts';
 
 export interface WebSocketOptions {
   feed: Feed;
+  names: Names;
   admission: Admission;
   /** Bytes not yet taken by the client from which a connection has no room. */
   queueBytes: number;
@@ -39,7 +42,7 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
   const { feed, admission, maxMessageBytes } = options;
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
 
-  function open(socket: WebSocket, admitted: Admitted): void {
+  function open(socket: WebSocket, admitted: Admitted, owner: string): void {
     const gone = new AbortController();
     const line = feed.open(sinkOf(socket, options.queueBytes));
     const conversation = createConversation({
@@ -48,6 +51,9 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       admitted,
       signal: gone.signal,
       onLater: options.onLater,
+      names: options.names,
+      owner,
+      maxUnnoted: options.maxUnanswered,
     });
     let unanswered = 0;
     socket.on('message', (data: RawData) => {
@@ -69,8 +75,24 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       feed.close(line);
       admitted.release();
     });
-    // Bad frames and broken lines; `close` follows.
-    socket.on('error', () => undefined);
+  }
+
+  async function enter(socket: WebSocket, { headers }: IncomingMessage): Promise<void> {
+    try {
+      const admitted = await admission.admit(headers);
+      if (socket.readyState !== socket.OPEN) return admitted.release();
+      open(socket, admitted, keyOf(headers));
+      socket.resume();
+    } catch (error) {
+      socket.resume();
+      if (!(error instanceof RefusedError)) {
+        options.report(error);
+        socket.close(INTERNAL_ERROR);
+        return;
+      }
+      socket.send(JSON.stringify({ error: error.message }));
+      socket.close(TRY_LATER);
+    }
   }
 
   return {
@@ -79,14 +101,11 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
         if ('setKeepAlive' in socket && typeof socket.setKeepAlive === 'function') {
           socket.setKeepAlive(true, KEEP_ALIVE_MS);
         }
-        try {
-          open(webSocket, admission.admit(request.headers));
-        } catch (error) {
-          if (!(error instanceof RefusedError)) throw error;
-          webSocket.on('error', () => undefined);
-          webSocket.send(JSON.stringify({ error: error.message }));
-          webSocket.close(TRY_LATER);
-        }
+        // Bad frames and broken lines; `close` follows.
+        webSocket.on('error', () => undefined);
+        // Nothing is heard before it is admitted, and nothing lost.
+        webSocket.pause();
+        void enter(webSocket, request);
       });
     },
     close: () => server.close(),

@@ -1,9 +1,20 @@
 import { type AnyLiteRequest, blockIdExtFromTl, decodeAnswer } from './lite-api.ts';
-import { checkAccount, checkBlock, checkHeader, checkLibraries } from './lite-proofs.ts';
+import {
+  checkAccount,
+  checkBlock,
+  checkHeader,
+  checkLibraries,
+  provenConfig,
+  provenMasterHeader,
+} from './lite-proofs.ts';
+import { provenQueueSize, provenShardLinks } from './lite-shard-proofs.ts';
+
+/** Mode of a search for a block by its seqno. */
+const BY_SEQNO = 1;
 
 /**
  * Reads an answer and holds it to the proofs and hashes in it, as far as the request can be answered with any: account
- * states at a block, blocks and their headers, libraries. Of other calls it is known only that the answer is of the
+ * states and the configuration at a block, blocks and their headers, older masterchain blocks, the way to shard blocks, lengths of queues, libraries. Of other calls it is known only that the answer is of the
  * call's shape.
  * @throws what is judged a fault of the server (lite-faults.ts)
  */
@@ -26,9 +37,27 @@ export function checkAnswer(request: AnyLiteRequest, bytes: Buffer): void {
       checkHeader(headerProof, blockIdExtFromTl(id));
       return;
     }
+    case 'getConfigAll':
+      provenConfig(decodeAnswer(request.method, bytes), blockIdExtFromTl(request.id));
+      return;
+    case 'lookupBlockWithProof': {
+      const { mcBlockId, id, mode } = request;
+      const answer = decodeAnswer(request.method, bytes);
+      // Those by lt or time, or of shards, are held to less.
+      if (id.workchain === -1 && mode === BY_SEQNO) provenMasterHeader(answer, blockIdExtFromTl(mcBlockId), id.seqno);
+      return;
+    }
     case 'getLibraries':
       checkLibraries(decodeAnswer(request.method, bytes), request.libraryList);
       return;
+    case 'getShardBlockProof':
+      provenShardLinks(decodeAnswer(request.method, bytes), blockIdExtFromTl(request.id));
+      return;
+    case 'getBlockOutMsgQueueSize': {
+      const answer = decodeAnswer(request.method, bytes);
+      if (request.wantProof) provenQueueSize(answer, blockIdExtFromTl(request.id));
+      return;
+    }
     default:
       decodeAnswer(request.method, bytes);
   }

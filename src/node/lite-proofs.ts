@@ -1,12 +1,15 @@
 import { openAccounts } from '../chain/accounts.ts';
+import { checkLink, createSignerCache, stateConfig } from '../chain/block-proof.ts';
 import { type Boc, openBoc } from '../chain/boc.ts';
 import { skipCurrencies } from '../chain/currency.ts';
 import { Cursor } from '../chain/cursor.ts';
 import { DecodeError } from '../chain/errors.ts';
 import { cellHash, hashAt, sha256Of } from '../chain/hash.ts';
 import { lookupHashmap } from '../chain/hashmap.ts';
+import { decodeHeader } from '../chain/header.ts';
+import { completeCells } from '../chain/merge.ts';
 import { stateHash, virtualRoot } from '../chain/merkle-root.ts';
-import type { BlockIdExt, Hash } from '../chain/model.ts';
+import type { BlockHeader, BlockIdExt, Decimal, Hash } from '../chain/model.ts';
 import { readShardIdent, shardContains } from '../chain/shard-ident.ts';
 import { blockIdExtFromTl, type LiteAnswer, sameBlock } from './lite-api.ts';
 import { LieError } from './lite-faults.ts';
@@ -22,6 +25,28 @@ export function checkBlock(answer: LiteAnswer<'getBlock'>, id: BlockIdExt): Buff
   if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('another block than asked for');
   if (!sha256Of(answer.data).equals(id.fileHash)) throw new LieError('block whose SHA-256 is not its file hash');
   return answer.data;
+}
+
+/**
+ * The header of a masterchain block that was looked up, proven from the masterchain block that the caller believes:
+ * that block's state remembers it.
+ * @throws {ProofError} also for a block of another workchain
+ */
+export function provenMasterHeader(
+  answer: LiteAnswer<'lookupBlockWithProof'>,
+  believed: BlockIdExt,
+  seqno: number,
+): BlockHeader {
+  const id = blockIdExtFromTl(answer.id);
+  if (id.seqno !== seqno) throw new LieError('another block than asked for');
+  checkHeader(answer.header, id);
+  const header = decodeHeader(openBoc(answer.header));
+  if (seqno !== believed.seqno) {
+    const { clientMcStateProof: proof, mcBlockProof: stateProof, header: destProof } = answer;
+    const ends = { from: believed, to: id, toKeyBlock: header.keyBlock, destProof };
+    checkLink({ kind: 'back', ...ends, proof, stateProof }, createSignerCache());
+  } else if (!sameBlock(id, believed)) throw new LieError('another block than the one that is believed');
+  return { ...header, rootHash: id.rootHash, fileHash: id.fileHash };
 }
 
 /** What a header proof shows of the block. */
@@ -47,16 +72,37 @@ export function checkHeader(headerProof: Buffer, id: BlockIdExt): ProvenHeader {
   return { genUtime: info.u(32) };
 }
 
-/**
- * The account of an answer: its bag of cells, null when it does not exist. Proven from the block asked for: block,
- * shard block (through the shard tops of the masterchain state), shard state, account.
- */
+/** An account as of a block. */
+export interface ProvenAccount {
+  /** Its bag of cells; null when it does not exist. */
+  boc: Buffer | null;
+  /** Zeros when it does not exist. */
+  lastTransactionHash: Hash;
+  lastTransactionLt: Decimal;
+  /** Unix seconds: when the shard block that shows the state was made. */
+  genUtime: number;
+}
+
+/** The bag of cells of the account of an answer, null when it does not exist; proven as `provenAccount` says. */
 export function checkAccount(
   answer: LiteAnswer<'getAccountState'>,
   id: BlockIdExt,
   workchain: number,
   account: Hash,
 ): Buffer | null {
+  return provenAccount(answer, id, workchain, account).boc;
+}
+
+/**
+ * The account of an answer, proven from the block asked for: block, shard block (through the shard tops of the
+ * masterchain state), shard state, account.
+ */
+export function provenAccount(
+  answer: LiteAnswer<'getAccountState'>,
+  id: BlockIdExt,
+  workchain: number,
+  account: Hash,
+): ProvenAccount {
   if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('account as of another block');
   const shardBlock = blockIdExtFromTl(answer.shardblk);
   if (shardBlock.workchain !== workchain || !shardContains(shardBlock.shard, account)) {
@@ -64,11 +110,12 @@ export function checkAccount(
   }
   if (!sameBlock(shardBlock, id)) checkShard(answer.shardProof, id, shardBlock, account);
   const { boc, root } = openState(answer.proof, shardBlock);
+  const genUtime = stateUtime(boc, root);
   const leaf = openAccounts(boc, root)(addressOf(workchain, account));
   if (leaf === null || answer.state.length === 0) {
     if (leaf !== null || answer.state.length > 0)
       throw new LieError('account state and its proof contradict each other');
-    return null;
+    return { boc: null, lastTransactionHash: Buffer.alloc(32), lastTransactionLt: '0', genUtime };
   }
   // depth_balance$_ split_depth:(#<= 30) balance:CurrencyCollection, then account_descr$_ account:^Account
   leaf.skip(5);
@@ -77,7 +124,33 @@ export function checkAccount(
   if (!cellHash(state, state.roots[0]).equals(hashAt(boc, leaf.nextRef(), 0))) {
     throw new LieError('account state that its shard state does not have');
   }
-  return state.bytes;
+  const lastTransactionHash = Buffer.from(leaf.hash());
+  return { boc: state.bytes, lastTransactionHash, lastTransactionLt: leaf.dec(64), genUtime };
+}
+
+/** `shard_state#9023afe2`: global_id, shard_id, seq_no, vert_seq_no, gen_utime. */
+function stateUtime(boc: Boc, root: number): number {
+  const state = new Cursor(boc, root);
+  state.tag(32, 0x9023afe2, 'ShardStateUnsplit');
+  state.skip(32);
+  readShardIdent(state);
+  state.skip(32 + 32);
+  return state.u(32);
+}
+
+/**
+ * The configuration of an answer: the root of its dictionary (`Hashmap 32 ^Cell`) as a bag of cells, proven from the
+ * masterchain block asked for.
+ */
+export function provenConfig(answer: LiteAnswer<'getConfigAll'>, id: BlockIdExt): Buffer {
+  if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('configuration as of another block');
+  const block = openBoc(answer.stateProof);
+  const hash = stateHash(block, virtualRoot(block, block.roots[0], id.rootHash, 'block proof'));
+  const state = openBoc(answer.configProof);
+  const config = stateConfig(state, virtualRoot(state, state.roots[0], hash, 'state proof'));
+  const whole = completeCells(state, config);
+  if (whole === null) throw new LieError('configuration that is not shown as a whole');
+  return whole;
 }
 
 function addressOf(workchain: number, account: Hash): Buffer {
@@ -88,7 +161,7 @@ function addressOf(workchain: number, account: Hash): Buffer {
 }
 
 /** State of a block out of two proofs: that the block leads to the state's hash, and what is asked of the state. */
-function openState(proof: Buffer, id: BlockIdExt): { boc: Boc; root: number } {
+export function openState(proof: Buffer, id: BlockIdExt): { boc: Boc; root: number } {
   const boc = openBoc(proof);
   // A zero state has no block before it: its id names the state itself.
   if (id.seqno === 0)
@@ -108,20 +181,24 @@ function checkShard(proof: Buffer, master: BlockIdExt, shardBlock: BlockIdExt, a
   }
 }
 
-/** Way to the shard of an account through the shard tops (`masterchain_state_extra#cc26 shard_hashes:ShardHashes`). */
+/** The shard of an account in a state of the masterchain (`masterchain_state_extra#cc26 shard_hashes:ShardHashes`). */
 function shardTop(boc: Boc, state: number, workchain: number, account: Hash) {
   if ((boc.d1[state] & 7) !== 4) throw new DecodeError('state of the masterchain without its extra');
   const extra = new Cursor(boc, boc.refs[boc.refStart[state] + 3]);
   extra.tag(16, 0xcc26, 'McStateExtra');
+  return topIn(boc, extra.maybeRef(), workchain, account);
+}
+
+/** The top of the shard that begins as `prefix` does, in `ShardHashes`; -1 stands for none at all. */
+export function topIn(boc: Boc, shards: number, workchain: number, prefix: Uint8Array) {
   const key = Buffer.alloc(4);
   key.writeInt32BE(workchain);
-  const shards = extra.maybeRef();
   const found = shards < 0 ? null : lookupHashmap(boc, shards, 32, key);
-  if (found === null) throw new LieError(`workchain ${workchain} is not in the masterchain state`);
+  if (found === null) throw new LieError(`workchain ${workchain} is not in the masterchain`);
   // BinTree: bt_leaf$0, bt_fork$1
   let node = found.open();
   for (let depth = 0; node.bit(); depth++) {
-    if (account[depth >> 3] & (0x80 >> (depth & 7))) node.nextRef();
+    if (prefix[depth >> 3] & (0x80 >> (depth & 7))) node.nextRef();
     node = node.open();
   }
   // shard_descr#b, shard_descr_new#a: seq_no, reg_mc_seqno, start_lt, end_lt, root_hash, file_hash

@@ -56,12 +56,12 @@ export function cutConfig(config: Cell): Cell {
 }
 
 /**
- * Instructions that can bring the root of the configuration, or what the executor looks up in it, to light: all that
- * read c7 as a whole or by an index of their own, and those that older versions served from the root.
+ * Instructions that can bring the root of the configuration, what the executor looks up in it, or the previous blocks
+ * to light: all that read c7 as a whole or by an index of their own, and those that older versions served from the root.
  */
-const SEES_CONFIG = /^execute (CONFIG|GETPARAM|GETGLOBVAR|GLOBALID|SENDMSG|PUSHCTRX|PUSH c7)/m;
+const SEES_CONFIG = /^execute (CONFIG|GETPARAM|GETGLOBVAR|GLOBALID|SENDMSG|PUSHCTRX|PUSH c7|PREV)/m;
 
-/** Whether a run could have read the configuration itself, told from the instructions that the executor logged. */
+/** Whether a run could have read these, told from the instructions that the executor logged. */
 export function seesConfig(log: string): boolean {
   return SEES_CONFIG.test(log);
 }

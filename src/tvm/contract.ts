@@ -6,7 +6,7 @@ import type { Address, Decimal, ExtraCurrencies, Hash } from '../chain/model.ts'
 import { type CellText, cellText, textCell } from './executor.ts';
 import { libraryDictionary, namedLibraries } from './libraries.ts';
 import { type TvmConfig, TvmError, type TvmPool } from './pool.ts';
-import { readStack, type StackLimits, type StackValue, writeStack } from './stack.ts';
+import { readStack, StackLimitError, type StackLimits, type StackValue, writeStack } from './stack.ts';
 
 /** What a contract has, in the executor's form: make it once for as many calls as run on one state. */
 export interface ContractState {
@@ -99,7 +99,7 @@ export async function runGetMethod(
   for (let round = 0; ; round++) {
     const job = { kind: 'get_method', call: { ...call, libraries: dictionaryText(libraries) } } as const;
     const result = await pool.run(job, view.config, signal);
-    if (!result.success) throw new TvmError(result.reason);
+    if (!result.success) throw failureOf(result.reason);
     const missing = round < MAX_ROUNDS ? await fetchMissing(view, result.missingLibrary, signal) : null;
     if (missing === null) {
       const { exitCode, gasUsed } = result;
@@ -107,6 +107,14 @@ export async function runGetMethod(
     }
     libraries.push(missing);
   }
+}
+
+/** Deepest stack that the executor can write: it is a tree of cells, which has no more levels. */
+export const MAX_RESULT_DEPTH = 1024;
+
+function failureOf(reason: string): Error {
+  if (reason === "Couldn't serialize stack") return new StackLimitError('maxDepth', MAX_RESULT_DEPTH);
+  return new TvmError(reason);
 }
 
 /** The dictionary of the libraries that some code names, for the executor; null for none. */

@@ -163,7 +163,6 @@ function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
     return cut;
   }
 
-  emulatorFor({ now: 0, lt: '0', randSeed: Buffer.alloc(0) });
   return {
     transact(account: CellText, message: CellText, context: TransactionContext, more: object): TransactionResult {
       const pointer = emulatorFor(context);
@@ -178,15 +177,15 @@ function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
       throw new ExecutorError(parsed.message ?? 'the executor failed');
     },
     getMethod(request: GetMethodCall): GetMethodResult {
-      const texts = [JSON.stringify(getMethodParams(request)), request.stack] as const;
       const run = `${request.methodId} ${request.code}`;
       if (!wholeConfig && !seeing.has(run)) {
-        const { result, log } = getMethod(call.getMethod(texts, cutFor()));
+        const { prevBlocks: _unread, ...rest } = request;
+        const { result, log } = getMethod(call.getMethod(textsOf(rest), cutFor()));
         if (log !== null && !seesConfig(log)) return result;
         if (seeing.size === REMEMBERED_RUNS) seeing.clear();
         seeing.add(run);
       }
-      return getMethod(call.getMethod(texts, full)).result;
+      return getMethod(call.getMethod(textsOf(request), full)).result;
     },
     release(): void {
       if (emulator !== 0) call.destroy(emulator);
@@ -195,6 +194,10 @@ function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
       if (cut !== null) call.forget(cut);
     },
   };
+}
+
+function textsOf(request: GetMethodCall): readonly [string, string] {
+  return [JSON.stringify(getMethodParams(request)), request.stack];
 }
 
 function cutText(config: CellText): CellText {

@@ -3,6 +3,7 @@ import { workchainOf } from '../chain/address.ts';
 import { openBoc } from '../chain/boc.ts';
 import { Builder, type Cell, Slice } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
+import { writeExternalMessage } from '../chain/external-message.ts';
 import type { Address } from '../chain/model.ts';
 import { decodeTransaction } from '../chain/transaction.ts';
 import { type Account, EMPTY } from './account.ts';
@@ -62,20 +63,12 @@ export async function estimateFees(
 ): Promise<Fees> {
   const config = view.config.root;
   const masterchain = workchainOf(query.address) === -1;
-  const inForward = messageFee(externalMessage(query, query.init), config, masterchain);
+  const inForward = messageFee(writeExternalMessage(query), config, masterchain);
   const storage = storageOf(query, config, masterchain);
   const run = await runMessage(pool, view, query, signal);
   const gas = run === null ? 0n : gasFee(gasPrices(config, masterchain), run.gasUsed);
   const forward = run?.actions == null ? 0n : actionFees(textCell(run.actions), config, masterchain);
   return { inForward, storage, gas, forward };
-}
-
-/** `ext_in_msg_info$10`, StateInit and body each in a cell of their own. */
-function externalMessage({ address, body }: FeeQuery, init: FeeQuery['init']): Cell {
-  const builder = new Builder().u(2, 2).u(0, 2).u(4, 3).i(workchainOf(address), 8).bytes(address.subarray(4)).grams(0n);
-  if (init === null) builder.bit(0);
-  else builder.u(3, 2).ref(new Builder().u(0, 2).maybeRef(init.code).maybeRef(init.data).bit(0).cell());
-  return builder.bit(1).ref(body).cell();
 }
 
 function messageFee(message: Cell, config: Cell, masterchain: boolean): bigint {
@@ -107,7 +100,7 @@ async function runMessage(pool: TvmPool, view: ChainView, query: FeeQuery, signa
   if (code === null || gasBought(prices, balance) === 0n) return { gasUsed: 0n, actions: null };
   const state = { code, data: init?.data ?? own?.data ?? EMPTY };
   // The account is deployed already: a StateInit that is not the address's own would be refused.
-  const message = externalMessage(query, null);
+  const message = writeExternalMessage({ ...query, init: null });
   const job = {
     kind: 'transaction',
     // What the message itself costs is taken from the balance before the contract runs.

@@ -15,7 +15,7 @@ function opened({ windowHead, tablesHead }: { windowHead: number; tablesHead: nu
   const window: Pick<Window, 'state' | 'speak'> = {
     get state() {
       const none = {
-        version: 3,
+        version: 4,
         form: '',
         first: 1,
         globalId: -217,

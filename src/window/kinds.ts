@@ -58,6 +58,7 @@ export const transactionKind = kind({
     seqno: ordered(transactions.columns.seqno),
     hash: ordered(transactions.columns.hash),
     traceId: ordered(transactions.columns.traceId),
+    externalHash: ordered(transactions.columns.externalHash),
     globalVersion: byte,
     statesBytes: ordered(u32),
   },

@@ -50,6 +50,9 @@ class ListedTransaction implements TransactionRecord {
   get traceId(): Hash | null {
     return this.#whole.traceId;
   }
+  get externalHash(): Hash | null {
+    return this.#whole.externalHash;
+  }
   get globalVersion(): number {
     return this.#whole.globalVersion;
   }

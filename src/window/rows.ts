@@ -18,6 +18,7 @@ export function transactionOf(id: Buffer, row: Buffer): TransactionRecord {
     seqno: get('seqno'),
     mcSeqno: stepOf(id),
     traceId: get('traceId'),
+    externalHash: get('externalHash'),
     globalVersion: get('globalVersion'),
   };
   const rest = restOf(transactionKind, row);

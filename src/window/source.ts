@@ -5,7 +5,7 @@ import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { messages } from './messages.ts';
 import type { Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
-import { adjacentTransactions, transactions, transactionsByMessage } from './transactions.ts';
+import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
 import type { View } from './view.ts';
 import type { Window } from './window.ts';
 
@@ -101,6 +101,24 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
         (sides) => adjacentTransactions(hash, direction, sides),
         () => clickhouse.adjacentTransactions(hash, direction, context),
       ),
+    transactionsAt: (places, context) =>
+      ask(
+        context,
+        (sides) => transactionsAt(places, sides),
+        () => clickhouse.transactionsAt(places, context),
+      ),
+    traces: (filter, context) =>
+      ask(
+        context,
+        ({ whole }) => whole.traces(filter, context),
+        () => clickhouse.traces(filter, context),
+      ),
+    actions: (filter, context) =>
+      ask(
+        context,
+        ({ whole }) => whole.actions(filter, context),
+        () => clickhouse.actions(filter, context),
+      ),
     messages: (filter, context) =>
       ask(
         context,
@@ -120,5 +138,6 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
         () => clickhouse.book(wanted, context),
       ),
     topBalances: (page, context) => clickhouse.topBalances(page, context),
+    contracts: clickhouse.contracts,
   };
 }

@@ -34,10 +34,22 @@ function writeTransaction(
   write: WriteRow,
 ): Buffer {
   const { account, lt, now, hash, shard, seqno, mcSeqno, traceId, globalVersion, states, payload, transaction } = row;
-  const values = { account, lt, now, shard, seqno, hash, traceId, globalVersion, statesBytes: states.length };
+  const { externalHash } = row;
+  const values = {
+    account,
+    lt,
+    now,
+    shard,
+    seqno,
+    hash,
+    traceId,
+    externalHash,
+    globalVersion,
+    statesBytes: states.length,
+  };
   const bytes = encodeRow(transactionKind, values, [states, payload]);
   if (form === null) return write(transactionKind, bytes);
-  const place = { workchain, shard, seqno, mcSeqno, traceId, globalVersion };
+  const place = { workchain, shard, seqno, mcSeqno, traceId, externalHash, globalVersion };
   // As it is read again, but for the transaction, which is decoded already.
   return write(transactionKind, bytes, form.of({ ...storedRecord(place, states, payload), transaction }));
 }

@@ -4,12 +4,12 @@ import {
   nextTransactions,
   type Order,
   orderOf,
-  type Place,
   readTransactionCursor,
   transactionConditions,
 } from '../../clickhouse/queries/transactions.ts';
 import type { Hash, Message, Transaction } from '../chain/model.ts';
 import type {
+  TracePlace as Place,
   Rows,
   Sort,
   TransactionFilter,
@@ -160,7 +160,7 @@ export async function transactionsByMessage(
     ...(side === 'out' || side === undefined ? senderOf(message) : []),
     ...(side === 'in' || side === undefined ? receiverOf(message) : []),
   ]);
-  const found = await atPlaces(places, sides);
+  const found = await transactionsAt(places, sides);
   found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', filter.sort));
   return found.slice(filter.page.offset, filter.page.offset + filter.page.limit);
 }
@@ -174,7 +174,7 @@ export async function adjacentTransactions(
   const found = byHash(view, hash);
   const neighbours = found && linksOf(transactionOf(found.id, found.row).transaction, direction, view);
   if (neighbours === null) return whole.adjacentTransactions(hash, direction, context);
-  const adjacent = await atPlaces(neighbours, sides);
+  const adjacent = await transactionsAt(neighbours, sides);
   return adjacent.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
 }
 
@@ -205,7 +205,10 @@ function receiverOf({ destination, inLt, inMcSeqno }: MessageRow): Place[] {
 }
 
 /** Each transaction once, from where it is. */
-async function atPlaces(places: readonly Place[], { view, below, context }: Sides): Promise<TransactionRecord[]> {
+export async function transactionsAt(
+  places: readonly Place[],
+  { view, below, context }: Sides,
+): Promise<TransactionRecord[]> {
   const found: TransactionRecord[] = [];
   const missing: Place[] = [];
   const once = new Map(places.map((place) => [`${text(place.account)}${place.lt}`, place]));

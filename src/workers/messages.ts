@@ -3,6 +3,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { CallMessage, ReplyMessage } from '../calls.ts';
 import type { Config } from '../config.ts';
 import { FaucetError, type FaucetErrorCode, type FaucetLimits } from '../devnet/actors/faucet.ts';
+import type { MostTaken, Taken } from '../feed/key-counts.ts';
 import { type LiteQuestion, type PackedLiteError, packLiteError, unpackLiteError } from '../node/liteservers.ts';
 
 /** The newest step that workers may show, 0 before there is one, and the network. */
@@ -32,10 +33,18 @@ export interface GiftQuestion {
   nanotons: bigint;
 }
 
-/** What a worker asks the main process for: the text of the metrics of all processes, and what only that one has. */
-export type Question = { kind: 'metrics' } | GiftQuestion | LiteQuestion;
+/** What a key takes of the feed; answered with null, or with what it has when that is too much. */
+export interface KeyQuestion {
+  kind: 'key';
+  key: string;
+  change: Taken;
+  most: MostTaken;
+}
 
-export type Reply = string | Uint8Array | null;
+/** What a worker asks the main process for: the text of the metrics of all processes, and what only that one has. */
+export type Question = { kind: 'metrics' } | KeyQuestion | GiftQuestion | LiteQuestion;
+
+export type Reply = string | Uint8Array | Taken | null;
 
 export type ToWorker =
   | { type: 'start'; start: WorkerStart }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, Gauge, type Registry } from 'prom-client';
 import { createCalled } from '../calls.ts';
+import { createHostCounts } from '../feed/key-counts.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import {
   type FromWorker,
@@ -24,10 +25,10 @@ export interface WorkerPoolOptions {
   /** Workers are told of it when they start, and of each advance. */
   head: { known(): KnownHead; onAdvance(listener: () => void): void };
   /**
-   * Answers what workers ask for besides metrics. Its errors go back to who asked; the signal aborts when he waits no
+   * Answers what workers ask for besides metrics and what keys have taken. Its errors go back to who asked; the signal aborts when he waits no
    * more.
    */
-  answer: (question: Exclude<Question, { kind: 'metrics' }>, signal: AbortSignal) => Promise<Reply>;
+  answer: (question: Exclude<Question, { kind: 'metrics' | 'key' }>, signal: AbortSignal) => Promise<Reply>;
   /** Has the port, and gives its connections to the workers. Closed with the pool. */
   dispatcher: Dispatcher;
   /** Of this process; gets the figures of the workers. */
@@ -84,6 +85,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   const exits = new Set<Promise<unknown>>();
   const collecting = new Map<number, (metrics: MetricsOfProcess) => void>();
   const told = new WeakMap<Worker, MetricsOfProcess>();
+  const counts = createHostCounts();
   const restarts = showPool(registry, running);
   let lastId = 0;
   let stopping = false;
@@ -98,8 +100,13 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
     const worker = cluster.fork();
     const begun = performance.now();
     running.set(index, worker);
+    const keys = counts.open();
     const called = createCalled<Question, Reply, PackedError>({
-      answer: (question, signal) => (question.kind === 'metrics' ? metrics() : options.answer(question, signal)),
+      answer: (question, signal) => {
+        if (question.kind === 'metrics') return metrics();
+        if (question.kind === 'key') return keys.take(question.key, question.change, question.most);
+        return options.answer(question, signal);
+      },
       send: (message) => tell(worker, message),
       pack: packError,
     });
@@ -122,6 +129,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
         running.delete(index);
         exits.delete(exit);
         called.end();
+        keys.end();
         dispatcher.remove(worker);
         reject(new Error(`HTTP worker ${index} ended with ${how}`));
         died(worker, performance.now() - begun);

@@ -10,11 +10,14 @@ import { topicNames } from '../../streams/topics.ts';
 import { faucetApi } from '../api/faucet.ts';
 import { createCalling } from '../calls.ts';
 import type { FaucetDoor } from '../devnet/thread.ts';
+import type { KeyCounts } from '../feed/key-counts.ts';
 import { createLogger } from '../logger.ts';
 import { createMetrics } from '../metrics.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { askLiteservers, type LiteQuestion, type LiteReply } from '../node/liteservers.ts';
 import { serve } from '../service.ts';
+import { createTvmPool } from '../tvm/pool.ts';
+import { createTvmMetrics } from '../tvm-metrics.ts';
 import { openAnswers } from './answers.ts';
 import { createDoorway } from './doorway.ts';
 import {
@@ -53,8 +56,25 @@ async function metricsOfAll(): Promise<string> {
 
 async function askLite(question: LiteQuestion, signal: AbortSignal): Promise<LiteReply> {
   const reply = await main.call(question, signal);
-  if (typeof reply === 'string') throw new Error('the main process answers no bytes');
+  if (reply !== null && !(reply instanceof Uint8Array)) throw new Error('the main process answers no bytes');
   return reply;
+}
+
+/** What keys have taken is counted in the main process, for all workers; asked one after the other. */
+function countKeys(): KeyCounts {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    take(key, change, most) {
+      const asked = last.then(async () => {
+        const reply = await main.call({ kind: 'key', key, change, most });
+        if (typeof reply === 'string' || reply instanceof Uint8Array)
+          throw new Error('the main process counts no keys');
+        return reply;
+      });
+      last = asked.catch(() => undefined);
+      return asked;
+    },
+  };
 }
 
 /** The faucet as it is spoken to from another process. */
@@ -93,6 +113,12 @@ async function begin(start: WorkerStart): Promise<Serving> {
     metrics: metrics.gate,
   });
   const answers = openAnswers(config, createClickHouseSource(clickhouse, gate, head));
+  const tvm = createTvmPool({
+    workers: config.tvmThreads,
+    maxQueued: config.tvmQueue,
+    timeoutMs: config.tvmTimeoutMs,
+    metrics: createTvmMetrics(metrics.registry),
+  });
   const service = await serve({
     config,
     clickhouse,
@@ -105,11 +131,19 @@ async function begin(start: WorkerStart): Promise<Serving> {
     source: answers.source,
     version: () => `${head.seqno} ${answers.windowHead()}`,
     printMetrics: metricsOfAll,
+    keys: countKeys(),
     liteservers: askLiteservers(askLite),
+    tvm,
     open: doorway.open,
   });
   const close = async (): Promise<void> => {
-    for (const end of [() => service.close(), () => answers.close(), () => log.close(), () => clickhouse.close()]) {
+    for (const end of [
+      () => service.close(),
+      () => tvm.close(),
+      () => answers.close(),
+      () => log.close(),
+      () => clickhouse.close(),
+    ]) {
       await end();
     }
   };

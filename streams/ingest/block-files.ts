@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { MAX_VALUE_BYTES } from '../framing.ts';
-import { IngestError, type Place } from './check.ts';
+import { type FilePosition, IngestError } from './check.ts';
 
 export type FileKind = 'boc' | 'ndjson' | 'ndjson.gz';
 
@@ -20,7 +20,7 @@ export interface BlockFile {
 
 /** A block as a file gives it, not yet opened. */
 export interface FileBlock {
-  place: Place;
+  place: FilePosition;
   bytes: Buffer;
   /** The id the file gives it; null in `.boc` files. */
   id: BlockIdExt | null;
@@ -121,7 +121,7 @@ export async function* readBlockFile(
   }
 }
 
-function parseLine(text: Buffer, place: Place): FileBlock {
+function parseLine(text: Buffer, place: FilePosition): FileBlock {
   let json: unknown;
   try {
     json = JSON.parse(text.toString());

@@ -6,17 +6,17 @@ import {
   type CheckedBlock,
   checkBlock,
   copyId,
+  type FilePosition,
   IngestError,
   openBlock,
-  type Place,
-  placeText,
+  positionText,
   sameHashes,
 } from './check.ts';
 import type { Spool, Spot } from './spool.ts';
 
 /** A checked block of the run; its bytes are in the spool. */
 export interface IndexedBlock extends CheckedBlock {
-  place: Place;
+  place: FilePosition;
   spot: Spot;
   /** What the file says of the masterchain block that commits it. */
   givenMcSeqno: number | null;
@@ -86,12 +86,12 @@ export async function collectBlocks(
 }
 
 /** `ShardHashes` of a masterchain block. */
-export function readTops(bytes: Buffer, place: Place): ShardTop[] {
+export function readTops(bytes: Buffer, place: FilePosition): ShardTop[] {
   const tops = openBlock(bytes, place, (block) => block.shardHashes());
   return tops.map((top) => ({ ...copyId(top), regMcSeqno: top.regMcSeqno }));
 }
 
-function otherNetwork(block: CheckedBlock, place: Place, expected: number, ofLog: boolean): IngestError {
+function otherNetwork(block: CheckedBlock, place: FilePosition, expected: number, ofLog: boolean): IngestError {
   const what = `block ${blockKey(block.id)} is of network ${block.globalId} (global_id)`;
   const whose = ofLog ? 'the log holds' : 'the blocks before it are of';
   return new IngestError('network', place, `${what}, ${whose} network ${expected}; one data folder holds one network`);
@@ -100,11 +100,11 @@ function otherNetwork(block: CheckedBlock, place: Place, expected: number, ofLog
 function mergeRepeated(earlier: IndexedBlock, block: CheckedBlock, found: FileBlock): void {
   const key = blockKey(block.id);
   if (!sameHashes(earlier.id, block.id)) {
-    const what = `a second, different block ${key}; the first one is in ${placeText(earlier.place)}`;
+    const what = `a second, different block ${key}; the first one is in ${positionText(earlier.place)}`;
     throw new IngestError('conflict', found.place, what);
   }
   if (earlier.givenMcSeqno !== null && found.mcSeqno !== null && earlier.givenMcSeqno !== found.mcSeqno) {
-    const what = `block ${key} is given mc_seqno ${found.mcSeqno}, in ${placeText(earlier.place)} ${earlier.givenMcSeqno}`;
+    const what = `block ${key} is given mc_seqno ${found.mcSeqno}, in ${positionText(earlier.place)} ${earlier.givenMcSeqno}`;
     throw new IngestError('conflict', found.place, what);
   }
   earlier.givenMcSeqno ??= found.mcSeqno;

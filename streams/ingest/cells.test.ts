@@ -23,7 +23,7 @@ import { askLibraries, libraryOf } from './cell-answers.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells } from './cells.ts';
 import { checkBlockAndTops } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
-import type { LiveStep } from './follow-steps.ts';
+import type { FetchedStep } from './follow-steps.ts';
 
 const topics = topicNames();
 const LAST = 2690;
@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 /** A masterchain block of the recording as a step of its own. */
-function step(seqno: number): LiveStep {
+function step(seqno: number): FetchedStep {
   const line = readSequence(sequenceFile('mainnet-mc-2660')).find((one) => one.seqno === seqno);
   if (line === undefined) throw new Error(`no block ${seqno}`);
   const boc = Buffer.from(line.boc, 'base64');
@@ -54,7 +54,7 @@ function step(seqno: number): LiveStep {
   return { mcSeqno: seqno, blocks: [master], master, bytes: boc.length, seenAtMs: null };
 }
 
-function statesOf({ master }: LiveStep): AccountState[] {
+function statesOf({ master }: FetchedStep): AccountState[] {
   return accountStatesAfter(decodeBlock(openBoc(master.boc)));
 }
 

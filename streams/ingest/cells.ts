@@ -27,7 +27,7 @@ import {
 } from './cell-answers.ts';
 import type { StepWriter } from './follow-append.ts';
 import { createLine, DEFAULT_PAUSES, type Patience, refetchReason } from './follow-patience.ts';
-import type { LiveStep } from './follow-steps.ts';
+import type { FetchedStep } from './follow-steps.ts';
 
 /** `dropped`: the queue was full. `failed`: no server has the state, or the answer did not have the state's hash. */
 export type CellEvent = 'asked' | 'answered' | 'dropped' | 'failed' | 'oversized';
@@ -68,7 +68,7 @@ export interface Cells {
   /** Learns from the topic what was answered before. */
   recall(): Promise<void>;
   /** Looks for accounts to ask for in steps that are in the log. */
-  look(steps: readonly LiveStep[], headSeqno: number): Promise<void>;
+  look(steps: readonly FetchedStep[], headSeqno: number): Promise<void>;
   /** Resolves when nothing waits and nothing is being asked. */
   idle(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export function createCells(options: CellsOptions): Cells {
   let idleWaiters: (() => void)[] = [];
   let running = 0;
 
-  function touch(state: AccountState, block: BlockIdExt, step: LiveStep, boc: Boc): void {
+  function touch(state: AccountState, block: BlockIdExt, step: FetchedStep, boc: Boc): void {
     const account = rawAddress(state.account);
     const { globalId } = step.master;
     if (state.dataComplete) known.accounts.set(account, step.mcSeqno);
@@ -233,7 +233,7 @@ export function createCells(options: CellsOptions): Cells {
     idleWaiters = [];
   }
 
-  function lookInto(step: LiveStep, block: LiveStep['blocks'][number]): void {
+  function lookInto(step: FetchedStep, block: FetchedStep['blocks'][number]): void {
     try {
       const decoded = decodeBlock(openBoc(block.boc));
       for (const state of accountStatesAfter(decoded)) touch(state, block.id, step, decoded.boc);

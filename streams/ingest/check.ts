@@ -7,7 +7,7 @@ import { blockKey } from '../envelope.ts';
 import type { ShardTop } from './assembly.ts';
 
 /** Where a block was found: a file, and the line when the file holds one block a line. */
-export interface Place {
+export interface FilePosition {
   file: string;
   line: number | null;
 }
@@ -36,17 +36,17 @@ export type IngestErrorCode =
 export class IngestError extends Error {
   constructor(
     readonly code: IngestErrorCode,
-    readonly place: Place | null,
+    readonly place: FilePosition | null,
     reason: string,
     options?: ErrorOptions,
   ) {
-    super(place === null ? reason : `${placeText(place)}: ${reason}`, options);
+    super(place === null ? reason : `${positionText(place)}: ${reason}`, options);
     this.name = 'IngestError';
   }
 }
 
 /** `file`, or `file, line n`. */
-export function placeText(place: Place): string {
+export function positionText(place: FilePosition): string {
   return place.line === null ? place.file : `${place.file}, line ${place.line}`;
 }
 
@@ -69,7 +69,7 @@ export interface CheckedBlock {
  * @param expected the id the bytes were given under; null when they came without one
  * @throws {IngestError} `bad_block` with the place inside the block, `wrong_id` with what differs
  */
-export function checkBlock(bytes: Buffer, expected: BlockIdExt | null, place: Place): CheckedBlock {
+export function checkBlock(bytes: Buffer, expected: BlockIdExt | null, place: FilePosition): CheckedBlock {
   return examine(bytes, expected, place).block;
 }
 
@@ -80,7 +80,7 @@ export function checkBlock(bytes: Buffer, expected: BlockIdExt | null, place: Pl
 export function checkBlockAndTops(
   bytes: Buffer,
   expected: BlockIdExt | null,
-  place: Place,
+  place: FilePosition,
 ): { block: CheckedBlock; tops: ShardTop[] } {
   const { block, tops } = examine(bytes, expected, place);
   return { block, tops: tops.map((top) => ({ ...copyId(top), regMcSeqno: top.regMcSeqno })) };
@@ -89,7 +89,7 @@ export function checkBlockAndTops(
 function examine(
   bytes: Buffer,
   expected: BlockIdExt | null,
-  place: Place,
+  place: FilePosition,
 ): { block: CheckedBlock; tops: ShardDescr[] } {
   // Reads the tops in any case, so that a masterchain block with unreadable ones is refused as such.
   const { header, tops } = openBlock(bytes, place, (block) => ({ header: block.header, tops: block.shardHashes() }));
@@ -113,7 +113,7 @@ function examine(
  * Decodes a block and reads something of it.
  * @throws {IngestError} `bad_block`
  */
-export function openBlock<T>(bytes: Buffer, place: Place, read: (block: Block) => T): T {
+export function openBlock<T>(bytes: Buffer, place: FilePosition, read: (block: Block) => T): T {
   try {
     return read(decodeBlock(openBoc(bytes)));
   } catch (error) {
@@ -144,7 +144,7 @@ export function sameHashes(a: BlockIdExt, b: BlockIdExt): boolean {
   return a.rootHash.equals(b.rootHash) && a.fileHash.equals(b.fileHash);
 }
 
-function compare(actual: BlockIdExt, expected: BlockIdExt, place: Place): void {
+function compare(actual: BlockIdExt, expected: BlockIdExt, place: FilePosition): void {
   const fail = (what: string, is: string, wanted: string): never => {
     throw new IngestError('wrong_id', place, `${what} of the block is ${is}, expected ${wanted}`);
   };

@@ -2,12 +2,12 @@ import { type BlockSource, blockKey, encodeBlockRecord } from '../envelope.ts';
 import type { EventLog, LogRecord } from '../log.ts';
 import type { BlockPlace } from '../step-search.ts';
 import { IngestError, sameHashes } from './check.ts';
-import type { LiveStep } from './follow-steps.ts';
+import type { FetchedStep } from './follow-steps.ts';
 
 /** Writes steps and what goes with them, one append at a time. */
 export interface StepWriter {
   /** Durable when it resolves. @throws {IngestError} `order` @throws {LogError} */
-  append(steps: readonly LiveStep[]): Promise<void>;
+  append(steps: readonly FetchedStep[]): Promise<void>;
   /**
    * Between two appends: `work` gets the offset that the next block will have and the newest step that this writer
    * wrote, null before the first; and no block is appended before it ends.
@@ -42,7 +42,7 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
     return result;
   };
 
-  function* records(steps: readonly LiveStep[]): Generator<LogRecord> {
+  function* records(steps: readonly FetchedStep[]): Generator<LogRecord> {
     for (const step of steps) {
       const { mcSeqno, blocks } = step;
       const written = tail.length > 0 ? writtenBlocks(step, tail) : 0;
@@ -56,7 +56,7 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
     }
   }
 
-  async function appendAll(steps: readonly LiveStep[]): Promise<void> {
+  async function appendAll(steps: readonly FetchedStep[]): Promise<void> {
     let batch: LogRecord[] = [];
     let bytes = 0;
     const flush = async (): Promise<void> => {
@@ -80,7 +80,7 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
 }
 
 /** How many blocks of a step the log has already, as it ends inside of it. */
-function writtenBlocks({ mcSeqno, blocks }: LiveStep, tail: readonly BlockPlace[]): number {
+function writtenBlocks({ mcSeqno, blocks }: FetchedStep, tail: readonly BlockPlace[]): number {
   const fits = tail.every(({ id }, at) => {
     const block = blocks.at(at);
     return block !== undefined && blockKey(block.id) === blockKey(id) && sameHashes(block.id, id);

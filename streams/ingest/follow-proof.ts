@@ -4,7 +4,7 @@ import type { BlockIdExt } from '../../src/chain/model.ts';
 import { type BlockProver, NodeError, type ProvenBlock } from '../../src/node/chain-node.ts';
 import { IngestError, sameHashes } from './check.ts';
 import { createLine, type Patience } from './follow-patience.ts';
-import type { LiveStep, StepPipeline } from './follow-steps.ts';
+import type { FetchedStep, StepPipeline } from './follow-steps.ts';
 
 /** Steps that may go into the log. */
 export interface ProvenSteps extends Pick<StepPipeline, 'next' | 'takeReady'> {
@@ -42,7 +42,7 @@ const LINE_MS = 60_000;
  */
 export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
   const { pipeline, prover, patience, intervalMs, signal } = options;
-  const held: LiveStep[] = [];
+  const held: FetchedStep[] = [];
   const sayOld = createLine(LINE_MS);
   /** Newest seqno that is covered. */
   let covered = options.first - 1;
@@ -101,7 +101,7 @@ export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
     if (proven !== null) release(proven);
   }
 
-  function take(): LiveStep | null {
+  function take(): FetchedStep | null {
     if (held.length === 0 || held[0].mcSeqno > covered) return null;
     given = held[0].mcSeqno;
     return held.shift() ?? null;

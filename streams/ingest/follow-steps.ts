@@ -6,7 +6,7 @@ import type { BlockFetcher, FetchedBlock, FetchedMaster, MasterLink } from './fo
 import type { ChainHead } from './follow-head.ts';
 
 /** A whole step as it goes into the log. */
-export interface LiveStep {
+export interface FetchedStep {
   mcSeqno: number;
   /** In canonical order, the masterchain block last. */
   blocks: FetchedBlock[];
@@ -26,9 +26,9 @@ export interface AheadLimits {
 /** Steps in order, fetched ahead of their turn. */
 export interface StepPipeline {
   /** The next step. Rejects when it cannot be had, or with the signal's reason. */
-  next(): Promise<LiveStep>;
+  next(): Promise<FetchedStep>;
   /** The next step when it is complete already. */
-  takeReady(): LiveStep | null;
+  takeReady(): FetchedStep | null;
   /** To be called when the head advances. */
   fill(): void;
   /** To be called when the bytes of steps are let go. */
@@ -46,8 +46,8 @@ export interface PipelineOptions {
 }
 
 interface Started {
-  promise: Promise<LiveStep>;
-  done: LiveStep | null;
+  promise: Promise<FetchedStep>;
+  done: FetchedStep | null;
 }
 
 /** A first guess at a step, before any was seen. */
@@ -78,7 +78,7 @@ export function createStepPipeline(options: PipelineOptions): StepPipeline {
     started.push(entry);
     unfinished++;
 
-    async function complete(seqno: number): Promise<LiveStep> {
+    async function complete(seqno: number): Promise<FetchedStep> {
       const step = await assemble(fetcher, seqno, await master, await before);
       unfinished--;
       heldBytes += step.bytes;
@@ -137,7 +137,7 @@ export function createStepPipeline(options: PipelineOptions): StepPipeline {
   };
 }
 
-type AssembledStep = Omit<LiveStep, 'seenAtMs'>;
+type AssembledStep = Omit<FetchedStep, 'seenAtMs'>;
 
 /** Fetches the shard blocks that a masterchain block commits, and puts the step in order. */
 async function assemble(

@@ -27,7 +27,7 @@ import { createPatience, type Pauses, type RefetchReason } from './follow-patien
 import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
-import { type AheadLimits, createStepPipeline, type LiveStep, type StepPipeline } from './follow-steps.ts';
+import { type AheadLimits, createStepPipeline, type FetchedStep, type StepPipeline } from './follow-steps.ts';
 
 export interface IngestOptions {
   /** Where an empty log begins; a log with steps goes on behind them. */
@@ -306,7 +306,7 @@ function createJournal({ metrics, onProgress }: IngestParts, position: Position,
     onProgress?.({ ...done, headSeqno: head.seqno, appendedSeqno, firstSeqno: position.next });
   return {
     progress,
-    appended(steps: readonly LiveStep[], bytes: number): void {
+    appended(steps: readonly FetchedStep[], bytes: number): void {
       const blocks = steps.reduce((sum, step) => sum + step.blocks.length, 0);
       const last = steps[steps.length - 1];
       appendedSeqno = last.mcSeqno;

@@ -144,7 +144,7 @@ describe.skipIf(shelf === null)('recorded sequences', () => {
 const PROGRAM = fileURLToPath(new URL('../../test/import-process.ts', import.meta.url));
 /** Smaller than most steps, so that they are written in several appends. */
 const SMALL_BATCH = 4_000;
-const ROUNDS = rounds(3, 30);
+const ROUNDS = rounds(2, 30);
 
 function startImport(file: string) {
   const args = ['--import', 'tsx', PROGRAM, join(folder, 'log'), String(SMALL_BATCH), file];

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { readExternalMessage } from '../../src/chain/external-message.ts';
 import { readConfig } from '../../src/config.ts';
 import { startDevnetThread } from '../../src/devnet/thread.ts';
 import { askLiteservers } from '../../src/node/liteservers.ts';
@@ -15,6 +16,8 @@ it('answers what others ask of the liteservers, without following them', async (
   const { devnetSeed: seed, devnetRate: rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel } = config;
   const settings = { seed, rate, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel };
   const devnet = await startDevnetThread({ folder: join(folder, 'devnet'), ...settings });
+  const heard: Buffer[] = [];
+  devnet.onExternal((boc) => void heard.push(boc));
   const states: object[] = [];
   const ignore = (): void => undefined;
   const ingest = { head: ignore, appended: ignore, fetched: ignore, stepLatency: ignore, refetched: ignore };
@@ -35,6 +38,9 @@ it('answers what others ask of the liteservers, without following them', async (
     expect(found.state.length).toBeGreaterThan(0);
     await expect(servers.sendMessage(Buffer.from('no message'), signal)).rejects.toMatchObject({ code: 'refused' });
     await expect.poll(() => states.at(-1)).toEqual({ ready: 1 });
+    // What the devnet's people send is heard of before it is in a block.
+    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(readExternalMessage(heard[0]).hash.length).toBe(32);
   } finally {
     await thread.stop();
     await devnet.thread.stop();

@@ -26,9 +26,9 @@ export async function findData(
   if (state.dataHash === null || state.dataCell === null) return null;
   const stored = previous?.storedData ?? null;
   if (stored?.hash.equals(state.dataHash)) return null;
-  // A batch that is repeated after a crash: the tables have its own row already, and the one before may be gone.
-  if (stored && compareDecimal(stored.lt, state.lastTransactionLt) >= 0) return null;
   let data = state.dataComplete ? wholeCells(block, state.dataCell) : null;
+  // A batch that is repeated after a crash: the tables have its own row already, and the one before may be gone.
+  if (data === null && stored && compareDecimal(stored.lt, state.lastTransactionLt) >= 0) return null;
   if (data === null && stored) {
     const older = await accounts.dataOf(state.account, limits.signal);
     const cell = state.dataCell;

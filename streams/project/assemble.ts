@@ -14,7 +14,7 @@ import { createBatchMessages, unknownMessages } from './messages.ts';
 import { inOrder, type Placed } from './order.ts';
 import { createPauses } from './pause.ts';
 import type { BatchCounts } from './position.ts';
-import { PROJECTIONS, type Projection } from './projections.ts';
+import type { OpenProjection } from './projections.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
 import { createBatchStates } from './states.ts';
@@ -27,8 +27,8 @@ export interface AssemblerOptions {
   sent: SentMessages;
   maxDataBytes: number;
   metrics: AssemblyMetrics;
-  /** Beside the chain itself. Default: all there are. */
-  projections?: readonly Projection[] | undefined;
+  /** Beside the chain itself, in their order. Default: none. */
+  projections?: readonly OpenProjection[];
 }
 
 export interface AssembledBatch {
@@ -60,7 +60,7 @@ interface Workbench {
  * steps before were cut into batches, and however often the batch is begun.
  */
 export function createAssembler(options: AssemblerOptions) {
-  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = PROJECTIONS } = options;
+  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = [] } = options;
   const codes = createCodes(maxDataBytes, metrics);
 
   async function assemble(
@@ -71,13 +71,14 @@ export function createAssembler(options: AssemblerOptions) {
   ): Promise<AssembledBatch> {
     const all = createBatchRows();
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
-    const [accounts, earlier] = await Promise.all([
+    const [accounts, earlier, ...projected] = await Promise.all([
       store.begin(batch, touchedAccounts(steps, cells.flat()), signal),
       sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal),
+      ...projections.map((projection) => projection.begin(batch, steps, signal)),
     ]);
     const known = createBatchMessages(openMessages, earlier, batch.number);
     const states = createBatchStates({ accounts, codes, maxDataBytes, metrics, signal });
-    const kept: StepRows[] = [];
+    const made: GrowingRows[] = [];
     const pause = createPauses();
     for (const [at, step] of steps.entries()) {
       await pause();
@@ -89,12 +90,15 @@ export function createAssembler(options: AssemblerOptions) {
         writeTransaction(workbench, placed, place);
         if (placed.after) await states.write(placed.after, placed.block, rows);
       }
-      for (const projection of projections) projection.project(rows);
-      all.add(rows);
-      if (live) kept.push(rows);
+      made.push(rows);
     }
     known.end();
-    return { inserts: await all.inserts(pause), counts, steps: kept };
+    for (const projection of projected) await projection.project(made);
+    for (const rows of made) {
+      await pause();
+      all.add(rows);
+    }
+    return { inserts: await all.inserts(pause), counts, steps: live ? made : [] };
   }
 
   return { assemble };

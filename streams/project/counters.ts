@@ -9,9 +9,19 @@ export interface Counters {
   oversized: number;
   /** Records of the topic of cells that were taken over: code, data or libraries that a node was asked for. */
   learnedCells: number;
+  /** Get-methods run to tell what contracts are; those that could not be run: garbage, a hanging or broken executor. */
+  methodRuns: number;
+  methodFailures: number;
+  /** Contracts that cannot be told before the log shows a code or another contract. */
+  waitingContracts: number;
   droppedOpenMessages: number;
   duplicateRecords: number;
   gaps: number;
+  /** Traces whose actions could not be told together, and such as are too large to be classified. */
+  failedTraces: number;
+  unclassifiedTraces: number;
+  /** Transactions of traces that were in no memory when the trace was complete. */
+  rereadTransactions: number;
   /** Reads and inserts that were tried again because ClickHouse was away or busy. */
   retries: number;
 }
@@ -36,9 +46,15 @@ export function newCounters(): Counters {
     missingExtraCurrencies: 0,
     oversized: 0,
     learnedCells: 0,
+    methodRuns: 0,
+    methodFailures: 0,
+    waitingContracts: 0,
     droppedOpenMessages: 0,
     duplicateRecords: 0,
     gaps: 0,
+    failedTraces: 0,
+    unclassifiedTraces: 0,
+    rereadTransactions: 0,
     retries: 0,
   };
 }

@@ -24,7 +24,14 @@ export interface ProjectorOptions {
   clickhouse: ClickHouse;
   config: Pick<
     Config,
-    'batchBytes' | 'batchSteps' | 'batchMs' | 'cachedAccounts' | 'openMessages' | 'maxDataBytes' | 'outageMs'
+    | 'batchBytes'
+    | 'batchSteps'
+    | 'batchMs'
+    | 'cachedAccounts'
+    | 'openMessages'
+    | 'maxDataBytes'
+    | 'outageMs'
+    | 'dnsCollections'
   >;
   logger: Logger;
   onProgress?: (progress: Progress) => void;

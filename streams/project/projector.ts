@@ -50,6 +50,7 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
     await writer.flush();
   } finally {
     reading.abort();
+    await writer.close();
   }
 }
 

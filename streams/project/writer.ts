@@ -1,5 +1,7 @@
+import { accountData, codes } from '../../clickhouse/tables/accounts.ts';
 import { gaps as gapTable } from '../../clickhouse/tables/gaps.ts';
 import { tableColumns } from '../../clickhouse/tables/sql.ts';
+import type { Table } from '../../clickhouse/tables/table.ts';
 import type { ProjectedStep } from '../projected-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
@@ -12,6 +14,7 @@ import { restoreLost } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPauses } from './pause.ts';
 import { type Batch, type Intent, PositionError, type PositionStore } from './position.ts';
+import { PROJECTIONS } from './projections.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import { createSentMessages } from './sent.ts';
@@ -23,6 +26,11 @@ const GROUP = 'tonstream-project';
 /** Parts of so few rows are read whole and soon merged; the merge makes the indexes, which here cost two files each. */
 const SMALL_ROWS = 10_000;
 const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
+/**
+ * What rows are made from that has no history: while the tables have none of a batch's, all its other rows can be made
+ * again as they were. So these come when all else is written and published.
+ */
+const LAST: ReadonlySet<Table> = new Set<Table>([accountData, codes]);
 /** An answer to "who writes" that is older is not believed: this process may have been stopped since. */
 const OWNER_MS = 5_000;
 
@@ -44,7 +52,9 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   });
   const sent = createSentMessages(clickhouse, openMessages);
   const metrics = countInto(counters);
-  const { projections } = options;
+  const projections = (options.projections ?? PROJECTIONS).map(({ open }) =>
+    open({ clickhouse, config, counters, logger }),
+  );
   const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics, projections });
   const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
   const gaps = await createGaps(log, topics, signal);
@@ -83,6 +93,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     inserting = insert(batch, { ...assembled, live }, intent !== null).then(async () => {
       accounts.written(number);
       openMessages.written(number);
+      for (const projection of projections) projection.written?.(number);
       options.onProgress?.({
         batch,
         counts: assembled.counts,
@@ -96,6 +107,10 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     });
     // Thrown again by whoever waits for it: the next batch, or `flush`.
     inserting.catch(fail);
+    if (intent === null) return;
+    // What memory made of a batch that the tables had is worth less than the tables.
+    await inserting;
+    for (const projection of projections) projection.forget?.();
   }
 
   /**
@@ -125,18 +140,24 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: ProjectedStep[] },
     repeated: boolean,
   ): Promise<void> {
-    const retriesBefore = counters.retries;
-    const insertInto = (insert: Insert) => insertUnderToken(insert, `${batch.firstOffset}-${batch.nextOffset}`);
-    await Promise.all(inserts.map(insertInto));
-    const inDoubt = repeated || counters.retries > retriesBefore;
-    if (inDoubt) {
-      // In the meantime another projector may have begun, and what seems lost may be what it has made of these rows.
-      await store.checkOwner(signal);
-      await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
-    }
+    const name = `${batch.firstOffset}-${batch.nextOffset}`;
+    const early = inserts.filter(({ table }) => !LAST.has(table));
+    await insertAll(batch, early, name, repeated);
     await publisher?.publish(live);
+    const late = inserts.filter(({ table }) => LAST.has(table));
+    await insertAll(batch, late, name, repeated);
     await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
+  }
+
+  async function insertAll(batch: Batch, inserts: Insert[], name: string, repeated: boolean): Promise<void> {
+    const retriesBefore = counters.retries;
+    const insertInto = (insert: Insert) => insertUnderToken(insert, name);
+    await Promise.all(inserts.map(insertInto));
+    if (!repeated && counters.retries === retriesBefore) return;
+    // In the meantime another projector may have begun, and what seems lost may be what it has made of these rows.
+    await store.checkOwner(signal);
+    await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });
   }
 
   function insertUnderToken({ table, rows, chunks }: Insert, token: string): Promise<void> {
@@ -154,6 +175,11 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     add,
     /** Resolves once all batches are in the tables. */
     flush: () => inserting,
+    /** What projections keep open is closed, whatever has failed. */
+    async close(): Promise<void> {
+      await Promise.allSettled([inserting]);
+      for (const projection of projections) await projection.close?.();
+    },
     /** Resolves when a batch could not be written. */
     failed,
   };

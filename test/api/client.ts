@@ -43,8 +43,15 @@ const RESPONSES = {
   topAccountsByBalance: 'TopAccountsByBalanceResponse',
   decode: 'DecodeResponse',
 };
-/** The endpoints, by name. */
+/** The endpoints about blocks, by name. */
 export const ENDPOINTS = Object.keys(RESPONSES);
+
+/** The paths of the contract, with their methods in lower case. */
+export function contractOperations(): { path: string; method: string }[] {
+  const schemas = JSON.parse(readFileSync(join(requireShelf(), 'spec', 'v3', 'schemas.json'), 'utf8'));
+  const operations = z.array(z.object({ path: z.string(), method: z.string().toLowerCase() }));
+  return operations.parse(schemas.$defs.Endpoints.const);
+}
 
 const pageShape = z.looseObject({
   address_book: z.record(z.string(), z.unknown()).default({}),

@@ -1,7 +1,7 @@
 /** What is not about rows: empty answers, refusals, documents, headers, methods. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { ENDPOINTS, spread } from './client.ts';
+import { contractOperations, ENDPOINTS, spread } from './client.ts';
 import type { Subject } from './subject.ts';
 
 const ABSENT = { account: `0:${'AB'.repeat(32)}`, hash: 'ab'.repeat(32), seqno: 2_000_000_000 };
@@ -88,18 +88,22 @@ function describeRefusals(subject: () => Subject): void {
 /** Endpoints that are asked by POST, too. */
 const POSTED = new Set(['decode']);
 
+/** Of the contract, what nothing answers yet. */
+const NOT_YET = ['/pendingTransactions', '/pendingTraces', '/pendingActions'];
+
 function describeDocuments(subject: () => Subject): void {
   it('describes all endpoints in OpenAPI', async () => {
     const response = await fetch(`${subject().url}/api/v3/openapi.json`);
-    const operation = z.looseObject({
-      get: z.looseObject({ parameters: z.array(z.looseObject({ name: z.string() })) }),
-    });
     const document = z
-      .looseObject({ openapi: z.string(), paths: z.record(z.string(), operation) })
+      .looseObject({ openapi: z.string(), paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
       .parse(await response.json());
     expect(document.openapi).toMatch(/^3\.1\.\d$/);
-    expect(Object.keys(document.paths).sort()).toEqual(ENDPOINTS.map((name) => `/${name}`).sort());
-    const parameters = document.paths['/transactions'].get.parameters.map(({ name }) => name);
+    const missing = contractOperations().filter(({ path, method }) => document.paths[path]?.[method] === undefined);
+    expect(missing.map(({ path }) => path)).toEqual(NOT_YET);
+    const parameters = z
+      .looseObject({ parameters: z.array(z.looseObject({ name: z.string() })) })
+      .parse(document.paths['/transactions'].get)
+      .parameters.map(({ name }) => name);
     expect(parameters).toEqual(expect.arrayContaining(['exclude_account', 'mc_seqno', 'sort', 'cursor']));
     expect(danglingReferences(document)).toEqual([]);
   });

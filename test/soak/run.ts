@@ -22,7 +22,8 @@ import { ask } from './asking.ts';
 import { type CheckOptions, checkStep, checkStretch } from './checks.ts';
 import { createJournal, type Figures, type Journal } from './journal.ts';
 import { createMeasuring, type Measured, type Measuring } from './measuring.ts';
-import { createService, type SoakedService, type SoakSettings, VICTIMS } from './service.ts';
+import { createService, type SoakedService, type SoakSettings, VICTIMS, type Victim } from './service.ts';
+import { openSubscribers, type Subscribers, type SubscribersOptions } from './subscribers.ts';
 import { INFO, pause, runTraffic } from './traffic.ts';
 import { followTruth, type Truth } from './truth.ts';
 
@@ -33,6 +34,11 @@ export interface SoakOptions {
   /** Goes on until there were so many kills, however long that takes; 0 unless given. */
   leastKills?: number;
   clients: number;
+  /** Milliseconds that a client waits after an answer; 0 unless given. */
+  pauseMs?: number;
+  /** Of each kind; none unless given. */
+  subscribers?: Pick<SubscribersOptions, 'sockets' | 'streams' | 'webhooks'>;
+  victims?: readonly Victim[];
   seed: number;
   settings?: Partial<Omit<SoakSettings, 'dataDir' | 'port'>>;
   /** Told from time to time how it is going. */
@@ -53,6 +59,8 @@ const MB = 1024 * 1024;
 const DATABASE = 'tonstream';
 const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB, queryTimeoutMs: 3_000 };
 const COMPARE_EVERY_MS = 15_000;
+/** Looked at one by one between two looks at the head; what a slow machine leaves out is looked at in the end. */
+const MOST_STEPS = 50;
 /** Steps before anything is asked, so that there is something to ask for. */
 const FIRST_STEPS = 20;
 const COMPARED_LIVE = 25;
@@ -109,11 +117,15 @@ async function watched(soak: Soak): Promise<SoakReport> {
   traffic.catch(() => stop.abort());
   setMaxListeners(0, signal);
   let seconds = 0;
+  let subscribers: Subscribers | null = null;
   try {
+    subscribers = await subscribed(soak, signal);
     await control(soak, signal);
     seconds = Math.round((performance.now() - begun) / 1000);
+    await subscribers?.compare(await headOf(service.url));
     await lookAtEverything(soak);
   } finally {
+    await subscribers?.close();
     stop.abort();
     await Promise.allSettled([traffic]);
   }
@@ -135,18 +147,25 @@ async function watched(soak: Soak): Promise<SoakReport> {
   };
 }
 
+async function subscribed(soak: Soak, signal: AbortSignal): Promise<Subscribers | null> {
+  const { service, truth, journal, options, settings } = soak;
+  if (options.subscribers === undefined) return null;
+  return openSubscribers({ ...options.subscribers, url: service.url, port: settings.port, truth, journal, signal });
+}
+
 /** Checks, and kills in between, one after the other until the time is up. */
 async function control(soak: Soak, signal: AbortSignal): Promise<void> {
   const { service, truth, journal, options } = soak;
   const { killSeconds, leastKills = 0 } = options;
   const end = performance.now() + options.minutes * 60_000;
   const check: CheckOptions = { url: service.url, journal, signal };
-  const victims = [...VICTIMS];
+  const victims = options.victims ?? VICTIMS;
   let checked = 0;
   let [killedAt, comparedAt] = [performance.now(), performance.now()];
   for (let kills = 0; !signal.aborted && (performance.now() < end || kills < leastKills); ) {
     const head = await headOf(service.url);
     await truth.until(head);
+    checked = Math.max(checked, head - MOST_STEPS);
     while (checked < head && !signal.aborted) await checkStep(check, truth.step(++checked));
     await checkStep(check, truth.step(1 + Math.floor(Math.random() * Math.max(1, checked))));
     const now = performance.now();
@@ -185,7 +204,7 @@ async function compareLive(soak: Soak, signal: AbortSignal): Promise<void> {
   const seed = options.seed + truth.head;
   const paths = sampledRequests(await truth.published(), COMPARED_LIVE, seed)
     .filter((path) => !MOVING.test(path))
-    .map((path) => `${path}${path.includes('?') ? '&' : '?'}x_no_address_book=true`);
+    .map((path) => `${path}${path.includes('?') ? '&' : '?'}x_no_address_book=true&x_no_metadata=true`);
   await withView(dataDir, async (view) => {
     const { clickhouseUrl } = service;
     const found = await differences({ view, clickhouseUrl, database: DATABASE, paths, signal });

@@ -3,9 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '../process-table.ts';
 import { type Run, runTonstream, waitFor } from '../processes.ts';
 
-export type Victim = 'worker' | 'writer' | 'all';
+export type Victim = 'worker' | 'writer' | 'all' | 'ClickHouse';
 /** `writer`: the main process, which writes the window; its workers and its ClickHouse end with it. */
 export const VICTIMS: readonly Victim[] = ['worker', 'writer', 'all'];
+/** In a long run ClickHouse alone, too. */
+export const ALL_VICTIMS: readonly Victim[] = [...VICTIMS, 'ClickHouse'];
 
 export interface SoakSettings {
   dataDir: string;
@@ -92,6 +94,17 @@ export function createService(settings: SoakSettings): SoakedService {
     });
   }
 
+  /** Until what only the tables know is answered again. */
+  async function killClickHouse(dead: () => void): Promise<void> {
+    const victim = processes().find(({ role }) => role === 'clickhouse');
+    if (victim === undefined) throw new Error('there is no ClickHouse to kill');
+    process.kill(victim.pid, 'SIGKILL');
+    await waitFor('its end', run, async () => processes().every(({ pid }) => pid !== victim.pid));
+    dead();
+    const asked = `${url}/api/v3/topAccountsByBalance?limit=1`;
+    await waitFor('ClickHouse in its place', run, () => answers(asked), START_MS);
+  }
+
   return {
     url,
     get clickhouseUrl() {
@@ -102,6 +115,7 @@ export function createService(settings: SoakSettings): SoakedService {
     start,
     async kill(victim, dead) {
       if (victim === 'worker') return killWorker(dead);
+      if (victim === 'ClickHouse') return killClickHouse(dead);
       if (victim === 'all') for (const { pid } of processes().toReversed()) process.kill(pid, 'SIGKILL');
       await run?.kill('SIGKILL');
       dead();
@@ -124,7 +138,7 @@ function words(settings: SoakSettings): string[] {
     ...['--network', 'devnet', '--block-time', `${blockTimeMs}ms`, '--devnet-rate', String(rate)],
     ...['--data-dir', dataDir, '--port', String(port), '--workers', String(WORKERS)],
     ...['--window-bytes', String(windowBytes), '--steps-bytes', String(stepsBytes)],
-    ...['--query-timeout-ms', String(queryTimeoutMs)],
+    ...['--query-timeout-ms', String(queryTimeoutMs), '--webhook-private', 'true'],
   ];
 }
 

@@ -12,6 +12,8 @@ export interface TrafficOptions {
   truth: Truth;
   journal: Journal;
   clients: number;
+  /** Milliseconds that a client waits after an answer; 0 unless given. */
+  pauseMs?: number;
   seed: number;
   signal: AbortSignal;
 }
@@ -74,9 +76,10 @@ async function createPaths({ truth, seed, signal }: TrafficOptions) {
 }
 
 async function client(options: TrafficOptions, next: () => string, connection: Connection): Promise<void> {
-  const { signal } = options;
+  const { signal, pauseMs = 0 } = options;
   while (!signal.aborted) {
-    if ((await tried(options, next(), connection)) === null) await pause(AGAIN_MS, signal);
+    const answered = (await tried(options, next(), connection)) !== null;
+    await pause(answered ? pauseMs : AGAIN_MS, signal);
   }
 }
 

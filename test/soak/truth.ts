@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { type EventLog, LogError } from '../../streams/log.ts';
-import { decodeStep } from '../../streams/project/decode.ts';
+import { type DecodedBlock, decodeStep } from '../../streams/project/decode.ts';
 import { type PublishedStep, readProjectedSteps } from '../../streams/projected-steps.ts';
-import { readSteps, type Step } from '../../streams/steps.ts';
+import { readSteps } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { type ToldStep, toldOf } from './told.ts';
 
 export interface StepTruth {
   mcSeqno: number;
@@ -26,6 +27,8 @@ export interface Truth {
   readonly head: number;
   step(mcSeqno: number): StepTruth;
   steps(): readonly StepTruth[];
+  /** What the feed is to tell of the steps. */
+  told(): readonly ToldStep[];
   /** Waits until the log was read up to the step. */
   until(mcSeqno: number): Promise<void>;
   /** Some of the steps that were published: the newest, and a few older ones; for values to ask for. */
@@ -45,7 +48,8 @@ export function followTruth(dataDir: string): Truth {
   const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
   const stopping = new AbortController();
   const steps: StepTruth[] = [];
-  const reading = read(log, steps, stopping.signal);
+  const told: ToldStep[] = [];
+  const reading = read(log, { steps, told }, stopping.signal);
   // Its failure is told by whoever waits for it.
   reading.catch(() => undefined);
   const published = createPublished(log);
@@ -60,6 +64,7 @@ export function followTruth(dataDir: string): Truth {
       return found;
     },
     steps: () => steps,
+    told: () => told,
     async until(mcSeqno) {
       while ((steps.at(-1)?.mcSeqno ?? 0) < mcSeqno) await Promise.race([sleep(POLL_MS), failed(reading)]);
     },
@@ -78,20 +83,25 @@ async function failed(reading: Promise<void>): Promise<never> {
 }
 
 /** Fails for a step that does not follow the one before. */
-async function read(log: EventLog, steps: StepTruth[], signal: AbortSignal): Promise<void> {
+async function read(
+  log: EventLog,
+  { steps, told }: { steps: StepTruth[]; told: ToldStep[] },
+  signal: AbortSignal,
+): Promise<void> {
   for await (const some of readSteps(log, topics.blocks, 0, { signal })) {
     for (const step of some) {
       const before = steps.at(-1)?.mcSeqno ?? step.mcSeqno - 1;
       if (step.mcSeqno !== before + 1) throw new Error(`step ${step.mcSeqno} is behind step ${before} in the log`);
-      steps.push(truthOf(step));
+      const { blocks } = decodeStep(step);
+      told.push(toldOf(step.mcSeqno, blocks));
+      steps.push(truthOf(step.mcSeqno, blocks));
     }
   }
 }
 
-function truthOf(step: Step): StepTruth {
-  const { blocks } = decodeStep(step);
+function truthOf(mcSeqno: number, blocks: readonly DecodedBlock[]): StepTruth {
   return {
-    mcSeqno: step.mcSeqno,
+    mcSeqno,
     blocks: blocks.map(({ record: { header } }) => ({
       name: `${header.workchain}:${header.shard.toUpperCase()}:${header.seqno} ${header.rootHash.toString('base64')}`,
       utime: header.genUtime,

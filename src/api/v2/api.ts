@@ -1,6 +1,9 @@
 /** The API of TON Center that mirrors a node, in its own envelope. */
 import type { ChainSource } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
+import type { StateSource } from '../../state/source.ts';
+import type { Contracts } from '../contracts.ts';
+import { wholeRows } from '../request.ts';
 import { type Api, bind } from '../route.ts';
 import { ENVELOPE, JSON_RPC } from './envelope.ts';
 import { v2Routes } from './routes.ts';
@@ -8,6 +11,8 @@ import { v2Routes } from './routes.ts';
 export interface V2Options {
   source: ChainSource;
   liteservers: Liteservers;
+  states: StateSource;
+  contracts: Contracts;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
 }
@@ -27,14 +32,17 @@ const DOCUMENT: Api['document'] = {
   },
 };
 
-export function v2Api({ source, liteservers, testnet }: V2Options): Api {
+export function v2Api({ source, liteservers, states, contracts, testnet }: V2Options): Api {
   return {
     base: '/api/v2',
     version: VERSION,
     document: DOCUMENT,
     form: ENVELOPE,
     routes: v2Routes().map((route) =>
-      bind(route, ({ context }) => ({ source, liteservers, context, testOnly: testnet() })),
+      bind(route, ({ context: caller }) => {
+        const context = wholeRows(caller);
+        return { source, liteservers, states, contracts, context, testOnly: testnet() };
+      }),
     ),
     calls: JSON_RPC,
   };

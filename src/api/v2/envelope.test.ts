@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { requireShelf, shelf } from '../../../test/shelf.ts';
+import { smallPool } from '../../../test/small-pool.ts';
+import { statesOf } from '../../../test/states.ts';
 import { noLiteservers } from '../../node/liteservers.ts';
+import { createContracts } from '../contracts.ts';
 import { ApiError } from '../errors.ts';
 import { createFront } from '../front.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
@@ -29,6 +32,9 @@ const double = route({
     return String(number * 2);
   },
 });
+const { source } = createFakeSource({});
+const liteservers = noLiteservers();
+const states = statesOf(source);
 const api: Api = {
   base: '/api/v2',
   version: '2.1.0',
@@ -36,8 +42,10 @@ const api: Api = {
   form: ENVELOPE,
   routes: [
     bind(double, ({ context }) => ({
-      source: createFakeSource({}).source,
-      liteservers: noLiteservers(),
+      source,
+      liteservers,
+      states,
+      contracts: createContracts(states, smallPool(), { unknownBlocks: () => undefined }),
       context,
       testOnly: false,
     })),

@@ -4,8 +4,9 @@
  */
 import { z } from 'zod';
 import { BodyError } from '../body.ts';
-import { ApiError, type Failure } from '../errors.ts';
-import type { Exchange, Form } from '../form.ts';
+import { ApiError } from '../errors.ts';
+import type { Exchange, Failure, Form } from '../form.ts';
+import { nodeFailure } from '../node-failures.ts';
 import type { CallsByName } from '../route.ts';
 import { ParameterError } from './route.ts';
 
@@ -26,7 +27,7 @@ export const ENVELOPE: Form = {
   },
   refusalType,
   failure(error, { request }) {
-    if (!(error instanceof BodyError || error instanceof ParameterError)) return null;
+    if (!(error instanceof BodyError || error instanceof ParameterError)) return nodeFailure(error);
     const form = request.method === 'POST' ? 'post' : 'get';
     return { status: error.status, text: `failed to parse ${form} request: ${error.message}`, internal: false };
   },

@@ -1,8 +1,9 @@
 /** Parameters as v2 reads them: what cannot be read is refused by name. */
+import { z } from 'zod';
 import { parseAddress, parseHash } from '../../chain/address.ts';
 import type { Address, Decimal, Hash, Shard } from '../../chain/model.ts';
 import { ApiError } from '../errors.ts';
-import { scalar } from '../parameters.ts';
+import { scalar, sent } from '../parameters.ts';
 
 /** An address with the form it was given in. */
 export interface GivenAddress {
@@ -51,6 +52,17 @@ function parseTruth(text: string): boolean | null {
 export const address = (description = 'Account address: raw or user-friendly.') =>
   scalar(parseGiven, { type: 'string', description, required: true });
 export const hash = (description: string) => scalar(parseV2Hash, { type: 'string', description });
+/** Several, each as a value of its own: commas do not part them. */
+export const hashes = (description: string) =>
+  sent
+    .transform((texts, context): Hash[] => {
+      const found = texts.map(parseV2Hash);
+      if (found.every((hash) => hash !== null)) return found;
+      context.addIssue({ code: 'custom', message: 'conversion', params: { conversion: true } });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ type: 'array', items: { type: 'string' }, description });
 /** An account by its id alone or by a whole address. */
 export const accountId = (description: string) =>
   scalar((text) => parseV2Hash(text) ?? parseGiven(text)?.address.subarray(4) ?? null, { type: 'string', description });

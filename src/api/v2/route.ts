@@ -2,6 +2,8 @@
 import type { z } from 'zod';
 import type { ChainSource, QueryContext } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
+import type { StateSource } from '../../state/source.ts';
+import type { Contracts } from '../contracts.ts';
 import { ApiError } from '../errors.ts';
 import type { Parameters } from '../parameters.ts';
 import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
@@ -10,6 +12,10 @@ import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
 export interface Asked {
   source: ChainSource;
   liteservers: Liteservers;
+  /** Of accounts, the configuration and the like, as of the steps that the source shows. */
+  states: StateSource;
+  /** Runs get-methods and messages. */
+  contracts: Contracts;
   context: QueryContext;
   /** Whether user-friendly addresses carry the test flag. */
   testOnly: boolean;

@@ -6,92 +6,39 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../../test/api-server.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
+import { createMemoryChain, type MemoryChain } from '../../../test/memory-source.ts';
 import { privateBlocks, shelf } from '../../../test/shelf.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
-import { storedRecords } from '../../../test/stored-records.ts';
 import { rawAddress } from '../../chain/address.ts';
-import { decodeBlock } from '../../chain/block.ts';
 import { openBoc } from '../../chain/boc.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
-import type { Decimal } from '../../chain/model.ts';
-import type { BlockRecord, ChainSource, TransactionRecord, Window } from '../../chain/records.ts';
+import { decodeHeader } from '../../chain/header.ts';
+import type { TransactionRecord } from '../../chain/records.ts';
 import { v2Routes } from './routes.ts';
-
-const within = (value: Decimal, { start, end }: Window<Decimal>): boolean =>
-  (start === undefined || compareDecimal(value, start) >= 0) && (end === undefined || compareDecimal(value, end) <= 0);
 
 const line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
 
 /** A recorded private network, answered from memory. */
-function recordedSource() {
-  const blocks: BlockRecord[] = [];
-  const transactions: TransactionRecord[] = [];
-  for (const text of gunzipSync(readFileSync(privateBlocks())).toString().trim().split('\n')) {
-    const { boc, mc_seqno: mcSeqno } = line.parse(JSON.parse(text));
-    const bytes = Buffer.from(boc, 'base64');
-    const { header, createdBy, randSeed } = decodeBlock(openBoc(bytes));
-    const records = storedRecords(bytes).map((record) => record());
-    transactions.push(...records);
-    blocks.push({ header, createdBy, randSeed, mcSeqno: mcSeqno ?? header.seqno, txCount: records.length });
-  }
-  const newestFirst = [...transactions].sort((a, b) => compareDecimal(b.transaction.lt, a.transaction.lt));
-  const source: Partial<ChainSource> = {
-    async blocks({ workchain, shard, seqno, utime, lt, sort, page }) {
-      const rows = blocks.filter(({ header }) => {
-        const place = [
-          [workchain, header.workchain],
-          [shard, header.shard],
-          [seqno, header.seqno],
-        ];
-        const there = place.every(([asked, has]) => asked === undefined || asked === has);
-        return there && within(header.startLt, lt) && header.genUtime >= (utime.start ?? 0);
-      });
-      rows.sort(
-        (a, b) =>
-          (a.header.genUtime - b.header.genUtime || a.header.seqno - b.header.seqno) * (sort === 'asc' ? 1 : -1),
-      );
-      return { rows: rows.slice(0, page.limit), nextCursor: null };
-    },
-    async transactions({ accounts, hashes, workchain, shard, seqno, ltWindow, page }) {
-      const rows = newestFirst.filter(({ transaction, block }) => {
-        if (accounts.length > 0 && !accounts.some((account) => account.equals(transaction.account))) return false;
-        if (hashes.length > 0 && !hashes.some((hash) => hash.equals(transaction.hash))) return false;
-        const inBlock = block.workchain === workchain && block.shard === shard && block.seqno === seqno;
-        return within(transaction.lt, ltWindow) && (seqno === undefined || inBlock);
-      });
-      return { rows: rows.slice(0, page.limit), nextCursor: null };
-    },
-    async messages({ source: from, destination, ltWindow }) {
-      const found = transactions.flatMap(({ transaction: { outMsgs, hash } }) =>
-        outMsgs
-          .filter(
-            (out) =>
-              from?.equals(out.source ?? Buffer.alloc(0)) && destination?.equals(out.destination ?? Buffer.alloc(0)),
-          )
-          .filter((out) => out.createdLt !== null && within(out.createdLt, ltWindow))
-          .map((message) => {
-            const receiver = transactions.find(({ transaction }) => transaction.inMsg?.hash.equals(message.hash));
-            return { message, globalVersion: 0, inTxHash: receiver?.transaction.hash ?? null, outTxHash: hash };
-          }),
-      );
-      return { rows: found, nextCursor: null };
-    },
-    async shardState(mcSeqno) {
-      return blocks.filter((block) => block.mcSeqno === mcSeqno);
-    },
-  };
-  return { source, blocks, transactions };
+function recordedChain(): MemoryChain {
+  const lines = gunzipSync(readFileSync(privateBlocks())).toString().trim().split('\n');
+  return createMemoryChain(
+    lines.map((text) => {
+      const { boc, mc_seqno: mcSeqno } = line.parse(JSON.parse(text));
+      const bytes = Buffer.from(boc, 'base64');
+      return { bytes, mcSeqno: mcSeqno ?? decodeHeader(openBoc(bytes)).seqno };
+    }),
+  );
 }
 
 describe.skipIf(shelf === null)('over a recorded network', () => {
   let server: ApiServer;
-  let recorded: ReturnType<typeof recordedSource>;
+  let recorded: MemoryChain;
   let client: TonClient;
   let hold: ReturnType<typeof specSchemas>;
 
   beforeAll(async () => {
-    recorded = recordedSource();
-    server = await serveApi(createFakeSource(recorded.source).source, { testnet: () => true });
+    recorded = recordedChain();
+    server = await serveApi(recorded.source, { testnet: () => true });
     client = new TonClient({ endpoint: `${server.url}/api/v2/jsonRPC` });
     hold = specSchemas('v2');
   });
@@ -335,4 +282,14 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
 it('has a name for every operation once', () => {
   const paths = v2Routes().map(({ path }) => path);
   expect(new Set(paths).size).toBe(paths.length);
+});
+
+it('asks for whole rows: what it shows is more than their forms have', async () => {
+  const { source, asked } = createFakeSource();
+  const alone = await serveApi(source);
+  await fetch(`${alone.url}/api/v2/getTransactions?address=0:${'7'.repeat(64)}`);
+  await alone.close();
+  const [{ args }] = asked.filter(({ method }) => method === 'transactions');
+  expect(args.at(-1)).toMatchObject({ timeoutMs: expect.any(Number) });
+  expect(args.at(-1)).not.toHaveProperty('formsSuffice');
 });

@@ -115,3 +115,79 @@ export const blockTransactionsExt = typed('blocks.transactionsExt', {
   ...blockPage,
   transactions: z.array(transactionExt),
 });
+
+const status = z.enum(['active', 'frozen', 'uninitialized']);
+export const addressInformation = typed('raw.fullAccountState', {
+  balance: amount,
+  extra_currencies: z.array(currency),
+  last_transaction_id: transactionId,
+  block_id: blockId,
+  code: bytes,
+  data: bytes,
+  frozen_hash: bytes,
+  sync_utime: z.int(),
+  state: status,
+});
+
+export const masterchainInfo = typed('blocks.masterchainInfo', {
+  last: blockId,
+  state_root_hash: bytes,
+  init: blockId,
+});
+export const consensusBlock = typed('ext.blocks.consensusBlock', { consensus_block: z.int(), timestamp: z.int() });
+export const cell = typed('tvm.cell', { bytes });
+export const configInfo = typed('configInfo', { config: cell });
+export const libraries = typed('smc.libraryResult', {
+  result: z.array(typed('smc.libraryEntry', { hash: bytes, data: bytes })),
+});
+
+const counted = { wallet_id: z.int(), seqno: z.int() };
+const accountState = z
+  .union([
+    typed('raw.accountState', { code: bytes, data: bytes, frozen_hash: bytes }),
+    typed('wallet.v3.accountState', counted),
+    typed('wallet.v4.accountState', counted),
+    typed('wallet.highload.v1.accountState', counted),
+    typed('wallet.highload.v2.accountState', { wallet_id: z.int() }),
+    typed('uninited.accountState', { frozen_hash: bytes }),
+  ])
+  .meta({ id: 'AccountState' });
+export const extendedInformation = typed('fullAccountState', {
+  address: accountAddress,
+  balance: amount,
+  extra_currencies: z.array(currency),
+  last_transaction_id: transactionId,
+  block_id: blockId,
+  sync_utime: z.int(),
+  account_state: accountState,
+  revision: z.int(),
+});
+export const walletInformation = typed('ext.accounts.walletInformation', {
+  wallet: z.boolean(),
+  balance: amount,
+  account_state: status,
+  last_transaction_id: transactionId,
+  wallet_type: z.string().optional(),
+  seqno: z.int().optional(),
+  wallet_id: z.int().optional(),
+  is_signature_allowed: z.boolean().optional(),
+});
+
+const signature = typed('blocks.signature', { node_id_short: bytes, signature: bytes });
+const signed = { id: blockId, signatures: z.array(signature) };
+const simplex = { ...signed, session_id: bytes, slot: z.int(), candidate: bytes };
+export const signatures = z.union([
+  typed('blocks.blockSignatures', signed),
+  typed('blocks.blockSignatures.simplex', simplex),
+]);
+const back = { to_key_block: z.boolean(), from: blockId, to: blockId };
+export const shardBlockProof = typed('blocks.shardBlockProof', {
+  from: blockId,
+  mc_id: blockId,
+  links: z.array(typed('blocks.shardBlockLink', { id: blockId, proof: bytes })),
+  mc_proof: z.array(typed('blocks.blockLinkBack', { ...back, dest_proof: bytes, proof: bytes, state_proof: bytes })),
+});
+export const queueSizes = typed('blocks.outMsgQueueSizes', {
+  shards: z.array(typed('blocks.outMsgQueueSize', { id: blockId, size: z.int() })),
+  ext_msg_queue_size_limit: z.int(),
+});

@@ -5,7 +5,7 @@
 import { Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, listOf, NULL, type StackValue } from '../../tvm/stack.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, Refusal } from '../errors.ts';
 import { hexNumber, readStackNumber } from '../stack-number.ts';
 
 /** Limits of what is asked: the reference's. */
@@ -44,7 +44,7 @@ function malformed(reason: string): ApiError {
 }
 
 function unsupported(tag: unknown): ApiError {
-  return new ApiError(542, `Unsupported stack entry type: ${String(tag).slice(0, 64)}`);
+  return new Refusal(542, `Unsupported stack entry type: ${String(tag).slice(0, 64)}`);
 }
 
 function readPair(entry: unknown, count: Count, depth: number): StackValue {
@@ -85,7 +85,7 @@ function readNumber(value: unknown): StackValue {
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Base64 of a bag of cells, `{"bytes": base64}`, or cells written as objects, also as text. */
-function readCell(value: unknown, tag: string): Cell {
+export function readCell(value: unknown, tag: string): Cell {
   if (value === '' || value === undefined) throw malformed(`Empty ${tag}`);
   if (typeof value === 'string')
     return value.startsWith('{') ? readCell(parseJson(value, tag), tag) : readBag(value, tag);
@@ -263,7 +263,7 @@ function itemsOf(value: StackValue): readonly StackValue[] {
 
 /** What stands in a tuple or list that itself stands at a depth. */
 function inner(items: readonly StackValue[], maxDepth: number, depth: number): Typed[] {
-  if (depth >= maxDepth) throw new ApiError(533, `Result stack depth >= ${maxDepth}`);
+  if (depth >= maxDepth) throw new Refusal(533, `Result stack depth >= ${maxDepth}`);
   return items.map((item) => typed(item, maxDepth, depth + 1));
 }
 

@@ -17,11 +17,12 @@ export function accountStatesRoute(limits: ApiLimits): Route {
       include_boc: flag('Whether to add code and data; true when absent.'),
     }),
     response: accountStates,
-    async answer(p, { source, context, addressBook }) {
+    async answer(p, { source, context, addressBook, metadata }) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
       const found = await source.accountStates(p.address, p.code_hash, p.include_boc ?? true, context);
       const rows = found.map(accountJson).join(',');
-      return `{"accounts":[${rows}],"address_book":${await addressBook(found)},"metadata":{}}`;
+      const [book, tokens] = await Promise.all([addressBook(found), metadata(found)]);
+      return `{"accounts":[${rows}],"address_book":${book},"metadata":${tokens}}`;
     },
   });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
 import type { Address } from '../../chain/model.ts';
+import type { BookRecord } from '../../chain/records.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { texts } from './parameters.ts';
@@ -21,11 +22,12 @@ export function addressBookRoute(limits: ApiLimits): Route {
       const accounts = new Map<string, Address>();
       for (const address of spellings.values()) if (address !== null) accounts.set(rawAddress(address), address);
       const records = accounts.size === 0 ? [] : await source.book([...accounts.values()], context);
-      const rows = new Map(records.map((record) => [rawAddress(record.account), bookRow(record, testOnly)]));
+      const rowOfRecord = (record: BookRecord) => bookRow(record, source.contracts.domainOf(record.account), testOnly);
+      const rows = new Map(records.map((record) => [rawAddress(record.account), rowOfRecord(record)]));
       const rowOf = (address: Address | null) =>
         address === null
           ? UNREADABLE_ROW
-          : (rows.get(rawAddress(address)) ?? bookRow({ account: address, codeHash: null, methods: null }, testOnly));
+          : (rows.get(rawAddress(address)) ?? rowOfRecord({ account: address, codeHash: null, methods: null }));
       const lines = [...spellings.keys()]
         .sort()
         .map((spelling) => `${JSON.stringify(spelling)}:${rowOf(spellings.get(spelling) ?? null)}`);

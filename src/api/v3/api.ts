@@ -1,24 +1,34 @@
 /** The indexed API of TON Center: rows of the tables, each answer with the book of its addresses. */
 import type { Registry } from 'prom-client';
 import type { BookRecord, ChainSource } from '../../chain/records.ts';
+import { type Liteservers, NoNetworkError } from '../../node/liteservers.ts';
+import type { StateSource } from '../../state/source.ts';
 import { watchRenderings } from '../api-metrics.ts';
-import { PLAIN_FORM } from '../form.ts';
+import type { Contracts } from '../contracts.ts';
+import { type Form, PLAIN_FORM } from '../form.ts';
 import type { ApiLimits } from '../limits.ts';
-import { type Api, type Asker, bind } from '../route.ts';
+import { nodeFailure } from '../node-failures.ts';
+import { type Api, type Asker, bind, type Route } from '../route.ts';
 import { createBook } from './render/book.ts';
 import { createBookRows, KEPT_BOOK_ROWS } from './render/book-rows.ts';
+import { metadataJson } from './render/metadata.ts';
 import { createRenderings } from './render/renderings.ts';
 import type { Asked } from './route.ts';
 import { v3Routes } from './routes.ts';
 
 export interface V3Options {
   source: ChainSource;
+  liteservers: Liteservers;
+  contracts: Contracts;
+  states: StateSource;
   limits: ApiLimits;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
   metrics: Registry;
   /** Bytes of rendered transactions to keep. */
   keptRenderings: number;
+  /** Operations besides those of TON Center, behind them. */
+  moreRoutes?: readonly Route<Asker>[];
 }
 
 /** The service whose contract this is says 1.2.0, the version of its data schema, when it does not know better. */
@@ -30,6 +40,11 @@ const DOCUMENT: Api['document'] = {
   headers: [
     { name: 'X-Timeout', type: 'integer', description: 'Milliseconds for each query of the request.' },
     { name: 'X-No-Address-Book', type: 'boolean', description: 'Leave the address book empty.' },
+    {
+      name: 'X-Actions-Version',
+      type: 'string',
+      description: 'A shortcut or an action type, in place of `supported_action_types`.',
+    },
     { name: 'X-No-Metadata', type: 'boolean', description: 'Leave the metadata empty.' },
   ],
   failures: {
@@ -41,27 +56,53 @@ const DOCUMENT: Api['document'] = {
   },
 };
 
-export function v3Api({ source, limits, testnet, metrics, keptRenderings }: V3Options): Api {
+/** Operations that ask a node are known to fail so where there is none. */
+const FORM: Form = {
+  ...PLAIN_FORM,
+  failure(error) {
+    if (!(error instanceof NoNetworkError)) return nodeFailure(error);
+    return { status: 500, text: `ton-http-api endpoint is not specified: ${error.message}`, internal: false };
+  },
+};
+
+export function v3Api(options: V3Options): Api {
+  const { source, states, liteservers, contracts, limits, testnet, metrics, keptRenderings, moreRoutes = [] } = options;
   const renderings = createRenderings({ maxBytes: keptRenderings });
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   watchRenderings(metrics, { renderings, bookRows });
 
-  function asked({ context, switches: { noAddressBook } }: Asker): Asked {
+  function asked({ context, switches: { noAddressBook, noMetadata, actionsVersion } }: Asker): Asked {
     const testOnly = testnet();
     const book = createBook(testOnly, bookRows);
-    const addressBook = async (known?: readonly BookRecord[]): Promise<string> => {
-      if (known !== undefined) return noAddressBook ? '{}' : book.json(known);
-      const accounts = noAddressBook ? [] : book.addresses();
-      return accounts.length === 0 ? '{}' : book.json(await source.book(accounts, context));
+    let records: Promise<readonly BookRecord[]> | null = null;
+    // The book and the metadata of an answer are of the same addresses: they are asked for once.
+    const noted = (): Promise<readonly BookRecord[]> => {
+      const accounts = book.addresses();
+      records ??= accounts.length === 0 ? Promise.resolve([]) : source.book(accounts, context);
+      return records;
     };
-    return { source, context, testOnly, book, renderings, addressBook };
+    return {
+      source,
+      states,
+      liteservers,
+      contracts,
+      context,
+      testOnly,
+      book,
+      renderings,
+      actionsVersion,
+      addressBook: async (known) =>
+        noAddressBook ? '{}' : book.json(known ?? (await noted()), source.contracts.domainOf),
+      metadata: async (known) =>
+        noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context),
+    };
   }
 
   return {
     base: '/api/v3',
     version: VERSION,
     document: DOCUMENT,
-    form: PLAIN_FORM,
-    routes: v3Routes(limits).map((route) => bind(route, asked)),
+    form: FORM,
+    routes: [...v3Routes(limits).map((route) => bind(route, asked)), ...moreRoutes],
   };
 }

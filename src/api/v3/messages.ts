@@ -45,7 +45,7 @@ export function messagesRoute(limits: ApiLimits): Route {
     }),
     response: messages,
     tagged: ['msg_hash', 'hash'],
-    async answer(p, { source, context, book, renderings, addressBook }) {
+    async answer(p, { source, context, book, renderings, addressBook, metadata }) {
       const filter = {
         messageHashes: p.msg_hash.length > 0 || p.hash === undefined ? p.msg_hash : [p.hash],
         bodyHash: p.body_hash,
@@ -64,7 +64,8 @@ export function messagesRoute(limits: ApiLimits): Route {
       const found = await source.messages(filter, context);
       const rows = found.rows.map((row) => renderings.message(row, book));
       const extras = nextCursor(p.cursor, found.nextCursor);
-      return joinRows('{"messages":[', rows, `],"address_book":${await addressBook()},"metadata":{}${extras}}`);
+      const [addresses, tokens] = await Promise.all([addressBook(), metadata()]);
+      return joinRows('{"messages":[', rows, `],"address_book":${addresses},"metadata":${tokens}${extras}}`);
     },
   });
 }

@@ -14,6 +14,8 @@ import { parseBool } from '../request.ts';
 const MAX_INT32 = 2 ** 31 - 1;
 const MIN_INT32 = -(2 ** 31);
 const MAX_UINT32 = 2 ** 32 - 1;
+/** Of `action_type` and the like. */
+const MAX_TYPES = 256;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Go's 32-bit decimal; the empty text is zero, not absent. */
@@ -79,6 +81,20 @@ export const hashes = (description: string) => list(parseHash, { ...HASH, descri
 export const address = (description: string) => scalar(parseAddress, { ...ADDRESS, description });
 export const addresses = (description: string, maxItems: number, required = false) =>
   list(parseAddress, { ...ADDRESS, description }, maxItems, required);
+/** Several addresses where others take one: what cannot be read is named as of one. */
+export const accountsOrOne = (description: string, maxItems: number) =>
+  sent
+    .transform((values, context): Address[] => {
+      const items = values.flatMap((value) => (parseAddress(value) ? [value] : value.split(',')));
+      const found = items.flatMap((item) => parseAddress(item) ?? []);
+      if (found.length === items.length && found.length <= maxItems) return found;
+      if (found.length < items.length) {
+        context.addIssue({ code: 'custom', message: 'conversion', params: { conversion: true } });
+      } else context.addIssue({ code: 'custom', message: `maximum ${maxItems} addresses allowed` });
+      return z.NEVER;
+    })
+    .default([])
+    .meta({ type: 'array', items: ADDRESS, description, maxItems });
 export const shard = (description: string) =>
   scalar(parseShard, { type: 'string', description, example: '8000000000000000' });
 export const opcode = (description: string) =>
@@ -101,6 +117,35 @@ export const texts = (description: string, maxItems: number) =>
     })
     .default([])
     .meta({ type: 'array', items: { type: 'string' }, description, maxItems, required: true });
+
+/** Names of action types and shortcuts. */
+export const actionTypes = (name: string, description: string) =>
+  sent
+    .transform((values, context) => {
+      if (values.length > MAX_TYPES)
+        context.addIssue({ code: 'custom', message: `maximum ${MAX_TYPES} types allowed` });
+      else if (values.every((value) => /^[A-Za-z0-9_.]*$/.test(value))) return values.filter((value) => value !== '');
+      else context.addIssue({ code: 'custom', message: `${name} contains invalid characters` });
+      return z.NEVER;
+    })
+    .default([])
+    .meta({ type: 'array', items: { type: 'string' }, description, maxItems: MAX_TYPES });
+
+/** Types and shortcuts that a client knows. */
+export const supportedTypes = () =>
+  sent
+    .transform((values, context) => {
+      if (values.length <= MAX_TYPES) return values;
+      context.addIssue({ code: 'custom', message: `maximum ${MAX_TYPES} types allowed` });
+      return z.NEVER;
+    })
+    .default([])
+    .meta({
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Action types and shortcuts (`v1` to `v4`, `latest`) that the client knows; `latest` unless given.',
+      maxItems: MAX_TYPES,
+    });
 
 /** A hash that is as if absent when it does not parse. */
 export const lenientHash = (description: string) =>
@@ -182,6 +227,51 @@ export const lenientDirection = (description: string) =>
     })
     .optional()
     .meta({ type: 'string', enum: ['in', 'out'], description });
+
+/** An address that is as if absent when it does not parse: the former name of a list. */
+export const lenientAddress = (description: string) =>
+  sentLast
+    .transform((sentText) => parseAddress(sentText) ?? undefined)
+    .optional()
+    .meta({ ...ADDRESS, description, deprecated: true });
+
+/** Which side of a transfer an owner is on; `both` is as if absent. */
+export const transferDirection = (description: string) =>
+  sentLast
+    .transform((sentText, context): 'in' | 'out' | undefined => {
+      if (sentText === 'in' || sentText === 'out') return sentText;
+      if (sentText === 'both') return undefined;
+      context.addIssue({ code: 'custom', message: 'direction should be one of: in, out, both' });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ type: 'string', enum: ['in', 'out', 'both'], description });
+
+/** Order by something that is not ordered by unless asked for. */
+export const optionalSort = (description: string) =>
+  sentLast
+    .transform((sentText, context): Sort => {
+      const order = parseSort(sentText);
+      if (order !== null) return order;
+      context.addIssue({ code: 'custom', message: 'wrong value for sort parameter' });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ type: 'string', enum: ['asc', 'desc'], description });
+
+/** Numbers of up to 256 bits in decimal. */
+export const indexes = (description: string, maxItems: number) =>
+  sent
+    .transform((values, context): string[] => {
+      if (values.length > maxItems) {
+        context.addIssue({ code: 'custom', message: `maximum ${maxItems} indexes allowed` });
+      } else if (values.every((value) => /^\d{1,78}$/.test(value) && BigInt(value) < 2n ** 256n)) {
+        return values.map((value) => BigInt(value).toString());
+      } else context.addIssue({ code: 'custom', message: 'index should contain digits only' });
+      return z.NEVER;
+    })
+    .default([])
+    .meta({ type: 'array', items: { type: 'string' }, description, maxItems });
 
 /** Asks for keyset paging: empty for the first page, then what the page before gave as `next_cursor`. */
 export const cursor = () =>

@@ -1,5 +1,8 @@
 /** An operation of the v3 API. */
 import type { BookRecord, ChainSource, QueryContext } from '../../chain/records.ts';
+import type { Liteservers } from '../../node/liteservers.ts';
+import type { StateSource } from '../../state/source.ts';
+import type { Contracts } from '../contracts.ts';
 import type { Parameters } from '../parameters.ts';
 import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
 import { refuse } from './parameters.ts';
@@ -9,17 +12,26 @@ import type { Renderings } from './render/renderings.ts';
 /** What a route may use to answer. */
 export interface Asked {
   source: ChainSource;
+  /** Of accounts and the like, as of the steps that the source shows. */
+  states: StateSource;
+  liteservers: Liteservers;
+  /** Runs get-methods and messages. */
+  contracts: Contracts;
   context: QueryContext;
   /** Whether user-friendly addresses carry the test flag. */
   testOnly: boolean;
   /** Collects the addresses the answer prints. */
   book: Book;
   renderings: Renderings;
+  /** `X-Actions-Version`: in place of `supported_action_types`. */
+  actionsVersion: string | null;
   /**
    * JSON text of the `address_book`; `{}` when switched off.
    * @param known rows for all addresses that were noted, where the answer is made of them: the source is not asked
    */
   addressBook(known?: readonly BookRecord[]): Promise<string>;
+  /** JSON text of the `metadata` of the same addresses; `{}` when switched off. */
+  metadata(known?: readonly BookRecord[]): Promise<string>;
 }
 
 export type Route = RouteOf<Asked>;
@@ -31,6 +43,16 @@ export function route<T extends Parameters>(declaration: Declaration<T, Asked>):
 /** `,"next_cursor":...` where the request asked for keyset paging, nothing otherwise. */
 export function nextCursor(asked: string | undefined, next: string | null): string {
   return asked === undefined ? '' : `,"next_cursor":${JSON.stringify(next)}`;
+}
+
+/** A list of rows with the book of their addresses, and with their metadata where the answer has any. */
+export async function listing(
+  name: string,
+  rows: readonly string[],
+  { addressBook, metadata }: Pick<Asked, 'addressBook'> & { metadata: Asked['metadata'] | null },
+): Promise<string> {
+  const [book, tokens] = await Promise.all([addressBook(), metadata?.()]);
+  return `{"${name}":[${rows.join(',')}],"address_book":${book}${tokens === undefined ? '' : `,"metadata":${tokens}`}}`;
 }
 
 /** Whether a block can have this seqno; others are not worth a query. */

@@ -1,16 +1,16 @@
 /** Shapes of the answers, for the OpenAPI document. Required fields may be null where they say so; others may miss. */
 import { z } from 'zod';
 
-const hash = z
+export const hash = z
   .string()
   .regex(/^[A-Za-z0-9+/]{43}=$/)
   .meta({ description: '32 bytes in padded standard base64.' });
-const address = z.string().meta({ description: 'Raw form, upper-case hex: `0:5F05…`.' });
-const decimal = z.string().regex(/^-?[0-9]+$/);
+export const address = z.string().meta({ description: 'Raw form, upper-case hex: `0:5F05…`.' });
+export const decimal = z.string().regex(/^-?[0-9]+$/);
 const shard = z.string().regex(/^[0-9A-F]{1,16}$/);
 const opcode = z.string().regex(/^0x[0-9a-f]{8}$/);
 const extraCurrencies = z.record(z.string(), decimal);
-const integer = z.int();
+export const integer = z.int();
 const status = z.enum(['uninit', 'frozen', 'active', 'nonexist']);
 const statusChange = z.enum(['unchanged', 'frozen', 'deleted']);
 
@@ -203,6 +203,7 @@ export const transaction = z
     now: integer,
     mc_block_seqno: integer,
     trace_id: hash.optional(),
+    trace_external_hash: hash.optional(),
     prev_trans_hash: hash,
     prev_trans_lt: decimal,
     orig_status: status,
@@ -231,7 +232,30 @@ export const addressBook = z
   )
   .meta({ id: 'AddressBook' });
 
-const metadata = z.record(z.string(), z.unknown()).meta({ id: 'Metadata' });
+const tokenInfo = z
+  .strictObject({
+    valid: z.boolean().optional(),
+    type: z.enum(['nft_items', 'nft_collections', 'jetton_masters', 'jetton_wallets']),
+    name: z.string().optional(),
+    symbol: z.string().optional(),
+    description: z.string().optional(),
+    image: z.string().optional(),
+    nft_index: z.string().optional(),
+    is_nsfw: z.boolean().optional(),
+    is_scam: z.boolean().optional(),
+    extra: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'TokenInfo' });
+
+export const metadata = z
+  .record(
+    z.string(),
+    z.strictObject({
+      is_indexed: z.boolean().meta({ description: 'False while a document that the content names was not fetched.' }),
+      token_info: z.array(tokenInfo),
+    }),
+  )
+  .meta({ id: 'Metadata' });
 
 export const transactions = z
   .strictObject({ transactions: z.array(transaction), address_book: addressBook, next_cursor: nextCursor })
@@ -239,6 +263,88 @@ export const transactions = z
 export const messages = z
   .strictObject({ messages: z.array(message), address_book: addressBook, metadata, next_cursor: nextCursor })
   .meta({ id: 'Messages' });
+
+const traceNode = z
+  .strictObject({
+    tx_hash: hash,
+    in_msg_hash: hash.optional(),
+    get children() {
+      return z.array(traceNode);
+    },
+  })
+  .meta({ id: 'TraceNode' });
+
+const action = z
+  .strictObject({
+    trace_id: hash,
+    action_id: hash,
+    start_lt: decimal,
+    end_lt: decimal,
+    start_utime: integer,
+    end_utime: integer,
+    trace_end_lt: decimal,
+    trace_end_utime: integer,
+    trace_mc_seqno_end: integer,
+    transactions: z.array(hash),
+    success: z.boolean(),
+    type: z.string(),
+    details: z.looseObject({}).meta({ id: 'ActionDetails', description: 'By type: what the action did.' }),
+    trace_external_hash: hash.optional(),
+    trace_external_hash_norm: hash.optional(),
+    accounts: z.array(address).optional(),
+    transactions_full: z.array(transaction).optional(),
+    finality: z.enum(['pending', 'confirmed', 'finalized']),
+  })
+  .meta({ id: 'Action' });
+
+const trace = z
+  .strictObject({
+    trace_id: hash,
+    external_hash: hash.nullable(),
+    mc_seqno_start: decimal,
+    mc_seqno_end: decimal,
+    start_lt: decimal,
+    start_utime: integer,
+    end_lt: decimal,
+    end_utime: integer,
+    trace_info: z.strictObject({
+      trace_state: z.enum(['complete', 'pending', 'broken']),
+      messages: integer,
+      transactions: integer,
+      pending_messages: integer,
+      classification_state: z.enum(['unclassified', 'ok', 'failed', 'broken']),
+    }),
+    is_incomplete: z.boolean(),
+    warning: z.string().optional(),
+    actions: z.array(action).optional(),
+    trace: traceNode.optional(),
+    transactions_order: z.array(hash).optional(),
+    transactions: z.record(z.string(), transaction).optional(),
+  })
+  .meta({ id: 'Trace' });
+
+export const traces = z
+  .strictObject({ traces: z.array(trace), address_book: addressBook, metadata, next_cursor: nextCursor })
+  .meta({ id: 'Traces' });
+export const events = z
+  .strictObject({ events: z.array(trace), address_book: addressBook, metadata, next_cursor: nextCursor })
+  .meta({ id: 'Events' });
+export const actions = z
+  .strictObject({ actions: z.array(action), address_book: addressBook, metadata, next_cursor: nextCursor })
+  .meta({ id: 'Actions' });
+
+const coins = z.record(z.string(), z.int()).nullable().meta({ description: 'Nanotons by account.' });
+
+export const balanceChanges = z
+  .strictObject({
+    changes: coins,
+    fees: coins,
+    jettons: z
+      .record(z.string(), z.record(z.string(), decimal))
+      .nullable()
+      .meta({ description: 'Units of jettons by owner, then by master.' }),
+  })
+  .meta({ id: 'BalanceChanges' });
 
 const account = z
   .strictObject({
@@ -262,5 +368,46 @@ const account = z
 export const accountStates = z
   .strictObject({ accounts: z.array(account), address_book: addressBook, metadata })
   .meta({ id: 'AccountStates' });
+
+const walletFields = {
+  wallet_type: z.string().optional(),
+  seqno: integer.optional(),
+  wallet_id: integer.optional(),
+};
+const walletState = z
+  .strictObject({
+    address,
+    is_wallet: z.boolean(),
+    ...walletFields,
+    is_signature_allowed: z.boolean().optional(),
+    balance: decimal,
+    extra_currencies: extraCurrencies,
+    status,
+    code_hash: hash.optional(),
+    last_transaction_hash: hash,
+    last_transaction_lt: decimal,
+  })
+  .meta({ id: 'WalletState' });
+export const walletStates = z
+  .strictObject({ wallets: z.array(walletState), address_book: addressBook, metadata })
+  .meta({ id: 'WalletStates' });
+
+/** As the states above, or as v2 names them. */
+const newestStatus = z.enum(['uninit', 'frozen', 'active', 'nonexist', 'uninitialized']);
+const lastTransaction = { last_transaction_lt: decimal, last_transaction_hash: hash };
+export const addressInformation = z
+  .strictObject({
+    balance: decimal,
+    code: z.string().nullable(),
+    data: z.string().nullable(),
+    ...lastTransaction,
+    frozen_hash: hash.nullable(),
+    status: newestStatus,
+  })
+  .meta({ id: 'AddressInformation' });
+export const walletInformation = z
+  .strictObject({ balance: decimal, ...walletFields, ...lastTransaction, status: newestStatus })
+  .meta({ id: 'WalletInformation' });
+
 export const balances = z.array(z.strictObject({ account: address, balance: decimal })).meta({ id: 'Balances' });
 export const failure = z.strictObject({ error: z.string() }).meta({ id: 'Error' });

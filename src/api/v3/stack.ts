@@ -2,7 +2,7 @@
 import { type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, type StackValue } from '../../tvm/stack.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, Refusal } from '../errors.ts';
 import { hexNumber, readStackNumber } from '../stack-number.ts';
 
 /** An entry of an answer. */
@@ -22,7 +22,7 @@ export function readEntities(inputs: readonly StackInput[]): StackValue[] {
   return inputs.map(({ type, value }) => {
     if (type === 'num') return { type: 'int', value: readNumber(value) };
     if (type === 'cell' || type === 'slice') return { type, cell: readCell(value, type) };
-    throw new ApiError(500, `unsupported stack parameter type: ${type.slice(0, 64)}`);
+    throw new Refusal(500, `unsupported stack parameter type: ${type.slice(0, 64)}`);
   });
 }
 
@@ -68,12 +68,12 @@ function entity(value: StackValue, depth: number): StackEntity {
       return { type: 'tuple', value: inner(value.type === 'tuple' ? value.items : [], depth) };
     }
     default:
-      throw new ApiError(501, `a ${value.type} of the result stack cannot be printed`);
+      throw new Refusal(501, `a ${value.type} of the result stack cannot be printed`);
   }
 }
 
 function inner(items: readonly StackValue[], depth: number): StackEntity[] {
-  if (depth >= RESULT_DEPTH) throw new ApiError(533, `Result stack depth >= ${RESULT_DEPTH}`);
+  if (depth >= RESULT_DEPTH) throw new Refusal(533, `Result stack depth >= ${RESULT_DEPTH}`);
   return items.map((item) => entity(item, depth + 1));
 }
 

@@ -3,7 +3,7 @@ import { callContract, tonTransfer, unknown } from './ton.ts';
 import type { Trace } from './trace.ts';
 
 /** A transfer or call that carries extra currencies is printed as a type of its own; filters compare the stored one. */
-export function printedType({ type, details }: Action): string {
+export function printedType({ type, details }: Pick<Action, 'type' | 'details'>): string {
   const extra =
     type === tonTransfer.type
       ? details.value_extra_currencies

@@ -53,6 +53,15 @@ export const missableAddress: Codec<Address | null> = {
   sample: internalAddress.sample,
 };
 
+/** A standard address or none, as contracts keep them in their data: null for none, anything else is refused. */
+export const addressOrNone: Codec<Address | null> = {
+  ...address,
+  read(cursor) {
+    const tag = cursor.u(2);
+    return tag === NONE ? null : readInternal(cursor, tag);
+  },
+};
+
 /** `MsgAddressExt`, whose bits nobody asks for. */
 export const externalAddress: Codec<null> = {
   read(cursor) {

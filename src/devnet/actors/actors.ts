@@ -2,7 +2,9 @@ import { type Cast, type CastOptions, createCast } from './cast.ts';
 import { createFaucet, type Faucet, type FaucetLimits } from './faucet.ts';
 import { createGuests } from './guests.ts';
 import type { Ledger, Moment } from './ledger.ts';
+import { createRaces } from './races.ts';
 import { createSender } from './sender.ts';
+import { createStories } from './stories/stories.ts';
 import { createTraffic, DEED_NAMES, DEEDS, type Deed, type TrafficOptions } from './traffic.ts';
 import { createUpkeep } from './upkeep.ts';
 import type { Wallet, WalletVersion } from './wallets.ts';
@@ -14,6 +16,8 @@ export interface ActorsOptions extends CastOptions, Pick<TrafficOptions, 'weight
   /** External messages a second of chain time; 0: no traffic, the faucet alone. */
   rate: number;
   faucetLimits?: FaucetLimits;
+  /** Let messages race: two for one seqno, and such as never reach a block. */
+  races?: boolean;
 }
 
 export interface ActorCounts {
@@ -52,10 +56,12 @@ export function createActors(options: ActorsOptions): Actors {
   const limits = options.faucetLimits;
   const faucet = createFaucet({ sender: sender(cast.faucet), ledger, now: head, ...(limits ? { limits } : {}) });
   const upkeep = createUpkeep(cast, ledger, sender(cast.treasury));
+  const races = options.races ? createRaces(cast, ledger) : null;
   const traffic = createTraffic({
     cast,
     ledger,
     guests: createGuests({ cast, ledger, now: head, events }),
+    stories: createStories(cast, sender),
     senders: { traders: cast.traders.map(sender), issuer: sender(cast.issuer), artist: sender(cast.artist) },
     rate: () => rate,
     ...(options.weights ? { weights: options.weights } : {}),
@@ -69,7 +75,8 @@ export function createActors(options: ActorsOptions): Actors {
   async function step(): Promise<number> {
     await faucet.step(now);
     if (rate === 0) return 0;
-    return (await upkeep(now)) + (await traffic(now));
+    const raced = (await races?.(now)) ?? 0;
+    return raced + (await upkeep(now)) + (await traffic(now));
   }
 
   return {

@@ -25,6 +25,22 @@ export interface Cast {
   /** For the people who try the devnet; nobody else uses them. */
   demo: Wallet[];
   traders: Wallet[];
+  /** Whose items go over the marketplace: those of the collection from `firstItem` on. */
+  market: { merchants: Wallet[]; bidders: Wallet[]; firstItem: bigint };
+  council: { signers: Wallet[]; proposer: Wallet };
+  heritage: { benefactor: Wallet; heir: Wallet };
+  /** The subscriber's wallet is one that takes plugins. */
+  subscription: { subscriber: Wallet; shop: Wallet };
+  /** Hold names under .ton. */
+  registrants: Wallet[];
+  domains: { content: Cell };
+  /** The first of them founds the pool. */
+  stakers: Wallet[];
+  stake: { content: Cell };
+  /** Send messages that race with each other, when they are let. */
+  racers: Wallet[];
+  /** Everyone who is in a story and in nothing else. */
+  players: Wallet[];
   jetton: { master: Address; content: Cell };
   collection: { address: Address; state: Omit<NftCollectionState, 'nextIndex'> };
 }
@@ -40,6 +56,21 @@ const COLLECTION = {
   name: 'Devnet Stones',
   description: 'NFT collection of a local tonstream devnet; worth nothing.',
 };
+
+const STAKE = {
+  name: 'Devnet Staked Dust',
+  symbol: 'STDUST',
+  decimals: '9',
+  description: 'What is staked in the pool of a local tonstream devnet; worth nothing.',
+};
+
+const DOMAINS = {
+  name: 'Devnet Names',
+  description: 'Names under .ton of a local tonstream devnet; they lead nowhere else.',
+};
+
+/** Items of the zero state that demo wallets and traders have; the first of them belong to the demo wallets. */
+export const FIRST_ITEMS = 24;
 
 /** Base of the items that keep their content off chain. The domain is reserved and never resolves (RFC 2606). */
 const ITEM_URI_BASE = 'https://stones.invalid/';
@@ -57,8 +88,42 @@ export function createCast({ seed, traders }: CastOptions): Cast {
     commonContent: bareText(ITEM_URI_BASE),
     royalty: { numerator: 5, denominator: 100, destination: artist.address },
   };
+  const people = (name: string, count: number): Wallet[] =>
+    Array.from({ length: count }, (_, n) =>
+      createWallet(seed, `${name} ${n}`, WALLET_VERSIONS[n % WALLET_VERSIONS.length]),
+    );
+  const market = { merchants: people('merchant', 2), bidders: people('bidder', 3), firstItem: BigInt(FIRST_ITEMS) };
+  const council = { signers: people('signer', 3), proposer: createWallet(seed, 'proposer', 'v5r1') };
+  const heritage = { benefactor: createWallet(seed, 'benefactor', 'v5r1'), heir: createWallet(seed, 'heir', 'v4r2') };
+  const subscription = {
+    subscriber: createWallet(seed, 'subscriber', 'v4r2'),
+    shop: createWallet(seed, 'shop', 'v3r2'),
+  };
+  const registrants = people('registrant', 3);
+  const racers = people('racer', 3);
+  const stakers = people('staker', 2);
   return {
     seed,
+    registrants,
+    racers,
+    stakers,
+    stake: { content: onChainContent(STAKE) },
+    domains: { content: onChainContent(DOMAINS) },
+    market,
+    council,
+    heritage,
+    subscription,
+    players: [
+      ...market.merchants,
+      ...market.bidders,
+      ...council.signers,
+      council.proposer,
+      ...Object.values(heritage),
+      ...Object.values(subscription),
+      ...registrants,
+      ...racers,
+      ...stakers,
+    ],
     faucet: createWallet(seed, 'faucet', 'v5r1'),
     treasury: createWallet(seed, 'treasury', 'v5r1'),
     issuer,

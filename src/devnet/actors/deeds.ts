@@ -2,7 +2,7 @@
 import { Address, beginCell, type Cell, comment, toNano } from '@ton/core';
 import { type Fault, faultBody, faultsAddress } from '../contracts/faults.ts';
 import { jettonBurn, jettonMint, jettonTransfer, jettonWalletAddress, readJettonWallet } from '../contracts/jettons.ts';
-import { nftItemAddress, nftMint, nftTransfer, readNftCollection, readNftItem } from '../contracts/nfts.ts';
+import { nftItemAddress, nftMint, nftQuery, nftTransfer, readNftCollection, readNftItem } from '../contracts/nfts.ts';
 import { type Cast, itemContent } from './cast.ts';
 import type { Ledger } from './ledger.ts';
 import type { Random } from './random.ts';
@@ -159,6 +159,14 @@ export function giveItem(scene: Scene, self: Wallet, item: Address): OutMessage[
     forwardPayload: random.integer(2) === 0 ? comment(random.pick(COMMENTS)) : null,
   });
   return [{ to: item, value: toNano('0.06'), bounce: true, body }];
+}
+
+/** Asks an item what it is. */
+export async function discovery(scene: Scene): Promise<OutMessage[] | null> {
+  const found = await findItem(scene);
+  if (found === null) return null;
+  const body = nftQuery('getStaticData', scene.random.bits64());
+  return [{ to: found.item, value: toNano('0.02'), bounce: true, body }];
 }
 
 function asksFor(scene: Scene, fault: Fault, bounce: boolean): OutMessage[] {

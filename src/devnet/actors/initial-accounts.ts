@@ -1,4 +1,12 @@
-import { type Address, type Cell, toNano } from '@ton/core';
+import { Address, type Cell, toNano } from '@ton/core';
+import { DNS_ROOT_ADDRESS } from '../configuration.ts';
+import {
+  dnsRootCode,
+  dnsRootData,
+  domainCollectionCode,
+  domainCollectionData,
+  domainsAddress,
+} from '../contracts/domains.ts';
 import { faultsAddress, faultsCode, faultsData } from '../contracts/faults.ts';
 import {
   jettonMasterCode,
@@ -8,7 +16,7 @@ import {
   jettonWalletData,
 } from '../contracts/jettons.ts';
 import { nftCollectionCode, nftCollectionData, nftItemAddress, nftItemCode, nftItemData } from '../contracts/nfts.ts';
-import { type Cast, itemContent } from './cast.ts';
+import { type Cast, FIRST_ITEMS, itemContent } from './cast.ts';
 import type { Wallet } from './wallets.ts';
 
 /** A deployed account of the zero state. */
@@ -32,21 +40,19 @@ const ITEM_BALANCE = toNano('0.05');
 export const TRADER_BALANCE = toNano('100');
 /** Jetton units of every trader and demo wallet at the beginning: 1,000 with 9 decimals. */
 export const JETTON_BALANCE = 1_000_000_000_000n;
-/** Items of the zero state; the first of them belong to the demo wallets. */
-const ITEMS = 24;
-
 /** Accounts of the zero state: everyone of the cast deployed and funded, with jettons and NFT items. */
 export function initialAccounts(cast: Cast): InitialAccount[] {
-  const { faucet, treasury, issuer, artist, demo, traders } = cast;
+  const { faucet, treasury, issuer, artist, demo, traders, players } = cast;
   return [
     wallet(faucet, FAUCET_BALANCE),
     wallet(treasury, TREASURY_BALANCE),
     wallet(issuer, TRADER_BALANCE),
     wallet(artist, TRADER_BALANCE),
     ...demo.map((one) => wallet(one, DEMO_BALANCE)),
-    ...traders.map((one) => wallet(one, TRADER_BALANCE)),
+    ...[...traders, ...players].map((one) => wallet(one, TRADER_BALANCE)),
     ...jettons(cast),
     ...items(cast),
+    ...names(cast),
     { address: faultsAddress, balance: FAULTS_BALANCE, code: faultsCode, data: faultsData },
   ];
 }
@@ -70,11 +76,20 @@ function jettons({ issuer, demo, traders, jetton }: Cast): InitialAccount[] {
   ];
 }
 
-function items({ demo, traders, collection }: Cast): InitialAccount[] {
-  const owners = [...demo, ...traders];
-  const made = Array.from({ length: ITEMS }, (_, n) => {
+function names({ domains }: Cast): InitialAccount[] {
+  const collection = { code: domainCollectionCode, data: domainCollectionData(domains.content) };
+  return [
+    { address: new Address(-1, DNS_ROOT_ADDRESS), balance: CONTRACT_BALANCE, code: dnsRootCode, data: dnsRootData },
+    { address: domainsAddress, balance: CONTRACT_BALANCE, ...collection },
+  ];
+}
+
+function items({ demo, traders, market, collection }: Cast): InitialAccount[] {
+  const holders = [...demo, ...traders];
+  const owners = Array.from({ length: FIRST_ITEMS }, (_, n) => holders[n % holders.length]);
+  owners.push(market.merchants[0], market.bidders[0]);
+  const made = owners.map(({ address: owner }, n) => {
     const index = BigInt(n);
-    const owner = owners[n % owners.length].address;
     return {
       address: nftItemAddress(index, collection.address),
       balance: ITEM_BALANCE,
@@ -82,6 +97,6 @@ function items({ demo, traders, collection }: Cast): InitialAccount[] {
       data: nftItemData({ index, collection: collection.address, owner, content: itemContent(index) }),
     };
   });
-  const data = nftCollectionData({ ...collection.state, nextIndex: BigInt(ITEMS) });
+  const data = nftCollectionData({ ...collection.state, nextIndex: BigInt(made.length) });
   return [{ address: collection.address, balance: CONTRACT_BALANCE, code: nftCollectionCode, data }, ...made];
 }

@@ -1,4 +1,5 @@
 import type { Address, Cell } from '@ton/core';
+import type { SubmitHow } from '../model.ts';
 
 /** An account as its newest block left it. */
 export interface LedgerAccount {
@@ -16,7 +17,7 @@ export interface Ledger {
   /** Null for an account that is not there. */
   account(address: Address): LedgerAccount | null | Promise<LedgerAccount | null>;
   /** Takes an external message in, or says why not. */
-  submit(message: Cell): Submitted | Promise<Submitted>;
+  submit(message: Cell, how?: SubmitHow): Submitted | Promise<Submitted>;
 }
 
 /** The chain's time, which is all the time the actors know. */

@@ -11,9 +11,10 @@ export interface Sender {
   ready(now: Moment): Promise<boolean>;
   /**
    * Signs and submits. Only when ready; a message that the chain refuses leaves the wallet ready.
+   * @param plugin instead of messages, what a wallet v4 does with a plugin
    * @throws {Error} when a message is under way
    */
-  send(messages: readonly OutMessage[], now: Moment): Promise<Sent>;
+  send(messages: readonly OutMessage[], now: Moment, plugin?: Cell): Promise<Sent>;
 }
 
 /** Seconds of chain time after which a message that was not executed is given up. */
@@ -46,7 +47,7 @@ export function createSender(wallet: Wallet, ledger: Ledger, events: SenderEvent
     return account.data === null ? 0 : seqnoOf(wallet.version, account.data);
   }
 
-  async function send(messages: readonly OutMessage[], { nowMs }: Moment): Promise<Sent> {
+  async function send(messages: readonly OutMessage[], { nowMs }: Moment, plugin?: Cell): Promise<Sent> {
     if (underWay !== null) throw new Error(`${wallet.address.toString()} has a message under way`);
     const own = { seqno: 0, validUntil: Math.floor(nowMs / 1000) + MESSAGE_LIFETIME_S };
     // Taken before the first await, so that nobody else sends meanwhile.
@@ -57,7 +58,12 @@ export function createSender(wallet: Wallet, ledger: Ledger, events: SenderEvent
       return { sent: false, reason: 'the wallet has no coins' };
     }
     own.seqno = seqnoNow(account);
-    const message = wallet.order({ ...own, messages, deploy: account.status !== 'active' });
+    const message = wallet.order({
+      ...own,
+      messages,
+      deploy: account.status !== 'active',
+      ...(plugin ? { plugin } : {}),
+    });
     const result = await ledger.submit(message);
     if (result.accepted) return { sent: true, message };
     underWay = null;

@@ -1,4 +1,4 @@
-import { beginCell, external, storeMessage } from '@ton/core';
+import { beginCell, type Cell, external, storeMessage } from '@ton/core';
 import { faultsAddress } from '../contracts/faults.ts';
 import type { Cast } from './cast.ts';
 import * as deeds from './deeds.ts';
@@ -6,6 +6,7 @@ import type { Guests } from './guests.ts';
 import type { Ledger, Moment } from './ledger.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Sender } from './sender.ts';
+import { isStory, type Stories, type StoryName } from './stories/stories.ts';
 import type { OutMessage, Wallet } from './wallets.ts';
 
 /** Everything the traffic does, and how often beside the others. */
@@ -19,6 +20,7 @@ export const DEEDS = {
   mint: 2,
   giveItem: 6,
   mintItem: 2,
+  discovery: 1,
   bounce: 3,
   lost: 2,
   computeFailure: 2,
@@ -27,6 +29,13 @@ export const DEEDS = {
   log: 2,
   guest: 3,
   externalFailure: 1,
+  sale: 2,
+  auction: 3,
+  council: 3,
+  heritage: 2,
+  subscription: 2,
+  names: 4,
+  stake: 3,
 } as const;
 export type Deed = keyof typeof DEEDS;
 
@@ -41,6 +50,7 @@ const PLAIN: Partial<
   jettonPayment: deeds.jettonPayment,
   jettonOverdraft: deeds.jettonOverdraft,
   burn: deeds.burn,
+  discovery: deeds.discovery,
   bounce: deeds.bounce,
   lost: deeds.lost,
   computeFailure: deeds.computeFailure,
@@ -53,6 +63,7 @@ export interface TrafficOptions {
   cast: Cast;
   ledger: Ledger;
   guests: Guests;
+  stories: Stories;
   senders: { traders: Sender[]; issuer: Sender; artist: Sender };
   /** External messages a second of chain time. */
   rate: () => number;
@@ -77,7 +88,7 @@ type Outcome = 'sent' | 'refused' | 'impossible';
  * @returns what is done after each block; the number of messages
  */
 export function createTraffic(options: TrafficOptions): (now: Moment) => Promise<number> {
-  const { cast, ledger, guests, senders, onRefused, onSubmitted } = options;
+  const { cast, ledger, guests, stories, senders, onRefused, onSubmitted } = options;
   const byAddress = new Map(senders.traders.map((sender) => [sender.wallet.address.toRawString(), sender]));
   const weights = options.weights ?? DEEDS;
   const names = DEED_NAMES.filter((name) => (weights[name] ?? 0) > 0);
@@ -87,8 +98,8 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
   let shown = 0;
   let minted: { index: bigint; seqno: number } | null = null;
 
-  async function submit(sender: Sender, messages: readonly OutMessage[], now: Moment): Promise<Outcome> {
-    const result = await sender.send(messages, now);
+  async function submit(sender: Sender, messages: readonly OutMessage[], now: Moment, plugin?: Cell): Promise<Outcome> {
+    const result = await sender.send(messages, now, plugin);
     if (!result.sent) onRefused(result.reason);
     return result.sent ? 'sent' : 'refused';
   }
@@ -100,12 +111,21 @@ export function createTraffic(options: TrafficOptions): (now: Moment) => Promise
     if (deed === 'mint') {
       return (await senders.issuer.ready(now)) ? submit(senders.issuer, deeds.mint(scene), now) : 'impossible';
     }
+    if (isStory(deed)) return tell(deed, scene, now);
     if (deed === 'giveItem') return giveItem(scene, free, now);
     const sender = takeAny(free, scene.random);
     if (sender === null) return 'impossible';
     if (deed === 'guest') return inviteGuest(sender, scene, now);
     const messages = (await PLAIN[deed]?.(scene, sender.wallet)) ?? deeds.transfer(scene, sender.wallet);
     return submit(sender, messages, now);
+  }
+
+  async function tell(name: StoryName, scene: deeds.Scene, now: Moment): Promise<Outcome> {
+    const next = await stories.next(name, scene, now);
+    if (next === null) return 'impossible';
+    const outcome = await submit(next.sender, next.act.messages, now, next.act.plugin);
+    if (outcome === 'sent') stories.told(name, now);
+    return outcome;
   }
 
   async function submitExternalFailure(scene: deeds.Scene): Promise<Outcome> {

@@ -17,7 +17,7 @@ const SMALLEST_TREASURY = toNano('1000');
 export function createUpkeep(cast: Cast, ledger: Ledger, treasury: Sender): (now: Moment) => Promise<number> {
   const wards: { wallet: Wallet; full: bigint }[] = [
     { wallet: cast.faucet, full: FAUCET_BALANCE },
-    ...[cast.issuer, cast.artist, ...cast.traders].map((wallet) => ({ wallet, full: TRADER_BALANCE })),
+    ...[cast.issuer, cast.artist, ...cast.traders, ...cast.players].map((wallet) => ({ wallet, full: TRADER_BALANCE })),
   ];
   let next = 0;
   let wanted: OutMessage[] = [];

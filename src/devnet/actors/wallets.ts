@@ -35,6 +35,8 @@ export interface Order {
   /** Unix seconds. */
   validUntil: number;
   messages: readonly OutMessage[];
+  /** Of v4 alone, instead of messages: what it does with a plugin ({@link deployPlugin}, {@link removePlugin}). */
+  plugin?: Cell;
   /** Carry the state-init: for the wallet's first message when it was not deployed otherwise. */
   deploy?: boolean;
 }
@@ -44,7 +46,7 @@ export interface Wallet {
   address: Address;
   init: { code: Cell; data: Cell };
   keys: Keys;
-  /** The signed external message. @throws {RangeError} with more messages than the wallet takes */
+  /** The signed external message. @throws {RangeError} with more messages than the wallet takes, or a plugin that it has not */
   order(order: Order): Cell;
 }
 
@@ -62,6 +64,7 @@ export function createWallet(seed: string, name: string, version: WalletVersion)
     keys,
     order(order) {
       const most = MOST_MESSAGES[version];
+      if (order.plugin !== undefined && version !== 'v4r2') throw new RangeError(`a ${version} wallet has no plugins`);
       if (order.messages.length > most) throw new RangeError(`a ${version} wallet sends at most ${most} messages`);
       const body = version === 'v5r1' ? bodyV5(id, order, keys) : bodyV3V4(version, id, order, keys);
       const message = external({ to: address, body, ...(order.deploy ? { init } : {}) });
@@ -95,9 +98,26 @@ const USUAL_MODE = SendMode.PAY_GAS_SEPARATELY | SendMode.IGNORE_ERRORS;
 
 function bodyV3V4(version: WalletVersion, id: number, order: Order, keys: Keys): Cell {
   const signed = beginCell().storeUint(id, 32).storeUint(order.validUntil, 32).storeUint(order.seqno, 32);
-  if (version === 'v4r2') signed.storeUint(0, 8);
+  if (version === 'v4r2' && order.plugin === undefined) signed.storeUint(0, 8);
+  if (order.plugin !== undefined) signed.storeSlice(order.plugin.beginParse());
   for (const message of order.messages) signed.storeUint(message.mode ?? USUAL_MODE, 8).storeRef(cellOf(message));
   return beginCell().storeBuffer(keys.sign(signed.endCell().hash())).storeBuilder(signed).endCell();
+}
+
+/** Deploys a plugin with its state-init and installs it. `value` in nanotons. */
+export function deployPlugin({ value, stateInit, body }: { value: bigint; stateInit: Cell; body: Cell }): Cell {
+  return beginCell().storeUint(1, 8).storeInt(0, 8).storeCoins(value).storeRef(stateInit).storeRef(body).endCell();
+}
+
+/** Removes a plugin and tells it so. `value` in nanotons. */
+export function removePlugin({ address, value, queryId }: { address: Address; value: bigint; queryId: bigint }): Cell {
+  return beginCell()
+    .storeUint(3, 8)
+    .storeInt(address.workChain, 8)
+    .storeBuffer(address.hash)
+    .storeCoins(value)
+    .storeUint(queryId, 64)
+    .endCell();
 }
 
 const SIGNED_EXTERNAL = 0x7369676e;

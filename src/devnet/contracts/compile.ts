@@ -1,5 +1,6 @@
 /** Compiles the Tolk sources of this folder; used by the build step and by the test that repeats it, never at run time. */
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { runTolkCompiler } from '@ton/tolk-js';
 
@@ -10,6 +11,18 @@ const SOURCES = {
   nftCollection: 'nft-collection.tolk',
   nftItem: 'nft-item.tolk',
   faults: 'faults.tolk',
+  marketplace: 'marketplace.tolk',
+  nftSale: 'nft-sale.tolk',
+  nftAuction: 'nft-auction.tolk',
+  multisig: 'multisig.tolk',
+  multisigOrder: 'multisig-order.tolk',
+  vesting: 'vesting.tolk',
+  subscription: 'subscription.tolk',
+  dnsRoot: 'dns-root.tolk',
+  domainCollection: 'domain-collection.tolk',
+  domainItem: 'domain-item.tolk',
+  stakingPool: 'staking-pool.tolk',
+  stakingMaster: 'staking-master.tolk',
 };
 
 const folder = new URL('./', import.meta.url);
@@ -29,6 +42,15 @@ export async function compileContracts(): Promise<Record<string, string>> {
   return codes;
 }
 
+/** Hexadecimal SHA-256 of all sources, by name: other sources, other codes. */
+export function sourcesDigest(): string {
+  const digest = createHash('sha256');
+  for (const name of readdirSync(folder).sort()) {
+    if (name.endsWith('.tolk')) digest.update(`${name}\n`).update(readFileSync(new URL(name, folder)));
+  }
+  return digest.digest('hex');
+}
+
 /** Text of the TypeScript module that carries the codes. */
 export function codesModule(codes: Record<string, string>): string {
   const lines = Object.entries(codes).map(([name, boc]) => `  ${name}:\n    '${boc}',`);
@@ -37,6 +59,9 @@ export function codesModule(codes: Record<string, string>): string {
     'export const CODES = {',
     ...lines,
     '} as const;',
+    '',
+    '/** SHA-256 of the sources that these codes were compiled from. */',
+    `export const SOURCES_DIGEST = '${sourcesDigest()}';`,
     '',
   ].join('\n');
 }

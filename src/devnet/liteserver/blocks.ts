@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { decodeBlock } from '../../chain/block.ts';
 import { openBoc } from '../../chain/boc.ts';
 import { type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
-import type { BlockHeader, BlockId, Shard } from '../../chain/model.ts';
+import type { BlockHeader, BlockId, BlockIdExt, Shard } from '../../chain/model.ts';
 import { FULL_SHARD } from '../../chain/shard-ident.ts';
 import { blockIdExtFromTl, sameBlock, shardFromTl, type TlBlockId, type TlBlockIdExt } from '../../node/lite-api.ts';
-import type { BlockPlace, Chain } from '../model.ts';
+import type { BlockPlace, Chain, SignedBlock } from '../model.ts';
 import { HEADER, prove, type Show, showHeader } from './proofs.ts';
 import { badRequest, notReady } from './refusals.ts';
 
@@ -61,8 +61,13 @@ export function createBlocks(chain: Chain): Blocks {
   const headers = new LRUCache<string, Cell>({ max: CACHED_PROOFS });
   const proofs = new LRUCache<string, Buffer>({ max: CACHED_PROOFS });
 
+  /** A block that is signed and not registered is found by its whole id alone. */
+  function signed(id: BlockIdExt): SignedBlock | undefined {
+    return chain.signed(true).find(({ block }) => sameBlock(block, id));
+  }
+
   function bytes(place: BlockPlace): Buffer {
-    const found = chain.block(place);
+    const found = signed(place)?.block.bytes ?? chain.block(place);
     if (found === null) throw notReady(`block ${nameOf(place)} is not in db`);
     return found;
   }
@@ -90,13 +95,15 @@ export function createBlocks(chain: Chain): Blocks {
   }
 
   function state(place: BlockPlace): Cell {
-    const found = chain.state(place);
+    const found = signed(place)?.state ?? chain.state(place);
     if (found === null) throw notReady(`state of block ${nameOf(place)} is not in db`);
     return found;
   }
 
   function find(id: TlBlockIdExt): BlockPlace {
     const wanted = blockIdExtFromTl(id);
+    const pending = signed(wanted);
+    if (pending !== undefined) return pending.block;
     const place = chain.lookup({ workchain: wanted.workchain, shard: wanted.shard, seqno: wanted.seqno });
     if (place === null || !sameBlock(place, wanted)) throw notReady(`block ${nameOf(wanted)} is not in db`);
     return place;

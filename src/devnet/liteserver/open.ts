@@ -10,7 +10,8 @@ import type { Chain } from '../model.ts';
 import { globalConfig } from './global-config.ts';
 import { configurationOf } from './settings.ts';
 
-export interface OpenLiteserverOptions extends Pick<LiteserverOptions, 'clock' | 'maxWaiters' | 'signatures'> {
+export interface OpenLiteserverOptions
+  extends Pick<LiteserverOptions, 'clock' | 'maxWaiters' | 'signatures' | 'nonfinal'> {
   /** Where to listen. */
   host: string;
   /** 0 takes a free one. */

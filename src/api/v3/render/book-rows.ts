@@ -5,8 +5,8 @@ import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 
 export interface BookRows {
-  /** JSON text of the row with its key in front of it. */
-  line(record: BookRecord, testOnly: boolean): string;
+  /** JSON text of the row with its key in front of it. `domain`: the name of the account, where it has one. */
+  line(record: BookRecord, testOnly: boolean, domain?: string | null): string;
   /** Memory of what is kept, about. */
   readonly bytes: number;
 }
@@ -15,6 +15,7 @@ export interface BookRows {
 interface Kept {
   code: string | null;
   methods: readonly number[] | null;
+  domain: string | null;
   testOnly: boolean;
   line: string;
 }
@@ -31,15 +32,22 @@ export function createBookRows(most: number): BookRows {
     get bytes() {
       return (kept?.size ?? 0) * ROW_BYTES;
     },
-    line(record, testOnly) {
-      if (kept === null) return bookLine(record, testOnly);
+    line(record, testOnly, domain = null) {
+      if (kept === null) return bookLine(record, domain, testOnly);
       const { account, methods } = record;
       const key = account.toString('latin1');
       const code = codeKey(record);
       const found = kept.get(key);
-      if (found?.testOnly === testOnly && found.code === code && isSame(found.methods, methods)) return found.line;
-      const line = bookLine(record, testOnly);
-      kept.set(key, { code, methods, testOnly, line });
+      if (
+        found?.testOnly === testOnly &&
+        found.code === code &&
+        found.domain === domain &&
+        isSame(found.methods, methods)
+      ) {
+        return found.line;
+      }
+      const line = bookLine(record, domain, testOnly);
+      kept.set(key, { code, methods, domain, testOnly, line });
       return line;
     },
   };
@@ -55,14 +63,14 @@ function isSame(a: Kept['methods'], b: Kept['methods']): boolean {
   return a !== null && b !== null && a.length === b.length && a.every((method, i) => method === b[i]);
 }
 
-function bookLine(record: BookRecord, testOnly: boolean): string {
-  return `"${rawAddress(record.account)}":${bookRow(record, testOnly)}`;
+function bookLine(record: BookRecord, domain: string | null, testOnly: boolean): string {
+  return `"${rawAddress(record.account)}":${bookRow(record, domain, testOnly)}`;
 }
 
-/** `domain` stays null until the service knows DNS items. */
-export function bookRow(record: BookRecord, testOnly: boolean): string {
+/** @param domain the name of the account, where it has one */
+export function bookRow(record: BookRecord, domain: string | null, testOnly: boolean): string {
   const friendly = friendlyAddress(record.account, { bounceable: isBounceable(record.codeHash), testOnly });
-  return `{"user_friendly":"${friendly}","domain":null,"interfaces":${interfacesJson(record)}}`;
+  return `{"user_friendly":"${friendly}","domain":${JSON.stringify(domain)},"interfaces":${interfacesJson(record)}}`;
 }
 
 /** What is said of a text that is no address. */

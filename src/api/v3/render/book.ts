@@ -4,6 +4,9 @@ import type { Address } from '../../../chain/model.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 import { type BookRows, createBookRows } from './book-rows.ts';
 
+/** The name of an account; null when it has none. */
+export type DomainOf = (account: Address) => string | null;
+
 export interface Book {
   /** The raw text of the address, which is thereby noted. */
   text(address: Address): string;
@@ -12,7 +15,7 @@ export interface Book {
   /** Every noted address, once. */
   addresses(): Address[];
   /** JSON text of the book, keys sorted; addresses the source says nothing of are left out. */
-  json(records: readonly BookRecord[]): string;
+  json(records: readonly BookRecord[], domainOf?: DomainOf): string;
 }
 
 export const ADDRESS_BYTES = 36;
@@ -33,8 +36,8 @@ export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)
       }
     },
     addresses: () => [...noted.values()],
-    json(records) {
-      const lines = records.map((record) => rows.line(record, testOnly));
+    json(records, domainOf) {
+      const lines = records.map((record) => rows.line(record, testOnly, domainOf?.(record.account)));
       return `{${lines.sort().join(',')}}`;
     },
   };

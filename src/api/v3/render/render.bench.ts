@@ -134,6 +134,7 @@ function round(bytes: Buffer): Round {
       block: { workchain, shard, seqno },
       mcSeqno: 1,
       traceId: transaction.hash,
+      externalHash: transaction.hash,
       before: null,
       after: null,
     };

@@ -186,6 +186,7 @@ function skeleton(parts: Parts): TransactionRecord {
     block: { workchain: 0, shard: '8000000000000000', seqno: 0 },
     mcSeqno: 0,
     traceId: NOTHING,
+    externalHash: NOTHING,
     globalVersion,
     before,
     after: STATE,

@@ -55,11 +55,12 @@ export function transactionText(record: TransactionRecord, book: Book): Transact
 }
 
 /** Up to the messages. */
-function headJson({ transaction: t, mcSeqno, traceId, block }: TransactionRecord, book: Book): string {
+function headJson({ transaction: t, mcSeqno, traceId, externalHash, block }: TransactionRecord, book: Book): string {
   return (
     `{"account":"${book.text(t.account)}","hash":${hashJson(t.hash)},"lt":"${t.lt}","now":${t.now}` +
     `,"mc_block_seqno":${mcSeqno}` +
     (traceId === null ? '' : `,"trace_id":${hashJson(traceId)}`) +
+    (externalHash === null ? '' : `,"trace_external_hash":${hashJson(externalHash)}`) +
     `,"prev_trans_hash":${hashJson(t.prevHash)},"prev_trans_lt":"${t.prevLt}"` +
     `,"orig_status":"${t.origStatus}","end_status":"${t.endStatus}"` +
     `,"total_fees":"${t.totalFees}","total_fees_extra_currencies":${extraJson(t.totalFeesExtra)}` +

@@ -1,0 +1,479 @@
+/** What is asked of contracts, over a real server with rows that are made up. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressOf } from '../../src/chain/address.ts';
+import type { ContractSource, EventFilter, JettonWalletFilter } from '../../src/chain/contract-records.ts';
+import type { Address, Transaction } from '../../src/chain/model.ts';
+import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts';
+import { type ClickHouse, createClickHouse } from '../client.ts';
+import { createQueryGate } from '../gate.ts';
+import { migrate } from '../migrate.ts';
+import { RowWriter } from '../rowbinary.ts';
+import { jettonBurns, jettonHolders, jettonMasters, jettonTransfers, jettonWallets } from '../tables/jettons.ts';
+import { dnsRecords, nftCollections, nftItems, nftTransfers } from '../tables/nfts.ts';
+import { nftAuctions, nftSales } from '../tables/sales.ts';
+import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
+import { tableColumns } from '../tables/sql.ts';
+import type { TableWith } from '../tables/table.ts';
+import { silent, startTestServer, type TestServer } from '../test-server.ts';
+import { contractQueries } from './contracts.ts';
+import { createHead, type Head } from './head.ts';
+import { createReading } from './reading.ts';
+import type { Place } from './transactions.ts';
+
+const HEAD = 10;
+/** For a busy machine. */
+const PATIENCE = { timeout: 30_000 };
+const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 60_000 };
+const page = { limit: 100, offset: 0 };
+
+const address = (n: number): Address => addressOf(0, Buffer.alloc(32, n));
+const [ALICE, BOB, CAROL] = [address(0xa1), address(0xb0), address(0xc0)];
+const [GOLD, SILVER] = [address(0x61), address(0x62)];
+const numberOf = ({ address: one }: { address: Address }): number => one[35];
+
+/** What every detected contract has. */
+function detected(n: number, id = n, lt = 100 + n) {
+  const [codeHash, dataHash] = [Buffer.alloc(32, 1), Buffer.alloc(32, n)];
+  return { address: address(n), id: String(id), mcSeqno: 5, lastTransactionLt: String(lt), codeHash, dataHash };
+}
+
+const wallet = (n: number, owner: Address, jetton: Address, balance: string, lt?: number) => ({
+  ...detected(n, n, lt),
+  owner,
+  jetton,
+  balance,
+  mintlessIsClaimed: null,
+});
+
+const item = (n: number, owner: Address | null, collection: Address | null, index: string, lt?: number) => ({
+  ...detected(n, n, lt),
+  init: true,
+  nftIndex: index,
+  collectionAddress: collection,
+  ownerAddress: owner,
+  content: '{}',
+});
+
+/** Transactions of which nothing counts but the place: hashes sort against the addresses. */
+async function transactionsAt(places: readonly Place[]): Promise<TransactionRecord[]> {
+  return places.map(({ account, lt, mcSeqno }) => {
+    const hash = Buffer.alloc(32, 0xff - account[35]);
+    const transaction = { account, lt, now: Number(lt), hash } satisfies Partial<Transaction>;
+    // The queries ask for nothing else.
+    return { transaction, mcSeqno } as unknown as TransactionRecord;
+  });
+}
+
+let test: TestServer;
+let clickhouse: ClickHouse;
+let head: Head;
+let source: ContractSource;
+
+async function insert<R extends object>(table: TableWith<R>, rows: readonly R[]): Promise<void> {
+  const out = new RowWriter();
+  for (const row of rows) table.write(out, row);
+  await clickhouse.insert(table.name, tableColumns(table), out.take());
+}
+
+beforeAll(async () => {
+  test = await startTestServer();
+  const options = { url: test.server.url, database: 'contracts', logger: silent };
+  clickhouse = createClickHouse(options);
+  await migrate({ clickhouse, logger: silent });
+  head = createHead(clickhouse);
+  head.advance(HEAD);
+  const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
+  source = contractQueries(createReading(clickhouse, gate, head), transactionsAt);
+}, 60_000);
+afterAll(async () => {
+  await clickhouse?.close();
+  await test?.remove();
+});
+
+describe('jettons', () => {
+  const filter: JettonWalletFilter = {
+    addresses: [],
+    owners: [],
+    jettons: [],
+    excludeZeroBalance: false,
+    byBalance: undefined,
+    page,
+  };
+  const wallets = async (more: Partial<JettonWalletFilter>) =>
+    (await source.jettonWallets({ ...filter, ...more }, context)).map(numberOf);
+
+  beforeAll(async () => {
+    const master = (n: number, admin: Address | null, lt?: number) => ({
+      ...detected(n, 100 - n, lt),
+      totalSupply: '10',
+      mintable: true,
+      adminAddress: admin,
+      jettonContent: '{"symbol":"X"}',
+      jettonWalletCodeHash: Buffer.alloc(32, 3),
+    });
+    // Silver goes from Alice to Bob.
+    await insert(jettonMasters, [master(0x61, ALICE), master(0x62, ALICE), master(0x63, null)]);
+    await insert(jettonMasters, [master(0x62, BOB, 1000)]);
+    await insert(jettonWallets, [
+      wallet(1, BOB, GOLD, '5'),
+      wallet(2, ALICE, GOLD, '50'),
+      wallet(3, ALICE, SILVER, '0'),
+      wallet(4, CAROL, GOLD, '7'),
+    ]);
+    // A later state of the first.
+    await insert(jettonWallets, [wallet(1, BOB, GOLD, '70', 1000)]);
+    const holder = (n: number, balance: string, sign: number) => ({
+      jetton: GOLD,
+      balance,
+      address: address(n),
+      lt: String(100 + n),
+      mcSeqno: 5,
+      sign,
+    });
+    await insert(jettonHolders, [holder(1, '5', 1), holder(2, '50', 1), holder(4, '7', 1)]);
+    await insert(jettonHolders, [holder(1, '5', -1), holder(1, '70', 1)]);
+  });
+
+  it('lists masters in the order of detection, and those of an admin as of now', async () => {
+    const masters = async (addresses: Address[], admins: Address[], of = page) =>
+      (await source.jettonMasters({ addresses, admins, page: of }, context)).map(numberOf);
+    expect(await masters([], [])).toEqual([0x63, 0x62, 0x61]);
+    expect(await masters([], [], { limit: 1, offset: 1 })).toEqual([0x62]);
+    expect(await masters([GOLD, SILVER], [])).toEqual([0x62, 0x61]);
+    expect(await masters([], [ALICE])).toEqual([0x61]);
+    expect(await masters([], [BOB])).toEqual([0x62]);
+  });
+
+  it('lists wallets in the orders of the contract', async () => {
+    expect(await wallets({})).toEqual([1, 2, 3, 4]);
+    expect(await wallets({ page: { limit: 2, offset: 1 } })).toEqual([2, 3]);
+    expect(await wallets({ addresses: [address(4), address(1)] })).toEqual([1, 4]);
+    expect(await wallets({ owners: [BOB, ALICE] })).toEqual([2, 3, 1]);
+    expect(await wallets({ owners: [ALICE], jettons: [SILVER, GOLD] })).toEqual([2, 3]);
+    expect(await wallets({ jettons: [GOLD] })).toEqual([1, 2, 4]);
+    expect(await wallets({ jettons: [GOLD], page: { limit: 1, offset: 2 } })).toEqual([4]);
+    expect(await wallets({ excludeZeroBalance: true })).toEqual([1, 2, 4]);
+    expect(await wallets({ byBalance: 'asc' })).toEqual([3, 4, 2, 1]);
+  });
+
+  it('lists the holders of a jetton by their newest balance', async () => {
+    expect(await wallets({ jettons: [GOLD], byBalance: 'desc' })).toEqual([1, 2, 4]);
+    expect(await wallets({ jettons: [GOLD], byBalance: 'asc' })).toEqual([4, 2, 1]);
+    expect(await wallets({ jettons: [GOLD], byBalance: 'desc', page: { limit: 1, offset: 1 } })).toEqual([2]);
+    const [first] = await source.jettonWallets({ ...filter, jettons: [GOLD], byBalance: 'desc' }, context);
+    expect(first.balance).toBe('70');
+  });
+
+  it('tells what addresses are, the master of a wallet with it', async () => {
+    const none = { items: [], collections: [], masters: [], wallets: [] };
+    const tokens = await source.tokens({ ...none, wallets: [address(3), ALICE] }, context);
+    expect(tokens.wallets.map(numberOf)).toEqual([3]);
+    expect(tokens.masters.map(numberOf)).toEqual([0x62]);
+  });
+});
+
+describe('NFTs', () => {
+  const [COLLECTION, OTHER] = [address(0x71), address(0x72)];
+  const [SALE, AUCTION] = [address(0x81), address(0x82)];
+
+  beforeAll(async () => {
+    const collection = (n: number, owner: Address | null) => ({
+      ...detected(n),
+      nextItemIndex: '-1',
+      ownerAddress: owner,
+      collectionContent: '{}',
+    });
+    await insert(nftCollections, [collection(0x71, ALICE), collection(0x72, null)]);
+    await insert(nftItems, [
+      item(0x11, BOB, COLLECTION, '2'),
+      item(0x12, ALICE, COLLECTION, '10'),
+      item(0x13, ALICE, OTHER, '0'),
+      item(0x14, ALICE, null, '5'),
+      item(0x15, SALE, OTHER, '1'),
+      item(0x16, AUCTION, COLLECTION, '11'),
+    ]);
+    await insert(nftItems, [item(0x11, ALICE, COLLECTION, '2', 5000)]);
+    const seller = { isComplete: false, createdAt: 1, marketplace: CAROL, nftOwner: ALICE };
+    await insert(nftSales, [
+      {
+        ...detected(0x81),
+        ...seller,
+        nftAddress: address(0x15),
+        fullPrice: '9',
+        marketplaceFeeAddress: CAROL,
+        marketplaceFee: '1',
+        royaltyAddress: CAROL,
+        royaltyAmount: '1',
+        soldAt: null,
+        soldQueryId: null,
+        jettonPrices: null,
+      },
+    ]);
+    const { isComplete: _, ...auction } = seller;
+    await insert(nftAuctions, [
+      {
+        ...detected(0x82),
+        ...auction,
+        nftAddress: address(0x16),
+        nftOwner: BOB,
+        endFlag: false,
+        endTime: 9,
+        lastBid: '0',
+        lastMember: null,
+        minStep: 5,
+        mpFeeAddress: CAROL,
+        mpFeeFactor: 1,
+        mpFeeBase: 100,
+        royaltyFeeAddress: CAROL,
+        royaltyFeeFactor: 1,
+        royaltyFeeBase: 100,
+        maxBid: '0',
+        minBid: '1',
+        lastBidAt: 0,
+        isCanceled: false,
+        jettonWallet: null,
+        jettonMaster: null,
+      },
+    ]);
+  });
+
+  const items = async (more: object) => {
+    const none = { addresses: [], owners: [], collections: [], indexes: [] };
+    const filter = { ...none, includeOnSale: false, byLastTransaction: false, page, ...more };
+    return (await source.nftItems(filter, context)).map(({ item: one }) => numberOf(one));
+  };
+
+  it('lists items in the orders of the contract', async () => {
+    expect(await items({})).toEqual([0x11, 0x12, 0x13, 0x14, 0x15, 0x16]);
+    expect(await items({ page: { limit: 2, offset: 3 } })).toEqual([0x14, 0x15]);
+    expect(await items({ owners: [ALICE] })).toEqual([0x11, 0x12, 0x13, 0x14]);
+    expect(await items({ owners: [BOB] })).toEqual([]);
+    expect(await items({ collections: [COLLECTION] })).toEqual([0x11, 0x12, 0x16]);
+    expect(await items({ collections: [COLLECTION], indexes: ['10', '11'] })).toEqual([0x12, 0x16]);
+    expect(await items({ owners: [ALICE], collections: [OTHER, COLLECTION] })).toEqual([0x11, 0x12, 0x13]);
+    expect(await items({ byLastTransaction: true, page: { limit: 2, offset: 0 } })).toEqual([0x11, 0x16]);
+    expect(await items({ byLastTransaction: true, page: { limit: 2, offset: 1 } })).toEqual([0x16, 0x15]);
+  });
+
+  it('lists items on sale for their sellers', async () => {
+    expect(await items({ owners: [ALICE], includeOnSale: true })).toEqual([0x11, 0x12, 0x13, 0x15, 0x14]);
+    expect(await items({ owners: [BOB], includeOnSale: true })).toEqual([0x16]);
+    expect(await items({ owners: [SALE], includeOnSale: true })).toEqual([]);
+    expect(await items({ owners: [SALE] })).toEqual([0x15]);
+  });
+
+  it('gives each item its collection and its sale', async () => {
+    const none = { addresses: [], owners: [], collections: [], indexes: [] };
+    const filter = { ...none, includeOnSale: false, byLastTransaction: false, page };
+    const found = await source.nftItems({ ...filter, addresses: [0x14, 0x15, 0x16].map(address) }, context);
+    expect(found.map(({ collection, sale }) => [collection && numberOf(collection), sale?.kind, sale?.seller])).toEqual(
+      [
+        [null, undefined, undefined],
+        [0x72, 'sale', ALICE],
+        [0x71, 'auction', BOB],
+      ],
+    );
+    const sales = await source.nftSales([SALE, AUCTION, ALICE], context);
+    expect([sales.sales.length, sales.auctions.length, sales.telemint.length, sales.items.size]).toEqual([1, 1, 0, 2]);
+  });
+
+  it('lists collections', async () => {
+    const collections = async (addresses: Address[], owners: Address[]) =>
+      (await source.nftCollections({ addresses, owners, page }, context)).map(numberOf);
+    expect(await collections([], [])).toEqual([0x71, 0x72]);
+    expect(await collections([OTHER], [])).toEqual([0x72]);
+    expect(await collections([], [ALICE])).toEqual([0x71]);
+  });
+});
+
+describe('transfers and burns', () => {
+  const filter: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page };
+  const transfer = (
+    lt: number,
+    n: number,
+    source_: Address | null,
+    destination: Address,
+    jetton = GOLD,
+    more = {},
+  ) => ({
+    transactionLt: String(lt),
+    sourceWallet: address(n),
+    mcSeqno: 5,
+    transactionNow: lt,
+    transactionAborted: false,
+    source: source_,
+    destination,
+    jettonMaster: jetton,
+    amount: '1',
+    ...more,
+  });
+
+  beforeAll(async () => {
+    await insert(jettonTransfers, [
+      transfer(10, 1, ALICE, BOB),
+      transfer(20, 1, ALICE, ALICE),
+      transfer(20, 2, BOB, ALICE, SILVER),
+      transfer(20, 3, CAROL, BOB),
+      transfer(30, 1, ALICE, BOB, GOLD, { transactionAborted: true }),
+      transfer(40, 3, CAROL, BOB, GOLD, { mcSeqno: HEAD + 1 }),
+      transfer(9, 3, null, BOB),
+    ]);
+    const burn = { mcSeqno: 5, transactionNow: 50, transactionAborted: true, jettonMaster: GOLD, amount: '1' };
+    await insert(jettonBurns, [{ ...burn, transactionLt: '50', jettonWallet: address(1), owner: ALICE }]);
+    const nft = { mcSeqno: 5, transactionNow: 60, transactionAborted: true, nftCollection: null };
+    await insert(nftTransfers, [
+      { ...nft, transactionLt: '60', nftAddress: address(0x11), oldOwner: ALICE, newOwner: BOB },
+    ]);
+  });
+
+  const transfers = async (more: Partial<EventFilter>) =>
+    (await source.jettonTransfers({ ...filter, ...more }, context)).map(
+      ({ transaction: { transaction } }) => `${transaction.lt}/${transaction.account[35]}`,
+    );
+
+  it('come by lt, those of one lt by hash, without aborted ones and those above the head', async () => {
+    expect(await transfers({})).toEqual(['20/1', '20/2', '20/3', '10/1', '9/3']);
+    expect(await transfers({ sort: 'asc' })).toEqual(['9/3', '10/1', '20/3', '20/2', '20/1']);
+    expect(await transfers({ utime: { start: 10, end: 20 } })).toEqual(['20/1', '20/2', '20/3', '10/1']);
+    expect(await transfers({ ltWindow: { start: '9', end: '10' } })).toEqual(['10/1', '9/3']);
+  });
+
+  it('come in pages that are cut between those of one lt', async () => {
+    for (const sort of ['asc', 'desc'] as const) {
+      const whole = await transfers({ sort });
+      for (const limit of [1, 2, 3]) {
+        const pages: string[] = [];
+        for (let offset = 0; offset < whole.length; offset += limit) {
+          pages.push(...(await transfers({ sort, page: { limit, offset } })));
+        }
+        expect(pages).toEqual(whole);
+      }
+    }
+  });
+
+  it('come by owner, side, wallet and jetton, each once', async () => {
+    expect(await transfers({ owners: [ALICE] })).toEqual(['20/1', '20/2', '10/1']);
+    expect(await transfers({ owners: [ALICE], direction: 'in' })).toEqual(['20/1', '20/2']);
+    expect(await transfers({ owners: [ALICE], direction: 'out' })).toEqual(['20/1', '10/1']);
+    expect(await transfers({ owners: [ALICE], token: SILVER })).toEqual(['20/2']);
+    expect(await transfers({ contracts: [address(3)] })).toEqual(['20/3', '9/3']);
+    expect(await transfers({ contracts: [address(3), address(2)], token: SILVER })).toEqual(['20/2']);
+    expect(await transfers({ token: GOLD })).toEqual(['20/1', '20/3', '10/1', '9/3']);
+    const [first] = await source.jettonTransfers({ ...filter, token: SILVER }, context);
+    expect(first.token).toEqual(SILVER);
+  });
+
+  it('of burns and items show aborted ones', async () => {
+    expect(await source.jettonBurns({ ...filter, owners: [ALICE] }, context)).toHaveLength(1);
+    const [moved] = await source.nftTransfers({ ...filter, owners: [BOB], direction: 'in' }, context);
+    expect(moved.token).toBeNull();
+    expect(await source.nftTransfers({ ...filter, owners: [BOB], direction: 'out' }, context)).toEqual([]);
+  });
+});
+
+describe('names, multisigs, vesting', () => {
+  beforeAll(async () => {
+    const record = (
+      n: number,
+      domain: string,
+      owner: Address | null,
+      to: Address | null,
+      lt?: number,
+      mcSeqno = HEAD + 1,
+    ) => ({
+      ...detected(n, n, lt),
+      mcSeqno,
+      domain,
+      nftItemOwner: owner,
+      dnsNextResolver: null,
+      dnsWallet: to,
+      dnsSiteAdnl: null,
+      dnsStorageBagId: null,
+    });
+    await insert(dnsRecords, [
+      record(0x21, 'zz.ton', ALICE, ALICE),
+      record(0x22, 'bb.ton', ALICE, ALICE),
+      record(0x23, 'a.ton', BOB, ALICE),
+      record(0x24, 'longer.ton', ALICE, ALICE),
+    ]);
+    head.advance(HEAD + 1);
+    const member = { threshold: 2, codeHash: Buffer.alloc(32), dataHash: Buffer.alloc(32) };
+    const wallet_ = (n: number, signers: Address[], proposers: Address[]) => ({
+      ...detected(n),
+      ...member,
+      nextOrderSeqno: '-1',
+      signers,
+      proposers,
+    });
+    await insert(multisigWallets, [wallet_(0x31, [ALICE, BOB], []), wallet_(0x32, [CAROL], [BOB])]);
+    const order = (n: number, multisig: Address) => ({
+      ...detected(n),
+      ...member,
+      multisigAddress: multisig,
+      orderSeqno: '1',
+      sentForExecution: false,
+      approvalsMask: '1',
+      approvalsNum: 1,
+      expirationDate: '99',
+      orderBoc: Buffer.from([1]),
+      signers: [ALICE],
+    });
+    await insert(multisigOrders, [order(0x41, address(0x31)), order(0x42, address(0x31)), order(0x43, address(0x32))]);
+    const vesting = (n: number, whitelist: Address[]) => ({
+      ...detected(n),
+      startTime: '1',
+      totalDuration: 2,
+      unlockPeriod: 1,
+      cliffDuration: 0,
+      totalAmount: '5',
+      senderAddress: ALICE,
+      ownerAddress: BOB,
+      whitelist,
+    });
+    await insert(vestingContracts, [vesting(0x51, []), vesting(0x52, [CAROL])]);
+  });
+
+  it('lists names by their length, then by the alphabet', async () => {
+    const names = async (filter: { wallet?: Address; domain?: string }) =>
+      (await source.dnsRecords({ ...filter, page }, context)).map(({ domain }) => domain);
+    expect(await names({ wallet: ALICE })).toEqual(['a.ton', 'bb.ton', 'zz.ton', 'longer.ton']);
+    expect(await names({ domain: 'zz.ton' })).toEqual(['zz.ton']);
+    expect(await names({ domain: "' OR 1 = 1 --" })).toEqual([]);
+  });
+
+  it('knows the shortest name that belongs to the account it leads to, and follows the head', async () => {
+    await expect.poll(() => source.domainOf(ALICE), PATIENCE).toBe('bb.ton');
+    expect(source.domainOf(BOB)).toBeNull();
+    const row = { ...detected(0x22, 0x22, 9000), mcSeqno: HEAD + 2, domain: 'bb.ton', dnsNextResolver: null };
+    const sold = { ...row, nftItemOwner: BOB, dnsWallet: BOB, dnsSiteAdnl: null, dnsStorageBagId: null };
+    await insert(dnsRecords, [sold]);
+    head.advance(HEAD + 2);
+    await expect.poll(() => source.domainOf(BOB), PATIENCE).toBe('bb.ton');
+    expect(source.domainOf(ALICE)).toBe('zz.ton');
+  });
+
+  it('lists multisigs of their members, and orders', async () => {
+    const multisigs = async (addresses: Address[], members: Address[], sort: 'asc' | 'desc' = 'desc') =>
+      (await source.multisigWallets({ addresses, members, sort, page }, context)).map(numberOf);
+    expect(await multisigs([], [BOB])).toEqual([0x32, 0x31]);
+    expect(await multisigs([], [BOB], 'asc')).toEqual([0x31, 0x32]);
+    expect(await multisigs([address(0x31)], [CAROL])).toEqual([]);
+    const orders = async (filter: object) =>
+      (await source.multisigOrders({ addresses: [], multisigs: [], sort: 'desc', page: null, ...filter }, context)).map(
+        numberOf,
+      );
+    expect(await orders({ multisigs: [address(0x31)] })).toEqual([0x42, 0x41]);
+    expect(await orders({ addresses: [address(0x43)], page })).toEqual([0x43]);
+  });
+
+  it('lists vesting contracts', async () => {
+    const vesting = async (filter: object) =>
+      (
+        await source.vestingContracts({ addresses: [], members: [], checkWhitelist: false, page, ...filter }, context)
+      ).map(numberOf);
+    expect(await vesting({ members: [BOB] })).toEqual([0x51, 0x52]);
+    expect(await vesting({ members: [CAROL] })).toEqual([]);
+    expect(await vesting({ members: [CAROL], checkWhitelist: true })).toEqual([0x52]);
+    expect(await vesting({ addresses: [address(0x51)] })).toEqual([0x51]);
+  });
+});

@@ -1,0 +1,102 @@
+/**
+ * Which account has which name: for address books, which name many accounts in every answer. All names that belong to
+ * the account they lead to are held, and follow the head by one small query a step, so that no answer waits for them.
+ */
+import { compareDecimal } from '../../src/chain/decimal.ts';
+import { hashKey } from '../../src/chain/hash.ts';
+import type { Address } from '../../src/chain/model.ts';
+import type { QueryContext } from '../../src/chain/records.ts';
+import { addressOrNone } from '../tables/columns.ts';
+import { collect, type FollowingReading } from './reading.ts';
+
+/** Names that are held, about 300 bytes each; mainnet has some 100,000. What comes beyond is not shown. */
+const MAX_NAMES = 1_000_000;
+const TIMEOUT_MS = 30_000;
+
+/** A name and what it is of, by the item that holds it. */
+interface Held {
+  lt: string;
+  domain: string;
+  /** As latin1 text; null where the name does not lead to its owner. */
+  account: string | null;
+}
+
+export type Domains = ReturnType<typeof createDomains>;
+
+export function createDomains(reading: FollowingReading) {
+  const items = new Map<string, Held>();
+  const ofAccount = new Map<string, Set<string>>();
+  let current = 0;
+  let running: Promise<void> | null = null;
+
+  function note(item: string, held: Held): void {
+    const before = items.get(item);
+    if (before !== undefined && compareDecimal(before.lt, held.lt) > 0) return;
+    if (before?.account != null) {
+      const left = ofAccount.get(before.account);
+      left?.delete(item);
+      if (left?.size === 0) ofAccount.delete(before.account);
+    }
+    if (held.account === null) {
+      items.delete(item);
+      return;
+    }
+    if (before === undefined && items.size >= MAX_NAMES) return;
+    items.set(item, held);
+    const names = ofAccount.get(held.account);
+    if (names === undefined) ofAccount.set(held.account, new Set([item]));
+    else names.add(item);
+  }
+
+  async function catchUp(context: QueryContext): Promise<void> {
+    while (current < reading.head.seqno) {
+      const to = reading.head.seqno;
+      const sql = `SELECT address, last_transaction_lt, domain, nft_item_owner, dns_wallet FROM dns_records
+        WHERE mc_seqno > ${current} ORDER BY last_transaction_lt`;
+      const rows = await reading.rows(sql, 'names of accounts', context);
+      collect(rows, (row) => {
+        const [item, lt, domain] = [hashKey(row.fixed(36)), row.u64(), row.string()];
+        const [owner, wallet] = [addressOrNone.read(row), addressOrNone.read(row)];
+        const isOwn = owner !== null && wallet !== null && owner.equals(wallet);
+        note(item, { lt, domain, account: isOwn ? hashKey(owner) : null });
+      });
+      current = to;
+    }
+  }
+
+  /** A look that fails is taken again with the next step. */
+  function follow(): void {
+    if (running !== null) return;
+    const context = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+    running = catchUp(context)
+      .catch(() => undefined)
+      .finally(() => {
+        running = null;
+      });
+  }
+  reading.head.onAdvance(follow);
+  if (reading.head.seqno > 0) follow();
+
+  return {
+    /** The shortest name of an account, of several the first by the alphabet. */
+    domainOf(account: Address): string | null {
+      const names = ofAccount.get(hashKey(account));
+      if (names === undefined) return null;
+      let shortest: string | null = null;
+      for (const item of names) {
+        const domain = items.get(item)?.domain;
+        if (domain === undefined) continue;
+        if (
+          shortest === null ||
+          domain.length < shortest.length ||
+          (domain.length === shortest.length && domain < shortest)
+        ) {
+          shortest = domain;
+        }
+      }
+      return shortest;
+    },
+    /** Resolves when the look that is under way has ended. */
+    settled: async (): Promise<void> => running ?? undefined,
+  };
+}

@@ -1,0 +1,186 @@
+/** Transfers and burns of tokens: found by their narrow keys, shown from the transactions that they are. */
+import type { EventFilter, TokenEvent } from '../../src/chain/contract-records.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
+import { hashKey } from '../../src/chain/hash.ts';
+import type { Address, Decimal } from '../../src/chain/model.ts';
+import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts';
+import { bytes, list, u32, u64 } from '../literal.ts';
+import { addressOrNone } from '../tables/columns.ts';
+import { all } from './conditions.ts';
+import { addresses, direction } from './keys.ts';
+import { collect, type Reading } from './reading.ts';
+import type { Place } from './transactions.ts';
+
+/** One kind of event: its table, and the columns of it that filters are about. */
+interface EventKind {
+  table: string;
+  /** The wallet or the item: with `transaction_lt` the key. */
+  contract: string;
+  /** Master or collection. */
+  token: string;
+  /** By the side that an owner is on: the column, and the keys by it. */
+  sides: readonly { direction: 'in' | 'out'; column: string; keys: string }[];
+  keysByContract: string;
+  keysByToken: string;
+  condition: string | null;
+}
+
+const TRANSFERS: EventKind = {
+  table: 'jetton_transfers',
+  contract: 'source_wallet',
+  token: 'jetton_master',
+  sides: [
+    { direction: 'out', column: 'source', keys: 'jetton_transfers_by_source' },
+    { direction: 'in', column: 'destination', keys: 'jetton_transfers_by_destination' },
+  ],
+  keysByContract: 'jetton_transfers_by_wallet',
+  keysByToken: 'jetton_transfers_by_jetton',
+  condition: 'NOT transaction_aborted',
+};
+
+const BURNS: EventKind = {
+  table: 'jetton_burns',
+  contract: 'jetton_wallet',
+  token: 'jetton_master',
+  sides: [{ direction: 'out', column: 'owner', keys: 'jetton_burns_by_owner' }],
+  keysByContract: 'jetton_burns_by_wallet',
+  keysByToken: 'jetton_burns_by_jetton',
+  condition: null,
+};
+
+const NFT_TRANSFERS: EventKind = {
+  table: 'nft_transfers',
+  contract: 'nft_address',
+  token: 'nft_collection',
+  sides: [
+    { direction: 'out', column: 'old_owner', keys: 'nft_transfers_by_old_owner' },
+    { direction: 'in', column: 'new_owner', keys: 'nft_transfers_by_new_owner' },
+  ],
+  keysByContract: 'nft_transfers_by_item',
+  keysByToken: 'nft_transfers_by_collection',
+  condition: null,
+};
+
+interface EventPlace extends Place {
+  now: number;
+}
+
+type FindTransactions = (
+  places: readonly Place[],
+  context: QueryContext,
+  label?: string,
+) => Promise<TransactionRecord[]>;
+
+export function eventQueries(reading: Reading, transactionsAt: FindTransactions) {
+  const ask =
+    (kind: EventKind) =>
+    (filter: EventFilter, context: QueryContext): Promise<TokenEvent[]> =>
+      events(kind, filter, context);
+
+  async function events(kind: EventKind, filter: EventFilter, context: QueryContext): Promise<TokenEvent[]> {
+    const { places, skipped } = await findPlaces(kind, filter, context);
+    if (places.length === 0) return [];
+    const [transactions, tokens] = await Promise.all([
+      transactionsAt(places, context, kind.table),
+      tokensOf(kind, places, context),
+    ]);
+    const sign = filter.sort === 'asc' ? 1 : -1;
+    const byTime = usesTime(filter);
+    // Ties are in order of the hash, which no key has: all of them were read, and those before the page are left out.
+    const sorted = transactions.sort(({ transaction: a }, { transaction: b }) => {
+      const order = (byTime ? a.now - b.now : 0) || compareDecimal(a.lt, b.lt) || a.hash.compare(b.hash);
+      return sign * order;
+    });
+    return sorted.slice(skipped, skipped + filter.page.limit).map((record) => ({
+      transaction: record,
+      token: tokens.get(placeKey(record.transaction)) ?? null,
+    }));
+  }
+
+  /** The rows of a page, those with the same lt as its first and last included; how many of them come before it. */
+  async function findPlaces(kind: EventKind, filter: EventFilter, context: QueryContext) {
+    const { limit, offset } = filter.page;
+    const way = direction(filter.sort);
+    const order = usesTime(filter) ? `transaction_now ${way}, transaction_lt ${way}` : `transaction_lt ${way}`;
+    const selected = selection(kind, filter, reading.head.seqno);
+    const read = async (sql: string) => collect(await reading.rows(sql, kind.table, context), readPlace);
+    const skip = offset > 0 ? ` OFFSET ${offset}` : '';
+    const page = await read(`${selected()} ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES`);
+    if (page.length === 0 || offset === 0) return { places: page, skipped: 0 };
+    const [{ lt }] = page;
+    const ties = await read(selected([`transaction_lt = ${u64(lt)}`]));
+    const here = page.filter((place) => place.lt === lt).length;
+    const others = page.filter((place) => place.lt !== lt);
+    return { places: [...ties, ...others], skipped: ties.length - here };
+  }
+
+  async function tokensOf(
+    kind: EventKind,
+    places: readonly EventPlace[],
+    context: QueryContext,
+  ): Promise<Map<string, Address | null>> {
+    const steps = places.map(({ mcSeqno }) => mcSeqno);
+    const keys = places.map(({ account, lt }) => `(${u64(lt)}, ${bytes(account)})`);
+    const sql = `SELECT ${kind.contract}, transaction_lt, ${kind.token} FROM ${kind.table}
+      WHERE (transaction_lt, ${kind.contract}) IN ${list(keys)}
+      AND mc_seqno BETWEEN ${Math.min(...steps)} AND ${Math.max(...steps)}`;
+    const rows = collect(await reading.rows(sql, kind.table, context), (row) => {
+      const key = placeKey({ account: row.fixed(36), lt: row.u64() });
+      return [key, addressOrNone.read(row)] as const;
+    });
+    return new Map(rows);
+  }
+
+  return { jettonTransfers: ask(TRANSFERS), jettonBurns: ask(BURNS), nftTransfers: ask(NFT_TRANSFERS) };
+}
+
+const usesTime = ({ utime }: EventFilter): boolean => utime.start !== undefined || utime.end !== undefined;
+
+const placeKey = ({ account, lt }: { account: Address; lt: Decimal }): string => `${hashKey(account)}${lt}`;
+
+/** A query of contract, lt, step and time of the events asked for, without an order; further conditions may be added. */
+function selection(kind: EventKind, filter: EventFilter, head: number): (more?: readonly string[]) => string {
+  const { owners, contracts, token, utime, ltWindow } = filter;
+  const common = [
+    `mc_seqno <= ${u32(head)}`,
+    ...(kind.condition === null ? [] : [kind.condition]),
+    ...(ltWindow.start === undefined ? [] : [`transaction_lt >= ${u64(ltWindow.start)}`]),
+    ...(ltWindow.end === undefined ? [] : [`transaction_lt <= ${u64(ltWindow.end)}`]),
+    ...(utime.start === undefined ? [] : [`transaction_now >= ${u32(utime.start)}`]),
+    ...(utime.end === undefined ? [] : [`transaction_now <= ${u32(utime.end)}`]),
+  ];
+  const ofContracts = contracts.length === 0 ? [] : [`${kind.contract} IN ${addresses(contracts)}`];
+  const ofToken = token === undefined ? [] : [`${kind.token} = ${bytes(token)}`];
+  const columns = `${kind.contract}, transaction_lt, mc_seqno, transaction_now`;
+  // An event that two keys lead to, or that stands there twice until it is merged, is one event.
+  const select = (table: string, conditions: readonly string[]) =>
+    `SELECT DISTINCT ${columns} FROM ${table} WHERE ${all(conditions)}`;
+  if (owners.length > 0) {
+    const sides = kind.sides.filter(
+      (side) => filter.direction === undefined || kind.sides.length === 1 || side.direction === filter.direction,
+    );
+    const one = (more: readonly string[]) =>
+      sides.map(({ column, keys }) =>
+        select(keys, [`${column} IN ${addresses(owners)}`, ...common, ...ofContracts, ...ofToken, ...more]),
+      );
+    return (more = []) => `SELECT DISTINCT ${columns} FROM (${one(more).join(' UNION ALL ')})`;
+  }
+  if (contracts.length > 0) {
+    // The keys by contract do not know the token: it is that of the contract's rows.
+    const rows =
+      ofToken.length === 0
+        ? []
+        : [
+            `(transaction_lt, ${kind.contract}) IN (SELECT transaction_lt, ${kind.contract} FROM ${kind.table} WHERE ${all([...ofToken, ...ofContracts])})`,
+          ];
+    return (more = []) => select(kind.keysByContract, [...ofContracts, ...common, ...rows, ...more]);
+  }
+  return (more = []) =>
+    token === undefined
+      ? select(kind.table, [...common, ...more])
+      : select(kind.keysByToken, [...ofToken, ...common, ...more]);
+}
+
+function readPlace(rows: Parameters<Parameters<typeof collect>[1]>[0]): EventPlace {
+  return { account: rows.fixed(36), lt: rows.u64(), mcSeqno: rows.u32(), now: rows.u32() };
+}

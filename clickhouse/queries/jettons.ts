@@ -1,0 +1,122 @@
+import type { JettonMasterRecord, JettonWalletFilter, JettonWalletRecord } from '../../src/chain/contract-records.ts';
+import { hashKey } from '../../src/chain/hash.ts';
+import type { Address } from '../../src/chain/model.ts';
+import type { Page, QueryContext, Sort } from '../../src/chain/records.ts';
+import { bytes } from '../literal.ts';
+import { jettonMasters, jettonWallets } from '../tables/jettons.ts';
+import { limits } from './conditions.ts';
+import { addresses, direction } from './keys.ts';
+import { newest, waiting } from './newest.ts';
+import { collect, type NewestReading } from './reading.ts';
+
+export function jettonQueries(reading: NewestReading) {
+  /** Wallets of one jetton by balance, from the signed table: what was withdrawn is read beyond the page and taken out. */
+  async function holders(
+    jetton: Address,
+    sort: Sort,
+    page: Page,
+    excludeZero: boolean,
+    context: QueryContext,
+  ): Promise<Address[]> {
+    const needed = page.offset + page.limit;
+    const way = direction(sort);
+    const more = excludeZero ? ' AND balance > 0' : '';
+    for (let read = Math.ceil(needed * 1.3) + 200; ; read *= 2) {
+      const sql = `SELECT balance, address, toInt64(sum(sign)), max(mc_seqno), count() FROM (
+          SELECT balance, address, sign, mc_seqno FROM jetton_holders WHERE jetton = ${bytes(jetton)}${more}
+          ORDER BY jetton ${way}, balance ${way}, address ${way} LIMIT ${read})
+        GROUP BY balance, address ORDER BY balance ${way}, address ${way}`;
+      const { standing, total } = await waiting(reading, context, async () => {
+        const rows = collect(await reading.rows(sql, 'jetton holders', context), (row) => ({
+          balance: row.i256(),
+          address: row.fixed(36),
+          sign: Number(row.i64()),
+          mcSeqno: row.u32(),
+          count: Number(row.u64()),
+        }));
+        const ahead = Math.max(0, ...rows.map(({ mcSeqno }) => mcSeqno));
+        return { found: { standing: rows, total: rows.reduce((sum, { count }) => sum + count, 0) }, ahead };
+      });
+      const complete = total < read;
+      // The last wallet may be cut between its rows.
+      const sure = complete ? standing : standing.slice(0, -1);
+      const held = sure.filter(({ sign }) => sign > 0);
+      if (complete || held.length >= needed) return held.slice(page.offset, needed).map(({ address }) => address);
+    }
+  }
+
+  return {
+    jettonMasters(
+      filter: { addresses: Address[]; admins: Address[]; page: Page },
+      context: QueryContext,
+    ): Promise<JettonMasterRecord[]> {
+      const conditions: string[] = [];
+      let page: Page | null = filter.page;
+      if (filter.addresses.length > 0) conditions.push(`address IN ${addresses(filter.addresses)}`);
+      if (filter.admins.length > 0) {
+        const admin = `admin_address IN ${addresses(filter.admins)}`;
+        conditions.push(admin, `address IN (SELECT address FROM jetton_masters_by_admin WHERE ${admin})`);
+      }
+      if (conditions.length === 0) {
+        conditions.push(`address IN (${firstDetected('jetton_masters_by_id', null, filter.page)})`);
+        page = null;
+      }
+      return newest(reading, jettonMasters, { conditions, order: 'id, address', page }, context);
+    },
+
+    async jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]> {
+      const { owners, jettons, byBalance, excludeZeroBalance } = filter;
+      const one = jettons.length === 1 ? jettons[0] : undefined;
+      const only = filter.addresses.length === 0 && owners.length === 0;
+      if (only && one !== undefined && byBalance !== undefined) {
+        const wallets = await holders(one, byBalance, filter.page, excludeZeroBalance, context);
+        if (wallets.length === 0) return [];
+        const found = await newest(
+          reading,
+          jettonWallets,
+          { conditions: [`address IN ${addresses(wallets)}`], order: 'address' },
+          context,
+        );
+        const place = new Map(wallets.map((wallet, i) => [hashKey(wallet), i]));
+        return found.sort((a, b) => (place.get(hashKey(a.address)) ?? 0) - (place.get(hashKey(b.address)) ?? 0));
+      }
+      const conditions: string[] = [];
+      let page: Page | null = filter.page;
+      if (filter.addresses.length > 0) conditions.push(`address IN ${addresses(filter.addresses)}`);
+      const jetton = jettons.length > 0 ? `jetton IN ${addresses(jettons)}` : null;
+      if (owners.length > 0) {
+        const owner = `owner IN ${addresses(owners)}`;
+        const keys = jetton === null ? owner : `${owner} AND ${jetton}`;
+        conditions.push(owner, `address IN (SELECT address FROM jetton_wallets_by_owner WHERE ${keys})`);
+      }
+      if (jetton !== null) conditions.push(jetton);
+      if (excludeZeroBalance) conditions.push('balance > 0');
+      if (only) {
+        // A wallet is confirmed by its master, by owner and master: neither changes, so the page can be cut from the keys.
+        const whole = excludeZeroBalance || byBalance !== undefined;
+        const keys = one === undefined ? 'jetton_wallets_by_id' : 'jetton_wallets_by_jetton';
+        if (!whole) {
+          conditions.push(`address IN (${firstDetected(keys, jetton, filter.page)})`);
+          page = null;
+        } else if (jetton !== null) {
+          conditions.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
+        }
+      }
+      return newest(reading, jettonWallets, { conditions, order: walletOrder(filter), page }, context);
+    },
+  };
+}
+
+/** Spec v3 endpoints 5.2. */
+function walletOrder({ addresses: some, owners, jettons, byBalance }: JettonWalletFilter): string {
+  const first = byBalance === undefined ? 'id, address' : `balance ${direction(byBalance)}, id, address`;
+  if (jettons.length === 1) return first;
+  if (owners.length > 0) return `owner, ${first}`;
+  return some.length > 0 ? 'address' : first;
+}
+
+/** Addresses of a page in the order of first detection. Keys stand more than once until they are merged. */
+export function firstDetected(keys: string, condition: string | null, page: Page): string {
+  const where = condition === null ? '' : ` WHERE ${condition}`;
+  return `SELECT address FROM ${keys}${where} ORDER BY id LIMIT 1 BY id ${limits(page)}`;
+}

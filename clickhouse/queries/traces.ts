@@ -1,0 +1,218 @@
+import { compareDecimal } from '../../src/chain/decimal.ts';
+import { hashKey } from '../../src/chain/hash.ts';
+import type { Hash } from '../../src/chain/model.ts';
+import type { QueryContext, Rows, TraceFilter, TracePlace, TraceRecord } from '../../src/chain/records.ts';
+import { bytes } from '../literal.ts';
+import type { RowReader } from '../rowbinary.ts';
+import { columnNames } from '../tables/sql.ts';
+import type { Row } from '../tables/table.ts';
+import { type TraceRow, traceAccounts, traces as traceTable } from '../tables/traces.ts';
+import { all, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
+import { direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
+import { collect, type Reading } from './reading.ts';
+import { messageSides } from './transactions.ts';
+
+/** By their ends: `end_lt`, or `end_utime` where a time window is asked for; then by id. */
+export type TraceOrder = 'lt' | 'time';
+
+/** What orders and windows look at, in every table that has it. */
+type Ends = Pick<Row<typeof traceAccounts>, 'endLt' | 'endUtime' | 'mcSeqno' | 'traceId'>;
+
+const COLUMNS = columnNames(Object.keys(traceTable.columns)).join(', ');
+const PLACE_BYTES = 44;
+
+export function traceQueries(reading: Reading) {
+  /** All there is of these traces up to the head: how each stands, and the places of its transactions. */
+  async function byIds(ids: string, context: QueryContext): Promise<TraceRecord[]> {
+    const sql = `SELECT ${COLUMNS} FROM traces WHERE trace_id IN ${ids} AND mc_seqno <= ${reading.head.seqno}
+      ORDER BY trace_id, mc_seqno`;
+    return joinSteps(collect(await reading.rows(sql, 'traces', context), readTraceRow));
+  }
+
+  /** The traces of transactions that are named, or that received or sent a message that is. */
+  async function idsOf(filter: TraceFilter, context: QueryContext): Promise<Hash[]> {
+    if (filter.txHashes.length === 0 && filter.messageHashes.length === 0) return filter.traceIds;
+    const found = await tracedTransactions(reading, filter, context);
+    const ids = new Map(found.map(({ traceId }) => [hashKey(traceId), traceId]));
+    if (filter.traceIds.length === 0) return [...ids.values()];
+    return filter.traceIds.filter((id) => ids.has(hashKey(id)));
+  }
+
+  async function named(filter: TraceFilter, order: TraceOrder, context: QueryContext): Promise<TraceRecord[]> {
+    const ids = await idsOf(filter, context);
+    if (ids.length === 0) return [];
+    const accepts = acceptsOf(filter);
+    const { account } = filter;
+    const own = account && (await idsWith(ids, account, context));
+    const found = (await byIds(hashes(ids), context)).filter(
+      (trace) => trace.state !== 'pending' && accepts(trace) && (own === undefined || own.has(hashKey(trace.traceId))),
+    );
+    return pageOf(found, filter, order);
+  }
+
+  async function idsWith(ids: readonly Hash[], account: Buffer, context: QueryContext): Promise<Set<string>> {
+    const sql = `SELECT trace_id FROM trace_accounts WHERE account = ${bytes(account)} AND trace_id IN ${hashes(ids)}
+      AND mc_seqno <= ${reading.head.seqno}`;
+    return new Set(
+      collect(await reading.rows(sql, 'traces of an account', context), (rows) => hashKey(rows.fixed(32))),
+    );
+  }
+
+  return {
+    async traces(filter: TraceFilter, context: QueryContext): Promise<Rows<TraceRecord>> {
+      const order = traceOrder(filter);
+      const isNamed = [filter.traceIds, filter.txHashes, filter.messageHashes].some(({ length }) => length > 0);
+      const found = isNamed
+        ? await named(filter, order, context)
+        : await byIds(`(${pageIds(filter, order, reading.head.seqno)})`, context);
+      const rows = found.sort((a, b) => compareTraces(a, b, filter, order));
+      return { rows, nextCursor: nextTraces(rows, filter, order) };
+    },
+  };
+}
+
+/** A transaction by its hash, and the trace it is part of. */
+export interface Traced {
+  hash: Hash;
+  traceId: Hash;
+}
+
+/** The transactions with one of these hashes, and those at the ends of one of these messages; both where both are given. */
+export async function tracedTransactions(
+  reading: Reading,
+  { txHashes, messageHashes }: Pick<TraceFilter, 'txHashes' | 'messageHashes'>,
+  context: QueryContext,
+): Promise<Traced[]> {
+  const { seqno: head } = reading.head;
+  const keys = [
+    ...(txHashes.length > 0 ? [`SELECT account, lt FROM transactions_by_hash WHERE hash IN ${hashes(txHashes)}`] : []),
+    ...(messageHashes.length > 0 ? [`SELECT account, lt FROM (${messageSides({ messageHashes }, head)})`] : []),
+  ];
+  const conditions = keys.map((key) => `(account, lt) IN (${key})`);
+  const sql = `SELECT hash, trace_id FROM transactions WHERE ${all(conditions)} AND mc_seqno <= ${head}
+    LIMIT 1 BY account, lt`;
+  const rows = await reading.rows(sql, 'traces of transactions', context);
+  return collect(rows, (row) => ({ hash: row.fixed(32), traceId: row.fixed(32) }));
+}
+
+export function traceOrder({ utime }: Pick<TraceFilter, 'utime'>): TraceOrder {
+  return utime.start === undefined && utime.end === undefined ? 'lt' : 'time';
+}
+
+/** What a filter asks of a trace's end. */
+function endConditions({ utime, ltWindow, mcSeqno }: TraceFilter): Condition<Ends>[] {
+  return [
+    { column: 'endLt', from: ltWindow.start, to: ltWindow.end },
+    { column: 'endUtime', from: utime.start, to: utime.end },
+    ...(mcSeqno === undefined ? [] : [{ column: 'mcSeqno', is: mcSeqno } as const]),
+  ];
+}
+
+/** The ids of a page of complete traces. */
+function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
+  const { account, page, sort } = filter;
+  const table = account ? 'trace_accounts' : 'traces_by_lt';
+  const conditions = [
+    account ? `account = ${bytes(account)}` : "state = 'complete'",
+    where(traceAccounts, [{ column: 'mcSeqno', to: head }, ...endConditions(filter)]),
+  ];
+  const sorted: Sorted<Ends>[] = [
+    { column: order === 'time' ? 'endUtime' : 'endLt', sort },
+    { column: 'traceId', sort },
+  ];
+  const place = readTraceCursor(filter, order);
+  if (place) {
+    const end = order === 'time' ? Number(place[0]) : place[0];
+    conditions.push(behind(traceAccounts, sorted, [end, Buffer.from(place[1], 'hex')]));
+  }
+  const from = `FROM ${table} WHERE ${all(conditions)}`;
+  const bound = order === 'time' ? timeBound({ from, lt: 'end_lt', time: 'end_utime' }, filter) : '';
+  return `SELECT trace_id ${from}${bound} ORDER BY ${orderBy(sorted)} ${limits(page)}`;
+}
+
+/**
+ * Where a page in the order of times ends. The tables are in the order of logical times, which times rise with: of as
+ * many rows as the page needs, taken from one end, the last time bounds the page.
+ */
+export function timeBound(
+  { from, lt, time }: { from: string; lt: string; time: string },
+  { sort, page }: Pick<TraceFilter, 'sort' | 'page'>,
+): string {
+  const [sign, last] = sort === 'desc' ? ['>=', 'min'] : ['<=', 'max'];
+  const rows = page.offset + page.limit;
+  const ends = `SELECT ${time} ${from} ORDER BY ${lt} ${direction(sort)} LIMIT ${rows}`;
+  // Fewer rows than the page may have end nowhere.
+  const end = `SELECT if(count() < ${rows}, ${sort === 'desc' ? 0 : 0xffff_ffff}, ${last}(${time})) FROM (${ends})`;
+  return ` AND ${time} ${sign} (${end})`;
+}
+
+function acceptsOf({ utime, ltWindow, mcSeqno }: TraceFilter): (trace: TraceRecord) => boolean {
+  return ({ endLt, endUtime, mcSeqnoEnd, state }) =>
+    (utime.start === undefined || endUtime >= utime.start) &&
+    (utime.end === undefined || endUtime <= utime.end) &&
+    (ltWindow.start === undefined || compareDecimal(endLt, ltWindow.start) >= 0) &&
+    (ltWindow.end === undefined || compareDecimal(endLt, ltWindow.end) <= 0) &&
+    (mcSeqno === undefined || (mcSeqnoEnd === mcSeqno && state === 'complete'));
+}
+
+export function compareTraces(a: TraceRecord, b: TraceRecord, { sort }: TraceFilter, order: TraceOrder): number {
+  const byEnd = order === 'time' ? a.endUtime - b.endUtime : compareDecimal(a.endLt, b.endLt);
+  return (sort === 'asc' ? 1 : -1) * (byEnd || a.traceId.compare(b.traceId));
+}
+
+function pageOf(found: TraceRecord[], filter: TraceFilter, order: TraceOrder): TraceRecord[] {
+  const { offset, limit } = filter.page;
+  const place = readTraceCursor(filter, order);
+  const sign = filter.sort === 'asc' ? 1 : -1;
+  const isBehind = ({ endLt, endUtime, traceId }: TraceRecord): boolean => {
+    if (!place) return true;
+    const byEnd = order === 'time' ? endUtime - Number(place[0]) : compareDecimal(endLt, place[0]);
+    return sign * (byEnd || traceId.compare(Buffer.from(place[1], 'hex'))) > 0;
+  };
+  return found
+    .filter(isBehind)
+    .sort((a, b) => compareTraces(a, b, filter, order))
+    .slice(offset, offset + limit);
+}
+
+/** The values of a cursor of traces: lt or time, id in hex. Null at the beginning. */
+function readTraceCursor({ cursor }: TraceFilter, order: TraceOrder): string[] | null {
+  return cursor === undefined ? null : readCursor(cursor, order, [order === 'time' ? TIME : LT, HEX32]);
+}
+
+/** The cursor behind a page; null when it was the last. */
+export function nextTraces(rows: readonly TraceRecord[], { page }: TraceFilter, order: TraceOrder): string | null {
+  const last = rows.length < page.limit ? undefined : rows[rows.length - 1];
+  if (!last) return null;
+  return makeCursor(order, [order === 'time' ? String(last.endUtime) : last.endLt, last.traceId.toString('hex')]);
+}
+
+function readTraceRow(rows: RowReader): TraceRow {
+  const row: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(traceTable.columns)) row[name] = column.read(rows);
+  return row as TraceRow;
+}
+
+/** Of the rows of a trace, oldest first, the last tells how it stands, and each brings its transactions. */
+function joinSteps(rows: readonly TraceRow[]): TraceRecord[] {
+  const found = new Map<string, TraceRecord>();
+  for (const { mcSeqno, places, ...row } of rows) {
+    const key = hashKey(row.traceId);
+    const before = found.get(key);
+    // A row that came twice and is not merged yet.
+    if (before?.mcSeqnoEnd === mcSeqno) continue;
+    found.set(key, {
+      ...row,
+      mcSeqnoEnd: mcSeqno,
+      places: [...(before?.places ?? []), ...readPlaces(places, mcSeqno)],
+    });
+  }
+  return [...found.values()];
+}
+
+function readPlaces(places: Buffer, mcSeqno: number): TracePlace[] {
+  return Array.from({ length: places.length / PLACE_BYTES }, (_, i) => {
+    const place = places.subarray(i * PLACE_BYTES, (i + 1) * PLACE_BYTES);
+    return { account: place.subarray(0, 36), lt: place.readBigUInt64BE(36).toString(), mcSeqno };
+  });
+}

@@ -1,0 +1,58 @@
+import { address, arrayOf, bool, bytes, hash, hashOrNone, text, u16, u32, u64, word } from './columns.ts';
+import { type Row, table } from './table.ts';
+
+/**
+ * What complete traces did. A trace's actions are numbered in the order of their ends (`end_lt`, then `action_id`), so
+ * that the key has the order of the listings.
+ */
+export const actions = table({
+  name: 'actions',
+  columns: {
+    traceEndLt: u64,
+    traceId: hash,
+    number: u16,
+    actionId: hash,
+    /** Step in which the trace ended. */
+    mcSeqno: u32,
+    traceEndUtime: u32,
+    startLt: u64,
+    endLt: u64,
+    startUtime: u32,
+    endUtime: u32,
+    /** As filters compare it; the printed one may differ. */
+    type: word,
+    success: bool,
+    /** Types of the actions that it is a part of, innermost first. */
+    ancestors: arrayOf(word),
+    /** Of the trace. */
+    externalHash: hashOrNone,
+    externalHashNorm: hashOrNone,
+    /** Hashes of its transactions, one behind the other. */
+    transactions: bytes,
+    /** JSON: the details, then the accounts that it is found by. */
+    content: text,
+  },
+  kind: 'fact',
+  key: ['traceEndLt', 'traceId', 'number'],
+  indexes: [{ name: 'actions_by_id', key: ['actionId', 'traceEndLt', 'number'], also: ['mcSeqno'] }],
+  inStatus: true,
+});
+
+export type ActionRow = Row<typeof actions>;
+
+/** Which accounts an action is found by, with what it is filtered by. */
+export const actionAccounts = table({
+  name: 'action_accounts',
+  columns: {
+    account: address,
+    traceEndLt: u64,
+    traceId: hash,
+    number: u16,
+    mcSeqno: u32,
+    traceEndUtime: u32,
+    type: word,
+    ancestors: arrayOf(word),
+  },
+  kind: 'fact',
+  key: ['account', 'traceEndLt', 'traceId', 'number'],
+});

@@ -1,0 +1,33 @@
+/** What running a contract means to whoever asked for it by HTTP. */
+import { MAX_RESULT_DEPTH, methodId } from '../tvm/contract.ts';
+import { EstimateError } from '../tvm/fees.ts';
+import { TvmBusyError, TvmTimeoutError } from '../tvm/pool.ts';
+import { StackLimitError, type StackLimits } from '../tvm/stack.ts';
+import { ApiError, Refusal } from './errors.ts';
+
+/** Of what a method leaves: no more than is printed within some milliseconds. */
+export const RESULT_LIMITS: StackLimits = { maxDepth: MAX_RESULT_DEPTH, maxValues: 32_768 };
+
+/** Id of a method by its name, or by its number as number or text. */
+export function methodOf(method: string | number): number {
+  const given =
+    typeof method === 'number' ? method : /^(\d{1,10}|0x[0-9a-fA-F]{1,8})$/.test(method) ? Number(method) : null;
+  if (given === null) return methodId(String(method));
+  if (given < -(2 ** 31) || given >= 2 ** 31) throw new ApiError(422, `no id of a method: ${given}`);
+  return given;
+}
+
+/** @throws {ApiError} for what becomes of the contract, 429 where too many run already */
+export async function running<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof TvmBusyError) throw new ApiError(429, error.message, { cause: error });
+    if (error instanceof TvmTimeoutError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
+    if (error instanceof EstimateError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
+    if (error instanceof StackLimitError) {
+      throw new Refusal(533, `Result stack: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import type { ApiLimits } from '../limits.ts';
+import { jettonMasters } from './contract-schemas.ts';
+import { addresses, limit, offset } from './parameters.ts';
+import { masterJson } from './render/tokens.ts';
+import { listing, type Route, route } from './route.ts';
+
+export function jettonMastersRoute(limits: ApiLimits): Route {
+  return route({
+    path: '/jetton/masters',
+    tag: 'jettons',
+    summary: 'Jetton masters in the order of their detection',
+    parameters: z.object({
+      address: addresses('Masters to show.', limits.maxAddresses),
+      admin_address: addresses('Those that one of these administers.', limits.maxAddresses),
+      limit: limit(limits),
+      offset: offset(),
+    }),
+    response: jettonMasters,
+    async answer(p, asked) {
+      const { source, context, book } = asked;
+      const page = { limit: p.limit, offset: p.offset };
+      const rows = await source.contracts.jettonMasters(
+        { addresses: p.address, admins: p.admin_address, page },
+        context,
+      );
+      return listing(
+        'jetton_masters',
+        rows.map((row) => masterJson(row, book)),
+        asked,
+      );
+    },
+  });
+}

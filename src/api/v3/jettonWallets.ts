@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { ApiError } from '../errors.ts';
+import type { ApiLimits } from '../limits.ts';
+import { jettonWallets } from './contract-schemas.ts';
+import { addresses, flag, limit, offset, optionalSort } from './parameters.ts';
+import { walletJson } from './render/tokens.ts';
+import { listing, type Route, route } from './route.ts';
+
+export function jettonWalletsRoute(limits: ApiLimits): Route {
+  return route({
+    path: '/jetton/wallets',
+    tag: 'jettons',
+    summary: 'Jetton wallets by owner or jetton, in the order of their detection or by balance',
+    parameters: z.object({
+      address: addresses('Wallets to show.', limits.maxAddresses),
+      owner_address: addresses('Owners.', limits.maxAddresses),
+      jetton_address: addresses('Jetton masters; more than one with exactly one owner.', limits.maxAddresses),
+      exclude_zero_balance: flag('Leave out wallets without a balance.'),
+      limit: limit(limits),
+      offset: offset(),
+      sort: optionalSort('Order by balance.'),
+    }),
+    response: jettonWallets,
+    async answer(p, asked) {
+      const { source, context, book } = asked;
+      if (p.jetton_address.length > 1 && p.owner_address.length !== 1) {
+        throw new ApiError(422, 'exact one owner_address required for multiple jetton_address');
+      }
+      const filter = {
+        addresses: p.address,
+        owners: p.owner_address,
+        jettons: p.jetton_address,
+        excludeZeroBalance: p.exclude_zero_balance ?? false,
+        byBalance: p.sort,
+        page: { limit: p.limit, offset: p.offset },
+      };
+      const rows = await source.contracts.jettonWallets(filter, context);
+      return listing(
+        'jetton_wallets',
+        rows.map((row) => walletJson(row, book)),
+        asked,
+      );
+    },
+  });
+}

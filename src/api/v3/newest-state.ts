@@ -1,0 +1,48 @@
+/** The newest state of one account, as the operations show it that come from v2. */
+import type { Address } from '../../chain/model.ts';
+import { NoNetworkError } from '../../node/liteservers.ts';
+import { type AccountState, NO_TRANSACTION } from '../../state/account.ts';
+import type { Asked } from './route.ts';
+
+/** `nonexist` of the contract is an account that was, and is no more; others that do not exist are `uninit`. */
+export type NewestState = Pick<AccountState, 'status' | 'balance' | 'codeHash' | 'code' | 'data' | 'frozenHash'> & {
+  lastTransaction: AccountState['lastTransaction'];
+};
+
+/** As a node has it. @throws {NodeError} @throws {NoNetworkError} */
+export async function nodeState(account: Address, { states, context }: Asked): Promise<NewestState> {
+  return states.account(account, await states.step(undefined, context), { cells: true }, context);
+}
+
+/** As it is indexed; a liteserver is asked for what is not, and without one code and data are left out. */
+export async function indexedState(account: Address, asked: Asked): Promise<NewestState> {
+  const [record] = await asked.source.accountStates([account], [], true, asked.context);
+  if (record === undefined) {
+    const state = (await orNull(nodeState(account, asked))) ?? UNKNOWN;
+    return state.status === 'nonexist' ? { ...state, status: 'uninit' } : state;
+  }
+  const { codeHash, dataHash, codeBoc, dataBoc } = record;
+  const lastTransaction = { lt: record.lastTransactionLt, hash: record.lastTransactionHash };
+  const whole = (codeHash === null || codeBoc !== null) && (dataHash === null || dataBoc !== null);
+  const state = whole ? null : await orNull(nodeState(account, asked));
+  return state ?? { ...record, code: codeBoc, data: dataBoc, lastTransaction };
+}
+
+const UNKNOWN: NewestState = {
+  status: 'uninit',
+  balance: '0',
+  codeHash: null,
+  code: null,
+  data: null,
+  frozenHash: null,
+  lastTransaction: NO_TRANSACTION,
+};
+
+async function orNull<T>(asking: Promise<T>): Promise<T | null> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (error instanceof NoNetworkError) return null;
+    throw error;
+  }
+}

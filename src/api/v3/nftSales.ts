@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { ApiError } from '../errors.ts';
+import type { ApiLimits } from '../limits.ts';
+import { nftSales } from './contract-schemas.ts';
+import { addresses } from './parameters.ts';
+import { saleRows } from './render/tokens.ts';
+import { listing, type Route, route } from './route.ts';
+
+export function nftSalesRoute(limits: ApiLimits): Route {
+  return route({
+    path: '/nft/sales',
+    tag: 'nfts',
+    summary: 'Contracts that sell NFT items: fix-price sales, auctions, names of Telegram',
+    parameters: z.object({ address: addresses('Contracts to show.', limits.maxAccountStates, true) }),
+    response: nftSales,
+    async answer(p, asked) {
+      const { source, context, book } = asked;
+      if (p.address.length === 0) throw new ApiError(422, 'at least 1 address required');
+      return listing('nft_sales', saleRows(await source.contracts.nftSales(p.address, context), book), asked);
+    },
+  });
+}

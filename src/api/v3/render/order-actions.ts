@@ -1,0 +1,259 @@
+/** What an order of a multisig does, action by action (spec v3 semantics 6.7). */
+import { DecodeError } from '../../../chain/errors.ts';
+import { address, internalAddress } from '../../../chain/layouts/addresses.ts';
+import { CellView } from '../../../chain/layouts/cell-view.ts';
+import { commentOf } from '../../../chain/layouts/common.ts';
+import { type Entries, hashmap } from '../../../chain/layouts/dictionaries.ts';
+import { jettonBurn, jettonSetStatus, jettonTransfer } from '../../../chain/layouts/jettons.ts';
+import { body, type Layout } from '../../../chain/layouts/layout.ts';
+import { type RelaxedMessage, relaxedMessage } from '../../../chain/layouts/messages.ts';
+import { multisigAction } from '../../../chain/layouts/multisig.ts';
+import { nftTransfer } from '../../../chain/layouts/nfts.ts';
+import { coins, u8, u64 } from '../../../chain/layouts/numbers.ts';
+import { cell, type Payload, ref, rest } from '../../../chain/layouts/shapes.ts';
+import { readSnake, snakeText } from '../../../chain/layouts/texts.ts';
+import type { Address } from '../../../chain/model.ts';
+import type { Book } from './book.ts';
+import { addressOrNull } from './tokens.ts';
+
+const SEND = 0xf1381e5b;
+const ENCRYPTED = 0x2167da4b;
+
+const base64 = (view: CellView | null): string => (view === null ? 'null' : `"${view.serialize().toString('base64')}"`);
+
+/** JSON text of an order's `actions`; `null` when the order is no dictionary. */
+export function orderActionsJson(orderBoc: Buffer, book: Book): string {
+  try {
+    const entries = hashmap(8, cell).read(CellView.parse(orderBoc).cursor());
+    const keys = [...entries.keys()].sort();
+    return `[${keys.map((key) => actionJson(entryOf(entries, key), book)).join(',')}]`;
+  } catch (error) {
+    if (error instanceof DecodeError) return 'null';
+    throw error;
+  }
+}
+
+function entryOf(entries: Entries<CellView>, key: string): CellView {
+  const entry = entries.get(key);
+  if (entry === undefined) throw new Error('a key without its entry');
+  return entry;
+}
+
+function actionJson(entry: CellView, book: Book): string {
+  try {
+    if (entry.opcode !== SEND) return updateJson(entry, book);
+    const cursor = entry.cursor();
+    cursor.skip(32);
+    const mode = cursor.u(8);
+    return sendJson(mode, relaxedMessage.read(cursor.open()), book);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return (
+      `{"destination":null,"value":null,"body_raw":null,"parsed":false,"error":${JSON.stringify(error.message)}` +
+      ',"parsed_body":null,"parsed_body_type":"unknown","send_mode":0}'
+    );
+  }
+}
+
+function updateJson(entry: CellView, book: Book): string {
+  const update = multisigAction.read(entry.cursor());
+  if (update.kind !== 'update_multisig_param') throw new DecodeError('no action of a multisig');
+  const addresses = (entries: Entries<Address>): string =>
+    `[${[...entries.keys()]
+      .sort()
+      .map((key) => addressOrNull(entries.get(key) ?? null, book))
+      .join(',')}]`;
+  return (
+    '{"destination":null,"value":null,"body_raw":null,"parsed":true,"error":null' +
+    `,"parsed_body":{"new_threshold":${update.threshold},"new_signers":${addresses(update.signers)}` +
+    `,"new_proposers":${addresses(update.proposers)}},"parsed_body_type":"multisig_update_params","send_mode":0}`
+  );
+}
+
+function sendJson(mode: number, message: RelaxedMessage, book: Book): string {
+  const { info } = message;
+  const view = bodyOf(message);
+  const { type, json } = bodyJson(view, book);
+  const [destination, value] = info.kind === 'int_msg_info' ? [info.dest, info.value.grams] : [null, null];
+  return (
+    `{"destination":${addressOrNull(destination, book)},"value":${value === null ? 'null' : `"${value}"`}` +
+    `,"body_raw":${base64(view)},"parsed":true,"error":null,"parsed_body":${json}` +
+    `,"parsed_body_type":"${type}","send_mode":${mode}}`
+  );
+}
+
+/** As a cell of its own, whether it stands in a reference or beside the head. */
+function bodyOf({ body: { value } }: RelaxedMessage): CellView {
+  return value;
+}
+
+interface Parsed {
+  type: string;
+  json: string;
+}
+
+function bodyJson(view: CellView, book: Book): Parsed {
+  const { opcode } = view;
+  if (opcode === null || opcode === 0 || opcode === ENCRYPTED) {
+    const encrypted = opcode === ENCRYPTED;
+    const comment = encrypted ? encryptedText(view) : opcode === null ? '' : (commentOf(view) ?? '');
+    return { type: 'ton_transfer', json: `{"comment":${JSON.stringify(comment)},"encrypted":${encrypted}}` };
+  }
+  for (const known of KNOWN) {
+    try {
+      const json = known.print(view, book);
+      if (json !== null) return { type: known.type, json };
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      return { type: 'unknown', json: `{"opcode":0,"data":${base64(view)}}` };
+    }
+  }
+  return { type: 'unknown', json: `{"opcode":${opcode},"data":${base64(view)}}` };
+}
+
+/** Base64: it is no text for anyone but its reader. */
+function encryptedText(view: CellView): string {
+  const cursor = view.cursor();
+  cursor.skip(32);
+  return readSnake(cursor).toString('base64');
+}
+
+interface KnownBody {
+  type: string;
+  print(view: CellView, book: Book): string | null;
+}
+
+/** Fields of a body by their names in print; `query_id` goes before them. */
+function known<T extends { query_id: string }>(
+  type: string,
+  layout: Layout<T>,
+  fields: (value: T, book: Book) => Record<string, string>,
+): KnownBody {
+  return {
+    type,
+    print(view, book) {
+      const value = layout.in(view);
+      if (value === null) return null;
+      const printed = Object.entries({ query_id: value.query_id, ...fields(value, book) });
+      return `{${printed.map(([name, json]) => `"${name}":${json}`).join(',')}}`;
+    },
+  };
+}
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** What a forward payload says: the comment, or the whole of it. */
+function forwardFields({ cell: view }: Payload): Record<string, string> {
+  const { opcode } = view;
+  const fields = (sum: string, comment: string, payload: CellView | null, encrypted = false) => ({
+    comment: quoted(comment),
+    encrypted_comment: String(encrypted),
+    forward_payload: base64(payload),
+    payload_sum_type: quoted(sum),
+    stonfi_swap_body: 'null',
+  });
+  if (view.bits === 0 && view.refs === 0) return fields('', '', null);
+  if (opcode === 0) return fields('TextComment', commentOf(view) ?? '', view);
+  if (opcode === ENCRYPTED) return fields('EncryptedTextComment', encryptedText(view), view, true);
+  return fields(opcode === STONFI_SWAP ? 'StonfiSwap' : 'Unknown', '', view);
+}
+
+const STONFI_SWAP = 0x25938561;
+
+const query = { query_id: u64 };
+const jettonMint = body('jetton_mint', 0x642b7d07, {
+  ...query,
+  to_address: address,
+  ton_amount: coins,
+  master_msg: ref(body('jetton_internal_transfer', 0x178d4519, { ...query, amount: coins, rest })),
+});
+
+const KNOWN: readonly KnownBody[] = [
+  known('jetton_transfer', jettonTransfer, (one, book) => ({
+    amount: quoted(one.amount),
+    destination: addressOrNull(one.destination, book),
+    response: addressOrNull(one.response_destination, book),
+    custom_payload: base64(one.custom_payload),
+    forward_amount: quoted(one.forward_ton_amount),
+    ...forwardFields(one.forward_payload),
+  })),
+  known('jetton_burn', jettonBurn, (one, book) => ({
+    amount: quoted(one.amount),
+    response_destination: addressOrNull(one.response_destination, book),
+  })),
+  known('jetton_mint', jettonMint, (one, book) => ({
+    opcode: String(jettonMint.opcode),
+    to_address: addressOrNull(one.to_address, book),
+    ton_amount: quoted(one.ton_amount),
+    master_msg_query_id: one.master_msg.query_id,
+    master_msg_jetton_amount: quoted(one.master_msg.amount),
+  })),
+  // Taken for the mint of the other minter, which it is not.
+  { type: 'unknown', print: (view) => (view.opcode === 0x15 ? `{"opcode":0,"data":${base64(view)}}` : null) },
+  known('nft_transfer', nftTransfer, (one, book) => ({
+    new_owner: addressOrNull(one.new_owner, book),
+    response_destination: addressOrNull(one.response_destination, book),
+    custom_payload: base64(one.custom_payload),
+    forward_amount: quoted(one.forward_amount),
+    forward_payload: base64(one.forward_payload.cell),
+  })),
+  known('jetton_top_up', body('jetton_top_up', 0x00009fd3, query), () => ({})),
+  known(
+    'jetton_change_admin',
+    body('jetton_change_admin', 0x6501f354, { ...query, new_admin_address: address }),
+    (one, book) => ({ new_admin_address: addressOrNull(one.new_admin_address, book) }),
+  ),
+  known('jetton_claim_admin', body('jetton_claim_admin', 0xfb88e119, query), () => ({})),
+  known(
+    'jetton_change_content',
+    body('jetton_change_content', 0xcb862902, { ...query, url: ref(snakeText) }),
+    ({ url }) => ({ new_metadata_url: quoted(url) }),
+  ),
+  known(
+    'jetton_call_to',
+    body('jetton_call_to', 0x235caf52, { ...query, to_address: address, ton_amount: coins, action: cell }),
+    ({ to_address, ton_amount, action }, book) => ({
+      to_address: addressOrNull(to_address, book),
+      ton_amount: quoted(ton_amount),
+      action_type: quoted(actionType(action)),
+      action_data: base64(action),
+    }),
+  ),
+  known('jetton_set_status', jettonSetStatus, ({ status }) => ({
+    new_status: String(status),
+  })),
+  known('single_nominator_withdraw', body('single_nominator_withdraw', 0x00001000, { ...query, coins }), (one) => ({
+    coins: quoted(one.coins),
+  })),
+  known(
+    'single_nominator_change_validator',
+    body('single_nominator_change_validator', 0x00001001, { ...query, validator: internalAddress }),
+    ({ validator }, book) => ({ validator_address: addressOrNull(validator, book) }),
+  ),
+  known(
+    'vesting_internal_transfer',
+    body('vesting_internal_transfer', 0x75097f5d, { ...query, mode: u8, message: ref(relaxedMessage) }),
+    ({ mode, message }, book) => {
+      const { info } = message;
+      const view = bodyOf(message);
+      const comment = view.opcode === 0 ? (commentOf(view) ?? '') : '';
+      return {
+        send_mode: String(mode),
+        destination: info.kind === 'int_msg_info' ? addressOrNull(info.dest, book) : 'null',
+        value: info.kind === 'int_msg_info' ? quoted(info.value.grams) : 'null',
+        message_body: base64(view),
+        comment: quoted(comment),
+      };
+    },
+  ),
+];
+
+/** What a master is to have one of its wallets do. */
+function actionType(action: CellView): string {
+  const names: Record<number, string> = {
+    [jettonTransfer.opcode]: 'jetton_transfer',
+    [jettonBurn.opcode]: 'jetton_burn',
+    [jettonSetStatus.opcode]: 'jetton_set_status',
+  };
+  return (action.opcode !== null && names[action.opcode]) || 'unknown';
+}

@@ -1,0 +1,253 @@
+/**
+ * Contracts whose kind is known (jettons, NFTs, names, wallets of several signers, vesting), what happened to them, and
+ * the questions one can ask about them. Names are those of the TON Center v3 API.
+ */
+import type { Address, Decimal, Hash } from './model.ts';
+import type { Page, QueryContext, Sort, TransactionRecord, Window } from './records.ts';
+
+/** The newest state of a contract while it was of its kind. */
+export interface DetectedRecord {
+  address: Address;
+  /** Order of first detection. */
+  id: Decimal;
+  mcSeqno: number;
+  lastTransactionLt: Decimal;
+  codeHash: Hash;
+  dataHash: Hash;
+}
+
+export interface JettonMasterRecord extends DetectedRecord {
+  totalSupply: Decimal;
+  mintable: boolean;
+  adminAddress: Address | null;
+  /** JSON. */
+  jettonContent: string;
+  jettonWalletCodeHash: Hash;
+}
+
+export interface JettonWalletRecord extends DetectedRecord {
+  balance: Decimal;
+  owner: Address;
+  /** The master. */
+  jetton: Address;
+}
+
+export interface NftCollectionRecord extends DetectedRecord {
+  nextItemIndex: Decimal;
+  ownerAddress: Address | null;
+  /** JSON. */
+  collectionContent: string;
+}
+
+export interface NftItemRecord extends DetectedRecord {
+  init: boolean;
+  nftIndex: Decimal | null;
+  collectionAddress: Address | null;
+  ownerAddress: Address | null;
+  /** JSON. */
+  content: string;
+}
+
+/** An item with what belongs to it. */
+export interface ListedNftItem {
+  item: NftItemRecord;
+  collection: NftCollectionRecord | null;
+  /** The contract that owns it for its seller; null when it is not on sale. */
+  sale: { kind: 'sale' | 'auction'; address: Address; seller: Address | null } | null;
+}
+
+export interface NftSaleRecord extends DetectedRecord {
+  isComplete: boolean;
+  createdAt: number;
+  marketplace: Address | null;
+  nftAddress: Address;
+  nftOwner: Address | null;
+  fullPrice: Decimal;
+  marketplaceFeeAddress: Address | null;
+  marketplaceFee: Decimal;
+  royaltyAddress: Address | null;
+  royaltyAmount: Decimal;
+}
+
+export interface NftAuctionRecord extends DetectedRecord {
+  endFlag: boolean;
+  endTime: number;
+  marketplace: Address | null;
+  nftAddress: Address;
+  nftOwner: Address | null;
+  lastBid: Decimal;
+  lastMember: Address | null;
+  minStep: number;
+  mpFeeAddress: Address | null;
+  mpFeeFactor: number;
+  mpFeeBase: number;
+  royaltyFeeAddress: Address | null;
+  royaltyFeeFactor: number;
+  royaltyFeeBase: number;
+  maxBid: Decimal;
+  minBid: Decimal;
+  createdAt: number;
+  lastBidAt: number;
+  isCanceled: boolean;
+}
+
+export interface TelemintItemRecord extends DetectedRecord {
+  tokenName: string;
+  bidderAddress: Address | null;
+  bid: Decimal;
+  bidTs: number;
+  minBid: Decimal;
+  endTime: number;
+  beneficiaryAddress: Address | null;
+  initialMinBid: Decimal;
+  maxBid: Decimal;
+  minBidStep: Decimal;
+  minExtendTime: number;
+  duration: number;
+  royaltyNumerator: number;
+  royaltyDenominator: number;
+  royaltyDestination: Address | null;
+}
+
+/** Contracts that sell, by kind, each with its item where that is known. */
+export interface FoundSales {
+  sales: NftSaleRecord[];
+  auctions: NftAuctionRecord[];
+  telemint: TelemintItemRecord[];
+  /** By address as latin1 text. */
+  items: Map<string, ListedNftItem>;
+}
+
+export interface DnsRecord extends DetectedRecord {
+  domain: string;
+  nftItemOwner: Address | null;
+  dnsNextResolver: Address | null;
+  dnsWallet: Address | null;
+  dnsSiteAdnl: Hash | null;
+  dnsStorageBagId: Hash | null;
+}
+
+export interface MultisigRecord extends DetectedRecord {
+  nextOrderSeqno: Decimal;
+  threshold: number;
+  signers: Address[];
+  proposers: Address[];
+}
+
+export interface MultisigOrderRecord extends DetectedRecord {
+  multisigAddress: Address;
+  orderSeqno: Decimal;
+  threshold: number;
+  sentForExecution: boolean;
+  approvalsMask: Decimal;
+  approvalsNum: number;
+  expirationDate: Decimal;
+  orderBoc: Buffer;
+  signers: Address[];
+}
+
+export interface VestingRecord extends DetectedRecord {
+  startTime: Decimal;
+  totalDuration: number;
+  unlockPeriod: number;
+  cliffDuration: number;
+  totalAmount: Decimal;
+  senderAddress: Address;
+  ownerAddress: Address;
+  whitelist: Address[];
+}
+
+/** A transaction that a jetton wallet or an NFT item was told to do something by. */
+export interface TokenEvent {
+  transaction: TransactionRecord;
+  /** The jetton's master, or the item's collection. */
+  token: Address | null;
+}
+
+export interface EventFilter {
+  owners: Address[];
+  /** Which side the owners are on; both when absent. */
+  direction?: 'in' | 'out' | undefined;
+  /** Wallets, or items. */
+  contracts: Address[];
+  /** The jetton's master, or the item's collection. */
+  token?: Address | undefined;
+  utime: Window<number>;
+  ltWindow: Window<Decimal>;
+  sort: Sort;
+  page: Page;
+}
+
+export interface JettonWalletFilter {
+  addresses: Address[];
+  owners: Address[];
+  jettons: Address[];
+  excludeZeroBalance: boolean;
+  /** By balance; in the order of first detection when absent. */
+  byBalance?: Sort | undefined;
+  page: Page;
+}
+
+export interface NftItemFilter {
+  addresses: Address[];
+  owners: Address[];
+  collections: Address[];
+  indexes: Decimal[];
+  /** The owners are those of items on sale, too. */
+  includeOnSale: boolean;
+  byLastTransaction: boolean;
+  page: Page;
+}
+
+/** Tokens among some addresses. */
+export interface Tokens {
+  items: NftItemRecord[];
+  collections: NftCollectionRecord[];
+  masters: JettonMasterRecord[];
+  wallets: JettonWalletRecord[];
+}
+
+/** Which kinds an address may be of. */
+export interface TokenCandidates {
+  items: Address[];
+  collections: Address[];
+  masters: Address[];
+  wallets: Address[];
+}
+
+export interface ContractSource {
+  /** The shortest name that belongs to the account and leads to it; null when there is none. */
+  domainOf(account: Address): string | null;
+  jettonMasters(
+    filter: { addresses: Address[]; admins: Address[]; page: Page },
+    context: QueryContext,
+  ): Promise<JettonMasterRecord[]>;
+  jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]>;
+  /** Those whose transaction was not aborted. */
+  jettonTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
+  jettonBurns(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
+  nftCollections(
+    filter: { addresses: Address[]; owners: Address[]; page: Page },
+    context: QueryContext,
+  ): Promise<NftCollectionRecord[]>;
+  nftItems(filter: NftItemFilter, context: QueryContext): Promise<ListedNftItem[]>;
+  nftTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
+  nftSales(addresses: Address[], context: QueryContext): Promise<FoundSales>;
+  dnsRecords(
+    filter: { wallet?: Address | undefined; domain?: string | undefined; page: Page },
+    context: QueryContext,
+  ): Promise<DnsRecord[]>;
+  multisigWallets(
+    filter: { addresses: Address[]; members: Address[]; sort: Sort; page: Page },
+    context: QueryContext,
+  ): Promise<MultisigRecord[]>;
+  multisigOrders(
+    filter: { addresses: Address[]; multisigs: Address[]; sort: Sort; page: Page | null },
+    context: QueryContext,
+  ): Promise<MultisigOrderRecord[]>;
+  vestingContracts(
+    filter: { addresses: Address[]; members: Address[]; checkWhitelist: boolean; page: Page },
+    context: QueryContext,
+  ): Promise<VestingRecord[]>;
+  tokens(candidates: TokenCandidates, context: QueryContext): Promise<Tokens>;
+}

@@ -1,0 +1,79 @@
+import { Address, beginCell, Cell as CoreCell, external, internal, storeMessage, storeMessageRelaxed } from '@ton/core';
+import { mnemonicNew, mnemonicToPrivateKey } from '@ton/crypto';
+import { WalletContractV4 } from '@ton/ton';
+import { expect, test } from 'vitest';
+import { addressOf } from './address.ts';
+import { parseBoc, toBoc } from './builder.ts';
+import { DecodeError } from './errors.ts';
+import { readExternalMessage, writeExternalMessage } from './external-message.ts';
+
+const to = new Address(0, Buffer.alloc(32, 7));
+const body = beginCell().storeUint(0x12345678, 32).storeRef(beginCell().storeStringTail('x').endCell()).endCell();
+const init = { code: beginCell().storeUint(1, 8).endCell(), data: beginCell().storeUint(2, 8).endCell() };
+const raw = (cell: CoreCell) => parseBoc(cell.toBoc());
+const addressBytes = addressOf(0, to.hash);
+
+/** TEP 467 with the serialiser of @ton/core. */
+function normal(): Buffer {
+  const info = { type: 'external-in', dest: to, importFee: 0n } as const;
+  return beginCell()
+    .store(storeMessage({ info, body }, { forceRef: true }))
+    .endCell()
+    .hash();
+}
+
+test.each([
+  ['body inline', {}],
+  ['body in a cell of its own', { forceRef: true }],
+])('reads what @ton/core writes: %s', (_, options) => {
+  for (const message of [external({ to, body }), external({ to, body, init })]) {
+    const cell = beginCell().store(storeMessage(message, options)).endCell();
+    const read = readExternalMessage(cell.toBoc());
+    expect(read.hash).toEqual(cell.hash());
+    expect(read.hashNorm).toEqual(normal());
+    expect(read.destination.subarray(4)).toEqual(to.hash);
+  }
+});
+
+test('a message of a wallet has one normal form, deployed by it or not', async () => {
+  const { publicKey, secretKey } = await mnemonicToPrivateKey(await mnemonicNew());
+  const wallet = WalletContractV4.create({ workchain: 0, publicKey });
+  const transfer = wallet.createTransfer({ seqno: 0, secretKey, messages: [internal({ to, value: 1n })] });
+  const messages = [
+    external({ to: wallet.address, body: transfer, init: wallet.init }),
+    external({ to: wallet.address, body: transfer }),
+  ];
+  const norms = messages.map(
+    (message) => readExternalMessage(beginCell().store(storeMessage(message)).endCell().toBoc()).hashNorm,
+  );
+  expect(norms[0]).toEqual(norms[1]);
+});
+
+test('writes what @ton/core reads', () => {
+  for (const given of [null, { code: raw(init.code), data: raw(init.data) }]) {
+    const written = toBoc(writeExternalMessage({ address: addressBytes, body: raw(body), init: given }));
+    const [cell] = CoreCell.fromBoc(written);
+    const core = external({ to, body, init: given === null ? undefined : init });
+    const expected = beginCell()
+      .store(storeMessage(core, { forceRef: true }))
+      .endCell();
+    expect(cell.hash()).toEqual(expected.hash());
+    expect(readExternalMessage(written).hashNorm).toEqual(normal());
+  }
+});
+
+test('refuses anything else', () => {
+  const inner = internal({ to, value: 1n });
+  const cell = beginCell().store(storeMessageRelaxed(inner)).endCell();
+  const long = Buffer.alloc(70_000);
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from('nonsense'),
+    long,
+    cell.toBoc(),
+    body.toBoc(),
+    beginCell().endCell().toBoc(),
+  ]) {
+    expect(() => readExternalMessage(bytes)).toThrow(DecodeError);
+  }
+});

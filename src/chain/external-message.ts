@@ -1,0 +1,46 @@
+/** Messages from outside the chain (`ext_in_msg_info$10`: crypto/block/block.tlb) as people send them. */
+import { workchainOf } from './address.ts';
+import { openBoc } from './boc.ts';
+import { Builder, type Cell } from './builder.ts';
+import { DecodeError } from './errors.ts';
+import { decodeMessage } from './message.ts';
+import type { Address, Hash } from './model.ts';
+
+export interface ExternalMessage {
+  destination: Address;
+  /** Of the message cell as it was sent. */
+  hash: Hash;
+  /** Of the same message in its one normal form (TEP 467). */
+  hashNorm: Hash;
+}
+
+/** What nodes take, in bytes (`max_ext_msg_size` of ConfigParam 43 where it is not set). */
+export const MAX_EXTERNAL_BYTES = 65_535;
+
+/** Reads a bag of cells that is one external message. Throws DecodeError. */
+export function readExternalMessage(bytes: Buffer): ExternalMessage {
+  if (bytes.length > MAX_EXTERNAL_BYTES) {
+    throw new DecodeError(`an external message of ${bytes.length} bytes, ${MAX_EXTERNAL_BYTES} at most`);
+  }
+  const boc = openBoc(bytes, { maxRoots: 1 });
+  const message = decodeMessage(boc, boc.roots[0]);
+  const { kind, destination, hash } = message;
+  const hashNorm = message.hashNorm();
+  if (hashNorm === null || destination === null) throw new DecodeError(`a message of kind ${kind}, not external_in`);
+  return { destination, hash, hashNorm };
+}
+
+/** Code and data that a message brings. */
+export interface ContractInit {
+  code: Cell | null;
+  data: Cell | null;
+}
+
+/** StateInit and body each in a cell of their own, as tonlib writes them. */
+export function writeExternalMessage(message: { address: Address; body: Cell; init: ContractInit | null }): Cell {
+  const { address, body, init } = message;
+  const builder = new Builder().u(2, 2).u(0, 2).u(4, 3).i(workchainOf(address), 8).bytes(address.subarray(4)).grams(0n);
+  if (init === null) builder.bit(0);
+  else builder.u(3, 2).ref(new Builder().u(0, 2).maybeRef(init.code).maybeRef(init.data).bit(0).cell());
+  return builder.bit(1).ref(body).cell();
+}

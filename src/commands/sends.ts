@@ -1,0 +1,45 @@
+import { Counter } from 'prom-client';
+import type { EventLog } from '../../streams/log.ts';
+import { createPendingWriter } from '../../streams/pending.ts';
+import { topicNames } from '../../streams/topics.ts';
+import { readExternalMessage } from '../chain/external-message.ts';
+import type { DevnetThread } from '../devnet/thread.ts';
+import type { Metrics } from '../metrics.ts';
+import type { AskLiteservers } from './liteservers.ts';
+import type { Running } from './running.ts';
+
+/**
+ * Asks as `askLite` does; a message that a liteserver has taken is then put on the topic of pending ones, and so is
+ * what the devnet's own people send.
+ */
+export function openSends(
+  { config, logger, shutdown }: Running,
+  {
+    log,
+    metrics,
+    askLite,
+    devnet,
+  }: { log: EventLog; metrics: Metrics; askLite: AskLiteservers; devnet: Pick<DevnetThread, 'onExternal'> | null },
+): AskLiteservers {
+  const sent = new Counter({
+    name: 'tonstream_sent_messages_total',
+    help: 'External messages that a liteserver has taken, by what became of them in the log: noted, known, late, failed',
+    labelNames: ['log'],
+    registers: [metrics.registry],
+  });
+  const writer = createPendingWriter({
+    log,
+    topic: topicNames(config.topicPrefix).pending,
+    report: (error) => logger.warn({ err: error }, 'the topic of pending messages cannot be written'),
+  });
+  shutdown.onClose('pending messages', async () => writer.close());
+  devnet?.onExternal((boc) => void writer.note({ ...readExternalMessage(boc), boc }));
+  return async (question, signal) => {
+    const reply = await askLite(question, signal);
+    if (question.kind === 'send') {
+      const boc = Buffer.from(question.boc);
+      sent.inc({ log: await writer.note({ ...readExternalMessage(boc), boc }) });
+    }
+    return reply;
+  };
+}

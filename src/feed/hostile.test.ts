@@ -1,0 +1,149 @@
+/** Clients that mean no good: each costs its limit and nothing else, and the others hear what they hear. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type FeedServer, type Listener, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
+
+let chain: FeedSource;
+let server: FeedServer;
+let healthy: Listener;
+
+beforeEach(async () => {
+  chain = createFeedSource('private');
+  chain.advance(chain.steps[0]);
+  server = await serveFeed(chain, { maxConnections: 50, maxAddresses: 1_000 });
+  healthy = await openSocket(server.port);
+  healthy.send({ operation: 'subscribe', types: ['block'] });
+  await expect.poll(() => healthy.answers.length).toBe(1);
+});
+
+afterEach(async () => {
+  // Everybody else is gone, and it is told as ever.
+  await expect.poll(() => server.streaming.feed.figures.lines).toBe(1);
+  healthy.events = [];
+  chain.advance(chain.steps[1]);
+  await expect.poll(() => healthy.events.length).toBeGreaterThan(0);
+  healthy.close();
+  await server.close();
+  expect(server.failures).toEqual([]);
+});
+
+const HANDSHAKE = [
+  'GET /api/streaming/v2/ws HTTP/1.1',
+  'Host: x',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+  '\r\n',
+].join('\r\n');
+
+/** A connection that has shaken hands and speaks in bytes; what came since. */
+async function raw(): Promise<{ socket: Socket; received: () => Buffer }> {
+  const socket = connect(server.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(HANDSHAKE);
+  let received: Buffer = (await once(socket, 'data'))[0];
+  expect(received.toString('latin1')).toMatch(/^HTTP\/1\.1 101 /);
+  received = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+  });
+  return { socket, received: () => received };
+}
+
+/** The head of a frame (RFC 6455, 5.2) with a zero mask. */
+function frameHead(opcode: number, length: number): Buffer {
+  const head = Buffer.alloc(14);
+  head[0] = 0x80 | opcode;
+  head[1] = 0x80 | 127;
+  head.writeBigUInt64BE(BigInt(length), 2);
+  return head;
+}
+
+/** Code of the close frame at the end of what came. */
+async function closeCode({ received }: { received: () => Buffer }): Promise<number> {
+  await expect.poll(() => received().length).toBeGreaterThanOrEqual(4);
+  expect(received()[0]).toBe(0x88);
+  return received().readUInt16BE(2);
+}
+
+it('a frame of 100 MB is refused by its head', async () => {
+  const client = await raw();
+  client.socket.write(frameHead(1, 100_000_000));
+  expect(await closeCode(client)).toBe(1009);
+  client.socket.destroy();
+});
+
+it('text that is no UTF-8 ends the connection', async () => {
+  const client = await raw();
+  client.socket.write(Buffer.concat([frameHead(1, 2), Buffer.from([0xc3, 0x28])]));
+  expect(await closeCode(client)).toBe(1007);
+  client.socket.destroy();
+});
+
+it('deep JSON and endless lists get an answer', async () => {
+  const socket = await openSocket(server.port);
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  socket.sendText(deep);
+  socket.sendText(`{"operation":"subscribe","types":["block"],"x":${deep}}`);
+  socket.sendText(`{"operation":"subscribe","types":${deep}}`);
+  const addresses = Array.from({ length: 1_001 }, (_, n) => `0:${n.toString(16).padStart(64, '0')}`);
+  socket.send({ operation: 'subscribe', types: ['transactions'], addresses });
+  socket.send({ operation: 'subscribe', types: Array(100_001).fill('block') });
+  await expect.poll(() => socket.answers.length).toBe(5);
+  expect(socket.answers).toEqual([
+    { error: expect.stringMatching(/^invalid request envelope: /) },
+    { status: 'subscribed' },
+    { error: expect.stringMatching(/^invalid subscribe request: types/) },
+    { error: 'address limit exceeded: current 0 + new 1001 > max 1000' },
+    { error: expect.stringMatching(/^invalid subscribe request: types/) },
+  ]);
+  socket.close();
+});
+
+it('a flood of subscriptions ends its connection', async () => {
+  const socket = await openSocket(server.port);
+  for (let i = 0; i < 10_000; i++) socket.send({ operation: 'subscribe', types: ['block'] });
+  await expect.poll(() => socket.closed?.code).toBe(1008);
+});
+
+it('connections that are cut, half open or half asked leave nothing behind', async () => {
+  const silent = await Promise.all(Array.from({ length: 20 }, raw));
+  for (const [n, { socket }] of silent.entries()) {
+    socket.write(frameHead(1, 1_000).subarray(0, n));
+    if (n % 2 === 0) socket.resetAndDestroy();
+    else socket.destroy();
+  }
+  for (const text of [
+    'POST /api/streaming/v2/sse HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"ty',
+    'GET /api/str',
+  ]) {
+    const socket = connect(server.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(text);
+    socket.resetAndDestroy();
+  }
+  const stream = await openEvents(server.port, { types: ['block'] });
+  stream.close();
+});
+
+it('no more connect than may', async () => {
+  const sockets = await Promise.all(Array.from({ length: 60 }, () => openSocket(server.port)));
+  await expect.poll(() => sockets.filter(({ closed }) => closed?.code === 1013).length).toBe(11);
+  const refused = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {
+    method: 'POST',
+    body: '{"types":["block"]}',
+  });
+  expect(refused.status).toBe(429);
+  for (const socket of sockets) socket.close();
+});
+
+it('a body that is too long is refused', async () => {
+  const response = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {
+    method: 'POST',
+    body: 'x'.repeat(2_000_000),
+  }).catch(() => null);
+  expect([400, undefined]).toContain(response?.status);
+});

@@ -1,0 +1,79 @@
+/** How far subscribers have heard, beside the tables: any host that asks goes on from there. */
+import { z } from 'zod';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { list, text } from '../../clickhouse/literal.ts';
+import { RowWriter } from '../../clickhouse/rowbinary.ts';
+
+/** Of a webhook (its id; it has no owner here), or of a named subscription of whoever has the key. */
+export interface Subscriber {
+  kind: 'webhook' | 'name';
+  owner: string;
+  name: string;
+}
+
+export interface Position extends Subscriber {
+  /** Of the webhook's start that this goes on from; 0 of a named subscription. */
+  revision: number;
+  cursor: string;
+  /** Attempts that have failed since the last one that did not, and why the last one did. */
+  failures: number;
+  error: string;
+}
+
+export interface Positions {
+  read(kind: Subscriber['kind'], owner: string, names: readonly string[], signal: AbortSignal): Promise<Position[]>;
+  /** Of an owner's named subscriptions. */
+  count(owner: string, signal: AbortSignal): Promise<number>;
+  save(positions: readonly Position[], signal: AbortSignal): Promise<void>;
+}
+
+const ROW = z.object({
+  owner: z.string(),
+  name: z.string(),
+  revision: z.number(),
+  cursor: z.string(),
+  failures: z.number(),
+  error: z.string(),
+});
+const COLUMNS = ['kind', 'owner', 'name', 'revision', 'cursor', 'failures', 'error'];
+const KINDS = { webhook: 1, name: 2 } as const;
+const TIMEOUT_MS = 5_000;
+
+/** @param clickhouse of the subscribers' database */
+export function createPositions(clickhouse: ClickHouse): Positions {
+  return {
+    async read(kind, owner, names, signal) {
+      if (names.length === 0) return [];
+      const rows = await clickhouse.json(
+        `SELECT owner, name, revision, cursor, failures, error FROM positions FINAL
+         WHERE kind = '${kind}' AND owner = ${text(owner)} AND name IN ${list(names.map(text))}`,
+        ROW,
+        { label: 'reading how far subscribers have heard', signal, timeoutMs: TIMEOUT_MS },
+      );
+      return rows.map((row) => ({ kind, ...row }));
+    },
+    async count(owner, signal) {
+      const [row] = await clickhouse.json(
+        `SELECT toUInt32(uniqExact(name)) AS names FROM positions WHERE kind = 'name' AND owner = ${text(owner)}`,
+        z.object({ names: z.number() }),
+        { label: 'counting named subscriptions', signal, timeoutMs: TIMEOUT_MS },
+      );
+      return row?.names ?? 0;
+    },
+    async save(positions, signal) {
+      const writer = new RowWriter();
+      for (const { kind, owner, name, revision, cursor, failures, error } of positions) {
+        writer.u8(KINDS[kind]);
+        writer.string(owner);
+        writer.string(name);
+        writer.u32(revision);
+        writer.string(cursor);
+        writer.u32(failures);
+        writer.string(error);
+        writer.endRow();
+      }
+      const label = 'saving how far subscribers have heard';
+      await clickhouse.insert('positions', COLUMNS, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
+    },
+  };
+}

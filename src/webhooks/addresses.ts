@@ -1,0 +1,72 @@
+/** Which network addresses may be called on a stranger's word: public ones, and no others (RFC 6890 and its registries). */
+import { lookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+
+const PRIVATE: readonly [string, number, 'ipv4' | 'ipv6'][] = [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.0.2.0', 24, 'ipv4'],
+  ['192.88.99.0', 24, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['198.51.100.0', 24, 'ipv4'],
+  ['203.0.113.0', 24, 'ipv4'],
+  // Multicast, reserved, broadcast.
+  ['224.0.0.0', 3, 'ipv4'],
+];
+
+/** Of IPv6 only 2000::/3 is routed to the world; these parts of it lead elsewhere: Teredo and others, 6to4, documents. */
+const PRIVATE_V6: typeof PRIVATE = [
+  ['2001::', 23, 'ipv6'],
+  ['2001:db8::', 32, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
+  ['3fff::', 20, 'ipv6'],
+];
+
+const refused = new BlockList();
+for (const [net, prefix, family] of [...PRIVATE, ...PRIVATE_V6]) refused.addSubnet(net, prefix, family);
+const global6 = new BlockList();
+global6.addSubnet('2000::', 3, 'ipv6');
+
+export function isPublic(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !refused.check(address, 'ipv4');
+  return family === 6 && global6.check(address, 'ipv6') && !refused.check(address, 'ipv6');
+}
+
+/** A host that must not be called; the text is for who asked. */
+export class PrivateAddressError extends Error {
+  override name = 'PrivateAddressError';
+  constructor(host: string, address: string) {
+    super(`${host} is at ${address}, which is no public address`);
+  }
+}
+
+/** The host of a URL when it is an address itself; no name is looked up then. */
+export function addressIn(url: URL): string | null {
+  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+  return isIP(host) === 0 ? null : host;
+}
+
+export type IsAllowed = (address: string) => boolean;
+
+/**
+ * Looks a name up for a connection, which is then made to one of the addresses found here and to no other: a name that
+ * says something else a moment later changes nothing. Refused when any of them is not allowed.
+ */
+export function lookupOf(isAllowed: IsAllowed): LookupFunction {
+  return (host, options, done) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      if (error !== null) return done(error, '');
+      const wrong = found.find(({ address }) => !isAllowed(address));
+      if (wrong !== undefined) return done(new PrivateAddressError(host, wrong.address), '');
+      if (options.all) return done(null, found);
+      done(null, found[0].address, found[0].family);
+    });
+  };
+}

@@ -1,0 +1,51 @@
+/** Webhooks as a part of the HTTP service: their operations, and their delivery. */
+import type { Registry } from 'prom-client';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import type { Asker, Route } from '../api/route.ts';
+import type { Config } from '../config.ts';
+import type { Feed } from '../feed/feed.ts';
+import { createPositions } from '../feed/positions.ts';
+import { isPublic } from './addresses.ts';
+import { createWebhookMetrics } from './metrics.ts';
+import { webhookRoutes } from './routes.ts';
+import { createWebhookStore } from './store.ts';
+import { createWebhooks } from './webhooks.ts';
+
+export interface OpenWebhooks {
+  /** Of the v3 API. */
+  routes: Route<Asker>[];
+  /** Before the feed. */
+  close(): Promise<void>;
+}
+
+export interface OpenWebhooksOptions {
+  config: Pick<Config, 'webhooks' | 'webhookPrivate' | 'feedAddresses'>;
+  /** Of the subscribers' database. */
+  clickhouse: ClickHouse;
+  feed: Feed;
+  registry: Registry;
+  report: (error: unknown) => void;
+}
+
+export function openWebhooks({ config, clickhouse, feed, registry, report }: OpenWebhooksOptions): OpenWebhooks {
+  const isAllowed = config.webhookPrivate ? () => true : isPublic;
+  const metrics = createWebhookMetrics(registry);
+  const webhooks = createWebhooks({ clickhouse, feed, isAllowed, metrics, report });
+  const ended = new AbortController();
+  const running = config.webhooks > 0 ? webhooks.run(ended.signal) : Promise.resolve();
+  return {
+    routes: webhookRoutes({
+      store: createWebhookStore(clickhouse),
+      positions: createPositions(clickhouse),
+      feed,
+      wake: webhooks.wake,
+      isAllowed,
+      maxWebhooks: config.webhooks,
+      maxAddresses: config.feedAddresses,
+    }),
+    async close() {
+      ended.abort();
+      await running;
+    },
+  };
+}

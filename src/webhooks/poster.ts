@@ -1,0 +1,123 @@
+/** Sends a body to an address of a stranger's choice, and tells what became of it. */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { addressIn, type IsAllowed, lookupOf, PrivateAddressError } from './addresses.ts';
+
+export type Outcome =
+  | { kind: 'taken' }
+  /** It answered, and does not want it. */
+  | { kind: 'refused'; reason: string }
+  /** It did not answer, cannot now by its own word, or must not be called where its name leads. */
+  | { kind: 'away'; reason: string; retryAfterMs: number | null };
+
+export interface Poster {
+  /** Never rejects but for the signal. */
+  post(url: string, body: Buffer, headers: Record<string, string>, signal: AbortSignal): Promise<Outcome>;
+  close(): void;
+}
+
+export interface PosterOptions {
+  /** Whether an address may be called. */
+  isAllowed: IsAllowed;
+  /** For one attempt, redirects included. */
+  timeoutMs: number;
+}
+
+const MOST_REDIRECTS = 3;
+/** Of an answer, all of which is thrown away. */
+const MOST_ANSWER_BYTES = 64 * 1024;
+const MOST_HEADER_BYTES = 16 * 1024;
+const CONNECTIONS_OF_A_HOST = 16;
+const AWAY = new Set([408, 425, 429, 502, 503, 504]);
+const SAME_REQUEST_ELSEWHERE = new Set([307, 308]);
+
+/** What of a URL can be seen before it is called. @returns why it cannot be called; null when it can */
+export function refusalOf(text: string, isAllowed: IsAllowed): string | null {
+  if (!URL.canParse(text)) return 'url is no URL';
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'url must begin with https:// or http://';
+  if (url.username !== '' || url.password !== '') return 'url must not carry a user name or password';
+  const address = addressIn(url);
+  return address !== null && !isAllowed(address) ? new PrivateAddressError(url.host, address).message : null;
+}
+
+export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {
+  const lookup = lookupOf(isAllowed);
+  const shared = { keepAlive: true, maxSockets: CONNECTIONS_OF_A_HOST, maxFreeSockets: 1 };
+  const agents = { 'http:': new HttpAgent(shared), 'https:': new HttpsAgent(shared) };
+
+  function send(url: URL, body: Buffer, headers: Record<string, string>, signal: AbortSignal) {
+    const secure = url.protocol === 'https:';
+    const options: RequestOptions = {
+      method: 'POST',
+      agent: agents[secure ? 'https:' : 'http:'],
+      headers: { ...headers, 'content-length': String(body.length) },
+      maxHeaderSize: MOST_HEADER_BYTES,
+      signal,
+      lookup,
+    };
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = (secure ? httpsRequest : httpRequest)(url, options, resolve);
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  async function follow(from: string, body: Buffer, headers: Record<string, string>, signal: AbortSignal) {
+    let at = from;
+    for (let hops = 0; hops <= MOST_REDIRECTS; hops++) {
+      const refusal = refusalOf(at, isAllowed);
+      if (refusal !== null) return away(refusal);
+      const response = await send(new URL(at), body, headers, signal);
+      const { statusCode: status = 0, headers: answered } = response;
+      await drain(response);
+      if (!SAME_REQUEST_ELSEWHERE.has(status) || answered.location === undefined) return outcomeOf(status, answered);
+      if (!URL.canParse(answered.location, at)) return refused('redirects to what is no URL');
+      const next = new URL(answered.location, at);
+      if (new URL(at).protocol === 'https:' && next.protocol !== 'https:')
+        return refused('redirects from https to http');
+      at = next.href;
+    }
+    return refused(`redirects more than ${MOST_REDIRECTS} times`);
+  }
+
+  return {
+    async post(url, body, headers, signal) {
+      const limit = AbortSignal.timeout(timeoutMs);
+      try {
+        return await follow(url, body, headers, AbortSignal.any([signal, limit]));
+      } catch (error) {
+        signal.throwIfAborted();
+        return away(limit.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error));
+      }
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+const refused = (reason: string): Outcome => ({ kind: 'refused', reason });
+const away = (reason: string): Outcome => ({ kind: 'away', reason, retryAfterMs: null });
+
+function outcomeOf(status: number, headers: IncomingMessage['headers']): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'taken' };
+  const reason = `answered ${status}`;
+  if (!AWAY.has(status)) return refused(reason);
+  const after = headers['retry-after'] ?? '';
+  return { kind: 'away', reason, retryAfterMs: /^\d{1,6}$/.test(after) ? Number(after) * 1000 : null };
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error instanceof AggregateError && error.message === '' ? reasonOf(error.errors[0]) : error.message;
+}
+
+/** To the end, so that the connection can be used again; one that says too much is cut. */
+async function drain(response: IncomingMessage): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of response) {
+    bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
+    if (bytes > MOST_ANSWER_BYTES) break;
+  }
+}

@@ -1,0 +1,161 @@
+/** Webhooks and their dead letters as they are kept beside the tables. */
+import { z } from 'zod';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { list, text } from '../../clickhouse/literal.ts';
+import { RowWriter } from '../../clickhouse/rowbinary.ts';
+
+export interface Webhook {
+  id: string;
+  /** Key that it was made with; empty without one. */
+  owner: string;
+  url: string;
+  secret: string;
+  /** The subscription as JSON, without its start. */
+  subscription: string;
+  /** Most notifications in one body; 1 sends them bare, more as a list. */
+  batch: number;
+  /** Cursor behind which it begins; counts from its revision on. */
+  start: string;
+  /** Raised with each change. */
+  revision: number;
+  /** Unix milliseconds. */
+  createdAt: number;
+}
+
+export interface DeadLetter {
+  webhook: string;
+  eventId: string;
+  cursor: string;
+  /** `replay`: to be told again. `taken`: it was, and has no more part in anything. */
+  state: 'dead' | 'replay' | 'taken';
+  error: string;
+}
+
+/** A dead letter as it is listed. Unix milliseconds. */
+export type ListedLetter = DeadLetter & { savedAt: number };
+
+export interface LetterPage {
+  /** These alone; all when there are none. */
+  eventIds?: readonly string[];
+  limit: number;
+  offset: number;
+}
+
+export interface WebhookStore {
+  /** By age. */
+  all(signal: AbortSignal): Promise<Webhook[]>;
+  save(webhook: Webhook, signal: AbortSignal): Promise<void>;
+  remove(webhook: Webhook, signal: AbortSignal): Promise<void>;
+  /** Oldest first; those that were taken are left out. */
+  letters(webhook: string, asked: LetterPage, signal: AbortSignal): Promise<ListedLetter[]>;
+  /** Of these webhooks, oldest first. */
+  toReplay(webhooks: readonly string[], limit: number, signal: AbortSignal): Promise<DeadLetter[]>;
+  /** How many are dead or to be told again, by webhook. */
+  countLetters(webhooks: readonly string[], signal: AbortSignal): Promise<Map<string, number>>;
+  saveLetters(letters: readonly DeadLetter[], signal: AbortSignal): Promise<void>;
+}
+
+const HOOK_ROW = z.object({
+  id: z.string(),
+  owner: z.string(),
+  url: z.string(),
+  secret: z.string(),
+  subscription: z.string(),
+  batch: z.number(),
+  start: z.string(),
+  revision: z.number(),
+  created_ms: z.coerce.number(),
+});
+const LETTER_ROW = z.object({
+  webhook: z.string(),
+  event_id: z.string(),
+  cursor: z.string(),
+  state: z.enum(['dead', 'replay', 'taken']),
+  error: z.string(),
+  saved_ms: z.coerce.number(),
+});
+const HOOK_COLUMNS = [
+  'id',
+  'owner',
+  'url',
+  'secret',
+  'subscription',
+  'batch',
+  'start',
+  'revision',
+  'removed',
+  'created_at',
+];
+const LETTER_COLUMNS = ['webhook', 'event_id', 'cursor', 'state', 'error'];
+const LETTER_FIELDS = 'webhook, event_id, cursor, state, error, toUnixTimestamp64Milli(saved_at) AS saved_ms';
+const STATES = { dead: 1, replay: 2, taken: 3 } as const;
+const TIMEOUT_MS = 5_000;
+
+/** @param clickhouse of the subscribers' database */
+export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
+  async function write(hook: Webhook, removed: boolean, signal: AbortSignal): Promise<void> {
+    const writer = new RowWriter();
+    for (const value of [hook.id, hook.owner, hook.url, hook.secret, hook.subscription]) writer.string(value);
+    writer.u16(hook.batch);
+    writer.string(hook.start);
+    writer.u32(hook.revision);
+    writer.bool(removed);
+    writer.i64(String(hook.createdAt));
+    writer.endRow();
+    const label = 'saving a webhook';
+    await clickhouse.insert('webhooks', HOOK_COLUMNS, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
+  }
+
+  async function selectLetters(where: string, signal: AbortSignal): Promise<ListedLetter[]> {
+    const sql = `SELECT ${LETTER_FIELDS} FROM dead_letters FINAL WHERE ${where}`;
+    const label = 'reading dead letters';
+    const rows = await clickhouse.json(sql, LETTER_ROW, { label, signal, timeoutMs: TIMEOUT_MS });
+    return rows.map(({ event_id: eventId, saved_ms: savedAt, ...row }) => ({ ...row, eventId, savedAt }));
+  }
+
+  return {
+    async all(signal) {
+      const rows = await clickhouse.json(
+        `SELECT id, owner, url, secret, subscription, batch, start, revision,
+           toUnixTimestamp64Milli(created_at) AS created_ms
+         FROM webhooks FINAL WHERE NOT removed ORDER BY created_at, id`,
+        HOOK_ROW,
+        { label: 'reading webhooks', signal, timeoutMs: TIMEOUT_MS },
+      );
+      return rows.map(({ created_ms: createdAt, ...row }) => ({ ...row, createdAt }));
+    },
+    save: (webhook, signal) => write(webhook, false, signal),
+    remove: (webhook, signal) => write({ ...webhook, revision: webhook.revision + 1 }, true, signal),
+    letters(webhook, { eventIds = [], limit, offset }, signal) {
+      const named = eventIds.length === 0 ? '' : `AND event_id IN ${list(eventIds.map(text))}`;
+      const page = `ORDER BY saved_at, event_id LIMIT ${limit} OFFSET ${offset}`;
+      return selectLetters(`webhook = ${text(webhook)} AND state != 'taken' ${named} ${page}`, signal);
+    },
+    async toReplay(webhooks, limit, signal) {
+      if (webhooks.length === 0) return [];
+      const named = list(webhooks.map(text));
+      return selectLetters(`webhook IN ${named} AND state = 'replay' ORDER BY saved_at LIMIT ${limit}`, signal);
+    },
+    async countLetters(webhooks, signal) {
+      if (webhooks.length === 0) return new Map();
+      const rows = await clickhouse.json(
+        `SELECT webhook, toUInt32(count()) AS letters FROM dead_letters FINAL
+         WHERE webhook IN ${list(webhooks.map(text))} AND state != 'taken' GROUP BY webhook`,
+        z.object({ webhook: z.string(), letters: z.number() }),
+        { label: 'counting dead letters', signal, timeoutMs: TIMEOUT_MS },
+      );
+      return new Map(rows.map(({ webhook, letters }) => [webhook, letters]));
+    },
+    async saveLetters(letters, signal) {
+      const writer = new RowWriter();
+      for (const { webhook, eventId, cursor, state, error } of letters) {
+        for (const value of [webhook, eventId, cursor]) writer.string(value);
+        writer.u8(STATES[state]);
+        writer.string(error);
+        writer.endRow();
+      }
+      const label = 'saving dead letters';
+      await clickhouse.insert('dead_letters', LETTER_COLUMNS, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
+    },
+  };
+}

@@ -1,0 +1,314 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { Registry } from 'prom-client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
+import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { type FeedServer, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
+import { noContracts } from '../../test/small-pool.ts';
+import { statesOf } from '../../test/states.ts';
+import { openTarget, type WebhookTarget } from '../../test/webhook-target.ts';
+import { createFront } from '../api/front.ts';
+import { DEFAULT_LIMITS } from '../api/limits.ts';
+import { v3Api } from '../api/v3/api.ts';
+import { createPositions } from '../feed/positions.ts';
+import { noLiteservers } from '../node/liteservers.ts';
+import { type IsAllowed, isPublic } from './addresses.ts';
+import { createWebhookMetrics } from './metrics.ts';
+import { webhookRoutes } from './routes.ts';
+import { createWebhookStore } from './store.ts';
+import { createWebhooks } from './webhooks.ts';
+
+type Json = Record<string, unknown>;
+
+let tables: TestServer;
+let clickhouse: ClickHouse;
+let databases = 0;
+let chain: FeedSource;
+let target: WebhookTarget;
+const hosts: Host[] = [];
+
+beforeAll(async () => {
+  tables = await startTestServer();
+});
+afterAll(async () => {
+  await tables.remove();
+});
+
+beforeEach(async () => {
+  clickhouse = createClickHouse({ url: tables.server.url, database: `hooks_${++databases}`, logger: silent });
+  await migrateSubscribers(clickhouse, silent);
+  chain = createFeedSource('private');
+  chain.advance(chain.steps[10]);
+  target = await openTarget();
+});
+afterEach(async () => {
+  for (const host of hosts.splice(0)) await host.close();
+  target.close();
+  await clickhouse.close();
+});
+
+const LEASE = { lastsMs: 2_000, renewMs: 300, settleMs: 300 };
+const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3 };
+
+interface Host {
+  ask(method: string, path: string, body?: Json, key?: string): Promise<{ status: number; answer: Json }>;
+  reported: unknown[];
+  feedPort: number;
+  make(asked?: Json): Promise<string>;
+  shown(id: string): Promise<Json>;
+  /** The tables are out of its reach; it does not know why. */
+  cutOff(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An API host: a feed of its own over the same chain and the same tables. */
+async function openHost({ isAllowed = () => true }: { isAllowed?: IsAllowed } = {}): Promise<Host> {
+  const feed: FeedServer = await serveFeed(chain);
+  const own = subscribersDatabase(clickhouse);
+  const reported: unknown[] = [];
+  const webhooks = createWebhooks({
+    clickhouse: own,
+    feed: feed.streaming.feed,
+    isAllowed,
+    metrics: createWebhookMetrics(new Registry()),
+    report: (error) => reported.push(error),
+    limits: LIMITS,
+    lease: LEASE,
+  });
+  const routes = webhookRoutes({
+    store: createWebhookStore(own),
+    positions: createPositions(own),
+    feed: feed.streaming.feed,
+    wake: webhooks.wake,
+    isAllowed,
+    maxWebhooks: 5,
+    maxAddresses: 100,
+  });
+  const metrics = new Registry();
+  const { source } = chain;
+  const api = v3Api({
+    source,
+    liteservers: noLiteservers(),
+    contracts: noContracts(),
+    states: statesOf(source),
+    limits: DEFAULT_LIMITS,
+    testnet: () => false,
+    metrics,
+    keptRenderings: 0,
+    moreRoutes: routes,
+  });
+  const server = createServer(
+    createFront({ apis: [api], metrics, limits: DEFAULT_LIMITS, report: (error) => reported.push(error) }),
+  );
+  const port = await listening(server);
+  const ended = new AbortController();
+  const running = webhooks.run(ended.signal);
+  const ask = async (method: string, path: string, body?: Json, key = '') => {
+    const headers = key === '' ? {} : { 'x-limiting-key': key };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`http://127.0.0.1:${port}/api/v3/webhooks${path}`, { method, headers, ...sent });
+    const answer = (await response.json()) as Json;
+    return { status: response.status, answer };
+  };
+  const host: Host = {
+    ask,
+    reported,
+    feedPort: feed.port,
+    async make(asked: Json = {}): Promise<string> {
+      const subscription = { types: ['transactions', 'block'], everything: true };
+      const { status, answer } = await ask('POST', '', { url: target.url, subscription, ...asked });
+      expect(answer).toMatchObject({ url: target.url, secret: expect.stringMatching(/^whsec_/) });
+      expect(status).toBe(200);
+      target.secret = String(answer.secret);
+      return String(answer.id);
+    },
+    async shown(id: string): Promise<Json> {
+      const { answer } = await ask('GET', '');
+      return (answer.webhooks as Json[]).find((one) => one.id === id) ?? {};
+    },
+    cutOff: () => own.close(),
+    async close() {
+      ended.abort();
+      await running;
+      await feed.close();
+      server.closeAllConnections();
+      server.close();
+      await own.close();
+    },
+  };
+  hosts.push(host);
+  return host;
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+/** Ids of all events that a subscriber over WebSocket is told behind a step, to the head. */
+async function eventsFrom(port: number, mcSeqno: number, types = ['transactions', 'block']): Promise<unknown[]> {
+  const socket = await openSocket(port);
+  socket.send({ operation: 'subscribe', types, everything: true, from_mc_seqno: mcSeqno });
+  await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
+  socket.close();
+  return socket.events.slice(0, -1).map((event) => event.event_id);
+}
+
+async function advance(from: number, to: number): Promise<void> {
+  for (const step of chain.steps.slice(from + 1, to + 1)) {
+    chain.advance(step);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const ids = () => target.received.map(({ event_id }) => event_id);
+
+describe('a webhook', () => {
+  it('is told of everything once, in order, signed, one by one or in lists', async () => {
+    const host = await openHost();
+    for (const batch of [1, 50]) {
+      const id = await host.make({ batch });
+      const from = chain.steps.indexOf(chain.head.seqno);
+      target.received = [];
+      await advance(from, from + 15);
+      const expected = await eventsFrom(host.feedPort, chain.steps[from + 1]);
+      await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(expected.length);
+      expect(ids()).toEqual(expected);
+      expect((await host.ask('DELETE', `?id=${id}`)).answer).toEqual({ id });
+      await expect.poll(() => host.ask('GET', '').then(({ answer }) => answer)).toEqual({ webhooks: [] });
+    }
+    expect(target.forged).toEqual([]);
+    expect(host.reported).toEqual([]);
+  });
+
+  it('goes on where it was when it was away, and when the service was', async () => {
+    const first = await openHost();
+    let down = false;
+    target.answer = () => (down ? [0, 429, 503][target.requests % 3] : 200);
+    const id = await first.make({ subscription: { types: ['transactions'], everything: true, from_mc_seqno: 0 } });
+    await expect.poll(() => target.received.length).toBeGreaterThan(3);
+    down = true;
+    await advance(10, 20);
+    await expect.poll(() => first.shown(id)).toMatchObject({ failures: expect.any(Number), error: expect.any(String) });
+    await hosts.splice(0)[0].close();
+    await advance(20, 30);
+    const second = await openHost();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    down = false;
+    const expected = await eventsFrom(second.feedPort, 0, ['transactions']);
+    await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(expected.length);
+    expect(ids()).toEqual(expected);
+    await expect.poll(() => second.shown(id)).toMatchObject({ failures: 0, error: null, dead_letters: 0 });
+  });
+
+  it('has what it refuses kept for it, and told again', async () => {
+    const host = await openHost();
+    const id = await host.make({ batch: 10, subscription: { types: ['block'], from_mc_seqno: 0 } });
+    const expected = await eventsFrom(host.feedPort, 0, ['block']);
+    const unwanted = [expected[3], expected[7]];
+    target.answer = (told) => (told.some(({ event_id }) => unwanted.includes(event_id)) ? 500 : 200);
+    await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(expected.length - 2);
+    expect(ids()).toEqual(expected.filter((one) => !unwanted.includes(one)));
+    await expect.poll(() => host.shown(id)).toMatchObject({ dead_letters: 2 });
+    const { answer } = await host.ask('GET', `/deadLetters?id=${id}`);
+    expect(answer.dead_letters).toMatchObject([
+      { event_id: unwanted[0], error: 'answered 500', replaying: false },
+      { event_id: unwanted[1], error: 'answered 500', replaying: false },
+    ]);
+    target.answer = () => 200;
+    target.received = [];
+    expect((await host.ask('POST', '/replay', { id, event_ids: [unwanted[1]] })).answer).toEqual({ replayed: 1 });
+    await expect.poll(ids).toEqual([unwanted[1]]);
+    expect((await host.ask('POST', '/replay', { id })).answer).toEqual({ replayed: 1 });
+    await expect.poll(ids).toEqual([unwanted[1], unwanted[0]]);
+    await expect.poll(() => host.shown(id)).toMatchObject({ dead_letters: 0 });
+  });
+
+  it('is told everything behind a cursor again', async () => {
+    const host = await openHost();
+    const id = await host.make({ batch: 100, subscription: { types: ['block'], from_mc_seqno: 0 } });
+    const expected = await eventsFrom(host.feedPort, 0, ['block']);
+    await expect.poll(ids).toEqual(expected);
+    const { cursor } = target.received[5];
+    target.received = [];
+    await host.ask('POST', '/replay', { id, from_cursor: cursor });
+    await expect.poll(ids).toEqual(expected.slice(6));
+  });
+});
+
+describe('several hosts', () => {
+  it('deliver in turns: one at a time, and another when the first cannot', async () => {
+    const first = await openHost();
+    const id = await first.make({ batch: 5 });
+    await advance(10, 20);
+    await expect.poll(() => target.received.length).toBeGreaterThan(0);
+    const second = await openHost();
+    await advance(20, 30);
+    const sofar = await eventsFrom(first.feedPort, chain.steps[11]);
+    await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(sofar.length);
+    expect(ids()).toEqual(sofar);
+    const cursor = target.received.at(-1)?.cursor;
+    await expect.poll(async () => (await second.shown(id)).cursor !== undefined).toBe(true);
+    await first.cutOff();
+    await advance(30, 45);
+    const all = await eventsFrom(second.feedPort, chain.steps[11]);
+    await expect.poll(() => new Set(ids()).size).toBe(all.length);
+    // Without the tables it stops by itself, and the other one tells what is new.
+    await advance(45, 50);
+    const more = await eventsFrom(second.feedPort, chain.steps[11]);
+    await expect.poll(() => ids().at(-1)).toBe(more.at(-1));
+    expect(new Set(ids())).toEqual(new Set(more));
+    expect(await second.shown(id)).not.toMatchObject({ cursor });
+  });
+});
+
+describe('the operations', () => {
+  it('say what is wrong', async () => {
+    const host = await openHost({ isAllowed: isPublic });
+    const subscription = { types: ['block'] };
+    const deep: unknown = JSON.parse(`${'['.repeat(1_000)}${']'.repeat(1_000)}`);
+    const refusals: [Json, RegExp][] = [
+      [{ subscription }, /^url: /],
+      [{ url: 'https://1.1.1.1/' }, /^subscription: /],
+      [{ url: 'http://127.0.0.1:1/', subscription }, /127\.0\.0\.1, which is no public address$/],
+      [{ url: 'https://1.1.1.1/', subscription: { types: ['x'] } }, /^subscription: invalid event type: x$/],
+      [{ url: 'https://1.1.1.1/', subscription: { types: ['transactions'] } }, /^subscription: addresses are required/],
+      [{ url: 'https://1.1.1.1/', subscription: { types: ['block'], from_cursor: 'AAAA' } }, /^cursor is not one/],
+      [{ url: 'https://1.1.1.1/', subscription: { types: deep } }, /^subscription: invalid subscribe request: types/],
+      [{ url: 'https://1.1.1.1/', subscription, batch: 0 }, /^batch: /],
+      [{ url: 'https://1.1.1.1/', subscription, secret: 'x' }, /^secret: /],
+    ];
+    for (const [body, text] of refusals) {
+      const { status, answer } = await host.ask('POST', '', body);
+      expect({ status, text: String(answer.error) }).toEqual({ status: 422, text: expect.stringMatching(text) });
+    }
+    for (const [method, path, body] of [
+      ['DELETE', '?id=none'],
+      ['GET', '/deadLetters?id=none'],
+      ['POST', '/replay', { id: 'none' }],
+    ] as const) {
+      expect(await host.ask(method, path, body)).toEqual({
+        status: 404,
+        answer: { error: 'there is no webhook none' },
+      });
+    }
+  });
+
+  it('show each key its own, and make no more than may be', async () => {
+    const host = await openHost();
+    const asked = { url: target.url, subscription: { types: ['block'] } };
+    for (const key of ['a', 'a', 'b', 'b', '']) expect((await host.ask('POST', '', asked, key)).status).toBe(200);
+    expect(await host.ask('POST', '', asked, 'a')).toMatchObject({ status: 429 });
+    const shown = async (key: string) => (await host.ask('GET', '', undefined, key)).answer.webhooks as Json[];
+    expect((await Promise.all(['a', 'b', '', 'c'].map(shown))).map(({ length }) => length)).toEqual([2, 2, 1, 0]);
+    const [own] = await shown('a');
+    expect(own).not.toHaveProperty('secret');
+    expect(await host.ask('DELETE', `?id=${own.id}`, undefined, 'b')).toMatchObject({ status: 404 });
+    expect(await host.ask('DELETE', `?id=${own.id}`, undefined, 'a')).toMatchObject({ status: 200 });
+  });
+});

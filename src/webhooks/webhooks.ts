@@ -1,0 +1,172 @@
+/**
+ * All webhooks, delivered to by one process of all API hosts at a time. Each process looks for them; the one that holds
+ * the lease starts a delivery for each and notes how far it has come, so that any other can go on from there.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import type { Feed } from '../feed/feed.ts';
+import { createPositions, type Position, type Positions } from '../feed/positions.ts';
+import type { IsAllowed } from './addresses.ts';
+import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
+import { createLease, type Terms } from './lease.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import { createPoster } from './poster.ts';
+import { createWebhookStore, type Webhook } from './store.ts';
+
+export interface WebhooksOptions {
+  /** Of the subscribers' database. */
+  clickhouse: ClickHouse;
+  feed: Feed;
+  /** Whether an address may be called. */
+  isAllowed: IsAllowed;
+  metrics: WebhookMetrics;
+  report: (error: unknown) => void;
+  /** Other than the defaults in tests only. */
+  limits?: Partial<DeliveryLimits & { timeoutMs: number }>;
+  lease?: Partial<Terms>;
+}
+
+export interface Webhooks {
+  /** Something was changed here: looks at once. */
+  wake(): void;
+  /** Until the signal aborts; notes all positions then and lets another process go on. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const LIMITS: DeliveryLimits & { timeoutMs: number } = {
+  queueBytes: 256 * 1024,
+  attempts: 10,
+  retryMs: 1_000,
+  longestRetryMs: 300_000,
+  letters: 10_000,
+  timeoutMs: 10_000,
+};
+/** Between two looks at what there is to deliver; positions are noted as often. */
+const LOOK_MS = 1_000;
+const REPLAYS_AT_ONCE = 1_000;
+const LEASE = 'webhooks';
+/** For the last words. */
+const FAREWELL_MS = 2_000;
+
+export function createWebhooks(options: WebhooksOptions): Webhooks {
+  const { clickhouse, feed, metrics, report } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const store = createWebhookStore(clickhouse);
+  const positions = createPositions(clickhouse);
+  const lease = createLease({ clickhouse, name: LEASE, ...(options.lease ? { terms: options.lease } : {}) });
+  const poster = createPoster({ isAllowed: options.isAllowed, timeoutMs: limits.timeoutMs });
+  const deliveries = new Map<string, Delivery>();
+  let waking = new AbortController();
+
+  async function look(signal: AbortSignal): Promise<void> {
+    const webhooks = await store.all(signal);
+    if (webhooks.length === 0) await lease.release(signal);
+    else await lease.tend(signal);
+    if (!lease.held) return stop([...deliveries.values()]);
+    const wanted = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
+    await stop([...deliveries.values()].filter(({ webhook }) => !isSame(webhook, wanted.get(webhook.id))));
+    await start(
+      webhooks.filter(({ id }) => !deliveries.has(id)),
+      signal,
+    );
+    for (const letter of await store.toReplay([...deliveries.keys()], REPLAYS_AT_ONCE, signal)) {
+      deliveries.get(letter.webhook)?.replay(letter);
+    }
+  }
+
+  async function start(webhooks: readonly Webhook[], signal: AbortSignal): Promise<void> {
+    const ids = webhooks.map(({ id }) => id);
+    const known = new Map((await positions.read('webhook', '', ids, signal)).map((one) => [one.name, one]));
+    const letters = await store.countLetters(ids, signal);
+    for (const webhook of webhooks) {
+      const from = progressOf(webhook, known.get(webhook.id));
+      deliveries.set(
+        webhook.id,
+        startDelivery({
+          webhook,
+          from,
+          letters: letters.get(webhook.id) ?? 0,
+          feed,
+          poster,
+          mayDeliver: () => lease.held,
+          saveLetters: store.saveLetters,
+          metrics,
+          limits,
+        }),
+      );
+      noted.set(webhook.id, from);
+    }
+  }
+  /** As it was saved last, by webhook. */
+  const noted = new Map<string, Progress>();
+
+  async function stop(which: readonly Delivery[]): Promise<void> {
+    for (const { webhook } of which) deliveries.delete(webhook.id);
+    await Promise.all(which.map((delivery) => delivery.stop()));
+  }
+
+  async function note(signal: AbortSignal): Promise<void> {
+    await save(positions, [...deliveries.values()], noted, signal);
+    const failing = [...deliveries.values()].filter((delivery) => delivery.progress().failures > 0).length;
+    metrics.delivering(deliveries.size, failing);
+  }
+
+  async function end(): Promise<void> {
+    const last = [...deliveries.values()];
+    await stop(last);
+    const farewell = AbortSignal.timeout(FAREWELL_MS);
+    if (lease.held) await save(positions, last, noted, farewell);
+    await lease.release(farewell);
+    poster.close();
+  }
+
+  return {
+    wake: () => waking.abort(),
+    async run(signal) {
+      let failed = false;
+      while (!signal.aborted) {
+        try {
+          await look(signal);
+          await note(signal);
+          failed = false;
+        } catch (error) {
+          if (signal.aborted) break;
+          if (!failed) report(error);
+          failed = true;
+          if (!lease.held) await stop([...deliveries.values()]);
+        }
+        waking = new AbortController();
+        await sleep(LOOK_MS, undefined, { signal: AbortSignal.any([signal, waking.signal]) }).catch(() => undefined);
+      }
+      await end().catch(report);
+    },
+  };
+}
+
+/** Where a delivery goes on: what was noted for this revision, else at the webhook's start. */
+export function progressOf({ revision, start }: Webhook, position: Position | undefined): Progress {
+  if (position?.revision !== revision) return { cursor: start, failures: 0, error: '' };
+  const { cursor, failures, error } = position;
+  return { cursor, failures, error };
+}
+
+function isSame(one: Webhook, other: Webhook | undefined): boolean {
+  return other !== undefined && one.revision === other.revision;
+}
+
+async function save(
+  positions: Positions,
+  deliveries: readonly Delivery[],
+  noted: Map<string, Progress>,
+  signal: AbortSignal,
+): Promise<void> {
+  const changed = deliveries.flatMap(({ webhook: { id, revision }, progress }) => {
+    const now = progress();
+    const before = noted.get(id);
+    if (before?.cursor === now.cursor && before.failures === now.failures) return [];
+    return [{ kind: 'webhook' as const, owner: '', name: id, revision, ...now }];
+  });
+  if (changed.length === 0) return;
+  await positions.save(changed, signal);
+  for (const { name, cursor, failures, error } of changed) noted.set(name, { cursor, failures, error });
+}

@@ -1,0 +1,142 @@
+/** Tells of one contract of a step what it is. */
+import { methodId } from '../../../src/chain/interfaces.ts';
+import type { Address } from '../../../src/chain/model.ts';
+import type { StackValue } from '../../../src/tvm/stack.ts';
+import type { BatchAccounts } from '../accounts.ts';
+import type { CodeStore, KnownCode } from './codes.ts';
+import { dnsRecord } from './dns.ts';
+import { jettonMaster, jettonWallet } from './jettons.ts';
+import type { Asking, DetectedRow, Found, Kind } from './kinds.ts';
+import type { KnownRows } from './known.ts';
+import { Exhausting, type Methods, type StepView } from './methods.ts';
+import { nftCollection, nftItem } from './nfts.ts';
+import { nftAuction, nftSale, telemintItem } from './sales.ts';
+import { dedustPool, multisigOrder, multisigWallet, nominatorPool, vestingContract } from './services.ts';
+import { OtherKind, type Results, sameAddress } from './stack.ts';
+import { methodsOf, NotShown, runningCode, type Subject, subjectOf } from './subject.ts';
+
+export const KINDS: readonly Kind[] = [
+  jettonMaster,
+  jettonWallet,
+  nftCollection,
+  nftItem,
+  dnsRecord,
+  nftSale,
+  nftAuction,
+  telemintItem,
+  multisigWallet,
+  multisigOrder,
+  vestingContract,
+  dedustPool,
+  nominatorPool,
+];
+
+/** The kinds that a contract with this code can be of. */
+export function kindsOf(codeHash: Buffer, running: KnownCode): readonly Kind[] {
+  const methods = methodsOf(codeHash, running);
+  const hash = codeHash.toString('hex');
+  return KINDS.filter((kind) => {
+    if (kind.codes.has(hash)) return true;
+    if (kind.methods.size === 0) return false;
+    if (methods === null) return true;
+    for (const method of kind.methods) if (methods.has(method)) return true;
+    return false;
+  });
+}
+
+export interface DetectionOptions {
+  accounts: BatchAccounts;
+  /** Brings an account into memory that the batch does not change. */
+  reach(account: Address): Promise<BatchAccounts>;
+  codes: CodeStore;
+  known: Pick<KnownRows, 'get'>;
+  methods: Methods;
+  isDnsCollection(collection: Address): boolean;
+  step: StepView;
+  signal: AbortSignal;
+}
+
+export interface Detected {
+  subject: Subject;
+  found: { kind: Kind; row: Found<DetectedRow> }[];
+}
+
+export interface Detection {
+  /** Null for an account that is nothing of what is told apart. */
+  detected: Detected | null;
+  /** What the log has not shown and would have to: codes and other accounts. */
+  missing: Buffer[];
+}
+
+/**
+ * What a contract is as of a step: by its code, its data and its get-methods, with what those say who must confirm it.
+ * A contract may be of several kinds.
+ */
+export async function detect(account: Address, options: DetectionOptions): Promise<Detection> {
+  const { accounts, codes, signal } = options;
+  const missing: Buffer[] = [];
+  try {
+    const subject = await subjectOf(accounts, codes, account, null, signal);
+    if (subject === null) return { detected: null, missing };
+    const ask = createAsking(options);
+    const found: Detected['found'] = [];
+    for (const kind of kindsOf(subject.codeHash, runningCode(codes, subject.codeHash))) {
+      const row = await attempt(() => kind.detect(subject, ask), missing);
+      if (row === EXHAUSTED) break;
+      if (row !== null) found.push({ kind, row });
+    }
+    return { detected: found.length > 0 ? { subject, found } : null, missing };
+  } catch (error) {
+    if (!(error instanceof NotShown)) throw error;
+    // Its own data: once that is shown it is looked at again anyway.
+    return { detected: null, missing: sameAddress(error.missing, account) ? [] : [error.missing] };
+  }
+}
+
+const EXHAUSTED = Symbol('exhausted');
+
+/** Null for a contract of another kind, and for one that cannot be told yet. */
+async function attempt<T>(detecting: () => Promise<T>, missing: Buffer[]): Promise<T | null | typeof EXHAUSTED> {
+  try {
+    return await detecting();
+  } catch (error) {
+    if (error instanceof Exhausting) return EXHAUSTED;
+    if (error instanceof OtherKind) return null;
+    if (!(error instanceof NotShown)) throw error;
+    missing.push(error.missing);
+    return null;
+  }
+}
+
+function createAsking(options: DetectionOptions): Asking {
+  const { codes, known, methods, signal, step, isDnsCollection } = options;
+  const calls = new Map<string, Promise<Results>>();
+
+  async function run(subject: Subject, method: string, args: readonly StackValue[]): Promise<Results> {
+    const having = methodsOf(subject.codeHash, runningCode(codes, subject.codeHash));
+    if (having !== null && !having.has(methodId(method))) throw new OtherKind(`it has no ${method}`);
+    return methods.call(subject, method, args, { step, codes, signal });
+  }
+
+  return {
+    isDnsCollection,
+    call(subject, method, args = []) {
+      if (args.length > 0) return run(subject, method, args);
+      // Several kinds ask the same.
+      const key = `${subject.account.toString('latin1')}${method}`;
+      const asked = calls.get(key) ?? run(subject, method, args);
+      calls.set(key, asked);
+      return asked;
+    },
+    async contract(account, method) {
+      const reached = await options.reach(account);
+      const subject = await subjectOf(reached, codes, account, methodId(method), signal);
+      if (subject === null) throw new OtherKind('who should confirm it is no contract');
+      return subject;
+    },
+    isConfirmed(wallet, owner, master) {
+      const tie = known.get(jettonWallet.name, wallet)?.tie;
+      return !!tie?.owner && !!tie.of && sameAddress(tie.owner, owner) && sameAddress(tie.of, master);
+    },
+  };
+}

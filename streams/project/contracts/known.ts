@@ -1,0 +1,132 @@
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../../clickhouse/client.ts';
+import { bytes, list } from '../../../clickhouse/literal.ts';
+import { RowReader } from '../../../clickhouse/rowbinary.ts';
+import { address, i256 } from '../../../clickhouse/tables/columns.ts';
+import { jettonBalances } from '../../../clickhouse/tables/jettons.ts';
+import { hashKey } from '../../../src/chain/hash.ts';
+import type { Address, Decimal } from '../../../src/chain/model.ts';
+import type { BatchPlace } from '../accounts.ts';
+import type { Kind, KnownRow, Tie } from './kinds.ts';
+
+const CACHED_ROWS = 300_000;
+const KEYS_PER_QUERY = 5_000;
+const NO_ADDRESS = Buffer.alloc(36);
+/** Steps stand in the upper bits of an id. */
+const STEP_SHIFT = 24n;
+
+/** Ids grow by step, then account: `place` among the first detections of the kind in the step. */
+export function idOf(mcSeqno: number, place: number): Decimal {
+  return ((BigInt(mcSeqno) << STEP_SHIFT) + BigInt(place)).toString();
+}
+
+const stepOf = (id: Decimal): number => Number(BigInt(id) >> STEP_SHIFT);
+
+export type KnownRows = ReturnType<typeof createKnownRows>;
+
+/** Which contracts have rows of which kind: a bounded cache over the tables, and what batches on their way wrote. */
+export function createKnownRows(clickhouse: ClickHouse) {
+  const cache = new LRUCache<string, KnownRow | 'none'>({ max: CACHED_ROWS });
+  const unwritten = new Map<string, { row: KnownRow; batch: number }>();
+  /** Of the batch at work: everything that it asks about. */
+  let held = new Map<string, KnownRow | null>();
+  const keyOf = (kind: string, account: Address): string => `${kind}|${hashKey(account)}`;
+
+  async function read(kind: Kind, accounts: readonly Address[], batch: BatchPlace, signal: AbortSignal): Promise<void> {
+    const { tie } = kind;
+    const found = new Map<string, KnownRow>();
+    const rewritten: Address[] = [];
+    const rows = new RowReader(
+      await clickhouse.query(
+        `SELECT address, id, mc_seqno, last_transaction_lt${tie ? `, ${tie.columns}` : ''} FROM ${kind.table.name}
+         WHERE address IN ${list(accounts.map(bytes))} ORDER BY last_transaction_lt`,
+        { label: `reading ${kind.table.name}`, signal },
+      ),
+    );
+    while (!rows.done) {
+      const account = Buffer.from(rows.fixed(36));
+      const id = rows.u64();
+      const mcSeqno = rows.u32();
+      const row: KnownRow = { id, lt: rows.u64(), tie: tie ? readTie(rows) : null };
+      // A batch that is repeated: its own rows are looked past, but for what they tell of before it.
+      if (stepOf(id) >= batch.firstMcSeqno) continue;
+      if (mcSeqno >= batch.firstMcSeqno) {
+        rewritten.push(account);
+        row.lt = '0';
+      }
+      found.set(hashKey(account), row);
+    }
+    if (kind.name === 'jetton_wallet' && rewritten.length > 0) await restoreBalances(found, rewritten, batch, signal);
+    for (const account of accounts) {
+      const row = found.get(hashKey(account)) ?? null;
+      held.set(keyOf(kind.name, account), row);
+      cache.set(keyOf(kind.name, account), row ?? 'none');
+    }
+  }
+
+  /** Balances before a batch that was written in part before a crash. */
+  async function restoreBalances(
+    found: Map<string, KnownRow>,
+    accounts: readonly Address[],
+    { firstMcSeqno }: BatchPlace,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const rows = new RowReader(
+      await clickhouse.query(
+        `SELECT address, lt, balance FROM ${jettonBalances.name}
+         WHERE address IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno} ORDER BY lt DESC LIMIT 1 BY address`,
+        { label: 'reading balances before an unfinished batch', signal },
+      ),
+    );
+    while (!rows.done) {
+      const row = found.get(hashKey(rows.fixed(36)));
+      const lt = rows.u64();
+      const balance = rows.i256();
+      if (row === undefined) continue;
+      row.lt = lt;
+      if (row.tie) row.tie.balance = balance;
+    }
+  }
+
+  return {
+    /** Brings the rows of some contracts into memory. */
+    async begin(asked: ReadonlyMap<Kind, Iterable<Address>>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
+      held = new Map();
+      const reads: Promise<void>[] = [];
+      for (const [kind, accounts] of asked) {
+        const missing = new Map<string, Address>();
+        for (const account of accounts) {
+          const key = keyOf(kind.name, account);
+          const known = unwritten.get(key)?.row ?? cache.get(key);
+          if (known === undefined) missing.set(key, account);
+          else held.set(key, known === 'none' ? null : known);
+        }
+        const some = [...missing.values()];
+        for (let i = 0; i < some.length; i += KEYS_PER_QUERY) {
+          reads.push(read(kind, some.slice(i, i + KEYS_PER_QUERY), batch, signal));
+        }
+      }
+      await Promise.all(reads);
+    },
+    get: (kind: string, account: Address): KnownRow | null => held.get(keyOf(kind, account)) ?? null,
+    put(kind: string, account: Address, row: KnownRow, batch: number): void {
+      const key = keyOf(kind, account);
+      held.set(key, row);
+      unwritten.set(key, { row, batch });
+    },
+    written(batch: number): void {
+      for (const [key, entry] of unwritten) {
+        if (entry.batch > batch) continue;
+        cache.set(key, entry.row);
+        unwritten.delete(key);
+      }
+    },
+  };
+}
+
+function readTie(rows: RowReader): Tie {
+  const owner = orNull(address.read(rows));
+  return { owner, of: orNull(address.read(rows)), balance: i256.read(rows) };
+}
+
+const orNull = (bytes: Address): Address | null => (bytes.equals(NO_ADDRESS) ? null : Buffer.from(bytes));

@@ -1,0 +1,136 @@
+import { decodeState } from '../../../clickhouse/states.ts';
+import { accountData, accounts as accountTable, codes as codeTable } from '../../../clickhouse/tables/accounts.ts';
+import { hashKey } from '../../../src/chain/hash.ts';
+import type { Address, Hash } from '../../../src/chain/model.ts';
+import type { AccountStore, BatchAccounts, BatchPlace } from '../accounts.ts';
+import type { GrowingRows } from '../step-rows.ts';
+import type { CodeStore } from './codes.ts';
+import { KINDS, kindsOf } from './detection.ts';
+import { possibleEvents } from './events.ts';
+import type { Kind } from './kinds.ts';
+import type { KnownRows } from './known.ts';
+import { missingCode, NotShown, runningCode } from './subject.ts';
+import type { Waits } from './waits.ts';
+
+export interface Memory {
+  batch: BatchPlace;
+  store: AccountStore;
+  codes: CodeStore;
+  known: KnownRows;
+  waits: Waits;
+  signal: AbortSignal;
+}
+
+/** The kinds that code with this hash can be of; null when it is not known. */
+export function candidateKinds(codes: CodeStore, codeHash: Hash): readonly Kind[] | null {
+  try {
+    return kindsOf(codeHash, runningCode(codes, codeHash));
+  } catch (error) {
+    if (error instanceof NotShown) return null;
+    throw error;
+  }
+}
+
+/**
+ * Brings into memory what the steps of a batch will ask for, a query for each table: codes, the accounts that may be of
+ * some kind as they were before the batch, those who wait for what it shows, and the rows that all of these have.
+ */
+export async function planBatch(made: readonly GrowingRows[], memory: Memory): Promise<BatchAccounts> {
+  const { batch, store, codes, known, waits, signal } = memory;
+  const hashes = new Map<string, Hash>();
+  for (const rows of made) {
+    for (const { codeHash } of rows.of(accountTable)) if (codeHash) hashes.set(hashKey(codeHash), codeHash);
+  }
+  await codes.loadWithLibraries(hashes.values(), signal);
+  const interesting = mayBeSomething(made, codes);
+  const before = await store.begin(batch, [...interesting.values()], signal);
+  waits.clear();
+  const waiting = await waits.begin(shownBy(made, interesting.values(), before), batch, signal);
+  // A contract whose code is shown at last may be what others wait for.
+  waiting.push(...(await waits.begin(waiting, batch, signal)));
+  for (const account of waiting) interesting.set(hashKey(account), account);
+  const accounts = await store.begin(batch, [...interesting.values()], signal);
+  await codes.loadWithLibraries(codesOf(waiting, accounts), signal);
+  await known.begin(asked(made, interesting, accounts, codes), batch, signal);
+  return accounts;
+}
+
+/** Accounts that change and whose code is known or shown in the batch, and those whose data a node was asked for. */
+function mayBeSomething(made: readonly GrowingRows[], codes: CodeStore): Map<string, Address> {
+  const fresh = new Set(made.flatMap((rows) => rows.of(codeTable).map(({ codeHash }) => hashKey(codeHash))));
+  const told = new Map<string, boolean>();
+  const isSomething = (codeHash: Hash): boolean => {
+    const key = hashKey(codeHash);
+    const known = told.get(key);
+    if (known !== undefined) return known;
+    const kinds = candidateKinds(codes, codeHash);
+    // What stands behind a library cell may be shown in the batch, too.
+    const is = kinds === null ? fresh.size > 0 : kinds.length > 0;
+    told.set(key, is);
+    return is;
+  };
+  const found = new Map<string, Address>();
+  for (const rows of made) {
+    const changed = new Set<string>();
+    for (const { account, codeHash } of rows.of(accountTable)) {
+      changed.add(hashKey(account));
+      if (codeHash !== null && isSomething(codeHash)) found.set(hashKey(account), account);
+    }
+    for (const { account } of rows.of(accountData)) {
+      if (!changed.has(hashKey(account))) found.set(hashKey(account), account);
+    }
+  }
+  return found;
+}
+
+/** What the batch may show for the first time. */
+function shownBy(made: readonly GrowingRows[], accounts: Iterable<Address>, before: BatchAccounts): Buffer[] {
+  const shown = made.flatMap((rows) => rows.of(codeTable).map(({ codeHash }) => missingCode(codeHash)));
+  const learned = new Set(made.flatMap((rows) => rows.of(accountData).map(({ account }) => hashKey(account))));
+  for (const account of accounts) {
+    if (before.get(account) === null || learned.has(hashKey(account))) shown.push(account);
+  }
+  return shown;
+}
+
+/** Hashes of the codes that accounts have. */
+export function codesOf(accounts: readonly Address[], held: BatchAccounts): Hash[] {
+  return accounts.flatMap((account) => {
+    const stored = held.get(account);
+    const codeHash = stored && decodeState(stored.state).codeHash;
+    return codeHash ? [codeHash] : [];
+  });
+}
+
+/** The rows that may be there, by kind. A code that the batch shows may make its accounts anything. */
+function asked(
+  made: readonly GrowingRows[],
+  interesting: ReadonlyMap<string, Address>,
+  accounts: BatchAccounts,
+  codes: CodeStore,
+): Map<Kind, Set<Address>> {
+  const wanted = new Map<Kind, Map<string, Address>>();
+  const add = (kind: Kind, account: Address): void => {
+    const others = wanted.get(kind) ?? new Map<string, Address>();
+    others.set(hashKey(account), account);
+    wanted.set(kind, others);
+  };
+  const addAll = (account: Address, codeHash: Hash | null): void => {
+    if (codeHash === null) return;
+    for (const kind of candidateKinds(codes, codeHash) ?? KINDS) add(kind, account);
+  };
+  for (const account of interesting.values()) {
+    const stored = accounts.get(account);
+    if (stored) addAll(account, decodeState(stored.state).codeHash);
+  }
+  for (const rows of made) {
+    for (const { account, codeHash } of rows.of(accountTable)) {
+      if (interesting.has(hashKey(account))) addAll(account, codeHash);
+    }
+    for (const { row, kind } of possibleEvents(rows)) {
+      const of = KINDS.find(({ name }) => name === kind);
+      if (of) add(of, row.account);
+    }
+  }
+  return new Map([...wanted].map(([kind, found]) => [kind, new Set(found.values())]));
+}

@@ -1,0 +1,190 @@
+/** What contracts are, from the states that a step leaves: rows by kind, and what verified contracts were told to do. */
+import { setMaxListeners } from 'node:events';
+import type { ClickHouse } from '../../../clickhouse/client.ts';
+import { accountData, accounts as accountTable, codes as codeTable } from '../../../clickhouse/tables/accounts.ts';
+import { jettonBalances, jettonBurns, jettonHolders, jettonTransfers } from '../../../clickhouse/tables/jettons.ts';
+import { nftTransfers } from '../../../clickhouse/tables/nfts.ts';
+import { contractWaits } from '../../../clickhouse/tables/services.ts';
+import { compareDecimal } from '../../../src/chain/decimal.ts';
+import { hashKey } from '../../../src/chain/hash.ts';
+import type { Address } from '../../../src/chain/model.ts';
+import { type BatchAccounts, type BatchPlace, createAccountStore } from '../accounts.ts';
+import type { DecodedStep } from '../decode.ts';
+import { createPauses } from '../pause.ts';
+import type { OpenProjection, Projection, ProjectionContext } from '../projections.ts';
+import type { GrowingRows } from '../step-rows.ts';
+import { createCodeStore } from './codes.ts';
+import { type Detected, detect, KINDS } from './detection.ts';
+import { dnsCollections } from './domains.ts';
+import { writeEvents } from './events.ts';
+import type { Kind } from './kinds.ts';
+import { createKnownRows, idOf, type KnownRows } from './known.ts';
+import { createMethods, type StepView } from './methods.ts';
+import { candidateKinds, codesOf, planBatch } from './plan.ts';
+import { missingCode } from './subject.ts';
+import { createWaits } from './waits.ts';
+
+const CACHED_ACCOUNTS = 100_000;
+const CACHED_DATA_BYTES = 32 * 1024 * 1024;
+/** Contracts that are looked at at the same time. */
+const AT_ONCE = 256;
+/** A few get-methods for each of them, and the requests of the batch. */
+const MAX_LISTENERS = 8 * AT_ONCE;
+
+export const contracts: Projection = {
+  name: 'contracts',
+  tables: [
+    ...KINDS.map(({ table }) => table),
+    jettonHolders,
+    jettonBalances,
+    jettonTransfers,
+    jettonBurns,
+    nftTransfers,
+    contractWaits,
+  ],
+  open: openContracts,
+};
+
+type Memory = ReturnType<typeof createMemory>;
+
+function createMemory(clickhouse: ClickHouse) {
+  return {
+    store: createAccountStore({ clickhouse, cachedAccounts: CACHED_ACCOUNTS, cachedDataBytes: CACHED_DATA_BYTES }),
+    codes: createCodeStore(clickhouse),
+    known: createKnownRows(clickhouse),
+    waits: createWaits(clickhouse),
+  };
+}
+
+function openContracts({ clickhouse, config, counters }: ProjectionContext): OpenProjection {
+  let memory = createMemory(clickhouse);
+  const methods = createMethods(counters);
+  const isDnsCollection = dnsCollections(config.dnsCollections);
+
+  function projectBatch(
+    { store, codes, known, waits }: Memory,
+    batch: BatchPlace,
+    views: ReadonlyMap<number, StepView>,
+    signal: AbortSignal,
+  ) {
+    setMaxListeners(MAX_LISTENERS, signal);
+    return async (made: readonly GrowingRows[]): Promise<void> => {
+      const accounts = await planBatch(made, { batch, store, codes, known, waits, signal });
+      const pause = createPauses();
+      for (const rows of made) {
+        await pause();
+        const step = views.get(rows.mcSeqno);
+        if (step === undefined) throw new Error(`step ${rows.mcSeqno} is not of the batch`);
+        const changed = await takeStates(rows, accounts);
+        await detectAll(rows, changed, accounts, step);
+        writeEvents(rows, known);
+      }
+    };
+
+    /** Brings memory to the end of the step; returns what is to be looked at, by account. */
+    async function takeStates(rows: GrowingRows, accounts: BatchAccounts): Promise<Address[]> {
+      const looked = new Map<string, Address>();
+      const look = (account: Address): void => void looked.set(hashKey(account), account);
+      const lookAtWaiting = (shown: Address): void => {
+        for (const one of waits.take(shown, rows, batch.number)) look(one);
+      };
+      for (const { codeHash, boc } of rows.of(codeTable)) codes.put(codeHash, boc, batch.number);
+      await codes.loadWithLibraries(
+        rows.of(codeTable).map(({ codeHash }) => codeHash),
+        signal,
+      );
+      const data = new Map(rows.of(accountData).map((row) => [hashKey(row.account), row]));
+      for (const { account, lt, hash, state, codeHash } of rows.of(accountTable)) {
+        const key = hashKey(account);
+        const before = accounts.get(account);
+        const shown = data.get(key);
+        data.delete(key);
+        const kinds = codeHash === null ? [] : candidateKinds(codes, codeHash);
+        const newest = shown ? { hash: shown.dataHash, lt: shown.lt } : (before?.storedData ?? null);
+        // Of accounts that are nothing, or not told yet, it is not kept which data the tables have: these are asked then.
+        accounts.put(account, { lt, hash: Buffer.from(hash), state, storedData: kinds?.length ? newest : null });
+        if (kinds?.length === 0) continue;
+        if (shown) accounts.putData(account, shown.boc);
+        look(account);
+        if (kinds !== null && (before === null || shown)) lookAtWaiting(account);
+      }
+      // Data that a node was asked for.
+      for (const { account, lt, dataHash, boc } of data.values()) {
+        const stored = accounts.get(account);
+        if (stored === null) continue;
+        accounts.put(account, { ...stored, storedData: { hash: dataHash, lt } });
+        accounts.putData(account, boc);
+        look(account);
+        lookAtWaiting(account);
+      }
+      for (const { codeHash } of rows.of(codeTable)) {
+        for (const one of waits.take(missingCode(codeHash), rows, batch.number)) {
+          look(one);
+          lookAtWaiting(one);
+        }
+      }
+      return [...looked.values()].sort((a, b) => a.compare(b));
+    }
+
+    async function detectAll(
+      rows: GrowingRows,
+      changed: readonly Address[],
+      accounts: BatchAccounts,
+      step: StepView,
+    ): Promise<void> {
+      const reach = async (account: Address): Promise<BatchAccounts> => {
+        const reached = await store.begin(batch, [account], signal);
+        await codes.loadWithLibraries(codesOf([account], reached), signal);
+        return reached;
+      };
+      const options = { accounts, reach, codes, known, methods, isDnsCollection, step, signal };
+      const places = new Map<Kind, number>();
+      for (let i = 0; i < changed.length; i += AT_ONCE) {
+        const some = changed.slice(i, i + AT_ONCE);
+        const detections = await Promise.all(some.map((account) => detect(account, options)));
+        for (const [at, { detected, missing }] of detections.entries()) {
+          for (const one of missing) {
+            counters.waitingContracts++;
+            waits.add(one, some[at], rows, batch.number);
+          }
+          if (detected !== null) writeDetected(known, rows, detected, places, batch.number);
+        }
+      }
+    }
+  }
+
+  function writeDetected(
+    known: KnownRows,
+    rows: GrowingRows,
+    { subject, found }: Detected,
+    places: Map<Kind, number>,
+    batch: number,
+  ): void {
+    const { account: address, lt: lastTransactionLt, codeHash, dataHash } = subject;
+    for (const { kind, row } of found) {
+      const before = known.get(kind.name, address);
+      if (before !== null && compareDecimal(before.lt, lastTransactionLt) >= 0) continue;
+      const place = places.get(kind) ?? 0;
+      if (before === null) places.set(kind, place + 1);
+      const id = before?.id ?? idOf(rows.mcSeqno, place);
+      const whole = { ...row, address, id, mcSeqno: rows.mcSeqno, lastTransactionLt, codeHash, dataHash };
+      rows.add(kind.table, whole);
+      kind.beside?.(rows, whole, before);
+      known.put(kind.name, address, { id, lt: lastTransactionLt, tie: kind.tie?.of(whole) ?? null }, batch);
+    }
+  }
+
+  return {
+    async begin(batch: BatchPlace, steps: readonly DecodedStep[], signal: AbortSignal) {
+      const views = new Map(steps.map((step) => [step.mcSeqno, methods.view(step)]));
+      return { project: projectBatch(memory, batch, views, signal) };
+    },
+    written(batch: number): void {
+      for (const part of Object.values(memory)) part.written(batch);
+    },
+    forget(): void {
+      memory = createMemory(clickhouse);
+    },
+    close: () => methods.close(),
+  };
+}

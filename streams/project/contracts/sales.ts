@@ -1,0 +1,140 @@
+import { nftAuctions, nftSales, telemintItems } from '../../../clickhouse/tables/sales.ts';
+import { addressOf, rawAddress } from '../../../src/chain/address.ts';
+import { readText } from '../../../src/chain/contracts/content.ts';
+import { CellView } from '../../../src/chain/layouts/cell-view.ts';
+import { type Asking, kind } from './kinds.ts';
+import { entries, OtherKind, type Results } from './stack.ts';
+import type { Subject } from './subject.ts';
+
+const FIX_PRICE = 0x46495850n;
+const AUCTION = 0x415543n;
+
+/** What the first of several methods leaves that the contract has. */
+async function firstOf(subject: Subject, methods: readonly string[], ask: Asking) {
+  for (const method of methods) {
+    try {
+      return { method, results: await ask.call(subject, method) };
+    } catch (error) {
+      if (!(error instanceof OtherKind)) throw error;
+    }
+  }
+  throw new OtherKind('none of its methods answers');
+}
+
+const SALE_V4 = 'get_fix_price_data_v4';
+const AUCTION_V4 = 'get_auction_data_v4';
+
+export const nftSale = kind('nft_sale', nftSales, { methods: ['get_sale_data', SALE_V4] }, async (subject, ask) => {
+  const { method, results } = await firstOf(subject, [SALE_V4, 'get_sale_data'], ask);
+  const newer = method === SALE_V4;
+  if (newer ? results.length < 13 : results.length < 11 || results.big(0) !== FIX_PRICE) {
+    throw new OtherKind('no sale with a fixed price');
+  }
+  const from = newer ? 0 : 1;
+  return {
+    isComplete: results.flag(from),
+    createdAt: results.u32(from + 1),
+    marketplace: results.address(from + 2),
+    nftAddress: results.address(from + 3),
+    nftOwner: results.addressOrNone(from + 4),
+    fullPrice: results.int(from + 5),
+    marketplaceFeeAddress: results.address(from + 6),
+    marketplaceFee: results.int(from + 7),
+    royaltyAddress: results.address(from + 8),
+    royaltyAmount: results.int(from + 9),
+    soldAt: newer ? results.u32(10) : null,
+    soldQueryId: newer ? results.uint(11, 64) : null,
+    jettonPrices: newer ? jettonPrices(results) : null,
+  };
+});
+
+/** Prices by the account id of the jetton's master. */
+function jettonPrices(results: Results): string {
+  const prices = entries(results.cellOrNull(12), 256, (leaf, key) => [
+    rawAddress(addressOf(0, key)),
+    leaf.grams().toString(),
+  ]);
+  return JSON.stringify(Object.fromEntries(prices));
+}
+
+export const nftAuction = kind(
+  'nft_auction',
+  nftAuctions,
+  { methods: ['get_sale_data', AUCTION_V4] },
+  async (subject, ask) => {
+    const { method, results } = await firstOf(subject, [AUCTION_V4, 'get_sale_data'], ask);
+    const newer = method === AUCTION_V4;
+    if (newer ? results.length < 26 : results.length < 20 || results.big(0) !== AUCTION)
+      throw new OtherKind('no auction');
+    return {
+      endFlag: results.flag(1),
+      endTime: results.u32(2),
+      marketplace: results.address(3),
+      nftAddress: results.address(4),
+      nftOwner: results.addressOrNone(5),
+      lastBid: results.int(6),
+      lastMember: results.addressOrNone(7),
+      minStep: results.u32(8),
+      mpFeeAddress: results.address(9),
+      mpFeeFactor: results.u32(10),
+      mpFeeBase: results.u32(11),
+      royaltyFeeAddress: results.address(12),
+      royaltyFeeFactor: results.u32(13),
+      royaltyFeeBase: results.u32(14),
+      maxBid: results.int(15),
+      minBid: results.int(16),
+      createdAt: results.u32(17),
+      lastBidAt: results.u32(18),
+      isCanceled: results.flag(19),
+      jettonWallet: newer ? results.addressOrNone(22) : null,
+      jettonMaster: newer ? results.addressOrNone(23) : null,
+    };
+  },
+);
+
+export const telemintItem = kind(
+  'telemint_item',
+  telemintItems,
+  { methods: ['get_telemint_token_name'] },
+  async (subject, ask) => {
+    const [name, config, royalty] = await Promise.all([
+      ask.call(subject, 'get_telemint_token_name'),
+      ask.call(subject, 'get_telemint_auction_config'),
+      ask.call(subject, 'royalty_params'),
+    ]);
+    const auction = await auctionOf(subject, ask);
+    const tokenName = readText(CellView.from(name.slice(0)));
+    if (tokenName === null) throw new OtherKind('its name is no text');
+    return {
+      tokenName,
+      ...auction,
+      beneficiaryAddress: config.addressOrEmpty(0),
+      initialMinBid: config.int(1),
+      maxBid: config.int(2),
+      minBidStep: config.int(3),
+      minExtendTime: config.u32(4),
+      duration: config.u32(5),
+      royaltyNumerator: royalty.u32(0),
+      royaltyDenominator: royalty.u32(1),
+      royaltyDestination: royalty.addressOrEmpty(2),
+    };
+  },
+);
+
+const NO_AUCTION = { bidderAddress: null, bid: '0', bidTs: 0, minBid: '0', endTime: 0 };
+
+async function auctionOf(subject: Subject, ask: Asking) {
+  try {
+    const state = await ask.call(subject, 'get_telemint_auction_state');
+    return {
+      bidderAddress: state.addressOrEmpty(0),
+      bid: state.int(1),
+      bidTs: state.u32(2),
+      minBid: state.int(3),
+      endTime: state.u32(4),
+    };
+  } catch (error) {
+    if (error instanceof OtherKind) return NO_AUCTION;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { bytes } from '../../clickhouse/literal.ts';
+import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
+import { addressOf, rawAddress } from '../../src/chain/address.ts';
+import { madeHash } from '../../test/made-chain.ts';
+import { createKnownStore } from './known-contracts.ts';
+import { createStepRows } from './step-rows.ts';
+
+const { signal } = new AbortController();
+const account = (name: string) => addressOf(0, madeHash(name));
+const [wallet, owner, other, master] = ['wallet', 'owner', 'other', 'master'].map(account);
+
+/** Tables that hold one wallet, first seen in a step. */
+function tablesWith(step: number): { clickhouse: ClickHouse; asked: string[] } {
+  const asked: string[] = [];
+  const query = async (sql: string): Promise<Buffer> => {
+    asked.push(sql);
+    const out = new RowWriter(256);
+    if (sql.includes('FROM jetton_wallets') && sql.includes(bytes(wallet))) {
+      out.fixed(wallet, 36);
+      out.u64((BigInt(step) << 24n).toString());
+      for (const one of [owner, master]) out.fixed(one, 36);
+      out.endRow();
+    }
+    return Buffer.concat(out.take());
+  };
+  return { clickhouse: { query } as Partial<ClickHouse> as ClickHouse, asked };
+}
+
+const batch = { number: 1, firstMcSeqno: 10 };
+const found = { owner: rawAddress(owner), jetton: rawAddress(master) };
+
+describe('what is known of contracts', () => {
+  it('is looked up once, and known from then on', async () => {
+    const { clickhouse, asked } = tablesWith(9);
+    const store = createKnownStore(clickhouse);
+    const first = store.known();
+    expect(first.contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
+    expect([...first.missing.keys()]).toEqual(['jettonWallet']);
+    await store.loadMissing(first.missing, batch, signal);
+    const second = store.known();
+    expect(second.contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
+    expect(second.missing.size).toBe(0);
+    await store.begin(new Set([rawAddress(wallet)]), batch, signal);
+    expect(asked.filter((sql) => sql.includes('jetton_wallets'))).toHaveLength(1);
+  });
+
+  it('is not what a batch that is repeated had written', async () => {
+    const store = createKnownStore(tablesWith(10).clickhouse);
+    await store.begin(new Set([rawAddress(wallet)]), batch, signal);
+    const { contracts, missing } = store.known();
+    expect(contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
+    expect(missing.size).toBe(0);
+  });
+
+  it('follows the steps, whatever the tables have by then', async () => {
+    const store = createKnownStore(tablesWith(9).clickhouse);
+    await store.begin(new Set([rawAddress(wallet)]), batch, signal);
+    const rows = createStepRows(10);
+    rows.add(jettonWallets, {
+      address: wallet,
+      id: '1',
+      mcSeqno: 10,
+      lastTransactionLt: '5',
+      codeHash: madeHash('code'),
+      dataHash: madeHash('data'),
+      balance: '1',
+      owner: other,
+      jetton: master,
+      mintlessIsClaimed: null,
+    });
+    store.take(rows, 1);
+    const now = () => store.known().contracts.jettonWallet(rawAddress(wallet));
+    expect(now()).toEqual({ ...found, owner: rawAddress(other) });
+    store.written(1);
+    expect(now()).toEqual({ ...found, owner: rawAddress(other) });
+  });
+});

@@ -1,0 +1,194 @@
+/** What actions ask of contracts (src/chain/actions/known.ts), from the tables of contracts: as of a step. */
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { bytes, list } from '../../clickhouse/literal.ts';
+import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { accountData } from '../../clickhouse/tables/accounts.ts';
+import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
+import { nftItems } from '../../clickhouse/tables/nfts.ts';
+import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
+import { dedustPools, multisigOrders, nominatorPools } from '../../clickhouse/tables/services.ts';
+import { columnNames } from '../../clickhouse/tables/sql.ts';
+import type { Columns, RowOf, Table, TableOf } from '../../clickhouse/tables/table.ts';
+import { hashText } from '../../src/chain/actions/chain-trace.ts';
+import type { KnownContracts } from '../../src/chain/actions/known.ts';
+import type { RawAddress } from '../../src/chain/actions/trace.ts';
+import { parseAddress, rawAddress } from '../../src/chain/address.ts';
+import { CellView } from '../../src/chain/layouts/cell-view.ts';
+import type { Address } from '../../src/chain/model.ts';
+import type { BatchPlace } from './accounts.ts';
+import type { GrowingRows } from './step-rows.ts';
+
+const CACHED = 200_000;
+const KEYS_PER_QUERY = 5_000;
+const TIMEOUT_MS = 60_000;
+/** The bits of an id below the step of the first detection. */
+const STEP_SHIFT = 24n;
+
+const orNone = (address: Address | null): RawAddress | null => address && rawAddress(address);
+
+const content = z.object({ uri: z.string().optional() });
+
+/** A table, the columns that are read of it, and what they say. */
+interface Source {
+  table: Pick<Table, 'name'>;
+  columns: readonly string[];
+  /** Reads the columns. */
+  read(rows: RowReader): object;
+  /** What the rows of a step say, by the contract. */
+  of(rows: GrowingRows): Iterable<readonly [Address, object]>;
+}
+
+function source<const C extends Columns, R extends RowOf<C> & { address: Address }, K extends keyof C & string>(
+  table: TableOf<C, R>,
+  columns: readonly K[],
+  say: (row: Pick<RowOf<C>, K>) => object,
+): Source {
+  return {
+    table,
+    columns: columnNames(columns),
+    read: (rows) => say(Object.fromEntries(columns.map((name) => [name, table.columns[name].read(rows)])) as never),
+    of: (rows) => rows.of(table).map((row) => [row.address, say(row)] as const),
+  };
+}
+
+const SOURCES = {
+  jettonWallet: source(jettonWallets, ['owner', 'jetton'], ({ owner, jetton }) => ({
+    owner: rawAddress(owner),
+    jetton: rawAddress(jetton),
+  })),
+  nftItem: source(nftItems, ['nftIndex', 'collectionAddress', 'content', 'codeHash'], (row) => ({
+    index: row.nftIndex,
+    collection: orNone(row.collectionAddress),
+    uri: content.parse(JSON.parse(row.content)).uri ?? null,
+    codeHash: hashText(row.codeHash),
+  })),
+  nftSale: source(nftSales, ['nftAddress', 'nftOwner', 'marketplace', 'fullPrice', 'codeHash'], (row) => ({
+    nft: rawAddress(row.nftAddress),
+    owner: orNone(row.nftOwner),
+    marketplace: orNone(row.marketplace),
+    fullPrice: row.fullPrice,
+    codeHash: hashText(row.codeHash),
+  })),
+  nftAuction: source(nftAuctions, ['nftAddress', 'nftOwner', 'marketplace', 'lastBid', 'codeHash'], (row) => ({
+    nft: rawAddress(row.nftAddress),
+    owner: orNone(row.nftOwner),
+    marketplace: orNone(row.marketplace),
+    lastBid: row.lastBid,
+    codeHash: hashText(row.codeHash),
+  })),
+  multisigOrder: source(multisigOrders, ['signers'], ({ signers }) => ({ signers: signers.map(rawAddress) })),
+  dedustPool: source(dedustPools, ['asset0', 'asset1'], ({ asset0, asset1 }) => ({
+    assets: [orNone(asset0), orNone(asset1)] as const,
+  })),
+  nominatorPool: source(nominatorPools, [], () => ({})),
+};
+
+type Kind = keyof typeof SOURCES | 'data';
+
+/** As it is remembered: null for a contract that is none of the kind. */
+type Said = object | null;
+
+/** Which contracts were asked for and are not known to be known or not, by kind. */
+type Missing = Map<Kind, Set<RawAddress>>;
+
+const KINDS = Object.keys(SOURCES) as (keyof typeof SOURCES)[];
+
+export type KnownStore = ReturnType<typeof createKnownStore>;
+
+/** A bounded memory over the tables, and what batches on their way have said. */
+export function createKnownStore(clickhouse: ClickHouse) {
+  const cache = new LRUCache<string, { said: Said }>({ max: CACHED });
+  const unwritten = new Map<string, { said: Said; batch: number }>();
+  const keyOf = (kind: Kind, address: RawAddress): string => `${kind} ${address}`;
+  const find = (kind: Kind, address: RawAddress): Said | undefined => {
+    const key = keyOf(kind, address);
+    const fresh = unwritten.get(key);
+    return fresh === undefined ? cache.get(key)?.said : fresh.said;
+  };
+
+  async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
+    const { table, columns, read: readRow } = SOURCES[kind];
+    const sql = `SELECT ${['address', 'id', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${list(some.map(bytes))} ORDER BY last_transaction_lt`;
+    const rows = new RowReader(
+      await clickhouse.query(sql, { label: `reading ${table.name} for actions`, signal, timeoutMs: TIMEOUT_MS }),
+    );
+    while (!rows.done) {
+      const address = rawAddress(rows.fixed(36));
+      const id = BigInt(rows.u64());
+      const said = readRow(rows);
+      // First detected by this batch, which is repeated, or later.
+      if (Number(id >> STEP_SHIFT) >= batch.firstMcSeqno) continue;
+      cache.set(keyOf(kind, address), { said });
+    }
+  }
+
+  async function readData(some: readonly Address[], signal: AbortSignal): Promise<void> {
+    const sql = `SELECT account, boc FROM account_data WHERE account IN ${list(some.map(bytes))} ORDER BY lt`;
+    const rows = new RowReader(
+      await clickhouse.query(sql, { label: 'reading data for actions', signal, timeoutMs: TIMEOUT_MS }),
+    );
+    while (!rows.done)
+      cache.set(keyOf('data', rawAddress(rows.fixed(36))), { said: CellView.parse(Buffer.from(rows.bytes())) });
+  }
+
+  async function load(kind: Kind, wanted: Iterable<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
+    const missing = [...wanted].filter((address) => find(kind, address) === undefined);
+    for (const address of missing) cache.set(keyOf(kind, address), { said: null });
+    for (let i = 0; i < missing.length; i += KEYS_PER_QUERY) {
+      const some = missing.slice(i, i + KEYS_PER_QUERY).flatMap((address) => parseAddress(address) ?? []);
+      await (kind === 'data' ? readData(some, signal) : read(kind, some, batch, signal));
+    }
+  }
+
+  return {
+    /** Brings what is known of these contracts into memory. */
+    async begin(accounts: ReadonlySet<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
+      await Promise.all(KINDS.map((kind) => load(kind, accounts, batch, signal)));
+    },
+    async loadMissing(missing: Missing, batch: BatchPlace, signal: AbortSignal): Promise<void> {
+      await Promise.all([...missing].map(([kind, accounts]) => load(kind, accounts, batch, signal)));
+    },
+    /** What a step says of contracts counts from here on. */
+    take(rows: GrowingRows, batch: number): void {
+      for (const kind of KINDS) {
+        for (const [address, said] of SOURCES[kind].of(rows)) {
+          unwritten.set(keyOf(kind, rawAddress(address)), { said, batch });
+        }
+      }
+      for (const { account, boc } of rows.of(accountData)) {
+        const key = keyOf('data', rawAddress(account));
+        // Few are ever asked for: those that were not are read when they are.
+        if (cache.has(key) || unwritten.has(key)) unwritten.set(key, { said: CellView.parse(boc), batch });
+      }
+    },
+    /** Answers from memory, and notes what it cannot answer. */
+    known(): { contracts: KnownContracts; missing: Missing } {
+      const missing: Missing = new Map();
+      const ask = <V>(kind: Kind, address: RawAddress): V | undefined => {
+        const said = find(kind, address);
+        if (said === undefined) missing.set(kind, (missing.get(kind) ?? new Set()).add(address));
+        return (said ?? undefined) as V | undefined;
+      };
+      const contracts: KnownContracts = {
+        jettonWallet: (address) => ask('jettonWallet', address),
+        nftItem: (address) => ask('nftItem', address),
+        nftSale: (address) => ask('nftSale', address),
+        nftAuction: (address) => ask('nftAuction', address),
+        multisigOrder: (address) => ask('multisigOrder', address),
+        dedustPool: (address) => ask('dedustPool', address),
+        isNominatorPool: (address) => ask('nominatorPool', address) !== undefined,
+        data: (address) => ask('data', address),
+      };
+      return { contracts, missing };
+    },
+    written(batch: number): void {
+      for (const [key, { said, batch: of }] of unwritten) {
+        if (of > batch) continue;
+        cache.set(key, { said });
+        unwritten.delete(key);
+      }
+    },
+  };
+}

@@ -1,0 +1,179 @@
+/** Traces that are not complete: how each stands, and the transactions it has, remembered in bounds over the tables. */
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { bytes, list, u64 } from '../../clickhouse/literal.ts';
+import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { columnNames } from '../../clickhouse/tables/sql.ts';
+import { type TraceRow, traces } from '../../clickhouse/tables/traces.ts';
+import { workchainOf } from '../../src/chain/address.ts';
+import { hashKey } from '../../src/chain/hash.ts';
+import type { Decimal, Hash, Transaction } from '../../src/chain/model.ts';
+import { storedTransaction } from '../../src/chain/stored.ts';
+import type { BatchPlace } from './accounts.ts';
+import { packBytes, unpackBytes } from './packed.ts';
+
+/** Account and logical time. */
+export const PLACE_BYTES = 44;
+/** What is remembered of traces, and of their transactions. */
+const TRACES_BYTES = 32 * 1024 * 1024;
+const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
+/** Of an entry besides its text. */
+const ENTRY_BYTES = 400;
+const KEYS_PER_QUERY = 2_000;
+const TIMEOUT_MS = 60_000;
+
+/** A trace as far as it is known; the places of its transactions of all steps, packed. */
+export type OpenTrace = { -readonly [K in keyof TraceFacts]: TraceFacts[K] } & { places: string };
+
+type TraceFacts = Omit<TraceRow, 'mcSeqno' | 'places' | 'classification'>;
+
+/** A transaction by where it stands. */
+export interface TracePlace {
+  key: string;
+  account: Buffer;
+  lt: Decimal;
+}
+
+export function packPlace(account: Buffer, lt: Decimal): string {
+  const place = Buffer.allocUnsafe(PLACE_BYTES);
+  account.copy(place);
+  place.writeBigUInt64BE(BigInt(lt), 36);
+  return packBytes(place);
+}
+
+export function* placesOf({ places }: Pick<OpenTrace, 'places'>): Generator<TracePlace> {
+  for (let at = 0; at < places.length; at += PLACE_BYTES) {
+    const key = places.slice(at, at + PLACE_BYTES);
+    const place = unpackBytes(key);
+    yield { key, account: place.subarray(0, 36), lt: place.readBigUInt64BE(36).toString() };
+  }
+}
+
+/** An entry that the tables do not have for sure is held until they do, then remembered as long as there is room. */
+function createHeld<V extends object | string>(maxSize: number, sizeOf: (value: V) => number) {
+  const kept = new LRUCache<string, V>({ maxSize, sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value) });
+  const unwritten = new Map<string, { value: V; batch: number }>();
+  return {
+    get: (key: string): V | undefined => unwritten.get(key)?.value ?? kept.get(key),
+    put(key: string, value: V, batch: number): void {
+      unwritten.set(key, { value, batch });
+    },
+    delete(key: string): void {
+      unwritten.delete(key);
+      kept.delete(key);
+    },
+    written(batch: number): void {
+      for (const [key, { value, batch: of }] of unwritten) {
+        if (of > batch) continue;
+        unwritten.delete(key);
+        kept.set(key, value);
+      }
+    },
+  };
+}
+
+export type OpenTraces = ReturnType<typeof createOpenTraces>;
+
+/** @param onRead told how many transactions had to be read back */
+export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number) => void) {
+  const open = createHeld<OpenTrace>(TRACES_BYTES, ({ places }) => places.length);
+  const payloads = createHeld<string>(TRANSACTIONS_BYTES, ({ length }) => length);
+
+  async function readTraces(ids: readonly Hash[], before: number, signal: AbortSignal): Promise<OpenTrace[]> {
+    const found = new Map<string, OpenTrace>();
+    for (let i = 0; i < ids.length; i += KEYS_PER_QUERY) {
+      const some = list(ids.slice(i, i + KEYS_PER_QUERY).map(bytes));
+      const rows = new RowReader(
+        await clickhouse.query(
+          `SELECT ${TRACE_COLUMNS} FROM traces WHERE trace_id IN ${some} AND mc_seqno < ${before}
+           ORDER BY trace_id, mc_seqno LIMIT 1 BY trace_id, mc_seqno`,
+          { label: 'reading open traces', signal, timeoutMs: TIMEOUT_MS },
+        ),
+      );
+      while (!rows.done) addRow(found, readTraceRow(rows));
+    }
+    return [...found.values()];
+  }
+
+  async function readPayloads(places: readonly TracePlace[], signal: AbortSignal): Promise<Map<string, Buffer>> {
+    const found = new Map<string, Buffer>();
+    for (let i = 0; i < places.length; i += KEYS_PER_QUERY) {
+      const keys = places.slice(i, i + KEYS_PER_QUERY).map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
+      const rows = new RowReader(
+        await clickhouse.query(`SELECT account, lt, payload FROM transactions WHERE (account, lt) IN ${list(keys)}`, {
+          label: 'reading transactions of open traces',
+          signal,
+          timeoutMs: TIMEOUT_MS,
+        }),
+      );
+      while (!rows.done) found.set(packPlace(rows.fixed(36), rows.u64()), Buffer.from(rows.bytes()));
+    }
+    return found;
+  }
+
+  return {
+    /** The traces among these that are open before a batch, by their id. */
+    async find(ids: readonly Hash[], batch: BatchPlace, signal: AbortSignal): Promise<Map<string, OpenTrace>> {
+      const found = new Map<string, OpenTrace>();
+      const missing: Hash[] = [];
+      for (const id of ids) {
+        const known = open.get(hashKey(id));
+        if (known) found.set(hashKey(id), { ...known });
+        else missing.push(id);
+      }
+      for (const trace of await readTraces(missing, batch.firstMcSeqno, signal)) {
+        found.set(hashKey(trace.traceId), trace);
+      }
+      return found;
+    },
+    /**
+     * Transactions of earlier batches.
+     * @throws Error when one is neither remembered nor in the tables
+     */
+    async transactions(places: readonly TracePlace[], signal: AbortSignal): Promise<Transaction[]> {
+      const known = places.map(({ key }) => payloads.get(key));
+      const missing = places.filter((_, i) => known[i] === undefined);
+      const read = await readPayloads(missing, signal);
+      onRead(missing.length);
+      return places.map(({ key, account, lt }, i) => {
+        const payload = known[i] === undefined ? read.get(key) : unpackBytes(known[i]);
+        if (payload) return storedTransaction(payload, workchainOf(account));
+        throw new Error(`transaction ${lt} of ${account.toString('hex')}, part of a trace, is not in the tables`);
+      });
+    },
+    put(trace: OpenTrace, batch: number): void {
+      open.put(hashKey(trace.traceId), trace, batch);
+    },
+    putTransaction(key: string, payload: Buffer, batch: number): void {
+      payloads.put(key, packBytes(payload), batch);
+    },
+    /** Nothing will be asked of it again. */
+    close(trace: OpenTrace): void {
+      open.delete(hashKey(trace.traceId));
+      for (let at = 0; at < trace.places.length; at += PLACE_BYTES) {
+        payloads.delete(trace.places.slice(at, at + PLACE_BYTES));
+      }
+    },
+    written(batch: number): void {
+      open.written(batch);
+      payloads.written(batch);
+    },
+  };
+}
+
+const TRACE_COLUMNS = columnNames(Object.keys(traces.columns)).join(', ');
+
+function readTraceRow(rows: RowReader): TraceRow {
+  const row: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(traces.columns)) {
+    const value = column.read(rows);
+    row[name] = Buffer.isBuffer(value) ? Buffer.from(value) : value;
+  }
+  return row as TraceRow;
+}
+
+/** Of several steps the newest tells how it stands, and each its transactions. */
+function addRow(found: Map<string, OpenTrace>, { mcSeqno: _, classification: __, places, ...row }: TraceRow): void {
+  const key = hashKey(row.traceId);
+  found.set(key, { ...row, places: (found.get(key)?.places ?? '') + packBytes(places) });
+}

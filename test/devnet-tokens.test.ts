@@ -1,0 +1,128 @@
+/** What the people of a devnet made and did with tokens, as the API tells it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { createQueryGate } from '../clickhouse/gate.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import { createHead } from '../clickhouse/queries/head.ts';
+import { createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { readConfig } from '../src/config.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import type { EventLog } from '../streams/log.ts';
+import { project } from '../streams/project/projector.ts';
+import { topicNames } from '../streams/topics.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
+import { createPeopledDevnet, logWithCells, type PeopledDevnet } from './peopled-devnet.ts';
+import { specSchemas } from './spec-schemas.ts';
+
+const STEPS = 20;
+const topics = topicNames();
+const { signal } = new AbortController();
+
+let home: string;
+let server: TestServer;
+let devnet: PeopledDevnet;
+let log: EventLog;
+let clickhouse: ClickHouse;
+let api: ApiServer;
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-tokens-'));
+  server = await startTestServer();
+  devnet = await createPeopledDevnet('tokens', 12);
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  await log.ensureTopic(topics.blocks);
+  await logWithCells(devnet, log, topics, STEPS);
+  clickhouse = createClickHouse({ url: server.server.url, database: 'tokens', logger: silent });
+  await migrate({ clickhouse, logger: silent });
+  const { config } = readConfig([], {});
+  await project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true }, signal);
+  const head = createHead(clickhouse);
+  await head.refresh(signal);
+  const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
+  api = await serveApi(createClickHouseSource(clickhouse, gate, head), { limits: PATIENT_LIMITS });
+}, 300_000);
+
+afterAll(async () => {
+  await api?.close();
+  await clickhouse?.close();
+  await log?.close();
+  devnet?.close();
+  await server?.remove();
+  if (home) rmSync(home, { recursive: true, force: true });
+});
+
+const object = z.record(z.string(), z.any());
+
+async function ask(path: string, shape: string) {
+  const response = await fetch(`${api.url}/api/v3${path}`);
+  const body = object.parse(await response.json());
+  expect(response.status, JSON.stringify(body)).toBe(200);
+  specSchemas('v3')(shape, body);
+  return body;
+}
+
+it('lists jettons, their wallets by balance, and every transfer of each owner', async () => {
+  const { jetton_masters: masters, metadata } = await ask('/jetton/masters', 'JettonMastersResponse');
+  expect(masters.length).toBeGreaterThan(0);
+  for (const { address } of masters) {
+    expect(metadata[address].token_info[0].type).toBe('jetton_masters');
+    const wallets = `/jetton/wallets?jetton_address=${address}&limit=1000`;
+    const { jetton_wallets: first } = await ask(wallets, 'JettonWalletsResponse');
+    const { jetton_wallets: holders } = await ask(`${wallets}&sort=desc`, 'JettonWalletsResponse');
+    expect(holders.map((one: { address: string }) => one.address).sort()).toEqual(
+      first.map((one: { address: string }) => one.address).sort(),
+    );
+    const balances = holders.map((one: { balance: string }) => BigInt(one.balance));
+    expect(balances).toEqual(balances.toSorted((a: bigint, b: bigint) => (a < b ? 1 : a > b ? -1 : 0)));
+    const paged: unknown[] = [];
+    for (let offset = 0; offset < first.length; offset += 3) {
+      const page = await ask(`${wallets.replace('limit=1000', 'limit=3')}&offset=${offset}`, 'JettonWalletsResponse');
+      paged.push(...page.jetton_wallets);
+    }
+    expect(paged).toEqual(first);
+    const all = await ask(`/jetton/transfers?jetton_master=${address}&limit=1000`, 'JettonTransfersResponse');
+    expect(all.jetton_transfers.length).toBeGreaterThan(0);
+    const [one] = all.jetton_transfers;
+    const mine = await ask(`/jetton/transfers?owner_address=${one.source}&limit=1000`, 'JettonTransfersResponse');
+    expect(mine.jetton_transfers).toEqual(
+      all.jetton_transfers.filter(
+        (other: { source: string; destination: string }) =>
+          other.source === one.source || other.destination === one.source,
+      ),
+    );
+    const { transactions } = await ask(
+      `/transactions?hash=${encodeURIComponent(one.transaction_hash)}`,
+      'TransactionsResponse',
+    );
+    expect(transactions[0]).toMatchObject({ account: one.source_wallet, lt: one.transaction_lt });
+    expect(transactions[0].in_msg.message_content.decoded).toMatchObject({ '@type': 'jetton_transfer' });
+  }
+  const { jetton_burns: burns } = await ask('/jetton/burns', 'JettonBurnsResponse');
+  expect(burns.length).toBeGreaterThan(0);
+});
+
+it('lists NFT items by their owner and collection, and their transfers', async () => {
+  const { nft_collections: collections } = await ask('/nft/collections', 'NFTCollectionsResponse');
+  expect(collections.length).toBeGreaterThan(0);
+  const { nft_items: items } = await ask('/nft/items?limit=1000', 'NFTItemsResponse');
+  const { nft_transfers: transfers } = await ask('/nft/transfers?limit=1000', 'NFTTransfersResponse');
+  expect(transfers.length).toBeGreaterThan(0);
+  for (const { owner_address: owner } of items.slice(0, 5)) {
+    const own = await ask(`/nft/items?owner_address=${owner}&limit=1000`, 'NFTItemsResponse');
+    const theirs = items.filter((one: { owner_address: string }) => one.owner_address === owner);
+    expect(own.nft_items.map((one: { address: string }) => one.address).sort()).toEqual(
+      theirs.map((one: { address: string }) => one.address).sort(),
+    );
+  }
+  const { nft_items: ofOne } = await ask(
+    `/nft/items?collection_address=${collections[0].address}&limit=1000`,
+    'NFTItemsResponse',
+  );
+  const indexes = ofOne.map((one: { index: string }) => Number(one.index));
+  expect(indexes).toEqual(indexes.toSorted((a: number, b: number) => a - b));
+});

@@ -1,0 +1,262 @@
+/**
+ * Subscribers of the soaked service, over WebSocket, server-sent events and webhooks, with different filters. Each hears
+ * from the first step on, is cut off again and again, and goes on behind what it has heard. At the end each must have
+ * heard what the log says, once and in order.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rawAddress } from '../../src/chain/address.ts';
+import { openEvents, openSocket } from '../feed-server.ts';
+import { openTarget, type WebhookTarget } from '../webhook-target.ts';
+import { ask } from './asking.ts';
+import type { Journal } from './journal.ts';
+import { heardIn, type Wanted } from './told.ts';
+import { pause } from './traffic.ts';
+import type { Truth } from './truth.ts';
+
+export interface SubscribersOptions {
+  url: string;
+  port: number;
+  truth: Truth;
+  journal: Journal;
+  /** Of each kind. */
+  sockets: number;
+  streams: number;
+  webhooks: number;
+  signal: AbortSignal;
+}
+
+export interface Subscribers {
+  /** Waits until all have heard what there is up to a step, and compares it. */
+  compare(mcSeqno: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Subscriber {
+  name: string;
+  wanted: Wanted;
+  /** In the order of their coming; a webhook may be told an event twice, and the second time does not count. */
+  heard: Heard[];
+}
+
+interface Heard {
+  id: string;
+  cursor: string;
+}
+
+const LOOK_MS = 20;
+const AGAIN_MS = 100;
+/** Events after which a connection is cut, at most. */
+const LONGEST_CONNECTION = 400;
+const PATIENCE_MS = 120_000;
+const WEBHOOK_BATCH = 40;
+/** Bytes of a cursor: what is before the place, and the step in it. */
+const [PLACE_AT, STEP_BYTES] = [5, 4];
+const GRAM = 10n ** 9n;
+
+type Json = Record<string, unknown>;
+
+export async function openSubscribers(options: SubscribersOptions): Promise<Subscribers> {
+  const { truth, journal, signal } = options;
+  const filters = filtersOf(truth);
+  const subscribers: Subscriber[] = [];
+  const add = (kind: string): Subscriber => {
+    const wanted = filters[subscribers.length % filters.length];
+    const made = { name: `${kind} ${subscribers.length} (${print(wanted)})`, wanted, heard: [] };
+    subscribers.push(made);
+    return made;
+  };
+  const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+  const ended = new AbortController();
+  const until = AbortSignal.any([signal, ended.signal]);
+  const following = [
+    ...times(options.sockets, () => follow(add('WebSocket'), openWebSocket, options, until)),
+    ...times(options.streams, () => follow(add('server-sent events'), openStream, options, until)),
+  ];
+  const targets = await Promise.all(times(options.webhooks, () => openWebhook(add('webhook'), options)));
+  return {
+    async compare(mcSeqno) {
+      for (const subscriber of subscribers) {
+        const expected = truth
+          .told()
+          .flatMap((step) => (step.mcSeqno > mcSeqno ? [] : heardIn(step, subscriber.wanted)));
+        const begun = performance.now();
+        while (missing(expected, subscriber).length > 0 && performance.now() - begun < PATIENCE_MS)
+          await sleep(LOOK_MS);
+        check(subscriber, expected, mcSeqno, journal);
+      }
+    },
+    async close() {
+      ended.abort();
+      await Promise.all(following);
+      for (const target of targets) target.close();
+    },
+  };
+}
+
+function filtersOf(truth: Truth): Wanted[] {
+  const counts = new Map<string, number>();
+  for (const { told } of truth.told()) {
+    for (const { type, own, workchain } of told) {
+      if (type === 'transactions' && workchain === 0) counts.set(own, (counts.get(own) ?? 0) + 1);
+    }
+  }
+  const busy = [...counts].sort((a, b) => b[1] - a[1]).map(([account]) => account);
+  const opcodes = truth.told().flatMap(({ told }) => told.flatMap(({ opcode }) => opcode ?? []));
+  return [
+    { types: ['transactions', 'block'], everything: true },
+    { types: ['transactions', 'message', 'external_out'], accounts: busy.slice(0, 5) },
+    { types: ['message', 'external_out'], everything: true, workchain: 0 },
+    { types: ['transactions'], everything: true, opcodes: [...new Set(opcodes)].slice(0, 3) },
+    { types: ['transactions', 'message'], accounts: busy.slice(2, 40), direction: 'out' },
+    { types: ['block'], workchain: -1 },
+    { types: ['message'], everything: true, minValue: GRAM / 10n, direction: 'in' },
+    { types: ['transactions'], accounts: busy.slice(0, 1) },
+  ];
+}
+
+function subscriptionOf({ types, everything, accounts, workchain, opcodes, minValue, direction }: Wanted): Json {
+  return {
+    types,
+    ...(everything ? { everything } : {}),
+    ...(accounts ? { addresses: accounts.map((account) => rawAddress(Buffer.from(account, 'hex'))) } : {}),
+    ...(workchain === undefined ? {} : { workchain }),
+    ...(opcodes ? { opcodes: opcodes.map((opcode) => `0x${opcode.toString(16)}`) } : {}),
+    ...(minValue === undefined ? {} : { min_value: String(minValue) }),
+    ...(direction ? { direction } : {}),
+  };
+}
+
+function print({ accounts, minValue, ...rest }: Wanted): string {
+  const few = accounts ? { accounts: accounts.length } : {};
+  return JSON.stringify({ ...rest, ...few, ...(minValue === undefined ? {} : { minValue: String(minValue) }) });
+}
+
+/** One connection: what came on it so far, and whether it is over. */
+interface Connection {
+  events(): readonly Json[];
+  over(): boolean;
+  refusal(): string | null;
+  cut(): void;
+}
+
+async function openWebSocket(port: number, subscription: Json): Promise<Connection> {
+  const socket = await openSocket(port);
+  socket.send({ operation: 'subscribe', ...subscription });
+  return {
+    events: () => socket.events,
+    over: () => socket.closed !== null,
+    refusal: () => String(socket.answers.find(({ error }) => error !== undefined)?.error ?? '') || null,
+    cut: socket.close,
+  };
+}
+
+async function openStream(port: number, subscription: Json): Promise<Connection> {
+  const stream = await openEvents(port, subscription);
+  let over = false;
+  void stream.ended.then(() => {
+    over = true;
+  });
+  const { status } = stream.response;
+  return {
+    events: () => stream.events,
+    over: () => over,
+    refusal: () => (status === 200 ? null : `status ${status}`),
+    cut: stream.close,
+  };
+}
+
+async function follow(
+  { wanted, heard }: Subscriber,
+  open: (port: number, subscription: Json) => Promise<Connection>,
+  { port, journal }: SubscribersOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const last = heard.at(-1)?.cursor;
+    const from = last === undefined ? { from_mc_seqno: 1 } : { from_cursor: last };
+    const connection = await open(port, { ...subscriptionOf(wanted), ...from }).catch(() => null);
+    if (connection !== null) {
+      journal.count('connections of subscribers');
+      await listen(connection, heard, signal);
+      if (connection.refusal() !== null) journal.count(`subscriber refused: ${connection.refusal()}`);
+    }
+    await pause(AGAIN_MS, signal);
+  }
+}
+
+/** Until it is cut, behind any event; what came after that one is not heard. */
+async function listen(connection: Connection, heard: Heard[], signal: AbortSignal): Promise<void> {
+  const cutAfter = 1 + Math.floor(Math.random() * LONGEST_CONNECTION);
+  let at = 0;
+  let count = 0;
+  while (!signal.aborted && count < cutAfter) {
+    const isOver = connection.over() || connection.refusal() !== null;
+    const events = connection.events();
+    for (; at < events.length && count < cutAfter; at++) {
+      const { event_id: id, cursor } = events[at];
+      if (typeof id !== 'string') continue;
+      heard.push({ id, cursor: String(cursor) });
+      count++;
+    }
+    if (isOver) return;
+    await pause(LOOK_MS, signal);
+  }
+  connection.cut();
+}
+
+/** A target that does not always answer, and whose refusals are not for long. */
+async function openWebhook(
+  { wanted, heard }: Subscriber,
+  { url, journal }: SubscribersOptions,
+): Promise<WebhookTarget> {
+  const target = await openTarget();
+  const seen = new Set<string>();
+  target.answer = (told) => {
+    const chance = Math.random();
+    if (chance < 0.05) return chance < 0.02 ? 0 : chance < 0.04 ? 503 : 500;
+    target.received = [];
+    for (const { event_id: id, cursor } of told) {
+      if (seen.has(id)) journal.count('events told to a webhook again');
+      else heard.push({ id, cursor });
+      seen.add(id);
+    }
+    return 200;
+  };
+  const body = { url: target.url, batch: WEBHOOK_BATCH, subscription: { ...subscriptionOf(wanted), from_mc_seqno: 1 } };
+  const { status, text } = await ask(`${url}/api/v3/webhooks`, 'new', JSON.stringify(body));
+  if (status !== 200) throw new Error(`a webhook cannot be made: ${status} ${text}`);
+  const made: unknown = JSON.parse(text);
+  if (typeof made === 'object' && made !== null && 'secret' in made) target.secret = String(made.secret);
+  return target;
+}
+
+function missing(expected: readonly string[], { heard }: Subscriber): string[] {
+  const ids = new Set(heard.map(({ id }) => id));
+  return expected.filter((id) => !ids.has(id));
+}
+
+function check(subscriber: Subscriber, expected: readonly string[], mcSeqno: number, journal: Journal): void {
+  const { name } = subscriber;
+  const heard = subscriber.heard.filter(({ cursor }) => stepOf(cursor) <= mcSeqno);
+  const ids = new Set(heard.map(({ id }) => id));
+  const wanted = new Set(expected);
+  const lost = missing(expected, subscriber).length;
+  const strange = [...ids].filter((id) => !wanted.has(id)).length;
+  const turns = heard.filter(({ cursor }, at) => at > 0 && placeOf(cursor).compare(placeOf(heard[at - 1].cursor)) <= 0);
+  journal.count('subscribers compared with the log');
+  journal.count('events that subscribers heard', heard.length);
+  if (lost + strange + turns.length + (heard.length - ids.size) === 0) return;
+  journal.wrong(
+    `${name}: of ${expected.length} events ${lost} are missing, ${heard.length - ids.size} came twice, ` +
+      `${strange} are not in the log, ${turns.length} came before their time`,
+  );
+}
+
+/** Places compare as their bytes do. */
+function placeOf(cursor: string): Buffer {
+  return Buffer.from(cursor, 'base64url').subarray(PLACE_AT);
+}
+
+function stepOf(cursor: string): number {
+  return placeOf(cursor).readUIntBE(0, STEP_BYTES);
+}
