@@ -12,7 +12,7 @@ import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Api } from './api/route.ts';
 import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
-import type { ChainSource } from './chain/records.ts';
+import type { ChainSource } from './chain/chain-source.ts';
 import type { Config } from './config.ts';
 import type { KeyCounts } from './feed/key-counts.ts';
 import { createFeedMetrics } from './feed/metrics.ts';

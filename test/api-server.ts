@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { type AppOptions, createApp } from '../src/api/app.ts';
 import { createContracts } from '../src/api/contracts.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
-import type { ChainSource } from '../src/chain/records.ts';
+import type { ChainSource } from '../src/chain/chain-source.ts';
 import { noLiteservers } from '../src/node/liteservers.ts';
 import { createStateMetrics } from '../src/state/metrics.ts';
 import type { StateSourceOptions } from '../src/state/source.ts';

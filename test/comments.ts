@@ -4,7 +4,7 @@ import { messages } from '../clickhouse/tables/messages.ts';
 import { table } from '../clickhouse/tables/table.ts';
 import { CellView } from '../src/chain/layouts/cell-view.ts';
 import { commentOf } from '../src/chain/layouts/common.ts';
-import { followsFrom } from '../streams/project/projections.ts';
+import { followsFrom } from '../streams/project/projection.ts';
 
 export const comments = table({
   name: 'comments',

@@ -1,6 +1,7 @@
 /** A source for tests that knows nothing but what it is given, and notes what it was asked. */
+
+import type { ChainSource } from '../src/chain/chain-source.ts';
 import type { ContractSource } from '../src/chain/contract-records.ts';
-import type { ChainSource } from '../src/chain/records.ts';
 
 export interface FakeSource {
   source: ChainSource;

@@ -1,6 +1,7 @@
 /** A recorded chain in memory as a source for the feed, whose head can be moved step by step. */
 import type { Head } from '../clickhouse/queries/head.ts';
-import type { ChainSource, KnownState, TransactionRecord } from '../src/chain/records.ts';
+import type { ChainSource } from '../src/chain/chain-source.ts';
+import type { KnownState, TransactionRecord } from '../src/chain/records.ts';
 import { createFakeSource } from './fake-source.ts';
 import { type RecordedChain, type Recording, recordedChain } from './recorded-chain.ts';
 

@@ -4,10 +4,11 @@ import { accountStatesAfter, blockTransactions } from '../src/chain/accounts.ts'
 import { rawAddress } from '../src/chain/address.ts';
 import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
+import type { ChainSource } from '../src/chain/chain-source.ts';
 import { compareDecimal } from '../src/chain/decimal.ts';
 import { completeCells } from '../src/chain/merge.ts';
 import type { AccountState, Decimal, Hash } from '../src/chain/model.ts';
-import type { AccountRecord, BlockRecord, ChainSource, TransactionRecord, Window } from '../src/chain/records.ts';
+import type { AccountRecord, BlockRecord, TransactionRecord, Window } from '../src/chain/records.ts';
 import { serialize } from '../src/chain/serialize.ts';
 import { createFakeSource } from './fake-source.ts';
 

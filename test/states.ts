@@ -1,4 +1,4 @@
-import type { ChainSource } from '../src/chain/records.ts';
+import type { ChainSource } from '../src/chain/chain-source.ts';
 import { noLiteservers } from '../src/node/liteservers.ts';
 import { createStateSource, type StateSource, type StateSourceOptions } from '../src/state/source.ts';
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ChainSource } from '../../src/chain/records.ts';
+import type { ChainSource } from '../../src/chain/chain-source.ts';
 import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
 import { type AccountQueries, accountQueries } from './accounts.ts';

@@ -6,7 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { madeBlock, madeMessage, madeTransaction } from '../../test/made-chain.ts';
-import type { ChainSource, MessageRecord } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
+import type { MessageRecord } from '../chain/records.ts';
 import type { AppOptions } from './app.ts';
 
 const HASH = 'ab'.repeat(32);

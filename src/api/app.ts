@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Router } from 'express';
 import type { Registry } from 'prom-client';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Contracts } from './contracts.ts';

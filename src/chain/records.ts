@@ -1,8 +1,4 @@
-/**
- * Decoded things with their place in the chain, and the questions one can ask about them. Whoever answers
- * (ClickHouse, later the window of newest steps) answers in these terms, so routes do not know who answered.
- */
-import type { ContractSource } from './contract-records.ts';
+/** Decoded things with their place in the chain, and the filters by which one asks for them. */
 import type {
   AccountStatus,
   Address,
@@ -274,38 +270,4 @@ export interface QueryContext {
    * place (account, lt, time), of a message nothing but its keys: more can be asked of the row only until the answer.
    */
   formsSuffice?: boolean;
-}
-
-export interface ChainSource {
-  /** First and last masterchain blocks that are visible; null before there is one. */
-  masterchainInfo(context: QueryContext): Promise<{ first: BlockRecord; last: BlockRecord } | null>;
-  /** Whether the masterchain block itself is indexed. */
-  hasMasterchainBlock(seqno: number, context: QueryContext): Promise<boolean>;
-  blocks(filter: BlockFilter, context: QueryContext): Promise<Rows<BlockRecord>>;
-  /** The masterchain block and the top block of every shard as of it, by workchain, signed shard, seqno. */
-  shardState(mcSeqno: number, context: QueryContext): Promise<BlockRecord[]>;
-  transactions(filter: TransactionFilter, context: QueryContext): Promise<Rows<TransactionRecord>>;
-  transactionsByMessage(filter: TransactionsByMessageFilter, context: QueryContext): Promise<TransactionRecord[]>;
-  adjacentTransactions(
-    hash: Hash,
-    direction: 'in' | 'out' | undefined,
-    context: QueryContext,
-  ): Promise<TransactionRecord[]>;
-  /** The transactions at these places, in no order. */
-  transactionsAt(places: readonly TracePlace[], context: QueryContext): Promise<TransactionRecord[]>;
-  messages(filter: MessageFilter, context: QueryContext): Promise<Rows<MessageRecord>>;
-  traces(filter: TraceFilter, context: QueryContext): Promise<Rows<TraceRecord>>;
-  actions(filter: ActionFilter, context: QueryContext): Promise<Rows<ActionRecord>>;
-  /** Known accounts only, in the order of the request. */
-  accountStates(
-    accounts: Address[],
-    codeHashes: Hash[],
-    includeBoc: boolean,
-    context: QueryContext,
-  ): Promise<AccountRecord[]>;
-  /** One record for each account asked for, unknown ones with null code. */
-  book(accounts: Address[], context: QueryContext): Promise<BookRecord[]>;
-  topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]>;
-  /** What contracts are. */
-  contracts: ContractSource;
 }

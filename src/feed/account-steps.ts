@@ -1,6 +1,8 @@
 /** The steps in which one of some accounts has a transaction: history of a few accounts without reading all of it. */
+
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import type { ChainSource, QueryContext, TransactionFilter } from '../chain/records.ts';
+import type { QueryContext, TransactionFilter } from '../chain/records.ts';
 
 export interface AccountSteps {
   /**

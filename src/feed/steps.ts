@@ -1,10 +1,10 @@
 /** Steps read for the feed: once for all who are at the same place, the newest ones kept. */
 import { LRUCache } from 'lru-cache';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type {
   BlockFilter,
   BookRecord,
-  ChainSource,
   MessageFilter,
   MessageRecord,
   QueryContext,

@@ -7,7 +7,7 @@ import { serveGet } from '../api/front.ts';
 import type { Upgrade } from '../api/upgrades.ts';
 import { createBookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import { createAdmission } from './admission.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { KeyCounts } from './key-counts.ts';

@@ -1,10 +1,11 @@
 /** Accounts at a step: from our own data where it has them, else from a liteserver at that very step. */
 import { LRUCache } from 'lru-cache';
 import { workchainOf } from '../chain/address.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, BlockHeader, Hash } from '../chain/model.ts';
-import type { AccountRecord, ChainSource, QueryContext } from '../chain/records.ts';
+import type { AccountRecord, QueryContext } from '../chain/records.ts';
 import { blockIdExtToTl } from '../node/lite-api.ts';
 import { type ProvenAccount, provenAccount } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';

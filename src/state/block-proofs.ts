@@ -1,7 +1,8 @@
 /** What makes a block true, and what only its shard's state tells: asked of liteservers, held to proofs. */
 import { checkLink, createSignerCache } from '../chain/block-proof.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { BlockHeader, BlockId, BlockIdExt } from '../chain/model.ts';
-import type { ChainSource, QueryContext } from '../chain/records.ts';
+import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import type { SignatureSet } from '../chain/signatures.ts';
 import { NodeError } from '../node/chain-node.ts';

@@ -1,8 +1,9 @@
 /** The masterchain blocks that contracts may ask for as of a step (`PrevBlocksInfo`: crypto/block/mc-config.cpp). */
 import { LRUCache } from 'lru-cache';
+import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { BlockIdExt } from '../chain/model.ts';
-import type { ChainSource, QueryContext } from '../chain/records.ts';
+import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import type { Step, Steps } from './steps.ts';
 

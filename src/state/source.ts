@@ -2,8 +2,10 @@
  * The one way to ask for state: of an account, the configuration, libraries, all as of a masterchain step that the
  * API shows. What the window and the tables know is answered from them, the rest by liteservers, held to proofs.
  */
+
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { BlockIdExt, Hash } from '../chain/model.ts';
-import type { ChainSource, QueryContext } from '../chain/records.ts';
+import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import { type Accounts, createAccounts } from './accounts.ts';

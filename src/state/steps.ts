@@ -1,8 +1,9 @@
 /** Masterchain steps as states are asked for at them: the newest one that is shown, or one by its seqno. */
 import { LRUCache } from 'lru-cache';
+import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, BlockHeader } from '../chain/model.ts';
-import type { ChainSource, QueryContext } from '../chain/records.ts';
+import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD, shardContains } from '../chain/shard-ident.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { blockIdExtToTl, blockIdToTl, LITE_ERROR, LiteServerError } from '../node/lite-api.ts';

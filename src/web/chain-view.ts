@@ -1,11 +1,12 @@
 /** The newest steps and transactions as the page shows them: small values, all text encoded. */
 
 import { friendlyAddress, shardText } from '../chain/address.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import { isBounceable } from '../chain/interfaces.ts';
 import { CellView } from '../chain/layouts/cell-view.ts';
 import { commentOf } from '../chain/layouts/common.ts';
 import type { Decimal, Message } from '../chain/model.ts';
-import type { BlockRecord, ChainSource, QueryContext, TransactionRecord } from '../chain/records.ts';
+import type { BlockRecord, QueryContext, TransactionRecord } from '../chain/records.ts';
 
 /** One masterchain step: the masterchain block and the shard blocks that it commits. */
 export interface StepView {

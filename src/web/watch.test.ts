@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { madeBlock, madeHead } from '../../test/made-chain.ts';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
 import type { Push } from './push.ts';
 import { createWatch, type Watch } from './watch.ts';

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Head } from '../../clickhouse/queries/head.ts';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
 import { readChainView } from './chain-view.ts';
 import type { Push } from './push.ts';

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { commentBody, madeBlock, madeHead, madeMessage, madeTransaction } from '../../test/made-chain.ts';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
 import { createWeb, type Web, type WebLimits } from './web.ts';
 

@@ -3,7 +3,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError } from '../api/errors.ts';
 import { serveGet } from '../api/front.ts';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
 import { asset } from './assets.ts';
 import { createPush, type Push } from './push.ts';

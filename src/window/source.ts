@@ -1,5 +1,6 @@
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
-import type { BlockRecord, ChainSource, QueryContext } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
+import type { BlockRecord, QueryContext } from '../chain/records.ts';
 import { createAccounts } from './accounts.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { messages } from './messages.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
-import type { ChainSource } from '../chain/records.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { Config } from '../config.ts';
 import { createWindowSource } from '../window/source.ts';
 import type { View } from '../window/view.ts';

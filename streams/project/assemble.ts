@@ -14,7 +14,7 @@ import { createBatchMessages, unknownMessages } from './messages.ts';
 import { inOrder, type Placed } from './order.ts';
 import { createPauses } from './pause.ts';
 import type { BatchCounts } from './position.ts';
-import type { OpenProjection } from './projections.ts';
+import type { OpenProjection } from './projection.ts';
 import { createBatchRows, type Insert } from './rows.ts';
 import type { SentMessages } from './sent.ts';
 import { createBatchStates } from './states.ts';

@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import type { Config } from '../../src/config.ts';
 import type { EventLog } from '../log.ts';
 import type { TopicNames } from '../topics.ts';
 import type { Counters } from './counters.ts';
 import type { Batch, BatchCounts } from './position.ts';
-import type { Projection } from './projections.ts';
+import type { Projection, ProjectorConfig } from './projection.ts';
 
 /** What the projector tells after each batch that is in the tables. */
 export interface Progress {
@@ -22,17 +21,7 @@ export interface ProjectorOptions {
   log: EventLog;
   topics: TopicNames;
   clickhouse: ClickHouse;
-  config: Pick<
-    Config,
-    | 'batchBytes'
-    | 'batchSteps'
-    | 'batchMs'
-    | 'cachedAccounts'
-    | 'openMessages'
-    | 'maxDataBytes'
-    | 'outageMs'
-    | 'dnsCollections'
-  >;
+  config: ProjectorConfig;
   logger: Logger;
   onProgress?: (progress: Progress) => void;
   /** End at the log's present end instead of following it. */

@@ -8,7 +8,7 @@ import { addressOf } from '../../src/chain/address.ts';
 import type { Address, Message } from '../../src/chain/model.ts';
 import { madeHash, madeMessage, madeTransaction } from '../../test/made-chain.ts';
 import { newCounters } from './counters.ts';
-import type { ProjectionContext } from './projections.ts';
+import type { ProjectionContext } from './projection.ts';
 import { createStepRows, type GrowingRows } from './step-rows.ts';
 import { traceProjection } from './trace-projection.ts';
 

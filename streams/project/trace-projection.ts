@@ -13,7 +13,7 @@ import { createKnownStore, type KnownStore } from './known-contracts.ts';
 import { createOpenTraces, type OpenTrace, type OpenTraces, placesOf, type TracePlace } from './open-traces.ts';
 import { packBytes, unpackBytes } from './packed.ts';
 import { createPauses } from './pause.ts';
-import type { Projection } from './projections.ts';
+import type { Projection } from './projection.ts';
 import type { GrowingRows } from './step-rows.ts';
 import { beginTrace, growTraceBy } from './trace-growth.ts';
 

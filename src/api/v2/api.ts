@@ -1,5 +1,5 @@
 /** The API of TON Center that mirrors a node, in its own envelope. */
-import type { ChainSource } from '../../chain/records.ts';
+import type { ChainSource } from '../../chain/chain-source.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
 import type { StateSource } from '../../state/source.ts';
 import type { Contracts } from '../contracts.ts';

@@ -1,6 +1,7 @@
 /** An operation of the v2 API. */
 import type { z } from 'zod';
-import type { ChainSource, QueryContext } from '../../chain/records.ts';
+import type { ChainSource } from '../../chain/chain-source.ts';
+import type { QueryContext } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
 import type { StateSource } from '../../state/source.ts';
 import type { Contracts } from '../contracts.ts';

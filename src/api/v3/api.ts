@@ -1,6 +1,7 @@
 /** The indexed API of TON Center: rows of the tables, each answer with the book of its addresses. */
 import type { Registry } from 'prom-client';
-import type { BookRecord, ChainSource } from '../../chain/records.ts';
+import type { ChainSource } from '../../chain/chain-source.ts';
+import type { BookRecord } from '../../chain/records.ts';
 import { type Liteservers, NoNetworkError } from '../../node/liteservers.ts';
 import type { StateSource } from '../../state/source.ts';
 import { watchRenderings } from '../api-metrics.ts';

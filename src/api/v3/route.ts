@@ -1,5 +1,6 @@
 /** An operation of the v3 API. */
-import type { BookRecord, ChainSource, QueryContext } from '../../chain/records.ts';
+import type { ChainSource } from '../../chain/chain-source.ts';
+import type { BookRecord, QueryContext } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
 import type { StateSource } from '../../state/source.ts';
 import type { Contracts } from '../contracts.ts';

@@ -7,7 +7,8 @@ import { createFakeSource, type FakeSource } from '../../../test/fake-source.ts'
 import { type RecordedChain, recordedChain } from '../../../test/recorded-chain.ts';
 import { requireShelf, shelf } from '../../../test/shelf.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
-import type { AccountRecord, ChainSource } from '../../chain/records.ts';
+import type { ChainSource } from '../../chain/chain-source.ts';
+import type { AccountRecord } from '../../chain/records.ts';
 import { accountJson } from './render/account.ts';
 
 const HASH = '0'.repeat(63);

@@ -11,7 +11,7 @@ import type { Address } from '../../../src/chain/model.ts';
 import { type BatchAccounts, type BatchPlace, createAccountStore } from '../accounts.ts';
 import type { DecodedStep } from '../decode.ts';
 import { createPauses } from '../pause.ts';
-import type { OpenProjection, Projection, ProjectionContext } from '../projections.ts';
+import type { OpenProjection, Projection, ProjectionContext } from '../projection.ts';
 import type { GrowingRows } from '../step-rows.ts';
 import { createCodeStore } from './codes.ts';
 import { type Detected, detect, KINDS } from './detection.ts';
