@@ -6,10 +6,12 @@ import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
 import { subscribersDatabase } from '../clickhouse/subscribers.ts';
 import type { EventLog } from '../streams/log.ts';
+import { topicNames } from '../streams/topics.ts';
 import { createApp, type Health } from './api/app.ts';
 import { type Contracts, createContracts } from './api/contracts.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Api } from './api/route.ts';
+import { createSentMessages } from './api/sent-messages.ts';
 import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/chain-source.ts';
@@ -119,6 +121,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     liteservers: parts.liteservers,
     states,
     contracts,
+    sent: createSentMessages({ log: parts.log, topic: topicNames(config.topicPrefix).pending }),
     health: () => health(parts, beyond),
     status,
     metrics: metrics.registry,

@@ -1,5 +1,6 @@
 import { DecodeError } from '../src/chain/errors.ts';
 import { type ExternalMessage, readExternalMessage } from '../src/chain/external-message.ts';
+import type { Hash } from '../src/chain/model.ts';
 import { EnvelopeError } from './envelope.ts';
 import type { LogRecord, StoredRecord } from './log.ts';
 
@@ -36,6 +37,24 @@ export function decodePendingRecord(record: StoredRecord, topic: string): Stored
   if (message.hashNorm.toString('hex') !== key) fail('key', 'not the normalised hash of the message');
   if (message.hash.toString('hex') !== headers.h) fail('h', 'not the hash of the message');
   return { ...message, boc, offset, time };
+}
+
+const HEX_HASH = /^[0-9a-f]{64}$/;
+
+/**
+ * The message's own hash and its normalised one as its record names them, without reading the message.
+ * @throws {EnvelopeError}
+ */
+export function readPendingKeys({ headers, key, offset }: StoredRecord, topic: string): [hash: Hash, hashNorm: Hash] {
+  if (headers.v !== VERSION)
+    throw new EnvelopeError(topic, offset, 'v', `version ${headers.v ?? '(none)'} is not ${VERSION}`);
+  for (const [field, hex] of [
+    ['h', headers.h],
+    ['key', key],
+  ] as const) {
+    if (!HEX_HASH.test(hex ?? '')) throw new EnvelopeError(topic, offset, field, 'not a hash in hex');
+  }
+  return [Buffer.from(headers.h, 'hex'), Buffer.from(key, 'hex')];
 }
 
 function read(boc: Buffer, fail: (field: string, message: string) => never): ExternalMessage {

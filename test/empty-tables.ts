@@ -12,5 +12,6 @@ export function emptyTables(): ClickHouseSource {
     transactionsAt: async () => [],
     newestBelow: async () => null,
   };
-  return { ...bounded, head: madeHead(0, null), below: () => bounded };
+  const names = { held: 0, leftOut: 0, failed: 0 };
+  return { ...bounded, head: madeHead(0, null), names, below: () => bounded };
 }

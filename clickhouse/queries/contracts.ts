@@ -3,7 +3,7 @@ import type { Address } from '../../src/chain/model.ts';
 import type { QueryContext } from '../../src/chain/records.ts';
 import { jettonMasters, jettonWallets } from '../tables/jettons.ts';
 import { nftCollections, nftItems } from '../tables/nfts.ts';
-import { createDomains } from './domains.ts';
+import { createDomains, type NameFigures } from './domains.ts';
 import { eventQueries } from './events.ts';
 import { jettonQueries } from './jettons.ts';
 import { addresses, distinct } from './keys.ts';
@@ -17,8 +17,8 @@ import type { TransactionQueries } from './transactions.ts';
 export function contractQueries(
   reading: FollowingReading,
   transactionsAt: TransactionQueries['transactionsAt'],
-): ContractSource {
-  const { domainOf } = createDomains(reading);
+): ContractSource & { names: NameFigures } {
+  const { domainOf, figures } = createDomains(reading);
 
   async function tokens(
     { items, collections, masters, wallets }: TokenCandidates,
@@ -41,6 +41,7 @@ export function contractQueries(
 
   return {
     domainOf,
+    names: figures,
     ...jettonQueries(reading),
     ...nftQueries(reading),
     ...serviceQueries(reading),

@@ -23,10 +23,27 @@ interface Held {
 
 export type Domains = ReturnType<typeof createDomains>;
 
+/** What is held of names, for metrics. */
+export interface NameFigures {
+  /** Names that lead to their owners. */
+  held: number;
+  /** Names that are not shown because too many are held, since the start. */
+  leftOut: number;
+  /** Looks for new names that failed, and were taken again with the next step. */
+  failed: number;
+}
+
 export function createDomains(reading: FollowingReading) {
   const items = new Map<string, Held>();
   const ofAccount = new Map<string, Set<string>>();
   let current = 0;
+  const figures = {
+    leftOut: 0,
+    failed: 0,
+    get held() {
+      return items.size;
+    },
+  };
   let running: Promise<void> | null = null;
 
   function note(item: string, held: Held): void {
@@ -41,7 +58,10 @@ export function createDomains(reading: FollowingReading) {
       items.delete(item);
       return;
     }
-    if (before === undefined && items.size >= MAX_NAMES) return;
+    if (before === undefined && items.size >= MAX_NAMES) {
+      figures.leftOut++;
+      return;
+    }
     items.set(item, held);
     const names = ofAccount.get(held.account);
     if (names === undefined) ofAccount.set(held.account, new Set([item]));
@@ -69,7 +89,9 @@ export function createDomains(reading: FollowingReading) {
     if (running !== null) return;
     const context = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
     running = catchUp(context)
-      .catch(() => undefined)
+      .catch(() => {
+        figures.failed++;
+      })
       .finally(() => {
         running = null;
       });
@@ -78,6 +100,7 @@ export function createDomains(reading: FollowingReading) {
   if (reading.head.seqno > 0) follow();
 
   return {
+    figures,
     /** The shortest name of an account, of several the first by the alphabet. */
     domainOf(account: Address): string | null {
       const names = ofAccount.get(hashKey(account));

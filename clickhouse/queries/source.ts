@@ -6,6 +6,7 @@ import { type AccountQueries, accountQueries } from './accounts.ts';
 import { actionQueries } from './actions.ts';
 import { type BlockQueries, blockQueries } from './blocks.ts';
 import { contractQueries } from './contracts.ts';
+import type { NameFigures } from './domains.ts';
 import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
 import { createReading, type Reading, readingBelow } from './reading.ts';
@@ -19,6 +20,8 @@ export type BoundedSource = ChainSource &
 
 export interface ClickHouseSource extends BoundedSource {
   head: Head;
+  /** Of the names of accounts that are held. */
+  names: NameFigures;
   /** What the steps before `mcSeqno` hold. Newest states, balances, contracts and the address book are not bounded by it. */
   below(mcSeqno: number): BoundedSource;
 }
@@ -31,7 +34,7 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
   // They remember codes and names, so there is one of each.
   const accounts = accountQueries(reading);
   const transactions = transactionQueries(reading);
-  const contracts = contractQueries(reading, transactions.transactionsAt);
+  const { names, ...contracts } = contractQueries(reading, transactions.transactionsAt);
   const bounded = (bound: Reading): BoundedSource => ({
     ...blockQueries(bound),
     ...transactionQueries(bound),
@@ -50,5 +53,5 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
     recent.set(mcSeqno, made);
     return made;
   };
-  return { ...bounded(reading), head, below };
+  return { ...bounded(reading), head, names, below };
 }

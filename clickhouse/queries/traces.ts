@@ -42,10 +42,13 @@ export function traceQueries(reading: Reading) {
     const ids = await idsOf(filter, context);
     if (ids.length === 0) return [];
     const accepts = acceptsOf(filter);
-    const { account } = filter;
+    const { account, growing = false } = filter;
     const own = account && (await idsWith(ids, account, context));
     const found = (await byIds(hashes(ids), context)).filter(
-      (trace) => trace.state !== 'pending' && accepts(trace) && (own === undefined || own.has(hashKey(trace.traceId))),
+      (trace) =>
+        (growing || trace.state !== 'pending') &&
+        accepts(trace) &&
+        (own === undefined || own.has(hashKey(trace.traceId))),
     );
     return pageOf(found, filter, order);
   }

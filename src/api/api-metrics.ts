@@ -69,6 +69,21 @@ export function watchRenderings(
   kept(registry, { transactions: () => renderings.figures.bytes, book_rows: () => bookRows.bytes });
 }
 
+/** Names of accounts that address books show, in all processes that answer. */
+export function watchNames(registry: Registry, names: Readonly<Record<'held' | 'leftOut' | 'failed', number>>): void {
+  new Gauge({
+    name: 'tonstream_api_names',
+    help: 'Names of accounts held in memory (held), not shown because too many are held (left_out); looks for new ones that failed (failed)',
+    labelNames: ['what'],
+    registers: [registry],
+    collect() {
+      this.set({ what: 'held' }, names.held);
+      this.set({ what: 'left_out' }, names.leftOut);
+      this.set({ what: 'failed' }, names.failed);
+    },
+  });
+}
+
 /** What is kept in memory to answer faster, by registry, in bytes. */
 const keptBytes = new WeakMap<Registry, Record<string, () => number>>();
 

@@ -10,6 +10,7 @@ import { ApiError, type Report, sendJson } from './errors.ts';
 import { createFront, serveGet } from './front.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Api, Asker, Route } from './route.ts';
+import type { SentMessages } from './sent-messages.ts';
 import { v2Api } from './v2/api.ts';
 import { v3Api } from './v3/api.ts';
 
@@ -23,6 +24,8 @@ export interface AppOptions {
   states: StateSource;
   /** Runs contracts on them. */
   contracts: Contracts;
+  /** External messages that hosts of ours have sent; none are known by default. */
+  sent?: SentMessages;
   /** Whether requests can be served, and why not. */
   health: () => Health | Promise<Health>;
   /** What `/status` prints as JSON. */

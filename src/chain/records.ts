@@ -220,6 +220,8 @@ export interface MessageFilter {
 /** Complete traces; such as are named are found too when they are broken. */
 export interface TraceFilter {
   account?: Address | undefined;
+  /** Such as are named are found while they grow, too, as they stand. */
+  growing?: boolean | undefined;
   traceIds: Hash[];
   txHashes: Hash[];
   messageHashes: Hash[];

@@ -7,6 +7,7 @@ import { createHead } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { watchNames } from '../api/api-metrics.ts';
 import { faucetApi } from '../api/faucet.ts';
 import { createCalling } from '../calls.ts';
 import type { FaucetDoor } from '../devnet/thread.ts';
@@ -112,7 +113,9 @@ async function begin(start: WorkerStart): Promise<Serving> {
     maxQueued: config.queuedQueries,
     metrics: metrics.gate,
   });
-  const answers = openAnswers(config, createClickHouseSource(clickhouse, gate, head));
+  const tables = createClickHouseSource(clickhouse, gate, head);
+  watchNames(metrics.registry, tables.names);
+  const answers = openAnswers(config, tables);
   const tvm = createTvmPool({
     workers: config.tvmThreads,
     maxQueued: config.tvmQueue,

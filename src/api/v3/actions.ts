@@ -3,25 +3,12 @@ import { supportedTypes as expand } from '../../chain/actions/supported.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { ActionFilter, ActionRecord } from '../../chain/records.ts';
 import type { ApiLimits } from '../limits.ts';
-import {
-  accountsOrOne,
-  actionTypes,
-  addresses,
-  cursor,
-  flag,
-  hashes,
-  int32,
-  limit,
-  offset,
-  sort,
-  supportedTypes,
-  uint64,
-  utime,
-} from './parameters.ts';
+import { accountsOrOne, actionTypes, addresses, flag, hashes } from './parameters.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Asked, nextCursor, type Route, route } from './route.ts';
 import { actions } from './schemas.ts';
+import { traceFilter, traceParameters } from './trace-parameters.ts';
 import { requireMasterchainBlock } from './transactions.ts';
 
 /** Each is looked through by itself, for as many rows as the page has. */
@@ -35,45 +22,25 @@ export function actionsRoute(limits: ApiLimits): Route {
     parameters: z.object({
       account: accountsOrOne('Accounts that the action is found by; several are an extension.', MAX_ACCOUNTS),
       exclude_account: addresses('Leave out actions that are found by these accounts (an extension).', MAX_ACCOUNTS),
-      tx_hash: hashes('Hashes of any of their transactions.'),
-      msg_hash: hashes('Hashes or normalized hashes of messages that any of their transactions sent or received.'),
       action_id: hashes('Ids of actions.'),
-      trace_id: hashes('Hashes of root transactions.'),
-      mc_seqno: int32('Seqno of the masterchain block that completed the trace.'),
-      start_utime: utime('Actions of traces that ended at this time or later.'),
-      end_utime: utime('Actions of traces that ended at this time or earlier.'),
-      start_lt: uint64('Actions of traces with this end_lt or more.'),
-      end_lt: uint64('Actions of traces with this end_lt or less.'),
+      ...traceParameters(limits),
       action_type: actionTypes('action_type', 'Only actions of these types.'),
       exclude_action_type: actionTypes('exclude_action_type', 'No actions of these types.'),
-      supported_action_types: supportedTypes(),
       include_accounts: flag('Add the accounts that each action is found by.'),
       include_transactions: flag('Add the transactions of each action.'),
-      limit: limit(limits),
-      offset: offset(),
-      sort: sort(),
-      cursor: cursor(),
     }),
     response: actions,
     tagged: ['action_id', 'trace_id', 'tx_hash', 'msg_hash'],
     async answer(p, asked) {
       if (p.mc_seqno !== undefined) await requireMasterchainBlock(p.mc_seqno, asked);
       const filter: ActionFilter = {
+        ...traceFilter(p),
         accounts: p.account,
         excludeAccounts: p.exclude_account,
-        traceIds: p.trace_id,
         actionIds: p.action_id,
-        txHashes: p.tx_hash,
-        messageHashes: p.msg_hash,
-        mcSeqno: p.mc_seqno,
-        utime: { start: p.start_utime, end: p.end_utime },
-        ltWindow: { start: p.start_lt, end: p.end_lt },
         types: p.action_type,
         excludeTypes: p.exclude_action_type,
         supported: supportedTypesOf(p.supported_action_types, asked),
-        sort: p.sort,
-        page: { limit: p.limit, offset: p.offset },
-        cursor: p.cursor,
       };
       const { book, addressBook, metadata, source, context } = asked;
       const { rows, nextCursor: next } = await source.actions(filter, context);

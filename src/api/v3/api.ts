@@ -10,6 +10,7 @@ import { type Form, PLAIN_FORM } from '../form.ts';
 import type { ApiLimits } from '../limits.ts';
 import { nodeFailure } from '../node-failures.ts';
 import { type Api, type Asker, bind, type Route } from '../route.ts';
+import { noSentMessages, type SentMessages } from '../sent-messages.ts';
 import { createBook } from './render/book.ts';
 import { createBookRows, KEPT_BOOK_ROWS } from './render/book-rows.ts';
 import { metadataJson } from './render/metadata.ts';
@@ -22,6 +23,8 @@ export interface V3Options {
   liteservers: Liteservers;
   contracts: Contracts;
   states: StateSource;
+  /** External messages that were sent; none are known by default. */
+  sent?: SentMessages;
   limits: ApiLimits;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
@@ -67,7 +70,18 @@ const FORM: Form = {
 };
 
 export function v3Api(options: V3Options): Api {
-  const { source, states, liteservers, contracts, limits, testnet, metrics, keptRenderings, moreRoutes = [] } = options;
+  const {
+    source,
+    states,
+    liteservers,
+    contracts,
+    sent = noSentMessages,
+    limits,
+    testnet,
+    metrics,
+    keptRenderings,
+    moreRoutes = [],
+  } = options;
   const renderings = createRenderings({ maxBytes: keptRenderings });
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   watchRenderings(metrics, { renderings, bookRows });
@@ -87,6 +101,7 @@ export function v3Api(options: V3Options): Api {
       states,
       liteservers,
       contracts,
+      sent,
       context,
       testOnly,
       book,

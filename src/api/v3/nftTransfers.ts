@@ -1,17 +1,8 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
 import { nftTransfers } from './contract-schemas.ts';
-import {
-  address,
-  addresses,
-  lenientAddress,
-  limit,
-  offset,
-  sort,
-  transferDirection,
-  uint64,
-  utime,
-} from './parameters.ts';
+import { eventFilter, eventParameters } from './event-parameters.ts';
+import { address, addresses, transferDirection } from './parameters.ts';
 import { nftTransferJson } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
 
@@ -21,32 +12,15 @@ export function nftTransfersRoute(limits: ApiLimits): Route {
     tag: 'nfts',
     summary: 'Transfers of NFT items, aborted ones included',
     parameters: z.object({
-      owner_address: addresses('Owners before or after.', limits.maxAddresses),
-      address: lenientAddress('Former name of `owner_address`.'),
+      ...eventParameters(limits, 'Owners before or after.'),
       item_address: addresses('Items.', limits.maxAddresses),
       collection_address: address('The collection.'),
       direction: transferDirection('With an owner: `in` what they received, `out` what they sent.'),
-      start_utime: utime('At this time or later.'),
-      end_utime: utime('At this time or earlier.'),
-      start_lt: uint64('With this lt or more.'),
-      end_lt: uint64('With this lt or less.'),
-      limit: limit(limits),
-      offset: offset(),
-      sort: sort(),
     }),
     response: nftTransfers,
     async answer(p, asked) {
       const { source, context, book } = asked;
-      const filter = {
-        owners: p.owner_address.length > 0 || p.address === undefined ? p.owner_address : [p.address],
-        direction: p.direction,
-        contracts: p.item_address,
-        token: p.collection_address,
-        utime: { start: p.start_utime, end: p.end_utime },
-        ltWindow: { start: p.start_lt, end: p.end_lt },
-        sort: p.sort,
-        page: { limit: p.limit, offset: p.offset },
-      };
+      const filter = eventFilter(p, { contracts: p.item_address, token: p.collection_address, direction: p.direction });
       const events = await source.contracts.nftTransfers(filter, context);
       return listing(
         'nft_transfers',

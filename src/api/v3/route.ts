@@ -6,6 +6,7 @@ import type { StateSource } from '../../state/source.ts';
 import type { Contracts } from '../contracts.ts';
 import type { Parameters } from '../parameters.ts';
 import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
+import type { SentMessages } from '../sent-messages.ts';
 import { refuse } from './parameters.ts';
 import type { Book } from './render/book.ts';
 import type { Renderings } from './render/renderings.ts';
@@ -18,6 +19,8 @@ export interface Asked {
   liteservers: Liteservers;
   /** Runs get-methods and messages. */
   contracts: Contracts;
+  /** What hosts of ours have sent. */
+  sent: SentMessages;
   context: QueryContext;
   /** Whether user-friendly addresses carry the test flag. */
   testOnly: boolean;

@@ -18,6 +18,7 @@ import { masterchainBlockShardsRoute } from './masterchainBlockShards.ts';
 import { masterchainInfoRoute } from './masterchainInfo.ts';
 import { messageRoute } from './message.ts';
 import { messagesRoute } from './messages.ts';
+import { messageTraceRoute } from './messageTrace.ts';
 import { metadataRoute } from './metadata.ts';
 import { multisigOrdersRoute } from './multisigOrders.ts';
 import { multisigWalletsRoute } from './multisigWallets.ts';
@@ -51,6 +52,7 @@ export function v3Routes(limits: ApiLimits): Route[] {
     tracesRoute(limits),
     eventsRoute(limits),
     actionsRoute(limits),
+    messageTraceRoute(),
     balanceChangesRoute(),
     accountStatesRoute(limits),
     walletStatesRoute(limits),

@@ -333,6 +333,29 @@ export const actions = z
   .strictObject({ actions: z.array(action), address_book: addressBook, metadata, next_cursor: nextCursor })
   .meta({ id: 'Actions' });
 
+const when = (description: string) => integer.nullable().meta({ description });
+export const messageTrace = z
+  .strictObject({
+    stage: z.enum(['unknown', 'seen', 'included', 'complete']).meta({
+      description:
+        'Nothing is known of it; sent through this service and in no block yet; a block has it; its trace is complete.',
+    }),
+    seen_utime_ms: when(
+      'When this service sent it, or the message that began its trace, in milliseconds; kept for an hour.',
+    ),
+    included_utime: when('Time of the transaction.'),
+    included_mc_seqno: when('Masterchain block that committed the transaction.'),
+    complete_utime: when('When the trace ended.'),
+    complete_mc_seqno: when('Masterchain block that completed the trace.'),
+    transaction: hash
+      .nullable()
+      .meta({ description: 'The one asked for, or the one that received the message, else the sender.' }),
+    trace: trace.nullable().meta({ description: 'With its actions once it is complete.' }),
+    address_book: addressBook,
+    metadata,
+  })
+  .meta({ id: 'MessageTrace' });
+
 const coins = z.record(z.string(), z.int()).nullable().meta({ description: 'Nanotons by account.' });
 
 export const balanceChanges = z

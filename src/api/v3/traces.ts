@@ -6,24 +6,13 @@ import type { ActionRecord, TraceFilter, TraceRecord, TransactionRecord } from '
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { supportedTypesOf } from './actions.ts';
-import {
-  address,
-  cursor,
-  flag,
-  hashes,
-  int32,
-  limit,
-  offset,
-  sort,
-  supportedTypes,
-  uint64,
-  utime,
-} from './parameters.ts';
+import { address, flag } from './parameters.ts';
 import { actionJson } from './render/action.ts';
 import { joinRows } from './render/renderings.ts';
 import { traceJson } from './render/trace.ts';
 import { type Asked, nextCursor, type Route, route } from './route.ts';
 import { events, traces } from './schemas.ts';
+import { traceFilter, traceParameters } from './trace-parameters.ts';
 import { requireMasterchainBlock } from './transactions.ts';
 
 /** Of one answer: traces behind these many come without theirs. */
@@ -35,19 +24,7 @@ const MAX_ACTIONS_SHOWN = 10 * MAX_TRANSACTIONS_SHOWN;
 
 const filters = (limits: ApiLimits) => ({
   account: address('Account of a transaction of the trace.'),
-  trace_id: hashes('Hashes of root transactions.'),
-  tx_hash: hashes('Hashes of any of their transactions.'),
-  msg_hash: hashes('Hashes or normalized hashes of any of their messages.'),
-  mc_seqno: int32('Seqno of the masterchain block that completed the trace.'),
-  start_utime: utime('Traces that ended at this time or later.'),
-  end_utime: utime('Traces that ended at this time or earlier.'),
-  start_lt: uint64('Traces with this end_lt or more.'),
-  end_lt: uint64('Traces with this end_lt or less.'),
-  supported_action_types: supportedTypes(),
-  limit: limit(limits),
-  offset: offset(),
-  sort: sort(),
-  cursor: cursor(),
+  ...traceParameters(limits),
 });
 
 export function tracesRoute(limits: ApiLimits): Route {
@@ -83,37 +60,10 @@ async function answer(name: string, p: Sent, withActions: boolean, asked: Asked)
     throw new ApiError(422, 'only one of account, trace_id, tx_hash, msg_hash should be specified');
   }
   if (p.mc_seqno !== undefined) await requireMasterchainBlock(p.mc_seqno, asked);
-  const filter: TraceFilter = {
-    account: p.account,
-    traceIds: p.trace_id,
-    txHashes: p.tx_hash,
-    messageHashes: p.msg_hash,
-    mcSeqno: p.mc_seqno,
-    utime: { start: p.start_utime, end: p.end_utime },
-    ltWindow: { start: p.start_lt, end: p.end_lt },
-    sort: p.sort,
-    page: { limit: p.limit, offset: p.offset },
-    cursor: p.cursor,
-  };
-  const { source, context, book, renderings, addressBook, metadata } = asked;
+  const filter: TraceFilter = { ...traceFilter(p), account: p.account };
+  const { source, context, addressBook, metadata } = asked;
   const { rows, nextCursor: next } = await source.traces(filter, context);
-  const supported = supportedTypesOf(p.supported_action_types, asked);
-  const shown = shownOf(rows);
-  const [bodies, actions] = await Promise.all([
-    transactionsOf(rows, shown, asked),
-    withActions
-      ? actionsOf(
-          rows.filter((_, i) => shown[i]),
-          supported,
-          asked,
-        )
-      : null,
-  ]);
-  const list = rows.map((trace, i) => {
-    const own = actions && (actions.get(hashKey(trace.traceId)) ?? []);
-    const told = own?.map((action) => actionJson(action, book, { accounts: false }));
-    return traceJson(trace, { transactions: bodies[i], actions: told ?? null }, book, renderings);
-  });
+  const list = await traceList(rows, withActions ? supportedTypesOf(p.supported_action_types, asked) : null, asked);
   const extras = nextCursor(p.cursor, next);
   return joinRows(
     `{"${name}":[`,
@@ -122,9 +72,29 @@ async function answer(name: string, p: Sent, withActions: boolean, asked: Asked)
   );
 }
 
-/** One trace, complete or broken, by its id, a transaction or a message; null when there is none. */
+/** JSON of traces with their transactions, and with the actions of types that the client knows unless that is null. */
+export async function traceList(
+  rows: readonly TraceRecord[],
+  supported: ReadonlySet<string> | null,
+  asked: Asked,
+): Promise<Buffer[]> {
+  const { book, renderings } = asked;
+  const shown = shownOf(rows);
+  const withActions = supported === null ? [] : rows.filter((_, i) => shown[i]);
+  const [bodies, actions] = await Promise.all([
+    transactionsOf(rows, shown, asked),
+    supported && actionsOf(withActions, supported, asked),
+  ]);
+  return rows.map((trace, i) => {
+    const own = actions && (actions.get(hashKey(trace.traceId)) ?? []);
+    const told = own?.map((action) => actionJson(action, book, { accounts: false }));
+    return traceJson(trace, { transactions: bodies[i], actions: told ?? null }, book, renderings);
+  });
+}
+
+/** One trace by its id, a transaction or a message, one that still grows only if asked for; null when there is none. */
 export async function findTrace(
-  named: Partial<Pick<TraceFilter, 'traceIds' | 'txHashes' | 'messageHashes'>>,
+  named: Partial<Pick<TraceFilter, 'traceIds' | 'txHashes' | 'messageHashes' | 'growing'>>,
   { source, context }: Pick<Asked, 'source' | 'context'>,
 ): Promise<TraceRecord | null> {
   const anywhere = { utime: {}, ltWindow: {}, sort: 'desc' as const, page: { limit: 1, offset: 0 } };

@@ -23,10 +23,10 @@ export function traceJson(trace: TraceRecord, body: TraceBody, book: Book, rende
   const told = actions === null || transactions === null ? '' : `,"actions":[${actions}]`;
   if (transactions === null) return Buffer.from(`${headJson(trace, true, TOO_LARGE)}}`);
   const tree = treeOf(transactions);
-  const broken = trace.state === 'broken';
+  const isWhole = trace.state === 'complete';
   const ids = transactions.map(({ transaction }) => hashJson(transaction.hash));
   const before =
-    `${headJson(trace, broken, tree.isWhole ? null : MISSING_NODE)}${told},"trace":${tree.json}` +
+    `${headJson(trace, !isWhole, tree.isWhole ? null : MISSING_NODE)}${told},"trace":${tree.json}` +
     `,"transactions_order":[${ids}],"transactions":{`;
   const entries = ids.map((id, i) => ({ id, record: transactions[i] })).sort((a, b) => (a.id < b.id ? -1 : 1));
   const parts = entries.flatMap(({ id, record }, i) => [

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Address, beginCell, external, storeMessage } from '@ton/core';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openEmbeddedLog } from '../../streams/embedded.ts';
+import type { EventLog } from '../../streams/log.ts';
+import { createPendingWriter } from '../../streams/pending.ts';
+import { topicNames } from '../../streams/topics.ts';
+import { readExternalMessage } from '../chain/external-message.ts';
+import { createSentMessages } from './sent-messages.ts';
+
+const topic = topicNames().pending;
+const { signal } = new AbortController();
+let folder: string;
+let log: EventLog;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sent-'));
+  log = openEmbeddedLog({ folder });
+});
+afterEach(async () => {
+  await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** With an import fee: the normal form has none, so its hash is another one. */
+function message(n: number) {
+  const body = beginCell().storeUint(n, 32).endCell();
+  const sent = { ...external({ to: new Address(0, Buffer.alloc(32, 1)), body }) };
+  const info = { ...sent.info, importFee: 5n };
+  const boc = beginCell()
+    .store(storeMessage({ ...sent, info }))
+    .endCell()
+    .toBoc();
+  return { ...readExternalMessage(boc), boc };
+}
+
+it('finds a message by both its hashes, also one that was sent after it was asked for', async () => {
+  const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
+  const sent = createSentMessages({ log, topic });
+  const [early, late] = [message(1), message(2)];
+  expect(early.hash.equals(early.hashNorm)).toBe(false);
+  expect(await sent.sentAt(early.hash, signal)).toBeNull();
+  const before = Date.now();
+  await writer.note(early);
+  const time = await sent.sentAt(early.hash, signal);
+  expect(time).toBeGreaterThanOrEqual(before);
+  expect(await sent.sentAt(early.hashNorm, signal)).toBe(time);
+  expect(await sent.sentAt(late.hash, signal)).toBeNull();
+  await writer.note(late);
+  const both = await Promise.all([late.hash, early.hash].map((hash) => sent.sentAt(hash, signal)));
+  expect(both).toEqual([expect.any(Number), time]);
+  writer.close();
+});
+
+it('keeps the newest messages only, and goes on behind what was trimmed', async () => {
+  const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
+  const sent = createSentMessages({ log, topic, maxMessages: 2 });
+  const messages = [1, 2, 3, 4].map(message);
+  for (const one of messages.slice(0, 3)) await writer.note(one);
+  const known = async () =>
+    (await Promise.all(messages.map(({ hash }) => sent.sentAt(hash, signal)))).map((time) => time !== null);
+  expect(await known()).toEqual([false, true, true, false]);
+  await writer.note(messages[3]);
+  await log.trim(topic, 4);
+  const [, , third, fourth] = await known();
+  // The fourth is gone from the topic before it was read.
+  expect([third, fourth]).toEqual([true, false]);
+  writer.close();
+});
+
+it('rejects with the reason of who does not wait any more', async () => {
+  const sent = createSentMessages({ log, topic });
+  await expect(sent.sentAt(message(1).hash, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+});

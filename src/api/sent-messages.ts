@@ -1,0 +1,81 @@
+/** External messages that hosts of ours have sent within the last hour, by their hashes: read from the topic `pending` when asked for. */
+import { LRUCache } from 'lru-cache';
+import type { EventLog } from '../../streams/log.ts';
+import { readPendingKeys } from '../../streams/pending-record.ts';
+import { topicRetentionMs } from '../../streams/topics.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { Hash } from '../chain/model.ts';
+
+export interface SentMessages {
+  /**
+   * When a message was sent first, in Unix milliseconds; null when no host of ours sent it, or longer ago than the topic
+   * keeps messages.
+   * @param hash of the message as it was sent, or of its normal form
+   * @throws {LogError} when the topic cannot be read; the signal's reason when it aborts
+   */
+  sentAt(hash: Hash, signal: AbortSignal): Promise<number | null>;
+}
+
+export interface SentMessagesOptions {
+  log: EventLog;
+  /** The topic of pending messages. */
+  topic: string;
+  /** Most messages that are remembered, the newest; some 300 bytes each. As many as the topic keeps by default. */
+  maxMessages?: number;
+  /** Longest time to read what is new in the topic. */
+  timeoutMs?: number;
+}
+
+/** For where nobody sends. */
+export const noSentMessages: SentMessages = { sentAt: async () => null };
+
+const MAX_MESSAGES = 65_536;
+const TIMEOUT_MS = 10_000;
+/** Between two turns of the event loop. */
+const BATCH_BYTES = 256 * 1024;
+
+export function createSentMessages(options: SentMessagesOptions): SentMessages {
+  const { log, topic, maxMessages = MAX_MESSAGES, timeoutMs = TIMEOUT_MS } = options;
+  const retentionMs = topicRetentionMs(topic);
+  // A message has two hashes.
+  const times = new LRUCache<string, number>({ max: 2 * maxMessages });
+  let next = 0;
+  let reading: Promise<void> | null = null;
+
+  async function catchUp(): Promise<void> {
+    const end = await log.end(topic);
+    // A topic that ends before is another one.
+    if (end < next) times.clear();
+    let from = Math.max(end < next ? 0 : next, await log.low(topic));
+    const signal = AbortSignal.timeout(timeoutMs);
+    while (from < end) {
+      const before = from;
+      for await (const records of log.read(topic, from, { signal, stopAtEnd: true, maxBytes: BATCH_BYTES })) {
+        for (const record of records) {
+          for (const hash of readPendingKeys(record, topic)) {
+            // What is sent again was sent before.
+            if (!times.has(hashKey(hash))) times.set(hashKey(hash), record.time);
+          }
+          from = record.offset + 1;
+        }
+        next = from;
+        await new Promise(setImmediate);
+      }
+      if (from === before) throw new Error(`the topic ${topic} cannot be read in ${timeoutMs} ms`);
+    }
+    next = from;
+  }
+
+  return {
+    async sentAt(hash, signal) {
+      signal.throwIfAborted();
+      reading ??= catchUp().finally(() => {
+        reading = null;
+      });
+      await reading;
+      signal.throwIfAborted();
+      const time = times.get(hashKey(hash));
+      return time !== undefined && time >= Date.now() - retentionMs ? time : null;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { hashKey } from '../../chain/hash.ts';
+import type { Hash } from '../../chain/model.ts';
+import type { TransactionRecord } from '../../chain/records.ts';
+import { ApiError } from '../errors.ts';
+import { supportedTypesOf } from './actions.ts';
+import { hash, supportedTypes } from './parameters.ts';
+import { hashOrNull } from './render/values.ts';
+import { type Asked, type Route, route } from './route.ts';
+import { messageTrace } from './schemas.ts';
+import { findTrace, traceList } from './traces.ts';
+
+/** A message has one sender and one receiver; the same external message can be taken more than once. */
+const MOST_SIDES = 10;
+
+/** Our own, not of the contract: the life of a message in one lookup. */
+export function messageTraceRoute(): Route {
+  return route({
+    path: '/messageTrace',
+    tag: 'actions',
+    summary: 'Where a message stands, its trace and what the trace did (an extension)',
+    parameters: z.object({
+      hash: hash('Hash of a message, as it was sent or normalized, or of a transaction.', true),
+      supported_action_types: supportedTypes(),
+    }),
+    response: messageTrace,
+    tagged: ['hash'],
+    async answer(p, asked) {
+      if (p.hash === undefined) throw new ApiError(422, 'hash is required');
+      const { addressBook, metadata } = asked;
+      const record = await transactionOf(p.hash, asked);
+      const trace = record?.traceId && (await findTrace({ traceIds: [record.traceId], growing: true }, asked));
+      const began = record?.externalHash ?? null;
+      const sentAt = await sentAtOf(began === null ? [p.hash] : [p.hash, began], asked);
+      const [list] = trace ? await traceList([trace], supportedTypesOf(p.supported_action_types, asked), asked) : [];
+      const isComplete = trace?.state === 'complete';
+      const stage = record === null ? (sentAt === null ? 'unknown' : 'seen') : isComplete ? 'complete' : 'included';
+      const { transaction = null, mcSeqno = null } = record ?? {};
+      const times =
+        `"seen_utime_ms":${sentAt},"included_utime":${transaction?.now ?? null},"included_mc_seqno":${mcSeqno}` +
+        `,"complete_utime":${isComplete ? trace.endUtime : null},"complete_mc_seqno":${isComplete ? trace.mcSeqnoEnd : null}`;
+      const head = `{"stage":"${stage}",${times},"transaction":${hashOrNull(transaction?.hash ?? null)},"trace":`;
+      return Buffer.concat([
+        Buffer.from(head),
+        list ?? Buffer.from('null'),
+        Buffer.from(`,"address_book":${await addressBook()},"metadata":${await metadata()}}`),
+      ]);
+    },
+  });
+}
+
+/** The transaction with this hash, or of a message the one that received it, else the one that sent it; the newest. */
+async function transactionOf(
+  wanted: Hash,
+  { source, context: { signal, timeoutMs } }: Asked,
+): Promise<TransactionRecord | null> {
+  // More is read of these rows than their forms show.
+  const context = { signal, timeoutMs };
+  const anyTime = { accounts: [], excludeAccounts: [], utime: {}, ltWindow: {}, sort: 'desc' as const };
+  const page = { limit: MOST_SIDES, offset: 0 };
+  const [named, sides] = await Promise.all([
+    source.transactions({ ...anyTime, hashes: [wanted], page }, context),
+    source.transactionsByMessage({ messageHashes: [wanted], sort: 'desc', page }, context),
+  ]);
+  const received = sides.find(({ transaction: { inMsg } }) =>
+    [inMsg?.hash, inMsg?.hashNorm()].some((one) => one?.equals(wanted)),
+  );
+  return named.rows[0] ?? received ?? sides[0] ?? null;
+}
+
+/** Of hashes of one message, or of several of one trace, when the first was sent through us; in milliseconds. */
+async function sentAtOf(hashes: readonly Hash[], { sent, context }: Asked): Promise<number | null> {
+  const distinct = [...new Map(hashes.map((one) => [hashKey(one), one])).values()];
+  const times = await Promise.all(distinct.map((one) => sent.sentAt(one, context.signal)));
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
