@@ -10,6 +10,8 @@ COPY bin bin
 COPY src src
 COPY streams streams
 COPY clickhouse clickhouse
+# Compiles the sources: whoever runs the service may not write here.
+RUN node bin/tonstream.js version
 
 RUN mkdir /data && chown node:node /data
 USER node

@@ -1,6 +1,5 @@
-/** Where worker threads start: a thread does not inherit the TypeScript loader of the process. */
+/** Where worker threads start. */
 import { workerData } from 'node:worker_threads';
-import { register } from 'tsx/esm/api';
+import { runPart } from './compiled.js';
 
-register();
-await import(workerData.module);
+await runPart(workerData.module);

@@ -1,5 +1,9 @@
 #!/usr/bin/env node
-import { register } from 'tsx/esm/api';
+import { run } from './compiled.js';
 
-register();
-await import('../src/main.ts');
+try {
+  await run(new URL('../src/main.ts', import.meta.url));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+}

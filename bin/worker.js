@@ -1,5 +1,4 @@
-/** Where HTTP worker processes start: a child does not inherit the TypeScript loader of its parent. */
-import { register } from 'tsx/esm/api';
+/** Where HTTP worker processes start. */
+import { runPart } from './compiled.js';
 
-register();
-await import('../src/workers/worker.ts');
+await runPart(new URL('../src/workers/worker.ts', import.meta.url));

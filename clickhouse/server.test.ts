@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { startProgram } from '../test/program.ts';
 import { type ClickHouse, createClickHouse } from './client.ts';
 import { RowWriter } from './rowbinary.ts';
 import { type EmbeddedClickHouse, ServerError, startEmbeddedClickHouse } from './server.ts';
@@ -79,7 +80,7 @@ async function count(clickhouse: ClickHouse): Promise<number> {
 }
 
 async function startParent(): Promise<{ pid: number; url: string }> {
-  parent = spawn(process.execPath, ['--import', 'tsx', TEST_PARENT, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  parent = startProgram(TEST_PARENT, folder);
   const [line] = await once(parent.stdout!, 'data');
   orphan = z.object({ pid: z.number(), url: z.string() }).parse(JSON.parse(String(line)));
   return orphan;

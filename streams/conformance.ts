@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -7,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rounds } from '../test/chance.ts';
+import { startProgram } from '../test/program.ts';
 import { numberedRecord } from './conformance-writer.ts';
 import { encodeBlockRecord } from './envelope.ts';
 import type { EventLog, LogRecord, StoredRecord } from './log.ts';
@@ -29,10 +29,8 @@ const WRITER = fileURLToPath(new URL('./conformance-writer.ts', import.meta.url)
 /** Starts the writer process; `acknowledged` resolves with the last offset once that many batches are in. */
 export function startWriter(fixture: LogFixture, topic: string, until?: number) {
   const last = until === undefined ? [] : [String(until)];
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', WRITER, ...fixture.writer, topic, ...last], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout! });
+  const child = startProgram(WRITER, ...fixture.writer, topic, ...last);
+  const lines = createInterface({ input: child.stdout });
   let newest = -1;
   let count = 0;
   lines.on('line', (line) => {

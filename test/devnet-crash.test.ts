@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +9,7 @@ import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
 import type { Chain } from '../src/devnet/model.ts';
 import { openProducer, produceOne } from './devnet-producer.ts';
+import { startProgram } from './program.ts';
 
 const PRODUCER = fileURLToPath(new URL('./devnet-producer.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'devnet-crash-'));
@@ -17,9 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs a producer until it has printed so many steps, kills it, and returns what it printed. */
 async function produceAndKill(steps: number): Promise<[number, string][]> {
-  const child = spawn(process.execPath, ['--import', 'tsx', PRODUCER, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = startProgram(PRODUCER, folder);
   const printed: [number, string][] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     const [seqno, rootHash] = line.split(' ');

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { blocks } from '../../clickhouse/tables/blocks.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
+import { startProgram } from '../../test/program.ts';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
 import type { MessageFilter } from '../chain/records.ts';
@@ -279,9 +280,7 @@ describe.skipIf(shelf === null)('the window', () => {
   it('holds whole steps whenever its writer is killed', async () => {
     let written = 0;
     for (let round = 0; round < 4; round++) {
-      const writer = spawn(process.execPath, ['--import', 'tsx', WRITER, join(home, 'a'), '400000'], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
+      const writer = startProgram(WRITER, join(home, 'a'), '400000');
       const ended = once(writer, 'exit');
       await steppedTo(writer, 10 + Math.floor(Math.random() * 60));
       writer.kill('SIGKILL');

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { random, rounds } from '../../test/chance.ts';
+import { startProgram } from '../../test/program.ts';
 import { logContent, sequenceFile } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
@@ -47,8 +47,7 @@ async function undisturbed(): Promise<string[]> {
 }
 
 function start(mode: 'refuse' | 'stand-by' | 'stop', batchBytes = SMALL_BATCH) {
-  const args = ['--import', 'tsx', PROGRAM, join(folder, 'log'), NAME, String(batchBytes), mode];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = startProgram(PROGRAM, join(folder, 'log'), NAME, String(batchBytes), mode);
   const exit = once(child, 'exit');
   const lines: string[] = [];
   const waiting = new Set<() => void>();

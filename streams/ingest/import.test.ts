@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { random, rounds } from '../../test/chance.ts';
+import { startProgram } from '../../test/program.ts';
 import {
   allSteps,
   logContent,
@@ -147,8 +147,7 @@ const SMALL_BATCH = 4_000;
 const ROUNDS = rounds(2, 30);
 
 function startImport(file: string) {
-  const args = ['--import', 'tsx', PROGRAM, join(folder, 'log'), String(SMALL_BATCH), file];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = startProgram(PROGRAM, join(folder, 'log'), String(SMALL_BATCH), file);
   const exit = once(child, 'exit');
   return { child, exit, lines: createInterface({ input: child.stdout }) };
 }
