@@ -11,7 +11,7 @@ import { openBoc } from '../src/chain/boc.ts';
 import type { ProducedBlock } from '../src/devnet/model.ts';
 import { accountBalance } from '../src/devnet/transaction.ts';
 import { COIN, type ServedDevnet, serveDevnet } from './devnet-served.ts';
-import { askForeign, type ForeignProgram, pytoniq, pytonlib, tonutils } from './foreign/programs.ts';
+import { askForeign, type ForeignProgram, pytoniq, pytonlib, tonutilsGo } from './foreign/programs.ts';
 
 const BLOCK_TIME_MS = 250;
 /** In it the basechain is split. */
@@ -111,11 +111,11 @@ const inMessagesOf = (block: ProducedBlock) =>
   [...blockTransactions(decodeBlock(openBoc(block.bytes)))].map(({ inMsg }) => inMsg?.hash.toString('hex'));
 
 test('tonutils-go under its default policy', async () => {
-  await compare(await tonutils(), 5, 'default');
+  await compare(await tonutilsGo(), 5, 'default');
 });
 
 test('tonutils-go under its policy "secure", which checks signatures', async () => {
-  await compare(await tonutils(), 10, 'secure');
+  await compare(await tonutilsGo(), 10, 'secure');
 });
 
 test('pytoniq at trust level 1', async () => {

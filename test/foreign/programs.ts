@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,8 +35,8 @@ async function works(command: string, args: readonly string[], options: object =
 }
 
 /** The program, or null with a printed line when its language or its packages cannot be had. */
-export async function tonutils(): Promise<ForeignProgram | null> {
-  const cwd = folder('tonutils');
+export async function tonutilsGo(): Promise<ForeignProgram | null> {
+  const cwd = folder('tonutils-go');
   const env = {
     ...process.env,
     GOTOOLCHAIN: 'local',
@@ -44,7 +45,7 @@ export async function tonutils(): Promise<ForeignProgram | null> {
   };
   if (!(await works('go', ['mod', 'download'], { cwd, env }))) return missing('tonutils-go', 'go and its module');
   mkdirSync(cache, { recursive: true });
-  const command = join(cache, 'tonutils');
+  const command = join(cache, 'tonutils-go');
   await run('go', ['build', '-o', command, '.'], { cwd, env, timeout: FETCH_MS });
   return { command, args: [] };
 }
@@ -68,11 +69,43 @@ export const pytoniq = (): Promise<ForeignProgram | null> => python('pytoniq', '
 /** With tonlib, the official client, inside. */
 export const pytonlib = (): Promise<ForeignProgram | null> => python('pytonlib', '0.0.72');
 
+export const tonutils = (): Promise<ForeignProgram | null> => python('tonutils', '2.5.1');
+export const toncenter = (): Promise<ForeignProgram | null> => python('toncenter', '0.4.0');
+export const pytoncenter = (): Promise<ForeignProgram | null> => python('pytoncenter', '0.0.14');
+export const tonsdk = (): Promise<ForeignProgram | null> => python('tonsdk', '1.0.15');
+
+const TONWEB = 'tonweb-0.0.66';
+/** SHA-512 of the package, as npm has it. */
+const TONWEB_INTEGRITY = 'ntDJU1b/kgMFvOYN09FvhdnAfwnZh8W5sONkUP+P0FQkYRa/027otRxApp5gfxZ9DR+3WTnCQgrsG/EXv8RhEA==';
+
+/** The bundle in its package alone: installed it brings seven hundred others, which a browser does not load either. */
+export async function tonweb(): Promise<ForeignProgram | null> {
+  const bundle = join(cache, TONWEB, 'package', 'dist', 'tonweb.js');
+  const args = [join(folder('tonweb'), 'check.cjs'), bundle];
+  const ready = existsSync(bundle) || (mayFetch && (await fetchTonweb()));
+  return ready ? { command: process.execPath, args } : missing('tonweb', 'the package');
+}
+
+async function fetchTonweb(): Promise<boolean> {
+  const into = join(cache, TONWEB);
+  mkdirSync(into, { recursive: true });
+  if (!(await works('npm', ['pack', TONWEB.replace(/-(?=\d)/, '@'), '--pack-destination', into]))) return false;
+  const archive = join(into, `${TONWEB}.tgz`);
+  const hash = createHash('sha512').update(readFileSync(archive)).digest('base64');
+  if (hash !== TONWEB_INTEGRITY) throw new Error(`${TONWEB}.tgz is not what it was: ${hash}`);
+  return works('tar', ['-xzf', archive, '-C', into]);
+}
+
 /** All of them, each with what makes it ready. */
 export const FOREIGN: Readonly<Record<string, () => Promise<ForeignProgram | null>>> = {
-  'tonutils-go': tonutils,
+  'tonutils-go': tonutilsGo,
   pytoniq,
   pytonlib,
+  tonutils,
+  toncenter,
+  pytoncenter,
+  tonsdk,
+  tonweb,
 };
 
 function missing(name: string, what: string): null {
