@@ -98,7 +98,6 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     metrics: createFeedMetrics(metrics.registry),
     positions: createPositions(subscribers),
     keys: parts.keys,
-    onLater: (types) => logger.info({ types }, 'a subscriber asks for events that this service does not tell of yet'),
     report: (error) => logger.error({ err: error }, 'the feed cannot be kept up to date'),
   });
   const states = createStateSource({

@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { createHead } from '../clickhouse/queries/head.ts';
-import { createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
 import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
 import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
@@ -18,6 +18,7 @@ import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { createPeopledDevnet, logWithCells, type PeopledDevnet } from './peopled-devnet.ts';
 import { specSchemas } from './spec-schemas.ts';
+import { describeTold } from './told-tokens.ts';
 
 const STEPS = 20;
 const topics = topicNames();
@@ -28,6 +29,7 @@ let server: TestServer;
 let devnet: PeopledDevnet;
 let log: EventLog;
 let clickhouse: ClickHouse;
+let source: ClickHouseSource;
 let api: ApiServer;
 
 beforeAll(async () => {
@@ -44,7 +46,8 @@ beforeAll(async () => {
   const head = createHead(clickhouse);
   await head.refresh(signal);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
-  api = await serveApi(createClickHouseSource(clickhouse, gate, head), { limits: PATIENT_LIMITS });
+  source = createClickHouseSource(clickhouse, gate, head);
+  api = await serveApi(source, { limits: PATIENT_LIMITS });
 }, 300_000);
 
 afterAll(async () => {
@@ -126,3 +129,5 @@ it('lists NFT items by their owner and collection, and their transfers', async (
   const indexes = ofOne.map((one: { index: string }) => Number(one.index));
   expect(indexes).toEqual(indexes.toSorted((a: number, b: number) => a - b));
 });
+
+describe('the feed', () => describeTold(() => ({ source, url: api.url, seqno: source.head.seqno })));

@@ -36,6 +36,8 @@ export function noContracts(): ContractSource {
     jettonWallets: none,
     jettonTransfers: none,
     jettonBurns: none,
+    transferTokens: none,
+    walletsAt: none,
     nftCollections: none,
     nftItems: none,
     nftTransfers: none,

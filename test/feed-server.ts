@@ -36,7 +36,7 @@ export function createKeptPositions(): Positions {
 }
 
 export async function serveFeed(
-  chain: FeedSource,
+  chain: Pick<FeedSource, 'source' | 'head'>,
   limits: Partial<FeedLimits> = {},
   positions: Positions = createKeptPositions(),
   keys: HostCounts = createHostCounts(),
@@ -48,12 +48,11 @@ export async function serveFeed(
     globalId: () => -239,
     testnet: () => false,
     renderings: createRenderings({ maxBytes: 0 }),
-    queryTimeoutMs: 1000,
+    queryTimeoutMs: 30_000,
     limits: { ...LIMITS, ...limits },
     metrics: createFeedMetrics(new Registry()),
     positions,
     keys: keys.open(),
-    onLater: () => undefined,
     report: (error) => failures.push(error),
   });
   const app = express();

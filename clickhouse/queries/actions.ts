@@ -78,10 +78,11 @@ function inTraces(ids: readonly Hash[], head: number): string {
 /** A composite action that the client knows stands for its parts; without it they are shown themselves. */
 function typeConditions({ types, excludeTypes, supported }: ActionFilter): string[] {
   const words = (values: Iterable<string>): string => [...values].map(text).join(', ');
+  const wanted = types.length > 0 ? types : supported;
   return [
-    `type IN (${words(types.length > 0 ? types : supported)})`,
+    ...(wanted === null ? [] : [`type IN (${words(wanted)})`]),
     ...(excludeTypes.length > 0 ? [`type NOT IN (${words(excludeTypes)})`] : []),
-    `NOT hasAny(ancestors, [${words(supported)}])`,
+    ...(supported === null ? [] : [`NOT hasAny(ancestors, [${words(supported)}])`]),
   ];
 }
 

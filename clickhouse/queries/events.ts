@@ -1,5 +1,5 @@
 /** Transfers and burns of tokens: found by their narrow keys, shown from the transactions that they are. */
-import type { EventFilter, TokenEvent } from '../../src/chain/contract-records.ts';
+import type { EventFilter, TokenEvent, TransferKind, TransferToken } from '../../src/chain/contract-records.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal } from '../../src/chain/model.ts';
@@ -61,6 +61,11 @@ const NFT_TRANSFERS: EventKind = {
   condition: null,
 };
 
+const TRANSFERS_OF: Readonly<Record<TransferKind, EventKind>> = {
+  jetton_transfer: TRANSFERS,
+  nft_transfer: NFT_TRANSFERS,
+};
+
 interface EventPlace extends Place {
   now: number;
 }
@@ -114,24 +119,46 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
     return { places: [...ties, ...others], skipped: ties.length - here };
   }
 
+  /** The tokens of those of these transactions that are events of the kind. */
+  async function tokensAt(kind: EventKind, places: readonly Place[], context: QueryContext): Promise<TransferToken[]> {
+    const steps = places.map(({ mcSeqno }) => mcSeqno);
+    const keys = places.map(({ account, lt }) => `(${u64(lt)}, ${bytes(account)})`);
+    const sql = `SELECT ${kind.contract}, transaction_lt, ${kind.token} FROM ${kind.table}
+      WHERE (transaction_lt, ${kind.contract}) IN ${list(keys)}
+      AND mc_seqno BETWEEN ${steps.reduce((a, b) => Math.min(a, b))} AND ${steps.reduce((a, b) => Math.max(a, b))}`;
+    return collect(await reading.rows(sql, kind.table, context), (row) => ({
+      account: row.fixed(36),
+      lt: row.u64(),
+      token: addressOrNone.read(row),
+    }));
+  }
+
   async function tokensOf(
     kind: EventKind,
     places: readonly EventPlace[],
     context: QueryContext,
   ): Promise<Map<string, Address | null>> {
-    const steps = places.map(({ mcSeqno }) => mcSeqno);
-    const keys = places.map(({ account, lt }) => `(${u64(lt)}, ${bytes(account)})`);
-    const sql = `SELECT ${kind.contract}, transaction_lt, ${kind.token} FROM ${kind.table}
-      WHERE (transaction_lt, ${kind.contract}) IN ${list(keys)}
-      AND mc_seqno BETWEEN ${Math.min(...steps)} AND ${Math.max(...steps)}`;
-    const rows = collect(await reading.rows(sql, kind.table, context), (row) => {
-      const key = placeKey({ account: row.fixed(36), lt: row.u64() });
-      return [key, addressOrNone.read(row)] as const;
-    });
-    return new Map(rows);
+    const found = await tokensAt(kind, places, context);
+    return new Map(found.map((one) => [placeKey(one), one.token]));
   }
 
-  return { jettonTransfers: ask(TRANSFERS), jettonBurns: ask(BURNS), nftTransfers: ask(NFT_TRANSFERS) };
+  async function transferTokens(
+    kind: TransferKind,
+    places: readonly Place[],
+    context: QueryContext,
+  ): Promise<TransferToken[]> {
+    if (places.length === 0) return [];
+    const found = await tokensAt(TRANSFERS_OF[kind], places, context);
+    // A row that came twice and is not merged yet.
+    return [...new Map(found.map((one) => [placeKey(one), one])).values()];
+  }
+
+  return {
+    jettonTransfers: ask(TRANSFERS),
+    jettonBurns: ask(BURNS),
+    nftTransfers: ask(NFT_TRANSFERS),
+    transferTokens,
+  };
 }
 
 const usesTime = ({ utime }: EventFilter): boolean => utime.start !== undefined || utime.end !== undefined;

@@ -1,11 +1,16 @@
-import type { JettonMasterRecord, JettonWalletFilter, JettonWalletRecord } from '../../src/chain/contract-records.ts';
+import type {
+  JettonMasterRecord,
+  JettonWalletFilter,
+  JettonWalletRecord,
+  WalletState,
+} from '../../src/chain/contract-records.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
-import type { Page, QueryContext, Sort } from '../../src/chain/records.ts';
-import { bytes } from '../literal.ts';
+import type { Page, QueryContext, Sort, TracePlace } from '../../src/chain/records.ts';
+import { bytes, list, u64 } from '../literal.ts';
 import { jettonMasters, jettonWallets } from '../tables/jettons.ts';
 import { limits } from './conditions.ts';
-import { addresses, direction } from './keys.ts';
+import { addresses, direction, distinct } from './keys.ts';
 import { newest, waiting } from './newest.ts';
 import { collect, type NewestReading } from './reading.ts';
 
@@ -103,6 +108,35 @@ export function jettonQueries(reading: NewestReading) {
         }
       }
       return newest(reading, jettonWallets, { conditions, order: walletOrder(filter), page }, context);
+    },
+
+    async walletsAt(places: readonly TracePlace[], context: QueryContext): Promise<WalletState[]> {
+      if (places.length === 0) return [];
+      const steps = places.map(({ mcSeqno }) => mcSeqno);
+      const keys = places.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
+      const sql = `SELECT address, lt, balance, jetton FROM jetton_balances WHERE (address, lt) IN ${list(keys)}
+        AND mc_seqno BETWEEN ${steps.reduce((a, b) => Math.min(a, b))} AND ${steps.reduce((a, b) => Math.max(a, b))}
+        LIMIT 1 BY address, lt`;
+      const states = collect(await reading.rows(sql, 'jetton_balances', context), (row) => ({
+        address: row.fixed(36),
+        lt: row.u64(),
+        balance: row.i256(),
+        jetton: row.fixed(36),
+      }));
+      if (states.length === 0) return [];
+      // The master confirms a wallet by its owner: that does not change.
+      const of = distinct(states.map(({ address }) => address));
+      const ownersSql = `SELECT address, owner FROM jetton_wallets WHERE address IN ${addresses(of)} LIMIT 1 BY address`;
+      const owners = new Map(
+        collect(await reading.rows(ownersSql, 'jetton_wallets', context), (row) => [
+          hashKey(row.fixed(36)),
+          row.fixed(36),
+        ]),
+      );
+      return states.flatMap((state) => {
+        const owner = owners.get(hashKey(state.address));
+        return owner === undefined ? [] : [{ ...state, owner }];
+      });
     },
   };
 }

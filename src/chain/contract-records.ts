@@ -3,7 +3,7 @@
  * the questions one can ask about them. Names are those of the TON Center v3 API.
  */
 import type { Address, Decimal, Hash } from './model.ts';
-import type { Page, QueryContext, Sort, TransactionRecord, Window } from './records.ts';
+import type { Page, QueryContext, Sort, TracePlace, TransactionRecord, Window } from './records.ts';
 
 /** The newest state of a contract while it was of its kind. */
 export interface DetectedRecord {
@@ -164,6 +164,29 @@ export interface TokenEvent {
   token: Address | null;
 }
 
+/** What is told of the transfers of a kind of token. */
+export type TransferKind = 'jetton_transfer' | 'nft_transfer';
+
+/** The token of a transfer, by the place of its transaction. */
+export interface TransferToken {
+  /** The wallet or the item. */
+  account: Address;
+  lt: Decimal;
+  /** As {@link TokenEvent.token}. */
+  token: Address | null;
+}
+
+/** A jetton wallet as a step has left it. */
+export interface WalletState {
+  address: Address;
+  /** Of the last transaction in the step. */
+  lt: Decimal;
+  balance: Decimal;
+  owner: Address;
+  /** The master. */
+  jetton: Address;
+}
+
 export interface EventFilter {
   owners: Address[];
   /** Which side the owners are on; both when absent. */
@@ -226,6 +249,10 @@ export interface ContractSource {
   /** Those whose transaction was not aborted. */
   jettonTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
   jettonBurns(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
+  /** Which of these transactions are transfers of verified wallets or items, in no order. Aborted ones are among them. */
+  transferTokens(kind: TransferKind, places: readonly TracePlace[], context: QueryContext): Promise<TransferToken[]>;
+  /** Those of these accounts that were verified jetton wallets when the step had left them so, in no order. */
+  walletsAt(places: readonly TracePlace[], context: QueryContext): Promise<WalletState[]>;
   nftCollections(
     filter: { addresses: Address[]; owners: Address[]; page: Page },
     context: QueryContext,

@@ -135,6 +135,8 @@ export interface ActionRecord {
   /** As filters compare it. */
   type: string;
   success: boolean;
+  /** Types of the actions that it is a part of, innermost first. */
+  ancestors: readonly string[];
   /** Of the trace; the normalised hash only where it differs. */
   externalHash: Hash | null;
   externalHashNorm: Hash | null;
@@ -249,8 +251,11 @@ export interface ActionFilter {
   ltWindow: Window<Decimal>;
   types: string[];
   excludeTypes: string[];
-  /** Types that the client knows: others are shown only when `types` names them. */
-  supported: ReadonlySet<string>;
+  /**
+   * Types that the client knows: others are shown only when `types` names them, and parts of those that are known not at
+   * all. Null for all there is, wholes and parts.
+   */
+  supported: ReadonlySet<string> | null;
   sort: Sort;
   page: Page;
   cursor?: string | undefined;

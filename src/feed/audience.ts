@@ -1,6 +1,6 @@
-/** Who hears an event, found by look-up: a notification is held against millions of addresses by one or two reads. */
+/** Who hears an event, found by look-up: a notification is held against millions of addresses by a few reads. */
 import { accountsOf, type FeedEvent } from './events.ts';
-import { accountKey } from './hearing.ts';
+import { accountKey, tokenKeys } from './hearing.ts';
 import type { Subscription } from './protocol.ts';
 
 export interface Member {
@@ -20,30 +20,27 @@ export interface Audience<M extends Member> {
 }
 
 export function createAudience<M extends Member>(): Audience<M> {
-  /** Mostly one who listens to an address: then no set is made. */
-  const byAccount = new Map<string, M | Set<M>>();
+  const byAccount = createIndex<M>();
+  /** Masters and collections, of those who listen to all accounts. */
+  const byToken = createIndex<M>();
+  const byTrace = createIndex<M>();
   const others = new Set<M>();
   const all = new Map<M, Subscription>();
   let addresses = 0;
 
-  function put(key: string, member: M): void {
-    const there = byAccount.get(key);
-    if (there === undefined) byAccount.set(key, member);
-    else if (there instanceof Set) there.add(member);
-    else byAccount.set(key, new Set([there, member]));
+  function* places({ types, addresses: own, traceHashes, filter }: Subscription): Generator<[Index<M>, string]> {
+    for (const hash of traceHashes) yield [byTrace, hash];
+    if (!filter.everything) for (const address of own) yield [byAccount, accountKey(address)];
+    else if (isOfTokens(filter) && !types.has('block')) {
+      for (const key of [...(filter.jettonMasters ?? []), ...(filter.nftCollections ?? [])]) yield [byToken, key];
+    }
   }
 
-  function take(key: string, member: M): void {
-    const there = byAccount.get(key);
-    if (there === member) byAccount.delete(key);
-    if (!(there instanceof Set)) return;
-    there.delete(member);
-    if (there.size === 0) byAccount.delete(key);
-  }
-
-  /** Not by address, or not by address alone. */
-  function isOther({ types, filter }: Subscription): boolean {
-    return filter.everything || types.has('block');
+  /** Nobody is told twice. */
+  function* found(event: FeedEvent): Generator<M> {
+    if (event.type === 'trace') return yield* byTrace.at(event.hash);
+    for (const account of accountsOf(event)) yield* byAccount.at(accountKey(account));
+    if (byToken.size > 0) for (const key of tokenKeys(event)) yield* byToken.at(key);
   }
 
   return {
@@ -57,33 +54,75 @@ export function createAudience<M extends Member>(): Audience<M> {
       const { subscription } = member;
       all.set(member, subscription);
       if (isOther(subscription)) others.add(member);
-      if (subscription.filter.everything) return;
-      for (const address of subscription.addresses) put(accountKey(address), member);
-      addresses += subscription.addresses.length;
+      for (const [index, key] of places(subscription)) index.put(key, member);
+      if (!subscription.filter.everything) addresses += subscription.addresses.length;
     },
     remove(member) {
       const subscription = all.get(member);
       if (subscription === undefined) return;
       all.delete(member);
       others.delete(member);
-      if (subscription.filter.everything) return;
-      for (const address of subscription.addresses) take(accountKey(address), member);
-      addresses -= subscription.addresses.length;
+      for (const [index, key] of places(subscription)) index.take(key, member);
+      if (!subscription.filter.everything) addresses -= subscription.addresses.length;
     },
     *hearers(event) {
       for (const member of others) if (member.hears(event)) yield member;
-      const accounts = accountsOf(event);
-      const told = accounts.length > 1 ? new Set<M>() : null;
-      for (const account of accounts) {
-        const there = byAccount.get(accountKey(account));
-        if (there === undefined) continue;
-        for (const member of there instanceof Set ? there : [there]) {
-          if (others.has(member) || told?.has(member)) continue;
-          told?.add(member);
-          if (member.hears(event)) yield member;
+      let first: M | null = null;
+      let told: Set<M> | null = null;
+      for (const member of found(event)) {
+        if (member === first || told?.has(member)) continue;
+        if (first === null) first = member;
+        else {
+          told ??= new Set();
+          told.add(member);
         }
+        if (!others.has(member) && member.hears(event)) yield member;
       }
     },
     members: () => all.keys(),
+  };
+}
+
+/** Not by a key, or not by a key alone. */
+function isOther({ types, filter }: Subscription): boolean {
+  return types.has('block') || (filter.everything && !isOfTokens(filter));
+}
+
+/** Nothing passes that is not about one of these. */
+function isOfTokens({ jettonMasters, nftCollections }: Subscription['filter']): boolean {
+  return jettonMasters !== null || nftCollections !== null;
+}
+
+interface Index<M> {
+  readonly size: number;
+  put(key: string, member: M): void;
+  take(key: string, member: M): void;
+  at(key: string): Iterable<M>;
+}
+
+/** Mostly there is one who listens to a key: then no set is made. */
+function createIndex<M>(): Index<M> {
+  const kept = new Map<string, M | Set<M>>();
+  return {
+    get size() {
+      return kept.size;
+    },
+    put(key, member) {
+      const there = kept.get(key);
+      if (there === undefined) kept.set(key, member);
+      else if (there instanceof Set) there.add(member);
+      else kept.set(key, new Set([there, member]));
+    },
+    take(key, member) {
+      const there = kept.get(key);
+      if (there === member) kept.delete(key);
+      if (!(there instanceof Set)) return;
+      there.delete(member);
+      if (there.size === 0) kept.delete(key);
+    },
+    at(key) {
+      const there = kept.get(key);
+      return there === undefined ? [] : there instanceof Set ? there : [there];
+    },
   };
 }

@@ -16,16 +16,11 @@ interface Reply {
   oldest_cursor?: string | undefined;
 }
 
-/** Types that are accepted and not told of yet. */
-const LATER = ['trace', 'actions', 'jettons_change'] as const;
-
 export interface ConversationOptions {
   feed: Feed;
   line: Line;
   admitted: Admitted;
   signal: AbortSignal;
-  /** Sees a subscription to what this service does not tell of yet. */
-  onLater: (types: string[]) => void;
 }
 
 /** Where names are remembered. */
@@ -39,15 +34,13 @@ export interface TalkOptions extends ConversationOptions {
 
 /** Subscribes a line. @returns what went wrong, in the words of the protocol; null when it is subscribed */
 export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
-  const { feed, line, admitted, signal, onLater } = options;
+  const { feed, line, admitted, signal } = options;
   try {
     await admitted.addresses(subscription.addresses.length);
     await feed.subscribe(line, subscription, signal);
   } catch (error) {
     return refusalOf(error);
   }
-  const later = LATER.filter((type) => subscription.types.has(type));
-  if (later.length > 0) onLater(later);
   return null;
 }
 

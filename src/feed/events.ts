@@ -1,7 +1,8 @@
-/** One step of the chain as the events that are told of it, in their order (see place.ts). */
+/** What is told of a step of the chain, in its order (see place.ts). */
 import { hash } from 'node:crypto';
-import type { Address, Hash, Message } from '../chain/model.ts';
-import type { BlockRecord, KnownState, TransactionRecord } from '../chain/records.ts';
+import type { TransferKind, WalletState } from '../chain/contract-records.ts';
+import type { Address, Decimal, Hash, Message } from '../chain/model.ts';
+import type { ActionRecord, BlockRecord, KnownState, TraceRecord, TransactionRecord } from '../chain/records.ts';
 import { BLOCKS, type Place } from './place.ts';
 
 interface Told {
@@ -12,22 +13,77 @@ interface Told {
   id?: string;
 }
 
-export interface TransactionEvent extends Told {
-  type: 'transactions';
+/** Something that one transaction did. */
+interface OfTransaction extends Told {
   record: TransactionRecord;
 }
 
-export interface StateEvent extends Told {
+export interface TransactionEvent extends OfTransaction {
+  type: 'transactions';
+}
+
+export interface StateEvent extends OfTransaction {
   type: 'account_state_change';
-  record: TransactionRecord;
   state: KnownState;
 }
 
-export interface MessageEvent extends Told {
+export interface MessageEvent extends OfTransaction {
   /** A message that was received; one that left the chain. */
   type: 'message' | 'external_out';
-  record: TransactionRecord;
   message: Message;
+}
+
+export interface WalletEvent extends OfTransaction {
+  type: 'jettons_change';
+  state: KnownState;
+  wallet: WalletState;
+}
+
+export interface TransferEvent extends OfTransaction {
+  type: TransferKind;
+  /** The jetton's master, or the item's collection. */
+  token: Address | null;
+  from: Address | null;
+  to: Address | null;
+  /** Of a jetton, in its smallest unit. */
+  amount: Decimal | null;
+  response: Address | null;
+}
+
+/** The transactions of a trace that has ended, newest first: for those who want a trace at once. */
+export interface GroupEvent extends Told {
+  type: 'trace_transactions';
+  /** False when the trace is too large to be told at once. */
+  isWhole: boolean;
+  records: readonly TransactionRecord[];
+}
+
+export interface ActionsEvent extends Told {
+  type: 'actions';
+  traceId: Hash;
+  /** All that the trace did, newest first, wholes and parts. */
+  actions: readonly ToldAction[];
+}
+
+export interface TraceEvent extends Told {
+  type: 'trace';
+  traceId: Hash;
+  /** Normalised hash of the message that began it, standard base64. */
+  hash: string;
+  trace: TraceRecord;
+  /** By lt and account; null when they are too many. */
+  transactions: readonly TransactionRecord[] | null;
+  actions: readonly ToldAction[];
+}
+
+/** An action with what is looked at when it is told. */
+export interface ToldAction {
+  record: ActionRecord;
+  /** Whom it is found by. */
+  accounts: readonly Address[];
+  /** All addresses that it prints, by key. */
+  mentions: ReadonlyMap<string, Address>;
+  details: Readonly<Record<string, unknown>>;
 }
 
 export interface BlockEvent extends Told {
@@ -35,10 +91,26 @@ export interface BlockEvent extends Told {
   record: BlockRecord;
 }
 
-export type FeedEvent = TransactionEvent | StateEvent | MessageEvent | BlockEvent;
+/** Events that are about one transaction. */
+export type OneTransactionEvent = TransactionEvent | StateEvent | MessageEvent | WalletEvent | TransferEvent;
+/** Events of a trace: who hears one hears only the part of it that he has asked for. */
+export type TraceWideEvent = GroupEvent | ActionsEvent | TraceEvent;
+export type FeedEvent = OneTransactionEvent | TraceWideEvent | BlockEvent;
 
-/** Of one transaction, in this order; messages that left the chain follow. */
-const RANKS = { message: 0, transactions: 1, account_state_change: 2, external_out: 3 } as const;
+/** Of one transaction, in this order; messages that left the chain are at most 255. */
+export const RANKS = {
+  message: 0,
+  transactions: 1,
+  account_state_change: 2,
+  external_out: 3,
+  jettons_change: 0x400,
+  jetton_transfer: 0x401,
+  nft_transfer: 0x402,
+  // Of the trace that the transaction is the last one of.
+  trace_transactions: 0x800,
+  actions: 0x801,
+  trace: 0x802,
+} as const;
 const ID_BYTES = 16;
 /** The only level that is told of so far. */
 export const FINALITY = 'finalized';
@@ -47,14 +119,14 @@ export const FINALITY = 'finalized';
  * The events of a step's transactions.
  * @param records of one step, by lt and account
  */
-export function transactionEvents(mcSeqno: number, records: readonly TransactionRecord[]): FeedEvent[] {
+export function transactionEvents(mcSeqno: number, records: readonly TransactionRecord[]): OneTransactionEvent[] {
   return records.flatMap((record, index) => eventsOf(record, (rank) => ({ mcSeqno, index, rank })));
 }
 
-function eventsOf(record: TransactionRecord, at: (rank: number) => Place): FeedEvent[] {
+function eventsOf(record: TransactionRecord, at: (rank: number) => Place): OneTransactionEvent[] {
   const { transaction, after } = record;
   const { hash, inMsg, outMsgs } = transaction;
-  const events: FeedEvent[] = [];
+  const events: OneTransactionEvent[] = [];
   if (inMsg !== null) events.push(messageEvent('message', record, inMsg, at(RANKS.message)));
   events.push({ type: 'transactions', place: at(RANKS.transactions), subject: [hash], record });
   // Of several transactions of an account in one block, the block shows the state after the last one.
@@ -89,28 +161,59 @@ export function blockEvents(mcSeqno: number, records: readonly BlockRecord[]): B
   }));
 }
 
-/** The accounts whose subscribers hear of an event. */
-export function accountsOf(event: FeedEvent): Address[] {
-  if (event.type === 'block') return [];
-  const { account } = event.record.transaction;
-  if (event.type !== 'message') return [account];
-  const { source } = event.message;
-  return source === null || source.equals(account) ? [account] : [account, source];
+export function isOfTrace(event: FeedEvent): event is TraceWideEvent {
+  return event.type === 'trace_transactions' || event.type === 'actions' || event.type === 'trace';
+}
+
+export function isMessage(event: FeedEvent): event is MessageEvent {
+  return event.type === 'message' || event.type === 'external_out';
+}
+
+/** The accounts whose subscribers hear of an event; of a trace nobody hears by an account. */
+export function accountsOf(event: FeedEvent): readonly Address[] {
+  switch (event.type) {
+    case 'block':
+    case 'trace':
+      return [];
+    case 'trace_transactions':
+      return event.records.map(({ transaction }) => transaction.account);
+    case 'actions':
+      return event.actions.flatMap(({ accounts }) => accounts);
+    case 'message':
+      return some(event.record.transaction.account, event.message.source);
+    case 'jettons_change':
+      return some(event.wallet.address, event.wallet.owner);
+    case 'jetton_transfer':
+    case 'nft_transfer':
+      return some(event.record.transaction.account, event.from, event.to);
+    case 'transactions':
+    case 'account_state_change':
+    case 'external_out':
+      return [event.record.transaction.account];
+  }
+}
+
+/** Each once. */
+function some(first: Address, ...others: (Address | null)[]): Address[] {
+  const accounts = [first];
+  for (const other of others) {
+    if (other !== null && !accounts.some((one) => one.equals(other))) accounts.push(other);
+  }
+  return accounts;
 }
 
 /** The same in every process, after every restart and rebuild. Most events are heard by nobody who asks for it. */
 export function eventId(event: FeedEvent): string {
-  event.id ??= hash('sha256', Buffer.concat([LEVELS[event.type], ...event.subject]), 'buffer')
+  event.id ??= hash('sha256', Buffer.concat([levelOf(event.type), ...event.subject]), 'buffer')
     .subarray(0, ID_BYTES)
     .toString('base64url');
   return event.id;
 }
 
-const levelOf = (type: FeedEvent['type']): Buffer => Buffer.from(`${type} ${FINALITY} `);
-const LEVELS: Readonly<Record<FeedEvent['type'], Buffer>> = {
-  transactions: levelOf('transactions'),
-  account_state_change: levelOf('account_state_change'),
-  message: levelOf('message'),
-  external_out: levelOf('external_out'),
-  block: levelOf('block'),
-};
+const levels = new Map<FeedEvent['type'], Buffer>();
+
+function levelOf(type: FeedEvent['type']): Buffer {
+  const known = levels.get(type) ?? Buffer.from(`${type} ${FINALITY} `);
+  levels.set(type, known);
+  return known;
+}

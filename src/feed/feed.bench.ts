@@ -69,7 +69,6 @@ async function serveLoad(): Promise<void> {
     metrics: createFeedMetrics(new Registry()),
     positions: createKeptPositions(),
     keys: createHostCounts().open(),
-    onLater: () => undefined,
     report: (error) => process.stderr.write(`${String(error)}\n`),
   });
   const app = express();

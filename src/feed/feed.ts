@@ -7,12 +7,14 @@ import { EventEmitter, once, setMaxListeners } from 'node:events';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import type { AccountSteps } from './account-steps.ts';
 import { createAudience } from './audience.ts';
+import { hearing } from './hearing.ts';
 import { createLine, type Line, type Sink } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
-import type { StepReader, Wants } from './steps.ts';
+import type { StepReader } from './steps.ts';
+import { wantsOf } from './wants.ts';
 
 export interface Feed {
   /**
@@ -80,6 +82,8 @@ const READ_AHEAD = 4;
 /** Steps behind the head from which on the steps of a few accounts are looked for. */
 const FAR_STEPS = 32;
 const FEW_ACCOUNTS = 16;
+/** What happens in a step in which the account has a transaction. */
+const OWN_STEPS: ReadonlySet<string> = new Set(['transactions', 'account_state_change', 'external_out']);
 
 export function createFeed(options: FeedOptions): Feed {
   const { head, steps, notifier, globalId, metrics, report } = options;
@@ -93,17 +97,6 @@ export function createFeed(options: FeedOptions): Feed {
   let catching = 0;
   const waiting: (() => void)[] = [];
   head.onAdvance(() => bell.emit('advance'));
-
-  function wantsOf(audienceLines: Iterable<Pick<Line, 'subscription'>>): Wants {
-    const wants = { blocks: false, messages: false, addressBook: false };
-    for (const { subscription } of audienceLines) {
-      const { types } = subscription;
-      wants.blocks ||= types.has('block');
-      wants.messages ||= types.has('message') || types.has('external_out');
-      wants.addressBook ||= subscription.addressBook;
-    }
-    return wants;
-  }
 
   /** Tells one step to all who are live. What they want is looked at again at the end: it may have grown meanwhile. */
   async function tellLive(mcSeqno: number, signal: AbortSignal): Promise<void> {
@@ -349,7 +342,7 @@ export function createFeed(options: FeedOptions): Feed {
       const wants = wantsOf([{ subscription }]);
       if (!step.has(wants)) await step.load(wants, signal);
       const event = step.events.find((one) => comparePlaces(one.place, place) === 0);
-      return event === undefined ? null : notifier.bytes(event, subscription, step);
+      return event === undefined ? null : notifier.bytes(event, subscription, hearing(subscription), step);
     },
     get figures() {
       let behind = 0;
@@ -377,6 +370,6 @@ export function createFeed(options: FeedOptions): Feed {
 
 /** And to nothing that happens elsewhere: a message that they sent is received in a step of another account. */
 function isOfFewAccounts({ types, addresses, filter }: Subscription): boolean {
-  const elsewhere = types.has('block') || types.has('message');
-  return !filter.everything && !elsewhere && addresses.length > 0 && addresses.length <= FEW_ACCOUNTS;
+  const own = [...types].every((type) => OWN_STEPS.has(type));
+  return !filter.everything && own && addresses.length > 0 && addresses.length <= FEW_ACCOUNTS;
 }

@@ -1,65 +1,136 @@
 /** What a subscription hears: the types it names, of its addresses, through its filters. */
 import { workchainOf } from '../chain/address.ts';
-import type { Address, Decimal } from '../chain/model.ts';
-import { accountsOf, type FeedEvent } from './events.ts';
+import { compareDecimal } from '../chain/decimal.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { Address, Decimal, Message } from '../chain/model.ts';
+import type { TransactionRecord } from '../chain/records.ts';
+import { actionHearing } from './action-hearing.ts';
+import { accountsOf, type FeedEvent, isOfTrace, type OneTransactionEvent, type TraceWideEvent } from './events.ts';
 import type { Filter, Subscription } from './protocol.ts';
 
-export type Hears = (event: FeedEvent) => boolean;
-
-/** A predicate over events. It looks only at what the subscription asks for: a transaction is decoded when need be. */
-export function hearing(subscription: Subscription): Hears {
-  const { types, addresses, filter } = subscription;
-  const accounts = new Set(addresses.map(accountKey));
-  const tests: Hears[] = [(event) => types.has(event.type)];
-  if (filter.workchain !== null) tests.push((event) => workchainOfEvent(event) === filter.workchain);
-  tests.push((event) => event.type === 'block' || concerns(event, accounts, filter));
-  tests.push(...filterTests(filter));
-  return (event) => tests.every((test) => test(event));
+export interface Hearing {
+  /** It looks only at what the subscription asks for: a transaction is decoded when need be. */
+  hears(event: FeedEvent): boolean;
+  /** Of an event that stands for several transactions or actions, the places of those that are told. */
+  chosen(event: TraceWideEvent): number[];
 }
 
-export const accountKey = (account: Address): string => account.toString('latin1');
+type Hears = (event: OneTransactionEvent) => boolean;
+
+export function hearing(subscription: Subscription): Hearing {
+  const { types, addresses, traceHashes, filter } = subscription;
+  const accounts = new Set(addresses.map(accountKey));
+  const tests = filterTests(filter);
+  const actions = actionHearing(subscription, accounts);
+
+  const passes = (event: OneTransactionEvent): boolean =>
+    (filter.workchain === null || workchainOf(event.record.transaction.account) === filter.workchain) &&
+    concerns(event, accounts, filter) &&
+    tests.every((test) => test(event));
+
+  function chosen(event: TraceWideEvent): number[] {
+    if (event.type !== 'trace_transactions') return actions.chosen(event);
+    return event.records.flatMap((record, i) => (passes(transactionEvent(record)) ? [i] : []));
+  }
+
+  return {
+    hears(event) {
+      if (!types.has(event.type)) return false;
+      if (event.type === 'block') {
+        const { workchain } = event.record.header;
+        return (filter.workchain === null || workchain === filter.workchain) && tests.length === 0;
+      }
+      if (event.type === 'trace') return traceHashes.has(event.hash);
+      return isOfTrace(event) ? chosen(event).length > 0 : passes(event);
+    },
+    chosen,
+  };
+}
+
+export const accountKey = hashKey;
+
+/** A transaction of a group is heard as it would be by itself. */
+function transactionEvent(record: TransactionRecord): OneTransactionEvent {
+  return { type: 'transactions', place: { mcSeqno: 0, index: 0, rank: 0 }, subject: [], record };
+}
 
 /** Whether an account that was asked for is concerned, on the side asked for. */
-function concerns(event: FeedEvent, accounts: ReadonlySet<string>, { everything, direction }: Filter): boolean {
+function concerns(
+  event: OneTransactionEvent,
+  accounts: ReadonlySet<string>,
+  { everything, direction }: Filter,
+): boolean {
   const involved = everything ? accountsOf(event) : accountsOf(event).filter((one) => accounts.has(accountKey(one)));
   return involved.length > 0 && (direction === null || involved.some((one) => isOnSide(event, one, direction)));
 }
 
-function isOnSide(event: FeedEvent, account: Address, direction: 'in' | 'out'): boolean {
-  if (event.type === 'block') return true;
+function isOnSide(event: OneTransactionEvent, account: Address, direction: 'in' | 'out'): boolean {
   const { account: own, inMsg, outMsgs } = event.record.transaction;
   const isOwn = account.equals(own);
-  if (event.type === 'external_out') return direction === 'out';
-  if (event.type === 'message') return isOwn === (direction === 'in');
-  return direction === 'in' ? inMsg !== null : outMsgs.length > 0;
+  switch (event.type) {
+    case 'external_out':
+      return direction === 'out';
+    case 'message':
+      return isOwn === (direction === 'in');
+    case 'jetton_transfer':
+      return (event.to !== null && account.equals(event.to)) === (direction === 'in');
+    case 'nft_transfer': {
+      const side = direction === 'in' ? event.to : event.from;
+      return isOwn || (side !== null && account.equals(side));
+    }
+    case 'transactions':
+    case 'account_state_change':
+    case 'jettons_change':
+      return direction === 'in' ? inMsg !== null : outMsgs.length > 0;
+  }
 }
 
-function workchainOfEvent(event: FeedEvent): number {
-  return event.type === 'block' ? event.record.header.workchain : workchainOf(event.record.transaction.account);
-}
-
-/** Filters that look into a transaction; blocks do not pass them. */
-function filterTests({ opcodes, codeHashes, minValue, maxValue }: Filter): Hears[] {
+/** Filters that look into an event; who has none of what is looked at does not pass. */
+function filterTests({ opcodes, codeHashes, minValue, maxValue, jettonMasters, nftCollections }: Filter): Hears[] {
   const tests: Hears[] = [];
   if (opcodes !== null) tests.push((event) => opcodes.has(messageOf(event)?.opcode ?? -1));
   if (codeHashes !== null) {
+    tests.push(({ record: { after } }) => after?.codeHash != null && codeHashes.has(hashKey(after.codeHash)));
+  }
+  if (minValue !== null || maxValue !== null) tests.push((event) => isBetween(worthOf(event), minValue, maxValue));
+  if (jettonMasters !== null || nftCollections !== null) {
     tests.push((event) => {
-      const hash = event.type === 'block' ? null : (event.record.after?.codeHash ?? null);
-      return hash !== null && codeHashes.has(hash.toString('latin1'));
+      const token = tokenOf(event);
+      return token !== null && (token.kind === 'jetton' ? jettonMasters : nftCollections)?.has(token.key) === true;
     });
   }
-  if (minValue !== null) tests.push((event) => isWithin(messageOf(event)?.value ?? null, minValue, true));
-  if (maxValue !== null) tests.push((event) => isWithin(messageOf(event)?.value ?? null, maxValue, false));
   return tests;
 }
 
-function messageOf(event: FeedEvent) {
-  if (event.type === 'block') return null;
+/** What an event is about: a jetton by its master, an item by its collection. */
+function tokenOf(event: OneTransactionEvent): { kind: 'jetton' | 'nft'; key: string } | null {
+  if (event.type === 'jettons_change') return { kind: 'jetton', key: accountKey(event.wallet.jetton) };
+  if (event.type !== 'jetton_transfer' && event.type !== 'nft_transfer') return null;
+  if (event.token === null) return null;
+  return { kind: event.type === 'jetton_transfer' ? 'jetton' : 'nft', key: accountKey(event.token) };
+}
+
+/** Masters and collections that somebody may listen to. */
+export function tokenKeys(event: FeedEvent): string[] {
+  if (event.type === 'actions') return event.actions.flatMap(({ mentions }) => [...mentions.keys()]);
+  if (event.type === 'block' || isOfTrace(event)) return [];
+  const token = tokenOf(event);
+  return token === null ? [] : [token.key];
+}
+
+function messageOf(event: OneTransactionEvent): Message | null {
   return event.type === 'message' || event.type === 'external_out' ? event.message : event.record.transaction.inMsg;
 }
 
-function isWithin(value: Decimal | null, bound: Decimal, atLeast: boolean): boolean {
+/** Of a transfer of jettons its amount, else the coins of the message. */
+function worthOf(event: OneTransactionEvent): Decimal | null {
+  if (event.type === 'jetton_transfer') return event.amount;
+  if (event.type === 'jettons_change') return event.wallet.balance;
+  return messageOf(event)?.value ?? null;
+}
+
+/** Inclusive on both ends; what has no value is between none. */
+export function isBetween(value: Decimal | null, from: Decimal | null, to: Decimal | null): boolean {
   if (value === null) return false;
-  const order = BigInt(value) - BigInt(bound);
-  return atLeast ? order >= 0n : order <= 0n;
+  return (from === null || compareDecimal(value, from) >= 0) && (to === null || compareDecimal(value, to) <= 0);
 }

@@ -1,6 +1,6 @@
 /** One listener: what it hears, how far it has heard, and whether it takes more. */
 import { eventId, type FeedEvent } from './events.ts';
-import { type Hears, hearing } from './hearing.ts';
+import { type Hearing, hearing } from './hearing.ts';
 import type { Notifier, Surroundings } from './notification.ts';
 import { comparePlaces, encodeCursor, type Place } from './place.ts';
 import type { Subscription } from './protocol.ts';
@@ -81,7 +81,7 @@ class OpenLine implements Line {
   full = false;
   readonly patient: boolean;
   subscription: Subscription;
-  #hears: Hears;
+  #hearing: Hearing;
   #waiting: (() => void)[] = [];
   readonly #sink: Sink;
   readonly #notifier: Notifier;
@@ -95,17 +95,17 @@ class OpenLine implements Line {
     this.#globalId = globalId;
     this.place = place;
     this.subscription = subscription;
-    this.#hears = hearing(subscription);
+    this.#hearing = hearing(subscription);
     this.#onTold = onTold;
     sink.onRoom(() => this.#madeRoom());
   }
 
   hears(event: FeedEvent): boolean {
-    return comparePlaces(event.place, this.place) > 0 && this.#hears(event);
+    return comparePlaces(event.place, this.place) > 0 && this.#hearing.hears(event);
   }
 
   tell(event: FeedEvent, around: Surroundings): boolean {
-    const bytes = this.#notifier.bytes(event, this.subscription, around);
+    const bytes = this.#notifier.bytes(event, this.subscription, this.#hearing, around);
     const { cursors } = this.subscription;
     const mark = cursors ? { cursor: encodeCursor(this.#globalId(), event.place), id: eventId(event) } : null;
     this.place = event.place;
@@ -124,7 +124,7 @@ class OpenLine implements Line {
 
   subscribe(subscription: Subscription): void {
     this.subscription = subscription;
-    this.#hears = hearing(subscription);
+    this.#hearing = hearing(subscription);
     this.generation++;
   }
 

@@ -1,14 +1,27 @@
 /** An event as the JSON that subscribers get; made once for all who get the same bytes. */
 
 import { stateJson } from '../api/v3/render/account.ts';
+import { actionJson } from '../api/v3/render/action.ts';
 import { blockJson } from '../api/v3/render/block.ts';
 import { type Book, createBook, type DomainOf } from '../api/v3/render/book.ts';
 import type { BookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
+import { jettonTransferJson, nftTransferJson, stateJson as tokenStateJson } from '../api/v3/render/tokens.ts';
+import { TOO_LARGE, traceTree } from '../api/v3/render/trace.ts';
+import { hashJson } from '../api/v3/render/values.ts';
 import { rawAddress } from '../chain/address.ts';
 import type { Address } from '../chain/model.ts';
-import type { BookRecord, MessageRecord } from '../chain/records.ts';
-import { eventId, type FeedEvent, FINALITY } from './events.ts';
+import type { BookRecord, MessageRecord, TransactionRecord } from '../chain/records.ts';
+import {
+  eventId,
+  type FeedEvent,
+  FINALITY,
+  isOfTrace,
+  type ToldAction,
+  type TraceEvent,
+  type WalletEvent,
+} from './events.ts';
+import type { Hearing } from './hearing.ts';
 import { encodeCursor } from './place.ts';
 import type { Subscription } from './protocol.ts';
 
@@ -18,11 +31,13 @@ export interface Surroundings {
   traceHash(event: FeedEvent): string;
   messageRecord(event: FeedEvent): MessageRecord;
   bookRecords(accounts: readonly Address[]): BookRecord[];
+  /** JSON text of what is known of tokens among these. */
+  metadata(accounts: readonly Address[]): string;
 }
 
 export interface Notifier {
-  /** JSON of one notification, for a subscription. Not to be changed. */
-  bytes(event: FeedEvent, subscription: Subscription, around: Surroundings): Buffer;
+  /** JSON of one notification, for a subscription and what it hears. Not to be changed. */
+  bytes(event: FeedEvent, subscription: Subscription, heard: Pick<Hearing, 'chosen'>, around: Surroundings): Buffer;
 }
 
 export interface NotifierOptions {
@@ -45,13 +60,18 @@ interface Made {
 }
 
 const VARIANTS = 8;
+/** Of one event: where more differ, each makes his own. */
+const KEPT_CHOICES = 64;
+/** What the places of the chosen parts are joined by; all others have one choice. */
+const ALL = '';
 
 export function createNotifier({ renderings, rows, globalId, testOnly, domainOf }: NotifierOptions): Notifier {
-  const made = new WeakMap<FeedEvent, Made>();
+  /** By what is chosen of an event: mostly one. */
+  const made = new WeakMap<FeedEvent, Map<string, Made>>();
 
-  function make(event: FeedEvent, around: Surroundings): Made {
+  function make(event: FeedEvent, chosen: readonly number[], around: Surroundings): Made {
     const book = createBook(testOnly(), rows);
-    const bare = bareJson(event, book, around, renderings);
+    const bare = bareJson({ event, chosen, book, around, renderings });
     return { bare, addresses: book.addresses(), variants: new Array(VARIANTS) };
   }
 
@@ -62,17 +82,21 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
       const book = createBook(testOnly(), rows);
       text += `,"address_book":${book.json(around.bookRecords(addresses), domainOf)}`;
     }
-    if (variant.metadata && beside) text += ',"metadata":{}';
+    if (variant.metadata && beside) text += `,"metadata":${around.metadata(addresses)}`;
     if (variant.cursors) text += `,"event_id":"${eventId(event)}","cursor":"${encodeCursor(globalId(), event.place)}"`;
     return Buffer.concat([bare, Buffer.from(`${text}}`)]);
   }
 
   return {
-    bytes(event, { addressBook, metadata, cursors }, around) {
-      let one = made.get(event);
+    bytes(event, { addressBook, metadata, cursors }, heard, around) {
+      const chosen = isOfTrace(event) ? heard.chosen(event) : NONE;
+      const key = isOfTrace(event) ? chosen.join() : ALL;
+      const choices = made.get(event) ?? new Map<string, Made>();
+      if (choices.size === 0) made.set(event, choices);
+      let one = choices.get(key);
       if (one === undefined) {
-        one = make(event, around);
-        made.set(event, one);
+        one = make(event, chosen, around);
+        if (choices.size < KEPT_CHOICES) choices.set(key, one);
       }
       const which = (addressBook ? 1 : 0) | (metadata ? 2 : 0) | (cursors ? 4 : 0);
       one.variants[which] ??= extend(event, one, { addressBook, metadata, cursors }, around);
@@ -81,33 +105,101 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
   };
 }
 
-function bareJson(event: FeedEvent, book: Book, around: Surroundings, renderings: Renderings): Buffer {
+const NONE: readonly number[] = [];
+
+interface Parts {
+  event: FeedEvent;
+  chosen: readonly number[];
+  book: Book;
+  around: Surroundings;
+  renderings: Renderings;
+}
+
+function bareJson({ event, chosen, book, around, renderings }: Parts): Buffer {
+  const begin = `{"type":"${event.type === 'trace_transactions' ? 'transactions' : event.type}","finality":"${FINALITY}"`;
+  const traced = `${begin},"trace_external_hash_norm":"${around.traceHash(event)}"`;
   switch (event.type) {
-    case 'transactions': {
-      const json = renderings.transaction(event.record, book);
-      return Buffer.concat([Buffer.from(`${head(event)}${trace(event, around)},"transactions":[`), json, CLOSE_LIST]);
+    case 'transactions':
+      return transactionsJson(traced, [event.record], book, renderings);
+    case 'trace_transactions': {
+      const warned = event.isWhole ? '' : `,"warning":"${TOO_LARGE}"`;
+      const told = chosen.map((i) => event.records[i]);
+      return transactionsJson(`${traced}${warned}`, told, book, renderings);
     }
     case 'account_state_change': {
       const { account, stateAfter } = event.record.transaction;
       const state = stateJson(stateAfter, event.state);
-      return Buffer.from(`${head(event)},"account":"${rawAddress(account)}","state":${state}`);
+      return Buffer.from(`${begin},"account":"${rawAddress(account)}","state":${state}`);
     }
     case 'message':
     case 'external_out': {
       const json = renderings.message(around.messageRecord(event), book);
-      return Buffer.concat([Buffer.from(`${head(event)}${trace(event, around)},"message":`), json]);
+      return Buffer.concat([Buffer.from(`${traced},"message":`), json]);
     }
+    case 'jettons_change':
+      return Buffer.from(`${begin},"jetton":${walletJson(event, book)}`);
+    case 'jetton_transfer':
+    case 'nft_transfer': {
+      const render = event.type === 'jetton_transfer' ? jettonTransferJson : nftTransferJson;
+      const told = render({ transaction: event.record, token: event.token }, book);
+      return Buffer.from(`${traced},"transfer":${told}`);
+    }
+    case 'actions':
+      return Buffer.from(`${traced},"actions":[${actionsJson(event.actions, chosen, book)}]`);
+    case 'trace':
+      return wholeTraceJson(traced, event, chosen, book, renderings);
     case 'block':
-      return Buffer.from(`${head(event)},"block":${blockJson(event.record)}`);
+      return Buffer.from(`${begin},"block":${blockJson(event.record)}`);
   }
+}
+
+const COMMA = Buffer.from(',');
+
+function transactionsJson(
+  before: string,
+  records: readonly TransactionRecord[],
+  book: Book,
+  renderings: Renderings,
+): Buffer {
+  const list = records.flatMap((record, i) => {
+    const json = renderings.transaction(record, book);
+    return i === 0 ? [json] : [COMMA, json];
+  });
+  return Buffer.concat([Buffer.from(`${before},"transactions":[`), ...list, CLOSE_LIST]);
 }
 
 const CLOSE_LIST = Buffer.from(']');
 
-function head({ type }: FeedEvent): string {
-  return `{"type":"${type}","finality":"${FINALITY}"`;
+function walletJson({ wallet, state: { codeHash, dataHash } }: WalletEvent, book: Book): string {
+  const { address, balance, owner, jetton, lt } = wallet;
+  const known =
+    codeHash === null || dataHash === null ? '' : tokenStateJson({ lastTransactionLt: lt, codeHash, dataHash });
+  return (
+    `{"address":"${book.text(address)}","balance":"${balance}","owner":"${book.text(owner)}"` +
+    `,"jetton":"${book.text(jetton)}"${known}}`
+  );
 }
 
-function trace(event: FeedEvent, around: Surroundings): string {
-  return `,"trace_external_hash_norm":"${around.traceHash(event)}"`;
+function actionsJson(actions: readonly ToldAction[], chosen: readonly number[], book: Book): string {
+  return chosen.map((i) => actionJson(actions[i].record, book, { accounts: false })).join();
+}
+
+/** The tree and all transactions; neither of a trace that is too large. */
+function wholeTraceJson(
+  traced: string,
+  { transactions, actions }: TraceEvent,
+  chosen: readonly number[],
+  book: Book,
+  renderings: Renderings,
+): Buffer {
+  const told = `,"actions":[${actionsJson(actions, chosen, book)}]`;
+  if (transactions === null) {
+    return Buffer.from(`${traced},"trace":null,"transactions":{}${told},"warning":"${TOO_LARGE}"`);
+  }
+  const parts = transactions.flatMap((record, i) => [
+    Buffer.from(`${i > 0 ? ',' : ''}${hashJson(record.transaction.hash)}:`),
+    renderings.transaction(record, book),
+  ]);
+  const before = Buffer.from(`${traced},"trace":${traceTree(transactions).json},"transactions":{`);
+  return Buffer.concat([before, ...parts, Buffer.from(`}${told}`)]);
 }

@@ -4,17 +4,18 @@
  */
 import { z } from 'zod';
 import { parseAddress, parseHash } from '../chain/address.ts';
+import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
 
 export const V2_TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'] as const;
 /** Beyond the protocol. */
-export const OWN_TYPES = ['block', 'message', 'external_out'] as const;
-/** They have their names; they are refused until the service knows tokens. */
-const LATER_TYPES = ['jetton_transfer', 'nft_transfer'] as const;
+export const OWN_TYPES = ['block', 'message', 'external_out', 'jetton_transfer', 'nft_transfer'] as const;
+/** Transactions as the traces that they are in end, in place of `transactions`; see {@link readTypes}. */
+const GROUPED_TYPE = 'trace_transactions';
 /** Nothing is subscribed by it: who hears of a trace hears of its end. */
 const IMPLICIT_TYPE = 'trace_invalidated';
 
-export type EventType = (typeof V2_TYPES)[number] | (typeof OWN_TYPES)[number];
+export type EventType = (typeof V2_TYPES)[number] | (typeof OWN_TYPES)[number] | typeof GROUPED_TYPE;
 export type Finality = 'pending' | 'confirmed' | 'finalized';
 
 /** A request that cannot be followed; the text is for the client. */
@@ -37,15 +38,21 @@ export interface Filter {
   /** All accounts; addresses are not needed then. */
   everything: boolean;
   workchain: number | null;
-  /** Of the in-message. */
+  /** Of the in-message; of an action that tells one. */
   opcodes: ReadonlySet<number> | null;
   /** Of the account after the transaction, as raw bytes in latin1. */
   codeHashes: ReadonlySet<string> | null;
-  /** Nanotons of the in-message, inclusive. */
+  /**
+   * Inclusive: nanotons of the in-message; units of a jetton where one is transferred or a wallet changes; of an action
+   * its value or amount.
+   */
   minValue: Decimal | null;
   maxValue: Decimal | null;
   /** `in`: the address received something; `out`: it sent something. */
   direction: 'in' | 'out' | null;
+  /** Keys of masters and of collections: what is about one of them passes, and nothing else. */
+  jettonMasters: ReadonlySet<string> | null;
+  nftCollections: ReadonlySet<string> | null;
 }
 
 export interface Subscription {
@@ -78,6 +85,8 @@ export const NO_FILTER: Filter = {
   minValue: null,
   maxValue: null,
   direction: null,
+  jettonMasters: null,
+  nftCollections: null,
 };
 
 /** Of a connection before its first `subscribe`. */
@@ -99,7 +108,10 @@ export const NOTHING: Subscription = {
 };
 
 const texts = z.array(z.string()).max(100_000);
-const decimal = z.string().regex(/^\d{1,39}$/, 'is no decimal number');
+const decimal = z
+  .string()
+  .regex(/^\d{1,39}$/, 'is no decimal number')
+  .transform((text) => text.replace(/^0+(?=\d)/, ''));
 
 const fields = z.object({
   id: z.string().optional(),
@@ -232,7 +244,7 @@ function readSubscription(json: unknown, before: Subscription, id: string | unde
   const parsed = fields.safeParse(json);
   if (!parsed.success) throw new RequestError(`invalid subscribe request: ${firstIssue(parsed.error)}`, id);
   const asked = parsed.data;
-  const types = readTypes(asked.types ?? [], id, suffix);
+  const types = readTypes(asked, id, suffix);
   const filter = readFilter(asked, id);
   const addresses = readAddresses(asked.addresses ?? [], id);
   const hashes = readTraces(asked.trace_external_hash_norms ?? [], id);
@@ -274,17 +286,22 @@ function sticky(asked: readonly string[] | undefined, before: readonly string[])
   return asked === undefined || asked.length === 0 ? before : asked;
 }
 
-function readTypes(asked: readonly string[], id: string | undefined, suffix: string): Set<EventType> {
+/**
+ * The types, as they are told of: with `finality_scope` `trace` the transactions of a trace are told together when it has
+ * ended, else each when it is final.
+ */
+function readTypes(
+  { types: asked = [], finality_scope: scope }: Fields,
+  id: string | undefined,
+  suffix: string,
+): Set<EventType> {
   if (asked.length === 0) throw new RequestError(`types are required${suffix}`, id);
   const types = new Set<EventType>();
   for (const type of asked) {
     if (type === IMPLICIT_TYPE) continue;
-    if (LATER_TYPES.some((later) => later === type)) {
-      throw new RequestError(`event type ${type} is not available yet: this service does not know tokens`, id);
-    }
     const known = [...V2_TYPES, ...OWN_TYPES].find((name) => name === type);
     if (known === undefined) throw new RequestError(`invalid event type: ${type}`, id);
-    types.add(known);
+    types.add(known === 'transactions' && scope === 'trace' ? GROUPED_TYPE : known);
   }
   if (types.size === 0) throw new RequestError(`types are required${suffix}`, id);
   return types;
@@ -307,11 +324,6 @@ function readTraces(asked: readonly string[], id: string | undefined): string[] 
 }
 
 function readFilter(asked: Fields, id: string | undefined): Filter {
-  for (const name of ['jetton_masters', 'nft_collections'] as const) {
-    if (asked[name] !== undefined) {
-      throw new RequestError(`filter ${name} is not available yet: this service does not know tokens`, id);
-    }
-  }
   return {
     everything: asked.everything ?? false,
     workchain: asked.workchain ?? null,
@@ -320,7 +332,13 @@ function readFilter(asked: Fields, id: string | undefined): Filter {
     minValue: asked.min_value ?? null,
     maxValue: asked.max_value ?? null,
     direction: asked.direction ?? null,
+    jettonMasters: readKeys(asked.jetton_masters, id),
+    nftCollections: readKeys(asked.nft_collections, id),
   };
+}
+
+function readKeys(asked: readonly string[] | undefined, id: string | undefined): Set<string> | null {
+  return asked === undefined ? null : new Set(readAddresses(asked, id).map(hashKey));
 }
 
 /** `0x` and hex digits, or a decimal number; 32 bits. */

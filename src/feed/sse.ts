@@ -14,7 +14,6 @@ export interface SseOptions {
   maxBodyBytes: number;
   /** Milliseconds between comment lines that keep the connection. */
   keepAliveMs: number;
-  onLater: (types: string[]) => void;
 }
 
 const KEEP_ALIVE = ': keepalive\n\n';
@@ -52,7 +51,7 @@ async function listen(
   request: IncomingMessage,
   response: ServerResponse,
   asked: Subscription,
-  { feed, admitted, id, signal, queueBytes, keepAliveMs, onLater }: Listening,
+  { feed, admitted, id, signal, queueBytes, keepAliveMs }: Listening,
 ): Promise<void> {
   const last = request.headers['last-event-id'];
   const resumed = typeof last === 'string' && last !== '' && asked.start === null;
@@ -68,7 +67,7 @@ async function listen(
     feed.close(line);
     admitted.release();
   });
-  const failure = await subscribe({ feed, line, admitted, signal, onLater }, subscription);
+  const failure = await subscribe({ feed, line, admitted, signal }, subscription);
   if (failure !== null) {
     admitted.release();
     refuse(response, 400, { id, ...failure });
@@ -112,6 +111,8 @@ const LISTS = new Set([
   'supported_action_types',
   'opcodes',
   'code_hashes',
+  'jetton_masters',
+  'nft_collections',
 ]);
 const NUMBERS = new Set(['workchain', 'head_seconds', 'from_mc_seqno', 'from_utime']);
 const SWITCHES = new Set(['include_address_book', 'include_metadata', 'everything', 'with_cursor']);

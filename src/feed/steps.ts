@@ -1,39 +1,11 @@
 /** Steps read for the feed: once for all who are at the same place, the newest ones kept. */
 import { LRUCache } from 'lru-cache';
 import type { ChainSource } from '../chain/chain-source.ts';
+import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import type {
-  BlockFilter,
-  BookRecord,
-  MessageFilter,
-  MessageRecord,
-  QueryContext,
-  TransactionFilter,
-  TransactionRecord,
-} from '../chain/records.ts';
+import type { BlockFilter, QueryContext, TransactionFilter, TransactionRecord } from '../chain/records.ts';
 import { type AccountSteps, createAccountSteps } from './account-steps.ts';
-import { blockEvents, type FeedEvent, type MessageEvent, transactionEvents } from './events.ts';
-import { accountKey } from './hearing.ts';
-import type { Surroundings } from './notification.ts';
-
-/** What those who are told of a step want to know beside its transactions. */
-export interface Wants {
-  blocks: boolean;
-  messages: boolean;
-  addressBook: boolean;
-}
-
-export interface FeedStep extends Surroundings {
-  readonly mcSeqno: number;
-  /** Whether the step is there at all: numbers may be left out in imported sequences. */
-  readonly exists: boolean;
-  /** Of the masterchain block, Unix seconds; 0 when the step is not there. */
-  readonly utime: number;
-  /** In their order. Blocks are among them once they were loaded. */
-  readonly events: readonly FeedEvent[];
-  has(wants: Wants): boolean;
-  load(wants: Wants, signal: AbortSignal): Promise<void>;
-}
+import { createStep, type FeedStep } from './step.ts';
 
 export interface StepReader {
   read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep>;
@@ -65,7 +37,7 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
   const context = (signal: AbortSignal): QueryContext => ({ signal, timeoutMs: queryTimeoutMs });
   const kept = new LRUCache<number, FeedStep>({
     maxSize: keptTransactions,
-    sizeCalculation: ({ events }) => events.length + 1,
+    sizeCalculation: ({ weight }) => weight,
   });
   const reading = new Map<number, Promise<FeedStep>>();
   const traces = createTraces(source);
@@ -89,7 +61,8 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     const utime = masterchain?.header.genUtime ?? 0;
     const exists = masterchain !== undefined || records.length > 0;
     const traceHashes = await traces.of(records, context(signal));
-    return createStep({ mcSeqno, utime, exists, records, traceHashes, source, context });
+    const onLoaded = (step: FeedStep): void => void (kept.has(mcSeqno) && kept.set(mcSeqno, step));
+    return createStep({ mcSeqno, utime, exists, records, traceHashes, source, context, onLoaded });
   }
 
   async function read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
@@ -132,88 +105,6 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
   };
 }
 
-interface StepParts {
-  mcSeqno: number;
-  utime: number;
-  exists: boolean;
-  records: readonly TransactionRecord[];
-  traceHashes: ReadonlyMap<string, string>;
-  source: ChainSource;
-  context: (signal: AbortSignal) => QueryContext;
-}
-
-function createStep({ mcSeqno, utime, exists, records, traceHashes, source, context }: StepParts): FeedStep {
-  let events: readonly FeedEvent[] = transactionEvents(mcSeqno, records);
-  let hasBlocks = false;
-  let messages: Map<string, MessageRecord> | null = null;
-  let book: Map<string, BookRecord> | null = null;
-
-  async function loadBlocks(signal: AbortSignal): Promise<void> {
-    const { rows } = await source.blocks(blocksIn({ mcSeqno }), context(signal));
-    if (hasBlocks) return;
-    hasBlocks = true;
-    events = [...events, ...blockEvents(mcSeqno, rows)];
-  }
-
-  async function loadMessages(signal: AbortSignal): Promise<void> {
-    const hashes = events.flatMap((event) => (isMessage(event) ? [event.message.hash] : []));
-    const found = new Map<string, MessageRecord>();
-    for (let at = 0; at < hashes.length; at += ASKED_AT_ONCE) {
-      const asked = hashes.slice(at, at + ASKED_AT_ONCE);
-      const { rows } = await source.messages(messagesOf(asked), context(signal));
-      for (const record of rows) found.set(record.message.hash.toString('latin1'), record);
-    }
-    messages = found;
-  }
-
-  async function loadBook(signal: AbortSignal): Promise<void> {
-    const accounts = new Map(records.flatMap(addressesOf).map((account) => [accountKey(account), account]));
-    const found = await source.book([...accounts.values()], context(signal));
-    book = new Map(found.map((record) => [accountKey(record.account), record]));
-  }
-
-  return {
-    mcSeqno,
-    utime,
-    exists,
-    get events() {
-      return events;
-    },
-    has: (wants) =>
-      (hasBlocks || !wants.blocks) && (messages !== null || !wants.messages) && (book !== null || !wants.addressBook),
-    async load(wants, signal) {
-      if (wants.blocks && !hasBlocks) await loadBlocks(signal);
-      if (wants.messages && messages === null) await loadMessages(signal);
-      if (wants.addressBook && book === null) await loadBook(signal);
-    },
-    traceHash(event) {
-      if (event.type === 'block') return '';
-      const { traceId } = event.record;
-      return (traceId && traceHashes.get(traceId.toString('latin1'))) ?? '';
-    },
-    messageRecord(event) {
-      if (!isMessage(event)) throw new Error(`an event of type ${event.type} has no message`);
-      const { message, record } = event;
-      const { globalVersion, transaction } = record;
-      const stored = messages?.get(message.hash.toString('latin1'));
-      const own = event.type === 'message' ? { inTxHash: transaction.hash } : { outTxHash: transaction.hash };
-      const ends = { inTxHash: stored?.inTxHash ?? null, outTxHash: stored?.outTxHash ?? null, ...own };
-      return { message, globalVersion, ...ends };
-    },
-    bookRecords: (accounts) => accounts.flatMap((account) => book?.get(accountKey(account)) ?? []),
-  };
-}
-
-function isMessage(event: FeedEvent): event is MessageEvent {
-  return event.type === 'message' || event.type === 'external_out';
-}
-
-/** All that a transaction prints. */
-function addressesOf({ transaction: { account, inMsg, outMsgs } }: TransactionRecord): Address[] {
-  const ends = [inMsg, ...outMsgs].flatMap((message) => [message?.source ?? null, message?.destination ?? null]);
-  return [account, ...ends.filter((address) => address !== null)];
-}
-
 /** Normalised hashes of the messages that began traces, by trace id, which is the hash of the first transaction. */
 function createTraces(source: ChainSource) {
   const known = new LRUCache<string, string>({ max: KEPT_TRACES });
@@ -221,25 +112,23 @@ function createTraces(source: ChainSource) {
     /** Standard base64; empty for a trace that no external message began. Traces that are not known are left out. */
     async of(records: readonly TransactionRecord[], context: QueryContext): Promise<Map<string, string>> {
       for (const record of records) {
-        if (record.traceId?.equals(record.transaction.hash)) known.set(keyOf(record.traceId), beganBy(record));
+        if (record.traceId?.equals(record.transaction.hash)) known.set(hashKey(record.traceId), beganBy(record));
       }
       const missing = new Map<string, Hash>();
       for (const { traceId } of records) {
-        if (traceId !== null && !known.has(keyOf(traceId))) missing.set(keyOf(traceId), traceId);
+        if (traceId !== null && !known.has(hashKey(traceId))) missing.set(hashKey(traceId), traceId);
       }
       const hashes = [...missing.values()];
       for (let at = 0; at < hashes.length; at += ASKED_AT_ONCE) {
         const asked = hashes.slice(at, at + ASKED_AT_ONCE);
         const { rows } = await source.transactions(transactionsIn({ hashes: asked }), context);
-        for (const record of rows) known.set(keyOf(record.transaction.hash), beganBy(record));
+        for (const record of rows) known.set(hashKey(record.transaction.hash), beganBy(record));
       }
-      const ids = records.flatMap(({ traceId }) => (traceId === null ? [] : [keyOf(traceId)]));
+      const ids = records.flatMap(({ traceId }) => (traceId === null ? [] : [hashKey(traceId)]));
       return new Map(ids.map((id) => [id, known.get(id) ?? '']));
     },
   };
 }
-
-const keyOf = (hash: Hash): string => hash.toString('latin1');
 
 function beganBy({ transaction: { inMsg } }: TransactionRecord): string {
   if (inMsg === null || inMsg.kind !== 'external_in') return '';
@@ -253,16 +142,4 @@ function transactionsIn(asked: Partial<TransactionFilter>): TransactionFilter {
 
 function blocksIn({ limit = LOOKED_THROUGH, ...asked }: Partial<BlockFilter> & { limit?: number }): BlockFilter {
   return { utime: {}, lt: {}, sort: 'asc', page: { limit, offset: 0 }, ...asked };
-}
-
-function messagesOf(messageHashes: Hash[]): MessageFilter {
-  return {
-    messageHashes,
-    utime: {},
-    ltWindow: {},
-    excludeExternals: false,
-    onlyExternals: false,
-    sort: 'asc',
-    page: { limit: PAGE, offset: 0 },
-  };
 }

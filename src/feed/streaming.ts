@@ -47,8 +47,6 @@ export interface StreamingOptions {
   positions: Positions;
   /** Of all processes that answer at this host. */
   keys: KeyCounts;
-  /** Sees a subscription to what this service does not tell of yet. */
-  onLater: (types: string[]) => void;
   report: (error: unknown) => void;
 }
 
@@ -99,7 +97,7 @@ export function createStreaming(options: StreamingOptions): Streaming {
   });
   const admission = createAdmission({ ...limits, keys: options.keys, metrics, report });
   const { queueBytes, maxMessageBytes } = limits;
-  const shared = { feed, admission, queueBytes, onLater: options.onLater };
+  const shared = { feed, admission, queueBytes };
   const sockets = createFeedSockets({
     ...shared,
     names: createNames(options.positions),

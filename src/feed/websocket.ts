@@ -19,7 +19,6 @@ export interface WebSocketOptions {
   maxMessageBytes: number;
   /** Messages of a client that wait to be answered; above it the connection is ended. */
   maxUnanswered: number;
-  onLater: (types: string[]) => void;
   report: (error: unknown) => void;
 }
 
@@ -50,7 +49,6 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       line,
       admitted,
       signal: gone.signal,
-      onLater: options.onLater,
       names: options.names,
       owner,
       maxUnnoted: options.maxUnanswered,

@@ -21,6 +21,12 @@ export async function metadataJson(
   contracts: Pick<ContractSource, 'tokens'>,
   context: QueryContext,
 ): Promise<string> {
+  const candidates = tokenCandidates(records);
+  return createTokenInfos(candidates === null ? null : await contracts.tokens(candidates, context)).json(null);
+}
+
+/** Which accounts may be tokens, by their codes; null when none of them can. */
+export function tokenCandidates(records: readonly BookRecord[]): TokenCandidates | null {
   const candidates: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
   for (const { account, codeHash, methods } of records) {
     if (codeHash === null) continue;
@@ -29,13 +35,19 @@ export async function metadataJson(
       if (methods === null || methods.includes(METHODS[kind])) candidates[kind].push(account);
     }
   }
-  if (KINDS.every((kind) => candidates[kind].length === 0)) return '{}';
-  return tokensJson(await contracts.tokens(candidates, context));
+  return KINDS.every((kind) => candidates[kind].length === 0) ? null : candidates;
 }
 
-/** Of an address that is several things each is said, in this order. */
-function tokensJson({ items, collections, masters, wallets }: Tokens): string {
+export interface TokenInfos {
+  /** JSON text of what is known of these accounts, and of the masters of the wallets among them; null for all there are. */
+  json(accounts: readonly Address[] | null): string;
+}
+
+/** Of an address that is several things each is said: item, collection, master, wallet. */
+export function createTokenInfos(tokens: Tokens | null): TokenInfos {
+  const { items, collections, masters, wallets } = tokens ?? { items: [], collections: [], masters: [], wallets: [] };
   const infos = new Map<string, Info[]>();
+  const masterOf = new Map<string, string>();
   const note = (address: Address, info: Info): void => {
     const key = rawAddress(address);
     const known = infos.get(key);
@@ -52,12 +64,21 @@ function tokensJson({ items, collections, masters, wallets }: Tokens): string {
   for (const { address, owner, jetton, balance } of wallets) {
     const extra = `{"owner":"${rawAddress(owner)}","jetton":"${rawAddress(jetton)}","balance":"${balance}"}`;
     note(address, { indexed: true, json: `{"valid":true,"type":"jetton_wallets","extra":${extra}}` });
+    masterOf.set(rawAddress(address), rawAddress(jetton));
   }
-  const lines = [...infos].map(([address, list]) => {
-    const indexed = list.every((info) => info.indexed);
-    return `"${address}":{"is_indexed":${indexed},"token_info":[${list.map(({ json }) => json).join(',')}]}`;
-  });
-  return `{${lines.sort().join(',')}}`;
+  return {
+    json(accounts) {
+      const asked = accounts?.map(rawAddress) ?? [...infos.keys()];
+      const shown = new Set(asked.flatMap((address) => [address, masterOf.get(address) ?? address]));
+      const lines = [...shown].flatMap((address) => {
+        const list = infos.get(address);
+        if (list === undefined) return [];
+        const indexed = list.every((info) => info.indexed);
+        return [`"${address}":{"is_indexed":${indexed},"token_info":[${list.map(({ json }) => json).join(',')}]}`];
+      });
+      return `{${lines.sort().join(',')}}`;
+    },
+  };
 }
 
 interface Info {

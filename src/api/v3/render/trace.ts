@@ -22,7 +22,7 @@ export function traceJson(trace: TraceRecord, body: TraceBody, book: Book, rende
   const { transactions, actions } = body;
   const told = actions === null || transactions === null ? '' : `,"actions":[${actions}]`;
   if (transactions === null) return Buffer.from(`${headJson(trace, true, TOO_LARGE)}}`);
-  const tree = treeOf(transactions);
+  const tree = traceTree(transactions);
   const isWhole = trace.state === 'complete';
   const ids = transactions.map(({ transaction }) => hashJson(transaction.hash));
   const before =
@@ -54,7 +54,7 @@ interface Node {
 }
 
 /** The transactions as a tree, by who sent the message that another received (spec v3 semantics 3.2). */
-function treeOf(transactions: readonly TransactionRecord[]): { json: string; isWhole: boolean } {
+export function traceTree(transactions: readonly TransactionRecord[]): { json: string; isWhole: boolean } {
   const senders = new Map<string, Node>();
   const keyOf = (hash: Hash): string => hashKey(hash);
   let root: Node | null = null;

@@ -1,0 +1,352 @@
+/** One step as it is told: its events, and what is beside them, each part read when somebody listens to it. */
+import { createTokenInfos, type TokenInfos, tokenCandidates } from '../api/v3/render/metadata.ts';
+import type { ChainSource } from '../chain/chain-source.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { Address } from '../chain/model.ts';
+import type {
+  BlockFilter,
+  BookRecord,
+  MessageFilter,
+  MessageRecord,
+  QueryContext,
+  TraceRecord,
+  TransactionRecord,
+} from '../chain/records.ts';
+import {
+  type ActionsEvent,
+  blockEvents,
+  type FeedEvent,
+  isMessage,
+  isOfTrace,
+  type TraceEvent,
+  transactionEvents,
+} from './events.ts';
+import { accountKey } from './hearing.ts';
+import type { Surroundings } from './notification.ts';
+import { comparePlaces } from './place.ts';
+import { transferEvents, walletEvents } from './token-events.ts';
+import {
+  actionsEvent,
+  actionsOf,
+  aloneEvent,
+  type EndedTrace,
+  endedTraces,
+  groupEvent,
+  settledTraces,
+  traceEvent,
+  transactionsOf,
+} from './trace-events.ts';
+
+/** Parts of a step that are read only when they are wanted. */
+export const PARTS = ['blocks', 'messages', 'wallets', 'jettonTransfers', 'nftTransfers', 'groups', 'actions'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What those who are told of a step want to know beside its transactions. */
+export interface Wants {
+  parts: ReadonlySet<Part>;
+  /** Traces in full: normalised hashes of the messages that began them, standard base64. */
+  traces: ReadonlySet<string>;
+  addressBook: boolean;
+  metadata: boolean;
+}
+
+export interface FeedStep extends Surroundings {
+  readonly mcSeqno: number;
+  /** Whether the step is there at all: numbers may be left out in imported sequences. */
+  readonly exists: boolean;
+  /** Of the masterchain block, Unix seconds; 0 when the step is not there. */
+  readonly utime: number;
+  /** In their order; of each part once it was loaded. */
+  readonly events: readonly FeedEvent[];
+  /** Roughly what it takes in memory, in transactions. */
+  readonly weight: number;
+  has(wants: Wants): boolean;
+  load(wants: Wants, signal: AbortSignal): Promise<void>;
+}
+
+export interface StepFacts {
+  mcSeqno: number;
+  utime: number;
+  exists: boolean;
+  /** By lt and account. */
+  records: readonly TransactionRecord[];
+  /** By trace id: normalised hash of the message that began it, standard base64; empty where there is none. */
+  traceHashes: ReadonlyMap<string, string>;
+}
+
+export interface StepOptions extends StepFacts {
+  source: ChainSource;
+  context: (signal: AbortSignal) => QueryContext;
+  /** The step has become heavier. */
+  onLoaded: (step: FeedStep) => void;
+}
+
+const PAGE = 1000;
+/** Hashes in one question. */
+const ASKED_AT_ONCE = 500;
+
+export function createStep(options: StepOptions): FeedStep {
+  return new ReadStep(options);
+}
+
+class ReadStep implements FeedStep {
+  events: readonly FeedEvent[];
+  readonly #options: StepOptions;
+  readonly #loaded = new Set<Part>();
+  #messages = new Map<string, MessageRecord>();
+  #settled: Map<string, TraceRecord> | null = null;
+  #ended: readonly EndedTrace[] = [];
+  #actions: Awaited<ReturnType<typeof actionsOf>> | null = null;
+  readonly #whole = new Map<string, readonly TransactionRecord[] | null>();
+  readonly #told = new Set<string>();
+  #book = new Map<string, BookRecord>();
+  #tokens: TokenInfos | null = null;
+  /** Events whose addresses are in the book, and have their tokens told. */
+  #booked = -1;
+  #described = -1;
+
+  constructor(options: StepOptions) {
+    this.#options = options;
+    this.events = transactionEvents(options.mcSeqno, options.records);
+  }
+
+  get mcSeqno(): number {
+    return this.#options.mcSeqno;
+  }
+  get exists(): boolean {
+    return this.#options.exists;
+  }
+  get utime(): number {
+    return this.#options.utime;
+  }
+  get weight(): number {
+    let elsewhere = 0;
+    for (const transactions of this.#whole.values()) elsewhere += transactions?.length ?? 0;
+    return this.events.length + this.#book.size + elsewhere + 1;
+  }
+
+  has({ parts, traces, addressBook, metadata }: Wants): boolean {
+    for (const part of parts) if (!this.#loaded.has(part)) return false;
+    if (this.#missingTraces(traces)) return false;
+    if (addressBook && this.#booked !== this.events.length) return false;
+    return !metadata || this.#described === this.events.length;
+  }
+
+  async load({ parts, traces, addressBook, metadata }: Wants, signal: AbortSignal): Promise<void> {
+    const context = this.#options.context(signal);
+    const { mcSeqno, records, source } = this.#options;
+    const missing = (part: Part): boolean => parts.has(part) && !this.#loaded.has(part);
+    if (missing('blocks')) {
+      const { rows } = await source.blocks(blocksIn(mcSeqno), context);
+      this.#add('blocks', blockEvents(mcSeqno, rows));
+    }
+    if (missing('messages')) await this.#loadMessages(context);
+    if (missing('wallets')) {
+      const states = this.events.filter((event) => event.type === 'account_state_change');
+      this.#add('wallets', await walletEvents(states, source.contracts, context));
+    }
+    for (const [part, kind] of TRANSFERS) {
+      if (!missing(part)) continue;
+      this.#add(part, await transferEvents(kind, mcSeqno, records, source.contracts, context));
+    }
+    if (missing('groups')) await this.#loadGroups(context);
+    if (missing('actions')) {
+      const actions = await this.#loadActions(context);
+      const events = this.#ended.map((one) => actionsEvent(mcSeqno, one, actions.get(hashKey(one.traceId)) ?? []));
+      this.#add('actions', events);
+    }
+    if (this.#missingTraces(traces)) await this.#loadTraces(traces, context);
+    if (addressBook || metadata) await this.#loadBook(context);
+    if (metadata && this.#described !== this.events.length) await this.#loadTokens(context);
+    this.#options.onLoaded(this);
+  }
+
+  /** Once: another may have loaded it meanwhile. */
+  #add(part: Part, more: readonly FeedEvent[]): void {
+    if (this.#loaded.has(part)) return;
+    this.#loaded.add(part);
+    this.#put(more);
+  }
+
+  #put(more: readonly FeedEvent[]): void {
+    if (more.length > 0) this.events = [...this.events, ...more].sort((a, b) => comparePlaces(a.place, b.place));
+  }
+
+  async #loadMessages(context: QueryContext): Promise<void> {
+    const hashes = this.events.flatMap((event) => (isMessage(event) ? [event.message.hash] : []));
+    for (let at = 0; at < hashes.length; at += ASKED_AT_ONCE) {
+      const { rows } = await this.#options.source.messages(messagesOf(hashes.slice(at, at + ASKED_AT_ONCE)), context);
+      for (const record of rows) this.#messages.set(hashKey(record.message.hash), record);
+    }
+    this.#loaded.add('messages');
+  }
+
+  async #loadEnds(context: QueryContext): Promise<Map<string, TraceRecord>> {
+    const { mcSeqno, records, source } = this.#options;
+    if (this.#settled === null) {
+      const settled = await settledTraces(records, source, context);
+      this.#ended = endedTraces(mcSeqno, records, settled);
+      this.#settled = settled;
+    }
+    return this.#settled;
+  }
+
+  async #loadActions(context: QueryContext) {
+    await this.#loadEnds(context);
+    this.#actions ??= await actionsOf(this.#ended, this.#options.source, context);
+    return this.#actions;
+  }
+
+  async #transactionsOf(ended: EndedTrace, context: QueryContext): Promise<readonly TransactionRecord[] | null> {
+    const key = hashKey(ended.traceId);
+    const known = this.#whole.get(key);
+    if (known !== undefined) return known;
+    const { records, source } = this.#options;
+    const found = await transactionsOf(ended, records, source, context);
+    this.#whole.set(key, found);
+    return found;
+  }
+
+  async #loadGroups(context: QueryContext): Promise<void> {
+    const { mcSeqno, records } = this.#options;
+    const settled = await this.#loadEnds(context);
+    const events: FeedEvent[] = [];
+    for (const ended of this.#ended) {
+      events.push(groupEvent(mcSeqno, ended, await this.#transactionsOf(ended, context), records));
+    }
+    for (const [index, record] of records.entries()) {
+      const trace = record.traceId && settled.get(hashKey(record.traceId));
+      if (record.traceId === null || trace?.state === 'broken') events.push(aloneEvent(mcSeqno, index, record));
+    }
+    this.#add('groups', events);
+  }
+
+  async #loadTraces(traces: ReadonlySet<string>, context: QueryContext): Promise<void> {
+    const { mcSeqno } = this.#options;
+    const actions = await this.#loadActions(context);
+    for (const ended of this.#ended) {
+      const key = hashKey(ended.traceId);
+      const hash = this.#hashOfTrace(ended.traceId);
+      if (!traces.has(hash) || this.#told.has(key)) continue;
+      const transactions = await this.#transactionsOf(ended, context);
+      if (this.#told.has(key)) continue;
+      this.#told.add(key);
+      this.#put([traceEvent(mcSeqno, ended, hash, transactions, actions.get(key) ?? [])]);
+    }
+  }
+
+  /** Whether one of these traces may end here and was not told yet. */
+  #missingTraces(traces: ReadonlySet<string>): boolean {
+    if (traces.size === 0) return false;
+    const isWanted = (id: string, hash: string): boolean => traces.has(hash) && !this.#told.has(id);
+    if (this.#settled === null) {
+      for (const [id, hash] of this.#options.traceHashes) if (isWanted(id, hash)) return true;
+      return false;
+    }
+    return this.#ended.some(({ traceId }) => isWanted(hashKey(traceId), this.#hashOfTrace(traceId)));
+  }
+
+  async #loadBook(context: QueryContext): Promise<void> {
+    const { length } = this.events;
+    if (this.#booked === length) return;
+    const accounts = new Map(this.events.flatMap(addressesOf).map((account) => [accountKey(account), account]));
+    const asked = [...accounts].flatMap(([key, account]) => (this.#book.has(key) ? [] : [account]));
+    const found = asked.length === 0 ? [] : await this.#options.source.book(asked, context);
+    for (const record of found) this.#book.set(accountKey(record.account), record);
+    this.#booked = length;
+  }
+
+  async #loadTokens(context: QueryContext): Promise<void> {
+    const { length } = this.events;
+    const candidates = tokenCandidates([...this.#book.values()]);
+    this.#tokens = createTokenInfos(
+      candidates === null ? null : await this.#options.source.contracts.tokens(candidates, context),
+    );
+    this.#described = length;
+  }
+
+  #hashOfTrace(traceId: Buffer | null): string {
+    return (traceId && this.#options.traceHashes.get(hashKey(traceId))) ?? '';
+  }
+
+  traceHash(event: FeedEvent): string {
+    if (event.type === 'block') return '';
+    if (event.type === 'trace_transactions') return this.#hashOfTrace(event.records[0]?.traceId ?? null);
+    return this.#hashOfTrace(isOfTrace(event) ? event.traceId : event.record.traceId);
+  }
+
+  messageRecord(event: FeedEvent): MessageRecord {
+    if (!isMessage(event)) throw new Error(`an event of type ${event.type} has no message`);
+    const { message, record } = event;
+    const { globalVersion, transaction } = record;
+    const stored = this.#messages.get(hashKey(message.hash));
+    const own = event.type === 'message' ? { inTxHash: transaction.hash } : { outTxHash: transaction.hash };
+    const ends = { inTxHash: stored?.inTxHash ?? null, outTxHash: stored?.outTxHash ?? null, ...own };
+    return { message, globalVersion, ...ends };
+  }
+
+  bookRecords(accounts: readonly Address[]): BookRecord[] {
+    return accounts.flatMap((account) => this.#book.get(accountKey(account)) ?? []);
+  }
+
+  metadata(accounts: readonly Address[]): string {
+    return this.#tokens?.json(accounts) ?? '{}';
+  }
+}
+
+const TRANSFERS = [
+  ['jettonTransfers', 'jetton_transfer'],
+  ['nftTransfers', 'nft_transfer'],
+] as const;
+
+const mentioned = ({ actions }: ActionsEvent | TraceEvent): Address[] =>
+  actions.flatMap(({ mentions }) => [...mentions.values()]);
+
+/** All that an event prints. */
+function addressesOf(event: FeedEvent): Address[] {
+  switch (event.type) {
+    case 'block':
+      return [];
+    case 'trace_transactions':
+      return event.records.flatMap(transactionAddresses);
+    case 'actions':
+      return mentioned(event);
+    case 'trace':
+      return [...(event.transactions ?? []).flatMap(transactionAddresses), ...mentioned(event)];
+    case 'jettons_change':
+      return [event.wallet.address, event.wallet.owner, event.wallet.jetton];
+    case 'jetton_transfer':
+    case 'nft_transfer': {
+      const { record, token, from, to, response } = event;
+      return [record.transaction.account, token, from, to, response].filter((address) => address !== null);
+    }
+    case 'transactions':
+      return transactionAddresses(event.record);
+    case 'account_state_change':
+    case 'message':
+    case 'external_out':
+      // Of their transaction, which has them all.
+      return [];
+  }
+}
+
+function transactionAddresses({ transaction: { account, inMsg, outMsgs } }: TransactionRecord): Address[] {
+  const ends = [inMsg, ...outMsgs].flatMap((message) => [message?.source ?? null, message?.destination ?? null]);
+  return [account, ...ends.filter((address) => address !== null)];
+}
+
+function blocksIn(mcSeqno: number): BlockFilter {
+  return { mcSeqno, utime: {}, lt: {}, sort: 'asc', page: { limit: PAGE, offset: 0 } };
+}
+
+function messagesOf(messageHashes: Buffer[]): MessageFilter {
+  return {
+    messageHashes,
+    utime: {},
+    ltWindow: {},
+    excludeExternals: false,
+    onlyExternals: false,
+    sort: 'asc',
+    page: { limit: PAGE, offset: 0 },
+  };
+}
