@@ -10,6 +10,7 @@ import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../clickhouse/
 import { type Config, readConfig } from '../src/config.ts';
 import { openLog } from '../streams/open.ts';
 import type { Progress } from '../streams/project/options.ts';
+import { PROJECTIONS } from '../streams/project/projections.ts';
 import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type Load, prepareLoad } from './load.ts';
@@ -22,10 +23,14 @@ export interface Bench {
   clickhouse: ClickHouse;
   server: EmbeddedClickHouse;
   serverPid: number;
+  /** Requests to the server, by what they were for; milliseconds from the request to its answer. */
+  requests: ReadonlyMap<string, { count: number; ms: number; bytes: number }>;
   close(): Promise<void>;
 }
 
 const TRANSACTIONS = Number(process.env.BENCH_TRANSACTIONS ?? 500_000);
+/** Names of projections beside the chain itself; all of them without the variable. */
+const NAMED = process.env.BENCH_PROJECTIONS?.split(',');
 const MARK_CACHE_BYTES = 64 * 1024 * 1024;
 const logger = pino({ level: 'warn' });
 
@@ -45,13 +50,20 @@ export async function openBench(fresh: boolean): Promise<Bench> {
     logger,
   });
   if (server.pid === null) throw new Error('the server is not up');
-  const clickhouse = connect(config, server.url, logger);
+  const requests = new Map<string, { count: number; ms: number; bytes: number }>();
+  const clickhouse = connect(config, server.url, logger, {
+    finished(_, label, _outcome, ms, bytes) {
+      const sum = requests.get(label) ?? { count: 0, ms: 0, bytes: 0 };
+      requests.set(label, { count: sum.count + 1, ms: sum.ms + ms, bytes: sum.bytes + bytes });
+    },
+  });
   await migrate({ clickhouse, logger });
+  requests.clear();
   const close = async (): Promise<void> => {
     await clickhouse.close();
     await server.stop();
   };
-  return { load, config, clickhouse, server, serverPid: server.pid, close };
+  return { load, config, clickhouse, server, serverPid: server.pid, requests, close };
 }
 
 const projectedFile = (load: Load): string => join(load.folder, 'projected');
@@ -66,7 +78,8 @@ export async function projectLoad(bench: Bench, onProgress: (progress: Progress)
   const { signal } = new AbortController();
   // One for each table that is inserted into at the same time.
   setMaxListeners(0, signal);
-  await project({ log, topics, clickhouse, config, logger, onProgress, stopAtEnd: true }, signal);
+  const projections = PROJECTIONS.filter(({ name }) => NAMED?.includes(name) ?? true);
+  await project({ log, topics, clickhouse, config, logger, onProgress, stopAtEnd: true, projections }, signal);
   await log.close();
   writeFileSync(projectedFile(load), '');
 }

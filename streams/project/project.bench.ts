@@ -1,7 +1,8 @@
 /**
  * Projects half a million transactions from an embedded log into an embedded ClickHouse server: rate, CPU time and
- * peak memory of both processes, and what the tables take on disk. Run by `npm run bench:project`;
- * BENCH_TRANSACTIONS sets another size.
+ * peak memory of both processes, the requests between them, and what the tables take on disk. Run by
+ * `npm run bench:project`; BENCH_TRANSACTIONS sets another size, BENCH_PROJECTIONS names those projected beside the
+ * chain itself (`contracts,traces`; an empty one for none).
  */
 import { z } from 'zod';
 import { type Bench, openBench, print, projectLoad } from '../../test/bench-tables.ts';
@@ -51,7 +52,16 @@ async function measure({ load, serverPid }: Bench): Promise<void> {
   print(
     `messages      ${count(counters.messages)} sides; counters ${JSON.stringify((last as Progress | null)?.counters)}`,
   );
+  showRequests();
   await showTables(counters.transactions);
+}
+
+function showRequests(): void {
+  const most = [...bench.requests].sort(([, a], [, b]) => b.ms - a.ms);
+  print(`${'requests'.padEnd(52)} ${'count'.padStart(8)} ${'ms'.padStart(9)}  KB answered`);
+  for (const [label, { count: n, ms, bytes }] of most) {
+    print(`${label.padEnd(52)} ${count(n).padStart(8)} ${count(ms).padStart(9)} ${count(bytes / 1024).padStart(12)}`);
+  }
 }
 
 function showRate(transactions: number, ms: number): void {

@@ -13,7 +13,6 @@ import { namedLibraries } from '../../../src/tvm/libraries.ts';
 
 /** A code, or a library, as the detectors need it. */
 export interface KnownCode {
-  root: Cell;
   text: CellText;
   /** Ids of the get-methods; null when the code does not begin as compilers make it begin. */
   methods: ReadonlySet<number> | null;
@@ -24,48 +23,62 @@ export interface KnownCode {
 
 const CACHE_BYTES = 64 * 1024 * 1024;
 const ENTRY_BYTES = 512;
-/** Cells as objects take some ten times their bytes in a bag. */
-const OBJECT_FACTOR = 10;
+const METHOD_BYTES = 64;
 const KEYS_PER_QUERY = 2_000;
 const MAX_LIBRARIES = 32;
 const MAX_METHODS = 4_000;
 
 export type CodeStore = ReturnType<typeof createCodeStore>;
 
-/** Codes by hash: those of batches on their way into the tables, and a bounded cache over table `codes`. */
+/**
+ * Codes by hash: those that the batch at work has asked for, those of batches on their way into the tables, and a
+ * bounded cache over table `codes`. That the table has none is remembered as well, until a step shows it: codes that no
+ * block shows are what is asked for most.
+ */
 export function createCodeStore(clickhouse: Pick<ClickHouse, 'query'>) {
-  const cache = new LRUCache<string, KnownCode>({
-    maxSize: CACHE_BYTES,
-    sizeCalculation: ({ text }) => text.length * OBJECT_FACTOR + ENTRY_BYTES,
-  });
+  const cache = new LRUCache<string, KnownCode | 'none'>({ maxSize: CACHE_BYTES, sizeCalculation: sizeOf });
   const unwritten = new Map<string, { code: KnownCode; batch: number }>();
+  /** Whatever the cache drops meanwhile, the batch sees one answer from its begin to its end. */
+  let held = new Map<string, KnownCode | null>();
 
-  /** Those of the hashes that are known, brought into memory. */
-  async function load(hashes: Iterable<Hash>, signal: AbortSignal): Promise<Map<string, KnownCode>> {
-    const found = new Map<string, KnownCode>();
-    const missing = new Map<string, Hash>();
-    for (const hash of hashes) {
-      const key = hashKey(hash);
-      const known = unwritten.get(key)?.code ?? cache.get(key);
-      if (known) found.set(key, known);
-      else missing.set(key, hash);
-    }
-    const asked = [...missing.values()];
-    for (let i = 0; i < asked.length; i += KEYS_PER_QUERY) {
-      const keys = list(asked.slice(i, i + KEYS_PER_QUERY).map(bytes));
+  function known(key: string): KnownCode | null | undefined {
+    const fresh = unwritten.get(key)?.code ?? held.get(key);
+    if (fresh !== undefined) return fresh;
+    const cached = cache.get(key);
+    return cached === 'none' ? null : cached;
+  }
+
+  async function read(asked: ReadonlyMap<string, Hash>, signal: AbortSignal): Promise<void> {
+    const hashes = [...asked.values()];
+    const found = new Map<string, KnownCode | null>();
+    for (let i = 0; i < hashes.length; i += KEYS_PER_QUERY) {
+      const keys = list(hashes.slice(i, i + KEYS_PER_QUERY).map(bytes));
       const result = await clickhouse.query(
         `SELECT code_hash, boc FROM codes WHERE code_hash IN ${keys} LIMIT 1 BY code_hash`,
         { label: 'reading codes', signal },
       );
-      for (const rows = new RowReader(result); !rows.done; ) {
-        const key = hashKey(rows.fixed(32));
-        const code = readCode(rows.bytes());
-        if (code === null) continue;
-        found.set(key, code);
-        cache.set(key, code);
-      }
+      for (const rows = new RowReader(result); !rows.done; ) found.set(hashKey(rows.fixed(32)), readCode(rows.bytes()));
     }
-    return found;
+    for (const key of asked.keys()) {
+      const code = found.get(key) ?? null;
+      held.set(key, code);
+      cache.set(key, code ?? 'none');
+    }
+  }
+
+  /** Those of the hashes that are known, brought into memory. */
+  async function load(hashes: Iterable<Hash>, signal: AbortSignal): Promise<KnownCode[]> {
+    const missing = new Map<string, Hash>();
+    const keys = new Set<string>();
+    for (const hash of hashes) {
+      const key = hashKey(hash);
+      keys.add(key);
+      const found = known(key);
+      if (found === undefined) missing.set(key, hash);
+      else held.set(key, found);
+    }
+    if (missing.size > 0) await read(missing, signal);
+    return [...keys].flatMap((key) => known(key) ?? []);
   }
 
   return {
@@ -73,26 +86,32 @@ export function createCodeStore(clickhouse: Pick<ClickHouse, 'query'>) {
     /** And the codes that library cells among them stand for. */
     async loadWithLibraries(hashes: Iterable<Hash>, signal: AbortSignal): Promise<void> {
       const found = await load(hashes, signal);
-      const behind = [...found.values()].flatMap(({ standsFor }) => (standsFor ? [standsFor] : []));
+      const behind = found.flatMap(({ standsFor }) => (standsFor ? [standsFor] : []));
       if (behind.length > 0) await load(behind, signal);
     },
     /** Null when no code with this hash was brought into memory. */
-    held: (hash: Hash): KnownCode | null => {
-      const key = hashKey(hash);
-      return unwritten.get(key)?.code ?? cache.get(key) ?? null;
-    },
+    held: (hash: Hash): KnownCode | null => known(hashKey(hash)) ?? null,
     put(hash: Hash, boc: Buffer, batch: number): void {
       const code = readCode(boc);
       if (code !== null) unwritten.set(hashKey(hash), { code, batch });
+    },
+    /** Before a batch: what the one before has asked for is left to the cache. */
+    clear(): void {
+      held = new Map();
     },
     written(batch: number): void {
       for (const [key, entry] of unwritten) {
         if (entry.batch > batch) continue;
         cache.set(key, entry.code);
+        held.set(key, entry.code);
         unwritten.delete(key);
       }
     },
   };
+}
+
+function sizeOf(code: KnownCode | 'none'): number {
+  return ENTRY_BYTES + (code === 'none' ? 0 : code.text.length + (code.methods?.size ?? 0) * METHOD_BYTES);
 }
 
 /** Null for bytes that are no tree of cells. */
@@ -101,7 +120,7 @@ function readCode(boc: Buffer): KnownCode | null {
     const root = parseBoc(boc);
     const standsFor = root.type === LIBRARY ? root.data.subarray(1, 33) : null;
     const libraries = namedLibraries(root, MAX_LIBRARIES);
-    return { root, text: cellText(root), methods: standsFor ? null : methodsOf(root), libraries, standsFor };
+    return { text: cellText(root), methods: standsFor ? null : methodsOf(root), libraries, standsFor };
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;

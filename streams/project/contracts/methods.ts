@@ -8,6 +8,7 @@ import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Hash } from '../../../src/chain/model.ts';
 import { KNOWN_VERSION } from '../../../src/tvm/config.ts';
 import { type ChainView, runGetMethod } from '../../../src/tvm/contract.ts';
+import { textCell } from '../../../src/tvm/executor.ts';
 import { createTvmPool, type TvmConfig, TvmError, TvmTimeoutError, tvmConfig } from '../../../src/tvm/pool.ts';
 import { StackLimitError, type StackValue } from '../../../src/tvm/stack.ts';
 import type { Counters } from '../counters.ts';
@@ -77,9 +78,9 @@ export function createMethods(counters: Counters) {
       if (hanging.has(code)) throw new Exhausting('its code hangs');
       const missing: Hash[] = [];
       const library = async (hash: Hash): Promise<Cell | null> => {
-        const [found] = (await codes.load([hash], signal)).values();
+        const [found] = await codes.load([hash], signal);
         if (found === undefined) missing.push(hash);
-        return found?.root ?? null;
+        return found === undefined ? null : textCell(found.text);
       };
       const chain: ChainView = { config: step.config, prevBlocks: null, library };
       const { account: address, data, balance, extraCurrencies } = subject;

@@ -37,6 +37,7 @@ export function candidateKinds(codes: CodeStore, codeHash: Hash): readonly Kind[
  */
 export async function planBatch(made: readonly GrowingRows[], memory: Memory): Promise<BatchAccounts> {
   const { batch, store, codes, known, waits, signal } = memory;
+  codes.clear();
   const hashes = new Map<string, Hash>();
   for (const rows of made) {
     for (const { codeHash } of rows.of(accountTable)) if (codeHash) hashes.set(hashKey(codeHash), codeHash);
