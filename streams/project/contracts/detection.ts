@@ -13,7 +13,7 @@ import { nftCollection, nftItem } from './nfts.ts';
 import { nftAuction, nftSale, telemintItem } from './sales.ts';
 import { dedustPool, multisigOrder, multisigWallet, nominatorPool, vestingContract } from './services.ts';
 import { OtherKind, type Results, sameAddress } from './stack.ts';
-import { methodsOf, NotShown, runningCode, type Subject, subjectOf } from './subject.ts';
+import { methodsOf, NotShown, runningCode, type Subject, subjectOf, unknownCode } from './subject.ts';
 
 export const KINDS: readonly Kind[] = [
   jettonMaster,
@@ -75,6 +75,9 @@ export interface Detection {
 export async function detect(account: Address, options: DetectionOptions): Promise<Detection> {
   const { accounts, codes, signal } = options;
   const missing: Buffer[] = [];
+  // Most of what cannot be told yet, without the cost of an exception.
+  const unknown = unknownCode(accounts, codes, account);
+  if (unknown !== null) return { detected: null, missing: [unknown] };
   try {
     const subject = await subjectOf(accounts, codes, account, null, signal);
     if (subject === null) return { detected: null, missing };

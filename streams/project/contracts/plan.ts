@@ -4,12 +4,12 @@ import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Hash } from '../../../src/chain/model.ts';
 import type { AccountStore, BatchAccounts, BatchPlace } from '../accounts.ts';
 import type { GrowingRows } from '../step-rows.ts';
-import type { CodeStore } from './codes.ts';
+import type { CodeStore, KnownCode } from './codes.ts';
 import { KINDS, kindsOf } from './detection.ts';
 import { possibleEvents } from './events.ts';
 import type { Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
-import { missingCode, NotShown, runningCode } from './subject.ts';
+import { missingCode, runningOf } from './subject.ts';
 import type { Waits } from './waits.ts';
 
 export interface Memory {
@@ -21,14 +21,19 @@ export interface Memory {
   signal: AbortSignal;
 }
 
+/** By the code that runs and the hash it was found under. */
+const kindsByCode = new WeakMap<KnownCode, Map<string, readonly Kind[]>>();
+
 /** The kinds that code with this hash can be of; null when it is not known. */
 export function candidateKinds(codes: CodeStore, codeHash: Hash): readonly Kind[] | null {
-  try {
-    return kindsOf(codeHash, runningCode(codes, codeHash));
-  } catch (error) {
-    if (error instanceof NotShown) return null;
-    throw error;
-  }
+  const running = runningOf(codes, codeHash);
+  if (running === null) return null;
+  const byHash = kindsByCode.get(running) ?? new Map<string, readonly Kind[]>();
+  kindsByCode.set(running, byHash);
+  const key = hashKey(codeHash);
+  const kinds = byHash.get(key) ?? kindsOf(codeHash, running);
+  byHash.set(key, kinds);
+  return kinds;
 }
 
 /**
@@ -59,16 +64,10 @@ export async function planBatch(made: readonly GrowingRows[], memory: Memory): P
 /** Accounts that change and whose code is known or shown in the batch, and those whose data a node was asked for. */
 function mayBeSomething(made: readonly GrowingRows[], codes: CodeStore): Map<string, Address> {
   const fresh = new Set(made.flatMap((rows) => rows.of(codeTable).map(({ codeHash }) => hashKey(codeHash))));
-  const told = new Map<string, boolean>();
   const isSomething = (codeHash: Hash): boolean => {
-    const key = hashKey(codeHash);
-    const known = told.get(key);
-    if (known !== undefined) return known;
     const kinds = candidateKinds(codes, codeHash);
     // What stands behind a library cell may be shown in the batch, too.
-    const is = kinds === null ? fresh.size > 0 : kinds.length > 0;
-    told.set(key, is);
-    return is;
+    return kinds === null ? fresh.size > 0 : kinds.length > 0;
   };
   const found = new Map<string, Address>();
   for (const rows of made) {

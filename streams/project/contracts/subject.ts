@@ -40,14 +40,30 @@ export function missingCode(hash: Hash): Buffer {
 const WALLETS = new Set(WALLET_CODES.map((hash) => Buffer.from(hash, 'base64').toString('latin1')));
 const NO_METHODS: ReadonlySet<number> = new Set();
 
-/** The code that runs: behind a library cell the one that it stands for. Throws NotShown. */
-export function runningCode(codes: CodeStore, hash: Hash): KnownCode {
+/** The code that runs: behind a library cell the one that it stands for. Null when it is not known. */
+export function runningOf(codes: CodeStore, hash: Hash): KnownCode | null {
   const code = codes.held(hash);
-  if (code === null) throw new NotShown(missingCode(hash));
-  if (code.standsFor === null) return code;
-  const behind = codes.held(code.standsFor);
-  if (behind === null) throw new NotShown(missingCode(code.standsFor));
-  return behind;
+  return code?.standsFor ? codes.held(code.standsFor) : code;
+}
+
+/** The same. Throws NotShown. */
+export function runningCode(codes: CodeStore, hash: Hash): KnownCode {
+  const running = runningOf(codes, hash);
+  if (running === null) throw new NotShown(missingOf(codes, hash));
+  return running;
+}
+
+function missingOf(codes: CodeStore, hash: Hash): Buffer {
+  return missingCode(codes.held(hash)?.standsFor ?? hash);
+}
+
+/** What of its code is not known, of an account in memory that has code and data; null when all is. */
+export function unknownCode(accounts: BatchAccounts, codes: CodeStore, account: Address): Buffer | null {
+  const stored = accounts.get(account);
+  if (stored === null) return null;
+  const { codeHash, dataHash } = decodeState(stored.state);
+  if (codeHash === null || dataHash === null || runningOf(codes, codeHash) !== null) return null;
+  return missingOf(codes, codeHash);
 }
 
 /** Get-methods that a code has; null when that cannot be told from it. */
