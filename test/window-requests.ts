@@ -1,6 +1,8 @@
 /** Random requests of the endpoints that the window answers, with values that are in the steps, beside them, or nowhere. */
 import fc from 'fast-check';
+import { actionAccounts as actionAccountTable, actions as actionTable } from '../clickhouse/tables/actions.ts';
 import { blocks as blockTable } from '../clickhouse/tables/blocks.ts';
+import { traces as traceTable } from '../clickhouse/tables/traces.ts';
 import { transactions as transactionTable } from '../clickhouse/tables/transactions.ts';
 import { rawAddress } from '../src/chain/address.ts';
 import type { Hash, Message } from '../src/chain/model.ts';
@@ -22,7 +24,18 @@ interface Values {
   opcode: string[];
   source: string[];
   destination: string[];
+  traceId: string[];
+  /** Ends of traces. */
+  endLt: string[];
+  endUtime: string[];
+  actionId: string[];
+  actionType: string[];
+  /** Found by actions. */
+  actor: string[];
 }
+
+/** Types and shortcuts that clients say they know. */
+const SUPPORTED = ['v1', 'v2', 'latest', 'jettons', 'ton_transfer', 'no_such_type'];
 
 const hex = (hash: Hash): string => hash.toString('hex');
 
@@ -31,6 +44,9 @@ function valuesOf(steps: readonly PublishedStep[]): Values {
   const blocks = steps.flatMap(({ step }) => step.rows.of(blockTable));
   const transactions = steps.flatMap(({ step }) => step.rows.of(transactionTable).map((row) => row.transaction));
   const messages: Message[] = transactions.flatMap(({ inMsg, outMsgs }) => (inMsg ? [inMsg, ...outMsgs] : outMsgs));
+  const traces = steps.flatMap(({ step }) => step.rows.of(traceTable));
+  const actions = steps.flatMap(({ step }) => step.rows.of(actionTable));
+  const actors = steps.flatMap(({ step }) => step.rows.of(actionAccountTable));
   const busy = new Map<string, number>();
   for (const { account } of transactions) busy.set(rawAddress(account), (busy.get(rawAddress(account)) ?? 0) + 1);
   // Busy accounts are asked for as often as they act.
@@ -51,6 +67,12 @@ function valuesOf(steps: readonly PublishedStep[]): Values {
     ],
     source: [...messages.flatMap((m) => (m.source ? [rawAddress(m.source)] : [])), 'null', NOBODY],
     destination: [...messages.flatMap((m) => (m.destination ? [rawAddress(m.destination)] : [])), 'null', NOBODY],
+    traceId: [...traces.map(({ traceId }) => hex(traceId)), NOTHING],
+    endLt: [...traces.map(({ endLt }) => endLt), '0', '1'],
+    endUtime: [...new Set(traces.map(({ endUtime }) => String(endUtime))), '0', '4294967295'],
+    actionId: [...actions.map(({ actionId }) => hex(actionId)), NOTHING],
+    actionType: [...actions.map(({ type }) => type), ...new Set(actions.map(({ type }) => type)), 'no_such_type'],
+    actor: [...actors.map(({ account }) => rawAddress(account)), NOBODY],
   };
 }
 
@@ -101,6 +123,18 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
   const listing = (name: string, always: Parameters[], sometimes: Parameters[]) =>
     path(name, [...always, page], sometimes);
   const workchain = one('workchain', ['0', '-1', '5']);
+  const ends = [
+    one('start_lt', v.endLt),
+    one('end_lt', v.endLt),
+    one('start_utime', v.endUtime),
+    one('end_utime', v.endUtime),
+  ];
+  const told = [
+    some('action_type', v.actionType, 3),
+    some('exclude_action_type', v.actionType, 2),
+    some('supported_action_types', SUPPORTED, 2),
+    one('include_accounts', ['true']),
+  ];
   return fc.oneof(
     {
       weight: 3,
@@ -189,6 +223,38 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
       '/blocks',
       [fc.oneof(block(true), one('root_hash', v.blockHash), one('file_hash', v.blockHash), one('mc_seqno', v.mcSeqno))],
       windows,
+    ),
+    listing('/traces', [], [...ends, cursor, one('mc_seqno', v.mcSeqno), one('include_actions', ['true'])]),
+    {
+      weight: 2,
+      arbitrary: listing('/traces', [one('account', v.account)], [...ends, cursor, one('include_actions', ['true'])]),
+    },
+    listing(
+      '/traces',
+      [fc.oneof(some('trace_id', v.traceId, 5), some('tx_hash', v.hash, 5), some('msg_hash', v.messageHash, 3))],
+      [...ends, cursor, one('mc_seqno', v.mcSeqno)],
+    ),
+    listing('/events', [fc.oneof(one('account', v.account), one('tx_hash', v.hash))], ends),
+    { weight: 2, arbitrary: listing('/actions', [], [...ends, ...told, cursor, one('mc_seqno', v.mcSeqno)]) },
+    {
+      weight: 2,
+      arbitrary: listing(
+        '/actions',
+        [fc.oneof(one('account', v.actor), some('account', v.actor, 40))],
+        [...ends, ...told, cursor, some('exclude_account', v.actor, 3), one('mc_seqno', v.mcSeqno)],
+      ),
+    },
+    listing(
+      '/actions',
+      [
+        fc.oneof(
+          some('action_id', v.actionId, 5),
+          some('trace_id', v.traceId, 5),
+          some('tx_hash', v.hash, 5),
+          some('msg_hash', v.messageHash, 3),
+        ),
+      ],
+      [...ends, ...told, cursor, one('account', v.actor), one('include_transactions', ['true'])],
     ),
     path('/masterchainInfo', [], []),
     path('/masterchainBlockShards', [one('seqno', v.mcSeqno), page], []),

@@ -40,14 +40,9 @@ interface Conditions {
 }
 
 async function conditionsOf(reading: Reading, filter: ActionFilter, context: QueryContext): Promise<Conditions | null> {
-  const { actionIds, txHashes, messageHashes, excludeAccounts, mcSeqno, utime, ltWindow } = filter;
+  const { actionIds, txHashes, messageHashes, excludeAccounts } = filter;
   const head = reading.head.seqno;
-  const ends: Condition<Key>[] = [
-    { column: 'mcSeqno', to: head },
-    { column: 'traceEndLt', from: ltWindow.start, to: ltWindow.end },
-    { column: 'traceEndUtime', from: utime.start, to: utime.end },
-    ...(mcSeqno === undefined ? [] : [{ column: 'mcSeqno', is: mcSeqno } as const]),
-  ];
+  const ends: Condition<Key>[] = [{ column: 'mcSeqno', to: head }, ...actionEnds(filter)];
   const conditions: Conditions = { any: [where(actionTable, ends), ...typeConditions(filter)], own: [] };
   let { traceIds } = filter;
   if (txHashes.length > 0 || messageHashes.length > 0) {
@@ -70,6 +65,15 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
   return conditions;
 }
 
+/** What a filter asks of the end of an action's trace. */
+export function actionEnds({ utime, ltWindow, mcSeqno }: ActionFilter): Condition<Key>[] {
+  return [
+    { column: 'traceEndLt', from: ltWindow.start, to: ltWindow.end },
+    { column: 'traceEndUtime', from: utime.start, to: utime.end },
+    ...(mcSeqno === undefined ? [] : [{ column: 'mcSeqno', is: mcSeqno } as const]),
+  ];
+}
+
 function inTraces(ids: readonly Hash[], head: number): string {
   return `(trace_end_lt, trace_id) IN (SELECT end_lt, trace_id FROM traces
     WHERE trace_id IN ${hashes(ids)} AND state = 'complete' AND mc_seqno <= ${head})`;
@@ -88,14 +92,10 @@ function typeConditions({ types, excludeTypes, supported }: ActionFilter): strin
 
 /** Keys of one page. */
 function pageKeys(filter: ActionFilter, order: TraceOrder, { any, own }: Conditions): string {
-  const { accounts, page, sort } = filter;
-  const sorted: Sorted<Key>[] = [
-    { column: order === 'time' ? 'traceEndUtime' : 'traceEndLt', sort },
-    { column: 'traceId', sort },
-    { column: 'number', sort },
-  ];
+  const { accounts, page } = filter;
+  const sorted = actionOrder(filter, order);
   const place = readActionCursor(filter, order);
-  const conditions = place ? [...any, behind(actionAccounts, sorted, placeOf(place, order))] : any;
+  const conditions = place ? [...any, behind(actionAccounts, sorted, place)] : any;
   const by = orderBy(sorted);
   const names = order === 'time' ? `${KEY}, trace_end_utime` : KEY;
   if (accounts.length === 0) {
@@ -123,19 +123,27 @@ export function compareActions(a: ActionRecord, b: ActionRecord, { sort }: Actio
 }
 
 /** Inside a trace by time, where times are asked for: a page ends by `number`, which differs in what ends in one second. */
-function compareByTime(a: ActionRecord, b: ActionRecord, { sort }: ActionFilter): number {
+export function compareByTime(a: ActionRecord, b: ActionRecord, { sort }: ActionFilter): number {
   const sign = sort === 'asc' ? 1 : -1;
   const byTrace = a.traceEndUtime - b.traceEndUtime || a.traceId.compare(b.traceId);
   return sign * (byTrace || a.endUtime - b.endUtime || a.actionId.compare(b.actionId));
 }
 
-/** The values of a cursor of actions: lt or time, trace in hex, number. Null at the beginning. */
-function readActionCursor({ cursor }: ActionFilter, order: TraceOrder): string[] | null {
-  return cursor === undefined ? null : readCursor(cursor, order, [order === 'time' ? TIME : LT, HEX32, NUMBER]);
+/** The place that a cursor of actions says: end (lt or time), trace, number. Null at the beginning. */
+export function readActionCursor({ cursor }: ActionFilter, order: TraceOrder): unknown[] | null {
+  if (cursor === undefined) return null;
+  const found = readCursor(cursor, order, [order === 'time' ? TIME : LT, HEX32, NUMBER]);
+  if (found === null) return null;
+  const [end, traceId, number] = found;
+  return [order === 'time' ? Number(end) : end, Buffer.from(traceId, 'hex'), Number(number)];
 }
 
-function placeOf([end, traceId, number]: readonly string[], order: TraceOrder): unknown[] {
-  return [order === 'time' ? Number(end) : end, Buffer.from(traceId, 'hex'), Number(number)];
+export function actionOrder({ sort }: Pick<ActionFilter, 'sort'>, order: TraceOrder): Sorted<Key>[] {
+  return [
+    { column: order === 'time' ? 'traceEndUtime' : 'traceEndLt', sort },
+    { column: 'traceId', sort },
+    { column: 'number', sort },
+  ];
 }
 
 /** The cursor behind a page; null when it was the last. */

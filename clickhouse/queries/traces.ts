@@ -50,7 +50,7 @@ export function traceQueries(reading: Reading) {
         accepts(trace) &&
         (own === undefined || own.has(hashKey(trace.traceId))),
     );
-    return pageOf(found, filter, order);
+    return pageOfTraces(found, filter, order);
   }
 
   async function idsWith(ids: readonly Hash[], account: Buffer, context: QueryContext): Promise<Set<string>> {
@@ -103,7 +103,7 @@ export function traceOrder({ utime }: Pick<TraceFilter, 'utime'>): TraceOrder {
 }
 
 /** What a filter asks of a trace's end. */
-function endConditions({ utime, ltWindow, mcSeqno }: TraceFilter): Condition<Ends>[] {
+export function endConditions({ utime, ltWindow, mcSeqno }: TraceFilter): Condition<Ends>[] {
   return [
     { column: 'endLt', from: ltWindow.start, to: ltWindow.end },
     { column: 'endUtime', from: utime.start, to: utime.end },
@@ -113,21 +113,15 @@ function endConditions({ utime, ltWindow, mcSeqno }: TraceFilter): Condition<End
 
 /** The ids of a page of complete traces. */
 function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
-  const { account, page, sort } = filter;
+  const { account, page } = filter;
   const table = account ? 'trace_accounts' : 'traces_by_lt';
   const conditions = [
     account ? `account = ${bytes(account)}` : "state = 'complete'",
     where(traceAccounts, [{ column: 'mcSeqno', to: head }, ...endConditions(filter)]),
   ];
-  const sorted: Sorted<Ends>[] = [
-    { column: order === 'time' ? 'endUtime' : 'endLt', sort },
-    { column: 'traceId', sort },
-  ];
+  const sorted = sortedTraces(filter, order);
   const place = readTraceCursor(filter, order);
-  if (place) {
-    const end = order === 'time' ? Number(place[0]) : place[0];
-    conditions.push(behind(traceAccounts, sorted, [end, Buffer.from(place[1], 'hex')]));
-  }
+  if (place) conditions.push(behind(traceAccounts, sorted, place));
   const from = `FROM ${table} WHERE ${all(conditions)}`;
   const bound = order === 'time' ? timeBound({ from, lt: 'end_lt', time: 'end_utime' }, filter) : '';
   return `SELECT trace_id ${from}${bound} ORDER BY ${orderBy(sorted)} ${limits(page)}`;
@@ -149,7 +143,14 @@ export function timeBound(
   return ` AND ${time} ${sign} (${end})`;
 }
 
-function acceptsOf({ utime, ltWindow, mcSeqno }: TraceFilter): (trace: TraceRecord) => boolean {
+export function sortedTraces({ sort }: Pick<TraceFilter, 'sort'>, order: TraceOrder): Sorted<Ends>[] {
+  return [
+    { column: order === 'time' ? 'endUtime' : 'endLt', sort },
+    { column: 'traceId', sort },
+  ];
+}
+
+export function acceptsOf({ utime, ltWindow, mcSeqno }: TraceFilter): (trace: TraceRecord) => boolean {
   return ({ endLt, endUtime, mcSeqnoEnd, state }) =>
     (utime.start === undefined || endUtime >= utime.start) &&
     (utime.end === undefined || endUtime <= utime.end) &&
@@ -163,14 +164,14 @@ export function compareTraces(a: TraceRecord, b: TraceRecord, { sort }: TraceFil
   return (sort === 'asc' ? 1 : -1) * (byEnd || a.traceId.compare(b.traceId));
 }
 
-function pageOf(found: TraceRecord[], filter: TraceFilter, order: TraceOrder): TraceRecord[] {
+export function pageOfTraces(found: TraceRecord[], filter: TraceFilter, order: TraceOrder): TraceRecord[] {
   const { offset, limit } = filter.page;
   const place = readTraceCursor(filter, order);
   const sign = filter.sort === 'asc' ? 1 : -1;
   const isBehind = ({ endLt, endUtime, traceId }: TraceRecord): boolean => {
     if (!place) return true;
-    const byEnd = order === 'time' ? endUtime - Number(place[0]) : compareDecimal(endLt, place[0]);
-    return sign * (byEnd || traceId.compare(Buffer.from(place[1], 'hex'))) > 0;
+    const byEnd = order === 'time' ? endUtime - Number(place[0]) : compareDecimal(endLt, String(place[0]));
+    return sign * (byEnd || traceId.compare(place[1])) > 0;
   };
   return found
     .filter(isBehind)
@@ -178,9 +179,11 @@ function pageOf(found: TraceRecord[], filter: TraceFilter, order: TraceOrder): T
     .slice(offset, offset + limit);
 }
 
-/** The values of a cursor of traces: lt or time, id in hex. Null at the beginning. */
-function readTraceCursor({ cursor }: TraceFilter, order: TraceOrder): string[] | null {
-  return cursor === undefined ? null : readCursor(cursor, order, [order === 'time' ? TIME : LT, HEX32]);
+/** The place that a cursor of traces says: end (lt or time) and id. Null at the beginning. */
+export function readTraceCursor({ cursor }: TraceFilter, order: TraceOrder): [number | string, Hash] | null {
+  if (cursor === undefined) return null;
+  const found = readCursor(cursor, order, [order === 'time' ? TIME : LT, HEX32]);
+  return found && [order === 'time' ? Number(found[0]) : found[0], Buffer.from(found[1], 'hex')];
 }
 
 /** The cursor behind a page; null when it was the last. */
@@ -197,7 +200,7 @@ function readTraceRow(rows: RowReader): TraceRow {
 }
 
 /** Of the rows of a trace, oldest first, the last tells how it stands, and each brings its transactions. */
-function joinSteps(rows: readonly TraceRow[]): TraceRecord[] {
+export function joinSteps(rows: readonly TraceRow[]): TraceRecord[] {
   const found = new Map<string, TraceRecord>();
   for (const { mcSeqno, places, ...row } of rows) {
     const key = hashKey(row.traceId);

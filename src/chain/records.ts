@@ -144,6 +144,8 @@ export interface ActionRecord {
   transactions: Buffer;
   /** JSON: the details, then the accounts that it is found by. */
   content: string;
+  /** What is to be known to show it, where that is kept: between those who make such forms and those who show them. */
+  form?: Buffer;
 }
 
 export type Sort = 'asc' | 'desc';

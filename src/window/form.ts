@@ -1,8 +1,9 @@
-import type { TransactionRecord } from '../chain/records.ts';
+import type { ActionRecord, TransactionRecord } from '../chain/records.ts';
 
 /**
- * How a transaction is to be shown: made once, when its step is written, kept beside it and handed out as it is. What
- * is in it is between those who make it and those who show it; nothing in it may change after its step.
+ * How a transaction is to be shown, and what is to be known of an action to show it: made once, when the step is
+ * written, kept beside it and handed out as it is. What is in it is between those who make it and those who show it;
+ * nothing in it may change after its step.
  */
 export interface TransactionForm {
   /** Of all that `of` and the dictionary are made of: a window with forms of another version is emptied. */
@@ -10,6 +11,7 @@ export interface TransactionForm {
   /** What forms have in common: they are packed against it. */
   readonly dictionary: Buffer;
   of(record: TransactionRecord): Buffer;
+  ofAction(record: ActionRecord): Buffer;
 }
 
 /** Version of a window without forms. */

@@ -15,7 +15,7 @@ function opened({ windowHead, tablesHead }: { windowHead: number; tablesHead: nu
   const window: Pick<Window, 'state' | 'speak'> = {
     get state() {
       const none = {
-        version: 4,
+        version: 5,
         form: '',
         first: 1,
         globalId: -217,

@@ -29,11 +29,15 @@ export interface Way<C extends Columns> {
   alike?: readonly Name<C>[];
   /** Entries for this column too, in place of the first of the key, where it holds a value. */
   or?: Name<C>;
+  /** An entry for each value of the kind's list: with that the key begins. */
+  each?: boolean;
 }
 
 export interface Declared<C extends Columns> {
   name: string;
   columns: C;
+  /** Values of which a row has any number. */
+  list?: List;
   /** The way of the key: one row for each. Without one, rows are found by their step alone. */
   key?: Way<C>;
   ways?: readonly Way<C>[];
@@ -42,6 +46,12 @@ export interface Declared<C extends Columns> {
   /** How chunks are packed; they are not unless given. */
   packing?: Packing;
   chunkBytes?: number;
+}
+
+/** What ways may begin with besides columns: accounts that a row is found by, say. */
+export interface List {
+  name: string;
+  column: Ordered<unknown>;
 }
 
 /** Step, chunk in the step, place in the chunk. */
@@ -117,6 +127,8 @@ export interface Layout {
   also: readonly Slot[];
   valueBytes: number;
   or: number | null;
+  /** Where the count of the list's values is in the row. */
+  each: number | null;
   sole: boolean;
   alike: readonly string[];
   /** Columns that stand whole in the entry: in the key, or behind the id. */
@@ -127,6 +139,7 @@ export interface Layout {
 export interface Kind {
   readonly name: string;
   readonly columns: Columns;
+  readonly list: List | null;
   readonly newest: string | null;
   readonly packing: Packing | null;
   readonly chunkBytes: number;
@@ -159,10 +172,13 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
       return { column, from: offsets.get(column) ?? 0, at: at - bytes, bytes };
     });
   };
+  const listSlot = ({ name, column }: List): Slot => ({ column: name, from: 0, at: 0, bytes: column.bytes });
   const layoutOf = (way: Way<C>): Layout => {
-    const key = slots(way.key, 0);
+    const first = way.each && declared.list ? [listSlot(declared.list)] : [];
+    const key = [...first, ...slots(way.key, first[0]?.bytes ?? 0)];
     const also = slots(way.also ?? [], ID_BYTES);
-    const isWhole = ({ column, bytes }: Slot): boolean => bytes === declared.columns[column].bytes;
+    const isWhole = ({ column, bytes }: Slot): boolean =>
+      column === declared.list?.name || bytes === declared.columns[column].bytes;
     const whole = new Map(
       [...key.map((slot) => ({ slot, inKey: true })), ...also.map((slot) => ({ slot, inKey: false }))]
         .filter(({ slot }) => isWhole(slot) && (way.or === undefined || slot !== key[0]))
@@ -176,6 +192,7 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
       also,
       valueBytes: end(also, ID_BYTES),
       or: way.or === undefined ? null : (offsets.get(way.or) ?? null),
+      each: way.each ? headBytes : null,
       sole: way.sole ?? false,
       alike: way.alike ?? [],
       whole,
@@ -185,6 +202,7 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
   return {
     name: declared.name,
     columns: declared.columns,
+    list: declared.list ?? null,
     newest: declared.newest ?? null,
     packing: declared.packing ?? null,
     chunkBytes: declared.chunkBytes ?? PAGE_BYTES,
@@ -204,6 +222,28 @@ export function tablesOf(kinds: readonly Kind[]): TableOptions[] {
 
 /** A row: its columns, then the rest. A last column of zeros is left out where nothing follows. */
 export function encodeRow<C extends Columns>(of: KindOf<C>, values: Values<C>, rest: readonly Buffer[] = []): Buffer {
+  if (of.list) throw new Error(`a row of ${of.name} has a list`);
+  return encode(of, values, rest);
+}
+
+const COUNT_BYTES = 4;
+
+/** The same of a kind with a list: its values are between the columns and the rest. */
+export function encodeListing<C extends Columns>(
+  of: KindOf<C>,
+  values: Values<C>,
+  list: readonly unknown[],
+  rest: readonly Buffer[] = [],
+): Buffer {
+  if (!of.list) throw new Error(`a row of ${of.name} has no list`);
+  const { column } = of.list;
+  const bytes = Buffer.allocUnsafe(COUNT_BYTES + column.bytes * list.length);
+  bytes.writeUInt32BE(list.length);
+  for (const [i, value] of list.entries()) column.put(bytes, COUNT_BYTES + column.bytes * i, value);
+  return encode(of, values, [bytes, ...rest]);
+}
+
+function encode<C extends Columns>(of: KindOf<C>, values: Values<C>, rest: readonly Buffer[]): Buffer {
   const length = rest.reduce((sum, part) => sum + part.length, of.headBytes);
   const row = Buffer.allocUnsafe(length);
   let at = 0;
@@ -232,10 +272,32 @@ export function columnOf(of: Kind, row: Buffer, name: string): unknown {
   return at >= row.length ? of.columns[name].get(ZEROS, 0) : of.columns[name].get(row, at);
 }
 
-export const restOf = (of: Kind, row: Buffer): Buffer => row.subarray(of.headBytes);
+/** What is behind the columns, and the list where there is one. */
+export function restOf(of: Kind, row: Buffer): Buffer {
+  if (of.list === null) return row.subarray(of.headBytes);
+  return row.subarray(of.headBytes + COUNT_BYTES + of.list.column.bytes * row.readUInt32BE(of.headBytes));
+}
 
-/** The keys of a row on this way: one, or two where the other column holds a value. */
+/** Where the values of the list begin in a row. */
+export function listPlaces(of: Kind, row: Buffer): number[] {
+  if (of.list === null) throw new Error(`a row of ${of.name} has no list`);
+  const { bytes } = of.list.column;
+  return Array.from({ length: row.readUInt32BE(of.headBytes) }, (_, i) => of.headBytes + COUNT_BYTES + bytes * i);
+}
+
+/** How the values of a column, or of the list, are written. */
+export function codecOf({ columns, list }: Kind, column: string): Ordered<unknown> {
+  if (column === STEP) return u32.order;
+  return list?.name === column ? list.column : columns[column];
+}
+
+/** The keys of a row on this way: one, two where the other column holds a value, or one for each value of the list. */
 export function keysOf(layout: Layout, row: Buffer): Buffer[] {
+  if (layout.each !== null) {
+    const [{ bytes }] = layout.key;
+    const first = layout.each + COUNT_BYTES;
+    return Array.from({ length: row.readUInt32BE(layout.each) }, (_, i) => keyOf(layout, row, first + bytes * i));
+  }
   const own = keyOf(layout, row, layout.key[0].from);
   if (layout.or === null || layout.or >= row.length || isZero(row, layout.or, layout.or + layout.key[0].bytes)) {
     return [own];
@@ -264,7 +326,7 @@ export function entryValue({ also, valueBytes }: Layout, row: Buffer, id: Buffer
 /** The first columns of a key; as many values as are known. */
 export function keyPrefix(of: Kind, layout: Layout, values: readonly unknown[]): Buffer {
   const parts = layout.key.slice(0, values.length).map(({ column, bytes }, i) => {
-    const codec = of.columns[column];
+    const codec = codecOf(of, column);
     const whole = Buffer.allocUnsafe(codec.bytes);
     codec.put(whole, 0, values[i]);
     return whole.subarray(0, bytes);

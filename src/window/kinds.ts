@@ -1,8 +1,12 @@
 /** The kinds of rows that the window keeps, with the columns of the tables of the same names. */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
+import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { u32 } from '../../clickhouse/tables/columns.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
+import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { byte, fixedBytes, type Kind, kind, ordered, orNull, u16 } from './kind.ts';
 
@@ -16,6 +20,8 @@ const ADDRESS_HEAD = 12;
 const PLACE_BYTES = 3;
 /** Rows with bags of cells: what is packed together is smaller, and read one at a time. */
 const PACKED_CHUNK_BYTES = 16 * 1024;
+/** Of a listing each action is in a chunk of its own: a few of them packed together share most of their text. */
+const ACTIONS_CHUNK_BYTES = 6 * 1024;
 
 export const blockKind = kind({
   name: blocks.name,
@@ -132,5 +138,92 @@ export const dataKind = kind({
   newest: 'lt',
 });
 
+/** A row for each step in which a trace grew; those that complete one are found by its accounts. */
+export const traceKind = kind({
+  name: traces.name,
+  columns: {
+    traceId: ordered(traces.columns.traceId),
+    mcSeqno: ordered(traces.columns.mcSeqno),
+    endLt: ordered(traces.columns.endLt),
+    endUtime: ordered(traces.columns.endUtime),
+    state: ordered(traces.columns.state),
+    classification: ordered(traces.columns.classification),
+    mcSeqnoStart: ordered(traces.columns.mcSeqnoStart),
+    startLt: ordered(traces.columns.startLt),
+    startUtime: ordered(traces.columns.startUtime),
+    externalHash: ordered(traces.columns.externalHash),
+    externalHashNorm: ordered(traces.columns.externalHashNorm),
+    transactions: ordered(traces.columns.transactions),
+    messages: ordered(traces.columns.messages),
+    pendingMessages: ordered(traces.columns.pendingMessages),
+  },
+  list: { name: 'account', column: ordered(traceAccounts.columns.account) },
+  key: { name: 'id', key: ['traceId', 'mcSeqno'], sole: true },
+  ways: [
+    { name: 'account', each: true, key: ['endLt', ['traceId', HASH_HEAD], 'mcSeqno'], also: ['endUtime', 'state'] },
+    { name: 'lt', key: ['endLt', ['traceId', HASH_HEAD], 'mcSeqno'], also: ['endUtime', 'state'] },
+    { name: 'time', key: ['endUtime', ['traceId', HASH_HEAD], 'mcSeqno'], also: ['endLt', 'state'] },
+  ],
+});
+
+const TYPE_BYTES = 8;
+/** More than there are types. */
+const KNOWN_TYPES = 1_000;
+const typeKeys = new LRUCache<string, Buffer>({ max: KNOWN_TYPES });
+
+/** A type of actions as it stands in keys and rows. */
+export function typeKey(type: string): Buffer {
+  const known = typeKeys.get(type);
+  if (known) return known;
+  const key = createHash('sha256').update(type).digest().subarray(0, TYPE_BYTES);
+  typeKeys.set(type, key);
+  return key;
+}
+
+/** What one is filtered by stands beside each key, so that only rows are read that are shown. */
+const FILTERED = ['type', 'ancestors'] as const;
+
+export const actionKind = kind({
+  name: actions.name,
+  columns: {
+    traceEndLt: ordered(actions.columns.traceEndLt),
+    traceId: ordered(actions.columns.traceId),
+    number: u16,
+    traceEndUtime: ordered(actions.columns.traceEndUtime),
+    type: fixedBytes(TYPE_BYTES),
+    /** How many: the types are behind the columns. */
+    ancestors: byte,
+    actionId: ordered(actions.columns.actionId),
+    startLt: ordered(actions.columns.startLt),
+    endLt: ordered(actions.columns.endLt),
+    startUtime: ordered(actions.columns.startUtime),
+    endUtime: ordered(actions.columns.endUtime),
+    success: byte,
+    externalHash: ordered(actions.columns.externalHash),
+    externalHashNorm: ordered(actions.columns.externalHashNorm),
+  },
+  list: { name: 'account', column: ordered(actionAccounts.columns.account) },
+  key: { name: 'lt', key: ['traceEndLt', 'traceId', 'number'], also: ['traceEndUtime', ...FILTERED] },
+  ways: [
+    // Of an account before those of a type: the first way of which a value is asked for is taken.
+    { name: 'account', each: true, key: ['traceEndLt', 'traceId', 'number'], also: ['traceEndUtime', ...FILTERED] },
+    { name: 'type', key: ['type', 'traceEndLt', 'traceId', 'number'], also: ['traceEndUtime', 'ancestors'] },
+    { name: 'time', key: ['traceEndUtime', 'traceId', 'number'], also: ['traceEndLt', ...FILTERED] },
+    { name: 'trace', key: ['traceId', 'number'], sole: true },
+    { name: 'id', key: [['actionId', SOLE_HASH_HEAD]], sole: true },
+  ],
+  packing: {},
+  chunkBytes: ACTIONS_CHUNK_BYTES,
+});
+
 /** In the order in which a step is written. */
-export const KINDS: readonly Kind[] = [blockKind, topKind, transactionKind, messageKind, accountKind, dataKind];
+export const KINDS: readonly Kind[] = [
+  blockKind,
+  topKind,
+  transactionKind,
+  messageKind,
+  accountKind,
+  dataKind,
+  traceKind,
+  actionKind,
+];

@@ -2,7 +2,7 @@
 import type { Page } from '../chain/records.ts';
 import type { Kind } from './kind.ts';
 import { mergePage, WHOLE } from './merge.ts';
-import { aheadOf, type Candidate, type Clocks, reachesBelow, Selected, type Selection } from './select.ts';
+import { aheadOf, Candidate, type Clocks, reachesBelow, Selected, type Selection } from './select.ts';
 import type { View } from './view.ts';
 
 export interface Listing<R> {
@@ -36,6 +36,24 @@ export function listPage<R>(view: View, listing: Listing<R>): Promise<R[] | type
     fetch,
     compare: (row, record) => selected.compare(row, selected.placeOf(valuesOf(record))),
   });
+}
+
+/** A page of the rows that a step of the window has written. */
+export function stepPage<R>(
+  view: View,
+  {
+    kind,
+    selection,
+    also,
+    page,
+    load,
+    mcSeqno,
+  }: Pick<Listing<R>, 'kind' | 'selection' | 'also' | 'page' | 'load'> & { mcSeqno: number },
+): R[] {
+  const selected = new Selected(kind, selection, also);
+  const rows = view.rowsOf(kind, mcSeqno).map(({ id, row }) => Candidate.of(view, kind, id, row));
+  const found = selected.sorted(rows.filter((row) => selected.passes(row)));
+  return found.slice(page.offset, page.offset + page.limit).map(load);
 }
 
 export { WHOLE };

@@ -1,15 +1,17 @@
 /** A selection turned into ranges of keys and a test of rows. All of it compares bytes: columns sort as bytes. */
 import type { Plain } from '../../clickhouse/queries/conditions.ts';
-import { type Ordered, u32 } from '../../clickhouse/tables/columns.ts';
+import type { Ordered } from '../../clickhouse/tables/columns.ts';
 import type { Sort } from '../chain/records.ts';
 import type { Entry, Range } from './engine.ts';
 import {
   behindPrefix,
   type Columns,
+  codecOf,
   ID_BYTES,
   type Kind,
   type KindOf,
   type Layout,
+  listPlaces,
   STEP,
   type Values,
 } from './kind.ts';
@@ -86,6 +88,19 @@ export class Candidate {
     return of.columns[column].get(bytes, this.at);
   }
 
+  /** Whether one of the values of the list, as latin1 text, is among these. */
+  listHasAny(values: ReadonlySet<string>): boolean {
+    const { list } = this.#kind;
+    if (list === null) throw new Error(`a row of ${this.#kind.name} has no list`);
+    const { name, column } = list;
+    const whole = this.#layout.whole.get(name);
+    // Found by one that is wanted, as a rule: then the row need not be read.
+    if (whole && values.has(this.#key.toString('latin1', whole.at, whole.at + column.bytes))) return true;
+    return listPlaces(this.#kind, this.row).some((at) =>
+      values.has(this.row.toString('latin1', at, at + column.bytes)),
+    );
+  }
+
   /** As bytes sort. */
   compareTo(column: string, other: Buffer): number {
     return this.locate(column).compare(other, 0, other.length, this.at, this.at + other.length);
@@ -101,12 +116,11 @@ const NO_WAY: Layout = {
   also: [],
   valueBytes: 0,
   or: null,
+  each: null,
   sole: true,
   alike: [],
   whole: new Map(),
 };
-
-const codecOf = (kind: Kind, column: string) => (column === STEP ? u32.order : kind.columns[column]);
 
 const LEAST = Buffer.alloc(8);
 const GREATEST = Buffer.alloc(8, 0xff);
@@ -151,6 +165,10 @@ function testOf(kind: Kind, condition: Plain): Test {
   }
   const { wanted } = told;
   const values = told.values.map((value) => encode(kind, column, value));
+  if (kind.list?.name === column) {
+    const listed = new Set(values.map((value) => value.toString('latin1')));
+    return (row) => row.listHasAny(listed) === wanted;
+  }
   if (values.length === 1) {
     const [only] = values;
     return (row) => (row.compareTo(column, only) === 0) === wanted;
@@ -265,11 +283,15 @@ export class Selected {
       const to = high ? Buffer.concat([prefix, high]) : prefix;
       return this.#candidates(view, way.layout, { low: from, high: to.length > 0 ? behindPrefix(to) : null, reverse });
     });
-    if (way.prefixes && ordering.column !== first && !way.layout.alike.includes(first)) return this.#sorted(sequences);
+    // A row is found by each value of its list.
+    const once = way.layout.each !== null && sequences.length > 1 ? withoutRepeats : asTheyAre;
+    if (way.prefixes && ordering.column !== first && !way.layout.alike.includes(first)) {
+      return once(this.#sorted(sequences));
+    }
     // Only so many of the first columns of the order are those of the keys; what is equal in them is put in order.
     const covered = way.prefixes ? this.#order.length : this.#covered(way.layout);
     if (covered < this.#order.length) return this.#grouped(sequences[0], covered);
-    return sequences.length === 1 ? sequences[0] : this.#merged(sequences);
+    return sequences.length === 1 ? sequences[0] : once(this.#merged(sequences));
   }
 
   *#candidates(view: View, layout: Layout, range: Range): Generator<Candidate | null> {
@@ -343,6 +365,18 @@ export class Selected {
     const from = after && order[0].column === column ? after[0] : undefined;
     const cursor = from === undefined ? [] : [{ column, ...(order[0].sort === 'asc' ? { from } : { to: from }) }];
     return boundsOf(this.#kind, column, [...where, ...cursor]);
+  }
+}
+
+const asTheyAre = <T>(rows: T): T => rows;
+
+/** Of neighbours that are the same row, the first. */
+function* withoutRepeats(rows: Iterable<Candidate | null>): Generator<Candidate | null> {
+  let last: Buffer | null = null;
+  for (const row of rows) {
+    const isRepeated = row !== null && last?.equals(row.id) === true;
+    if (row !== null) last = row.id;
+    yield isRepeated ? null : row;
   }
 }
 

@@ -2,10 +2,12 @@ import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { BlockRecord, QueryContext } from '../chain/records.ts';
 import { createAccounts } from './accounts.ts';
+import { actions } from './actions.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { messages } from './messages.ts';
 import type { Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
+import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
 import type { View } from './view.ts';
 import type { Window } from './window.ts';
@@ -111,13 +113,13 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
     traces: (filter, context) =>
       ask(
         context,
-        ({ whole }) => whole.traces(filter, context),
+        (sides) => traces(filter, sides),
         () => clickhouse.traces(filter, context),
       ),
     actions: (filter, context) =>
       ask(
         context,
-        ({ whole }) => whole.actions(filter, context),
+        (sides) => actions(filter, sides),
         () => clickhouse.actions(filter, context),
       ),
     messages: (filter, context) =>

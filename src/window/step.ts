@@ -1,13 +1,27 @@
-/** What a projected step has for the window: rows of each kind, and the forms of its transactions. */
+/** What a projected step has for the window: rows of each kind, and the forms of its transactions and actions. */
 import { storedRecord } from '../../clickhouse/queries/transactions.ts';
 import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
+import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { type MessageRow, messages } from '../../clickhouse/tables/messages.ts';
+import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import type { ProjectedStep } from '../../streams/projected-steps.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { Address } from '../chain/model.ts';
+import { actionEntry } from './action-row.ts';
 import type { TransactionForm } from './form.ts';
-import { encodeRow, type Kind } from './kind.ts';
-import { accountKind, blockKind, dataKind, messageKind, topKind, transactionKind } from './kinds.ts';
+import { encodeListing, encodeRow, type Kind } from './kind.ts';
+import {
+  accountKind,
+  actionKind,
+  blockKind,
+  dataKind,
+  messageKind,
+  topKind,
+  traceKind,
+  transactionKind,
+} from './kinds.ts';
 
 /** Takes a row, and its form where the kind has such; gives its id. */
 export type WriteRow = (kind: Kind, row: Buffer, form?: Buffer) => Buffer;
@@ -25,6 +39,29 @@ export function writeRows({ rows }: ProjectedStep, form: TransactionForm | null,
   for (const row of rows.of(messages)) write(messageKind, messageEntry(row, places[row.transaction.at]));
   for (const row of rows.of(accounts)) write(accountKind, encodeRow(accountKind, row, [row.state]));
   for (const row of rows.of(accountData)) write(dataKind, encodeRow(dataKind, row, [row.boc]));
+  const ofTraces = grouped(rows.of(traceAccounts), ({ traceId }) => hashKey(traceId));
+  for (const row of rows.of(traces)) {
+    const own = row.state === 'complete' ? (ofTraces.get(hashKey(row.traceId)) ?? []) : [];
+    write(traceKind, encodeListing(traceKind, row, own, [row.places]));
+  }
+  const keyOf = ({ traceId, number }: { traceId: Buffer; number: number }): string => hashKey(traceId) + number;
+  const ofActions = grouped(rows.of(actionAccounts), keyOf);
+  for (const row of rows.of(actions)) write(actionKind, actionEntry(row, ofActions.get(keyOf(row)) ?? [], form));
+}
+
+/** Accounts by what they belong to. */
+function grouped<R extends { account: Address }>(
+  rows: readonly R[],
+  keyOf: (row: R) => string,
+): Map<string, Address[]> {
+  const found = new Map<string, Address[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const own = found.get(key);
+    if (own) own.push(row.account);
+    else found.set(key, [row.account]);
+  }
+  return found;
 }
 
 function writeTransaction(

@@ -118,7 +118,7 @@ function named(view: View, { id, row }: Found): TransactionRecord {
 }
 
 /** The transaction with this hash, when it is here. */
-function byHash(view: View, hash: Hash): Found | null {
+export function transactionByHash(view: View, hash: Hash): Found | null {
   const found = view.find(transactionKind, BY_HASH, [hash]);
   return found && columnOf(transactionKind, found.row, 'hash').equals(hash) ? found : null;
 }
@@ -131,7 +131,7 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
   const here: { hash: Hash; record: TransactionRecord }[] = [];
   const missing: Hash[] = [];
   for (const hash of distinct(filter.hashes)) {
-    const found = byHash(view, hash);
+    const found = transactionByHash(view, hash);
     if (found === null) missing.push(hash);
     else if (selected.passes(Candidate.of(view, transactionKind, found.id, found.row)))
       here.push({ hash, record: named(view, found) });
@@ -171,7 +171,7 @@ export async function adjacentTransactions(
   sides: Sides,
 ): Promise<TransactionRecord[]> {
   const { view, whole, context } = sides;
-  const found = byHash(view, hash);
+  const found = transactionByHash(view, hash);
   const neighbours = found && linksOf(transactionOf(found.id, found.row).transaction, direction, view);
   if (neighbours === null) return whole.adjacentTransactions(hash, direction, context);
   const adjacent = await transactionsAt(neighbours, sides);

@@ -44,6 +44,7 @@ function formOf(version: string): TransactionForm {
     version,
     dictionary: Buffer.from(`${version} shows`.padEnd(16)),
     of: ({ transaction, mcSeqno }) => Buffer.from(textOf(transaction.hash, mcSeqno)),
+    ofAction: ({ actionId, mcSeqno }) => Buffer.from(textOf(actionId, mcSeqno)),
   };
 }
 

@@ -3,7 +3,7 @@ import { printedType } from '../../../chain/actions/print.ts';
 import { unknown } from '../../../chain/actions/ton.ts';
 import { parseAddress } from '../../../chain/address.ts';
 import type { ActionRecord } from '../../../chain/records.ts';
-import type { Book } from './book.ts';
+import { type Book, createBook } from './book.ts';
 import { hashJson } from './values.ts';
 
 const HASH_BYTES = 32;
@@ -24,10 +24,18 @@ export interface ActionExtras {
   full?: readonly Buffer[] | undefined;
 }
 
+/** What is printed of the content of an action. */
+interface Told {
+  /** As printed, of type and details. */
+  type: string;
+  /** JSON. */
+  details: string;
+  accounts: string;
+}
+
 /** JSON text of an action (schema `Action`). Addresses for the book are noted in `book`. */
 export function actionJson(action: ActionRecord, book: Book, { accounts, full }: ActionExtras): string {
-  const [details, found] = readContent(action);
-  if (!UNLISTED_TYPES.test(action.type)) noteAddresses(details, book);
+  const told = action.form === undefined ? tell(action, book) : toldBy(action.form, action.content, book);
   const { traceId, actionId, startLt, endLt, startUtime, endUtime, success, externalHash, externalHashNorm } = action;
   const norm = action.type === unknown.type ? null : externalHashNorm;
   return (
@@ -35,18 +43,60 @@ export function actionJson(action: ActionRecord, book: Book, { accounts, full }:
     `,"start_utime":${startUtime},"end_utime":${endUtime},"trace_end_lt":"${action.traceEndLt}"` +
     `,"trace_end_utime":${action.traceEndUtime},"trace_mc_seqno_end":${action.mcSeqno}` +
     `,"transactions":[${actionTransactions(action).map(hashJson)}],"success":${success}` +
-    `,"type":"${printedType({ type: action.type, details })}","details":${JSON.stringify(details)}` +
+    `,"type":"${told.type}","details":${told.details}` +
     (externalHash === null ? '' : `,"trace_external_hash":${hashJson(externalHash)}`) +
     (norm === null ? '' : `,"trace_external_hash_norm":${hashJson(norm)}`) +
-    (accounts ? `,"accounts":${JSON.stringify(found)}` : '') +
+    (accounts ? `,"accounts":${told.accounts}` : '') +
     (full === undefined ? '' : `,"transactions_full":[${full.map(String)}]`) +
     ',"finality":"finalized"}'
   );
 }
 
+function tell(action: ActionRecord, book: Book): Told {
+  const [details, found] = readContent(action);
+  if (!UNLISTED_TYPES.test(action.type)) noteAddresses(details, book);
+  const type = printedType({ type: action.type, details });
+  return { type, details: JSON.stringify(details), accounts: JSON.stringify(found) };
+}
+
 /** As the projection wrote it. */
 function readContent({ content }: ActionRecord): [Details, string[]] {
   return JSON.parse(content);
+}
+
+const FORM_HEAD_BYTES = 9;
+
+/**
+ * What has to be read out of the content once, so that it can be printed without being parsed: where the details end in
+ * it (32 bits, little-endian), bytes of addresses (32 bits), of the printed type (8 bits), that type, the addresses that
+ * are noted. It has memory of its own.
+ */
+export function actionForm(action: ActionRecord): Buffer {
+  const book = createBook(false);
+  const { type, details } = tell(action, book);
+  const addresses = Buffer.concat(book.addresses());
+  const form = Buffer.allocUnsafeSlow(FORM_HEAD_BYTES + type.length + addresses.length);
+  form.writeUInt32LE(DETAILS_START + details.length, 0);
+  form.writeUInt32LE(addresses.length, 4);
+  form.writeUInt8(type.length, 8);
+  form.write(type, FORM_HEAD_BYTES, 'latin1');
+  addresses.copy(form, FORM_HEAD_BYTES + type.length);
+  return form;
+}
+
+/** Behind the bracket of the list that content is. */
+const DETAILS_START = 1;
+
+function toldBy(form: Buffer, content: string, book: Book): Told {
+  const end = form.readUInt32LE(0);
+  const typeEnd = FORM_HEAD_BYTES + form[8];
+  book.note(form.subarray(typeEnd, typeEnd + form.readUInt32LE(4)));
+  return {
+    type: form.toString('latin1', FORM_HEAD_BYTES, typeEnd),
+    details: content.slice(DETAILS_START, end),
+    // Between the comma and the closing bracket.
+    accounts: content.slice(end + 1, -1),
+  };
 }
 
 function noteAddresses(detail: Detail, book: Book): void {

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { TransactionRecord } from '../../../chain/records.ts';
 import type { TransactionForm } from '../../../window/form.ts';
+import { actionForm } from './action.ts';
 import { ADDRESS_BYTES, createBook } from './book.ts';
 import { skeletons } from './skeletons.ts';
 import { transactionText } from './transaction.ts';
@@ -64,7 +65,7 @@ export function formMessage(form: Buffer, index: number): [Buffer, Buffer] {
 }
 
 /** Raised with every change of what a form says; forms.test.ts knows. */
-const VERSION = 3;
+const VERSION = 4;
 
 /** lmdb leaves out what is behind the last whole eight bytes. */
 const WORD = 8;
@@ -77,7 +78,7 @@ function dictionaryOf(records: readonly TransactionRecord[]): Buffer {
 function makeTransactionForm(): TransactionForm {
   const dictionary = dictionaryOf(skeletons());
   const version = `${VERSION}-${createHash('sha256').update(dictionary).digest('hex').slice(0, 8)}`;
-  return { version, dictionary, of: formOf };
+  return { version, dictionary, of: formOf, ofAction: actionForm };
 }
 
 /** How the window keeps transactions for this API. */
