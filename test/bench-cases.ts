@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { makeCursor } from '../clickhouse/queries/keys.ts';
+import { actionCases } from './bench-action-cases.ts';
 
 export interface ApiCase {
   name: string;
@@ -11,11 +12,11 @@ export interface ApiCase {
   reach?: number;
 }
 
-const DRAWN = 400;
+export const DRAWN = 400;
 const API = '/api/v3';
 
 const row = z.record(z.string(), z.union([z.string(), z.number()]));
-type Row = z.output<typeof row>;
+export type Row = z.output<typeof row>;
 
 /** What wallets, explorers and dashboards ask most. The same seed over the same tables draws the same. */
 export async function askedMost(clickhouse: ClickHouse, seed: number): Promise<ApiCase[]> {
@@ -29,7 +30,7 @@ export async function askedMost(clickhouse: ClickHouse, seed: number): Promise<A
   const messages = await rows(drawnMessages(seed));
   const ofAccounts = async (limit: number): Promise<string[]> => {
     const busy = await rows(
-      `SELECT ${address('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= ${limit}
+      `SELECT ${addressText('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= ${limit}
        ORDER BY cityHash64(t.account, ${seed}) LIMIT ${DRAWN}`,
     );
     return busy.map((a) => `${path}?account=${a.account}&limit=${limit}`);
@@ -65,7 +66,7 @@ const rowsOf =
     clickhouse.json(sql, row, { timeoutMs: 60_000 });
 
 /** SQL for the raw form of an address column. */
-const address = (column: string): string =>
+export const addressText = (column: string): string =>
   `concat(toString(toInt64(reinterpretAsUInt32(reverse(substring(${column}, 1, 4)))) - 2147483648), ':', hex(substring(${column}, 5)))`;
 
 const drawnTransactions = (seed: number): string =>
@@ -73,10 +74,10 @@ const drawnTransactions = (seed: number): string =>
    FROM transactions AS t ORDER BY cityHash64(t.hash, ${seed}) LIMIT ${DRAWN}`;
 
 const drawnAccounts = (seed: number): string =>
-  `SELECT ${address('a.account')} AS account FROM accounts AS a FINAL ORDER BY cityHash64(a.account, ${seed}) LIMIT 20000`;
+  `SELECT ${addressText('a.account')} AS account FROM accounts AS a FINAL ORDER BY cityHash64(a.account, ${seed}) LIMIT 20000`;
 
 const drawnMessages = (seed: number): string =>
-  `SELECT lower(hex(m.hash)) AS hash, ${address('m.source')} AS source, ${address('m.destination')} AS destination, created_lt, created_at
+  `SELECT lower(hex(m.hash)) AS hash, ${addressText('m.source')} AS source, ${addressText('m.destination')} AS destination, created_lt, created_at
    FROM messages AS m WHERE m.source != toFixedString('', 36) AND m.destination != toFixedString('', 36)
    ORDER BY cityHash64(m.hash, ${seed}) LIMIT ${DRAWN}`;
 
@@ -92,7 +93,7 @@ export async function apiCases(clickhouse: ClickHouse, seed: number): Promise<Ap
   const drawn = await rows(drawnTransactions(seed));
   const accounts = (await rows(drawnAccounts(seed))).map(text('account'));
   const hot = await rows(
-    `SELECT ${address('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= 1000 ORDER BY count() DESC LIMIT 20`,
+    `SELECT ${addressText('t.account')} AS account FROM transactions AS t GROUP BY t.account HAVING count() >= 1000 ORDER BY count() DESC LIMIT 20`,
   );
   const messages = await rows(drawnMessages(seed));
   const joined = await rows(
@@ -108,10 +109,11 @@ export async function apiCases(clickhouse: ClickHouse, seed: number): Promise<Ap
     { name: 'adjacent transactions', paths: joined.map((t) => `${API}/adjacentTransactions?hash=${t.hash}`) },
     ...messageCases(messages),
     ...otherCases(blocks, accounts, drawn),
+    ...(await actionCases(clickhouse, seed)),
   ];
 }
 
-const text =
+export const text =
   (name: string) =>
   (from: Row): string =>
     String(from[name]);
@@ -188,6 +190,6 @@ function otherCases(blocks: Row[], accounts: string[], drawn: Row[]): ApiCase[] 
   ];
 }
 
-function group<T>(values: T[], size: number): T[][] {
+export function group<T>(values: T[], size: number): T[][] {
   return Array.from({ length: Math.floor(values.length / size) }, (_, i) => values.slice(i * size, (i + 1) * size));
 }

@@ -1,5 +1,5 @@
 import type { BoundedSource, ClickHouseSource } from '../clickhouse/queries/source.ts';
-import { createFakeSource } from './fake-source.ts';
+import { createFakeSource, noContracts } from './fake-source.ts';
 import { madeHead } from './made-chain.ts';
 
 /** Tables that hold nothing. */
@@ -11,6 +11,7 @@ export function emptyTables(): ClickHouseSource {
     methodsOf: async () => new Map(),
     transactionsAt: async () => [],
     newestBelow: async () => null,
+    events: noContracts(),
   };
   const names = { held: 0, leftOut: 0, failed: 0 };
   return { ...bounded, head: madeHead(0, null), names, below: () => bounded };

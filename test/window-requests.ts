@@ -2,10 +2,12 @@
 import fc from 'fast-check';
 import { actionAccounts as actionAccountTable, actions as actionTable } from '../clickhouse/tables/actions.ts';
 import { blocks as blockTable } from '../clickhouse/tables/blocks.ts';
+import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../clickhouse/tables/jettons.ts';
+import { nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
 import { traces as traceTable } from '../clickhouse/tables/traces.ts';
 import { transactions as transactionTable } from '../clickhouse/tables/transactions.ts';
 import { rawAddress } from '../src/chain/address.ts';
-import type { Hash, Message } from '../src/chain/model.ts';
+import type { Address, Hash, Message } from '../src/chain/model.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
 
 const NOBODY = `0:${'7'.repeat(64)}`;
@@ -32,6 +34,40 @@ interface Values {
   actionType: string[];
   /** Found by actions. */
   actor: string[];
+  transfers: EventValues;
+  burns: EventValues;
+  itemTransfers: EventValues;
+  tokens: string[];
+}
+
+/** Of transfers or burns. */
+interface EventValues {
+  owner: string[];
+  contract: string[];
+  token: string[];
+  lt: string[];
+  utime: string[];
+}
+
+interface EventFacts {
+  owners: (Address | null)[];
+  contract: Address;
+  token: Address | null;
+  row: { transactionLt: string; transactionNow: number };
+}
+
+function eventValues(events: readonly EventFacts[]): EventValues {
+  const raw = (addresses: readonly (Address | null)[]): string[] => [
+    ...addresses.filter((one) => one !== null).map(rawAddress),
+    NOBODY,
+  ];
+  return {
+    owner: raw(events.flatMap(({ owners }) => owners)),
+    contract: raw(events.map(({ contract }) => contract)),
+    token: raw(events.map(({ token }) => token)),
+    lt: [...events.map(({ row }) => row.transactionLt), '1'],
+    utime: [...events.map(({ row }) => String(row.transactionNow)), '0', '4294967295'],
+  };
 }
 
 /** Types and shortcuts that clients say they know. */
@@ -47,6 +83,12 @@ function valuesOf(steps: readonly PublishedStep[]): Values {
   const traces = steps.flatMap(({ step }) => step.rows.of(traceTable));
   const actions = steps.flatMap(({ step }) => step.rows.of(actionTable));
   const actors = steps.flatMap(({ step }) => step.rows.of(actionAccountTable));
+  const transfers = steps.flatMap(({ step }) => step.rows.of(jettonTransfers));
+  const burns = steps.flatMap(({ step }) => step.rows.of(jettonBurns));
+  const itemTransfers = steps.flatMap(({ step }) => step.rows.of(nftTransfers));
+  const tokens = [jettonMasters, jettonWallets, nftCollections, nftItems].flatMap((table) =>
+    steps.flatMap(({ step }) => step.rows.of<{ address: Address }>(table)),
+  );
   const busy = new Map<string, number>();
   for (const { account } of transactions) busy.set(rawAddress(account), (busy.get(rawAddress(account)) ?? 0) + 1);
   // Busy accounts are asked for as often as they act.
@@ -72,6 +114,26 @@ function valuesOf(steps: readonly PublishedStep[]): Values {
     endUtime: [...new Set(traces.map(({ endUtime }) => String(endUtime))), '0', '4294967295'],
     actionId: [...actions.map(({ actionId }) => hex(actionId)), NOTHING],
     actionType: [...actions.map(({ type }) => type), ...new Set(actions.map(({ type }) => type)), 'no_such_type'],
+    transfers: eventValues(
+      transfers.map((row) => ({
+        owners: [row.source, row.destination],
+        contract: row.sourceWallet,
+        token: row.jettonMaster,
+        row,
+      })),
+    ),
+    burns: eventValues(
+      burns.map((row) => ({ owners: [row.owner], contract: row.jettonWallet, token: row.jettonMaster, row })),
+    ),
+    itemTransfers: eventValues(
+      itemTransfers.map((row) => ({
+        owners: [row.oldOwner, row.newOwner],
+        contract: row.nftAddress,
+        token: row.nftCollection,
+        row,
+      })),
+    ),
+    tokens: [...tokens.map(({ address }) => rawAddress(address)), NOBODY],
     actor: [...actors.map(({ account }) => rawAddress(account)), NOBODY],
   };
 }
@@ -135,7 +197,32 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
     some('supported_action_types', SUPPORTED, 2),
     one('include_accounts', ['true']),
   ];
+  const eventsOf = (name: string, contract: string, token: string, of: EventValues) =>
+    listing(
+      name,
+      [
+        fc.oneof(
+          one('owner_address', of.owner),
+          some('owner_address', of.owner, 4),
+          some(contract, of.contract, 3),
+          one(token, of.token),
+          one('sort', ['asc', 'desc']),
+        ),
+      ],
+      [
+        one('start_lt', of.lt),
+        one('end_lt', of.lt),
+        one('start_utime', of.utime),
+        one('end_utime', of.utime),
+        one('direction', ['in', 'out']),
+        one(token, of.token),
+      ],
+    );
   return fc.oneof(
+    eventsOf('/jetton/transfers', 'jetton_wallet', 'jetton_master', v.transfers),
+    eventsOf('/jetton/burns', 'jetton_wallet', 'jetton_master', v.burns),
+    eventsOf('/nft/transfers', 'item_address', 'collection_address', v.itemTransfers),
+    path('/metadata', [some('address', v.tokens, 20)], []),
     {
       weight: 3,
       arbitrary: listing('/transactions', [], [...windows, one('exclude_account', v.account), cursor, workchain]),

@@ -74,7 +74,9 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     await comparePage(windowed);
     await compare(windowed);
     // With everything in the window no page is looked for below it; with less there is something to merge.
-    const pagesBelow = windowed.asked().filter((asked) => /^below\.(transactions|messages|blocks)$/.test(asked));
+    const pagesBelow = windowed
+      .asked()
+      .filter((asked) => /^below\.(transactions|messages|blocks|traces|actions)$/.test(asked));
     if (share === 0) expect(pagesBelow).toEqual([]);
     else expect(pagesBelow).not.toEqual([]);
   });

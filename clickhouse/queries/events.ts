@@ -76,6 +76,8 @@ type FindTransactions = (
   label?: string,
 ) => Promise<TransactionRecord[]>;
 
+export type EventQueries = ReturnType<typeof eventQueries>;
+
 export function eventQueries(reading: Reading, transactionsAt: FindTransactions) {
   const ask =
     (kind: EventKind) =>

@@ -7,6 +7,7 @@ import { actionQueries } from './actions.ts';
 import { type BlockQueries, blockQueries } from './blocks.ts';
 import { contractQueries } from './contracts.ts';
 import type { NameFigures } from './domains.ts';
+import { type EventQueries, eventQueries } from './events.ts';
 import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
 import { createReading, type Reading, readingBelow } from './reading.ts';
@@ -16,7 +17,10 @@ import { transactionQueries } from './transactions.ts';
 /** The tables up to a step: the questions of the API, and those of one who knows the newer steps himself. */
 export type BoundedSource = ChainSource &
   Pick<AccountQueries, 'cells' | 'accountCodes' | 'methodsOf'> &
-  Pick<BlockQueries, 'newestBelow'>;
+  Pick<BlockQueries, 'newestBelow'> & {
+    /** Transfers and burns, bounded as the rest. */
+    events: EventQueries;
+  };
 
 export interface ClickHouseSource extends BoundedSource {
   head: Head;
@@ -35,15 +39,19 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
   const accounts = accountQueries(reading);
   const transactions = transactionQueries(reading);
   const { names, ...contracts } = contractQueries(reading, transactions.transactionsAt);
-  const bounded = (bound: Reading): BoundedSource => ({
-    ...blockQueries(bound),
-    ...transactionQueries(bound),
-    ...messageQueries(bound),
-    ...traceQueries(bound),
-    ...actionQueries(bound),
-    ...accounts,
-    contracts,
-  });
+  const bounded = (bound: Reading): BoundedSource => {
+    const own = transactionQueries(bound);
+    return {
+      ...blockQueries(bound),
+      ...own,
+      ...messageQueries(bound),
+      ...traceQueries(bound),
+      ...actionQueries(bound),
+      ...accounts,
+      contracts,
+      events: eventQueries(bound, own.transactionsAt),
+    };
+  };
   // One request asks below the window's first step and below the step behind its head, the next one mostly the same.
   const recent = new LRUCache<number, BoundedSource>({ max: RECENT_BOUNDS });
   const below = (mcSeqno: number): BoundedSource => {

@@ -30,6 +30,8 @@ export interface JettonWalletRecord extends DetectedRecord {
   owner: Address;
   /** The master. */
   jetton: Address;
+  /** Of a mintless jetton: whether the airdrop was claimed; null for other jettons. */
+  mintlessIsClaimed: boolean | null;
 }
 
 export interface NftCollectionRecord extends DetectedRecord {

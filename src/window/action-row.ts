@@ -6,11 +6,12 @@ import type { TransactionForm } from './form.ts';
 import { columnOf, encodeListing, restOf } from './kind.ts';
 import { actionKind, typeKey } from './kinds.ts';
 
-const TYPE_BYTES = actionKind.columns.type.bytes;
 const LENGTH_BYTES = 4;
+/** Types are words. */
+const BETWEEN = ',';
 
 /**
- * A row: behind the columns and the accounts the ancestors, then each with its length the type, the hashes of the
+ * A row: behind the columns and the accounts, each with its length, the type and the ancestors, the hashes of the
  * transactions, the content; then the form.
  */
 export function actionEntry(row: ActionRow, accounts: readonly Address[], form: TransactionForm | null): Buffer {
@@ -31,8 +32,9 @@ export function actionEntry(row: ActionRow, accounts: readonly Address[], form: 
     externalHashNorm: row.externalHashNorm,
   };
   return encodeListing(actionKind, values, accounts, [
-    ...row.ancestors.map(typeKey),
-    ...[Buffer.from(row.type), row.transactions, Buffer.from(row.content)].flatMap((part) => [lengthOf(part), part]),
+    ...[Buffer.from([row.type, ...row.ancestors].join(BETWEEN)), row.transactions, Buffer.from(row.content)].flatMap(
+      (part) => [lengthOf(part), part],
+    ),
     ...(form ? [form.ofAction(row)] : []),
   ]);
 }
@@ -48,6 +50,7 @@ export class HeldAction implements ActionRecord {
   readonly mcSeqno: number;
   readonly form?: Buffer;
   readonly type: string;
+  readonly ancestors: readonly string[];
   readonly transactions: Buffer;
   readonly #row: Buffer;
   readonly #content: Buffer;
@@ -56,13 +59,15 @@ export class HeldAction implements ActionRecord {
     this.mcSeqno = mcSeqno;
     this.#row = row;
     const rest = restOf(actionKind, row);
-    let at = columnOf(actionKind, row, 'ancestors') * TYPE_BYTES;
-    const [type, transactions, content] = [0, 1, 2].map(() => {
+    let at = 0;
+    const [types, transactions, content] = [0, 1, 2].map(() => {
       const from = at + LENGTH_BYTES;
       at = from + rest.readUInt32BE(at);
       return rest.subarray(from, at);
     });
-    this.type = type.toString('latin1');
+    const [type, ...ancestors] = types.toString().split(BETWEEN);
+    this.type = type;
+    this.ancestors = ancestors;
     this.transactions = transactions;
     this.#content = content;
     if (at < rest.length) this.form = rest.subarray(at);

@@ -10,7 +10,7 @@ import { type TraceOrder, traceOrder } from '../../clickhouse/queries/traces.ts'
 import type { Hash } from '../chain/model.ts';
 import type { ActionFilter, ActionRecord, Rows } from '../chain/records.ts';
 import { HeldAction } from './action-row.ts';
-import { behindPrefix, columnOf, idOf, keyPrefix, layoutOf, restOf } from './kind.ts';
+import { behindPrefix, columnOf, idOf, keyPrefix, layoutOf } from './kind.ts';
 import { actionKind, typeKey } from './kinds.ts';
 import { listPage, stepPage, WHOLE } from './listing.ts';
 import { Candidate, Selected, type Selection } from './select.ts';
@@ -81,17 +81,13 @@ function answer(rows: ActionRecord[], filter: ActionFilter, order: TraceOrder): 
 
 /** A composite action that the client knows stands for its parts; without it they are shown themselves. */
 function supportTest({ types, supported }: ActionFilter): (row: Candidate) => boolean {
+  if (supported === null) return () => true;
   const known = new Set([...supported].map((type) => text(typeKey(type))));
   return (row) => {
     const own = row.locate('type');
     if (types.length === 0 && !known.has(own.toString('latin1', row.at, row.at + TYPE_BYTES))) return false;
-    const ancestors = row.value(actionKind, 'ancestors');
-    if (ancestors === 0) return true;
-    const rest = restOf(actionKind, row.row);
-    for (let at = 0; at < ancestors * TYPE_BYTES; at += TYPE_BYTES) {
-      if (known.has(rest.toString('latin1', at, at + TYPE_BYTES))) return false;
-    }
-    return true;
+    if (row.value(actionKind, 'ancestors') === 0) return true;
+    return !new HeldAction(row.row, row.mcSeqno).ancestors.some((type) => supported.has(type));
   };
 }
 

@@ -4,8 +4,10 @@ import { LRUCache } from 'lru-cache';
 import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
 import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
-import { u32 } from '../../clickhouse/tables/columns.ts';
+import { address, addressOrNone, u32 } from '../../clickhouse/tables/columns.ts';
+import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
+import { nftCollections, nftItems, nftTransfers } from '../../clickhouse/tables/nfts.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { byte, fixedBytes, type Kind, kind, ordered, orNull, u16 } from './kind.ts';
@@ -216,6 +218,51 @@ export const actionKind = kind({
   chunkBytes: ACTIONS_CHUNK_BYTES,
 });
 
+/**
+ * States of contracts: a row for each step that left one another, the newest last. Behind the columns is all of the row
+ * (detected-rows.ts).
+ */
+function detectedKind(name: string) {
+  return kind({
+    name,
+    columns: { address: ordered(address), mcSeqno: ordered(u32) },
+    key: { name: 'address', key: ['address', 'mcSeqno'], sole: true },
+  });
+}
+
+export const masterKind = detectedKind(jettonMasters.name);
+export const walletKind = detectedKind(jettonWallets.name);
+export const collectionKind = detectedKind(nftCollections.name);
+export const itemKind = detectedKind(nftItems.name);
+
+/** Transfers or burns of tokens, by the transaction (of `contract`, a wallet or an item) that they are. */
+export function eventKind(name: string) {
+  return kind({
+    name,
+    columns: {
+      transactionLt: ordered(transactions.columns.lt),
+      hash: ordered(transactions.columns.hash),
+      transactionNow: ordered(transactions.columns.now),
+      contract: ordered(address),
+      token: ordered(addressOrNone),
+      sender: ordered(addressOrNone),
+      receiver: ordered(addressOrNone),
+    },
+    list: { name: 'owner', column: ordered(address) },
+    key: { name: 'lt', key: ['transactionLt', ['hash', HASH_HEAD]], also: ['transactionNow'] },
+    ways: [
+      { name: 'owner', each: true, key: ['transactionLt', ['hash', HASH_HEAD]], also: ['transactionNow'] },
+      { name: 'contract', key: ['contract', 'transactionLt'], also: ['transactionNow'], alike: ['transactionNow'] },
+      { name: 'token', key: ['token', 'transactionLt', ['hash', HASH_HEAD]], also: ['transactionNow'] },
+      { name: 'time', key: ['transactionNow', 'transactionLt', ['hash', HASH_HEAD]] },
+    ],
+  });
+}
+
+export const transferKind = eventKind(jettonTransfers.name);
+export const burnKind = eventKind(jettonBurns.name);
+export const itemTransferKind = eventKind(nftTransfers.name);
+
 /** In the order in which a step is written. */
 export const KINDS: readonly Kind[] = [
   blockKind,
@@ -226,4 +273,11 @@ export const KINDS: readonly Kind[] = [
   dataKind,
   traceKind,
   actionKind,
+  masterKind,
+  walletKind,
+  collectionKind,
+  itemKind,
+  transferKind,
+  burnKind,
+  itemTransferKind,
 ];

@@ -1,12 +1,15 @@
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
+import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import type { BlockRecord, QueryContext } from '../chain/records.ts';
 import { createAccounts } from './accounts.ts';
 import { actions } from './actions.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
+import { events, type Question } from './events.ts';
 import { messages } from './messages.ts';
 import type { Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
+import { createTokens } from './tokens.ts';
 import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
 import type { View } from './view.ts';
@@ -18,6 +21,7 @@ import type { Window } from './window.ts';
  */
 export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: ClickHouseSource): ChainSource {
   const accounts = createAccounts();
+  const tokens = createTokens();
   let firstBlock: BlockRecord | null = null;
   const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
 
@@ -50,6 +54,14 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
     if (view.below === null) return edgeOf(view, 'first');
     firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
     return firstBlock ?? edgeOf(view, 'first');
+  }
+
+  function askEvents(question: Question, filter: EventFilter, context: QueryContext): Promise<TokenEvent[]> {
+    return ask(
+      context,
+      (sides) => events(question, filter, sides),
+      () => clickhouse.contracts[question](filter, context),
+    );
   }
 
   return {
@@ -141,6 +153,17 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
         () => clickhouse.book(wanted, context),
       ),
     topBalances: (page, context) => clickhouse.topBalances(page, context),
-    contracts: clickhouse.contracts,
+    contracts: {
+      ...clickhouse.contracts,
+      tokens: (candidates, context) =>
+        ask(
+          context,
+          (sides) => tokens(candidates, sides),
+          () => clickhouse.contracts.tokens(candidates, context),
+        ),
+      jettonTransfers: (filter, context) => askEvents('jettonTransfers', filter, context),
+      jettonBurns: (filter, context) => askEvents('jettonBurns', filter, context),
+      nftTransfers: (filter, context) => askEvents('nftTransfers', filter, context),
+    },
   };
 }

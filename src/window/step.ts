@@ -3,24 +3,33 @@ import { storedRecord } from '../../clickhouse/queries/transactions.ts';
 import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
 import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
+import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { type MessageRow, messages } from '../../clickhouse/tables/messages.ts';
+import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
+import type { StepRows, TableWith } from '../../clickhouse/tables/table.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import type { ProjectedStep } from '../../streams/projected-steps.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { actionEntry } from './action-row.ts';
+import { packDetected } from './detected-rows.ts';
+import { eventRows } from './events.ts';
 import type { TransactionForm } from './form.ts';
 import { encodeListing, encodeRow, type Kind } from './kind.ts';
 import {
   accountKind,
   actionKind,
   blockKind,
+  collectionKind,
   dataKind,
+  itemKind,
+  masterKind,
   messageKind,
   topKind,
   traceKind,
   transactionKind,
+  walletKind,
 } from './kinds.ts';
 
 /** Takes a row, and its form where the kind has such; gives its id. */
@@ -47,6 +56,23 @@ export function writeRows({ rows }: ProjectedStep, form: TransactionForm | null,
   const keyOf = ({ traceId, number }: { traceId: Buffer; number: number }): string => hashKey(traceId) + number;
   const ofActions = grouped(rows.of(actionAccounts), keyOf);
   for (const row of rows.of(actions)) write(actionKind, actionEntry(row, ofActions.get(keyOf(row)) ?? [], form));
+  writeDetected(masterKind, jettonMasters, rows, write);
+  writeDetected(walletKind, jettonWallets, rows, write);
+  writeDetected(collectionKind, nftCollections, rows, write);
+  writeDetected(itemKind, nftItems, rows, write);
+  eventRows(rows, write);
+}
+
+function writeDetected<R extends { address: Address; mcSeqno: number }>(
+  kind: typeof masterKind,
+  table: TableWith<R>,
+  rows: StepRows,
+  write: WriteRow,
+): void {
+  for (const row of rows.of(table)) {
+    const { address, mcSeqno } = row;
+    write(kind, encodeRow(kind, { address, mcSeqno }, [packDetected(table, row)]));
+  }
 }
 
 /** Accounts by what they belong to. */

@@ -35,7 +35,7 @@ export async function traces(filter: TraceFilter, sides: Sides): Promise<Rows<Tr
     const accepts = acceptsOf(filter);
     const found = await wholeTraces(named, sides);
     const rows = pageOfTraces(
-      found.filter((trace) => trace.state !== 'pending' && accepts(trace)),
+      found.filter((trace) => (filter.growing || trace.state !== 'pending') && accepts(trace)),
       filter,
       order,
     );
@@ -140,7 +140,8 @@ async function wholeTraces(ids: readonly Hash[], { view, whole, context }: Sides
   }
   const found = joinSteps(here);
   if (missing.length === 0) return found;
-  const all = { utime: {}, ltWindow: {}, sort: 'asc' as const, page: { limit: missing.length, offset: 0 } };
+  const page = { limit: missing.length, offset: 0 };
+  const all = { growing: true, utime: {}, ltWindow: {}, sort: 'asc' as const, page };
   const others = await whole.traces({ traceIds: missing, txHashes: [], messageHashes: [], ...all }, context);
   return [...found, ...others.rows];
 }

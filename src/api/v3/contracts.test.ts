@@ -30,7 +30,13 @@ const master = {
   jettonContent: '{"name":"Gold \\"coin\\"","symbol":"GLD","decimals":"9"}',
   jettonWalletCodeHash: Buffer.alloc(32, 3),
 };
-const wallet = { ...detected(WALLET), balance: '12', owner: address(OWNER), jetton: address(MASTER) };
+const wallet = {
+  ...detected(WALLET),
+  balance: '12',
+  owner: address(OWNER),
+  jetton: address(MASTER),
+  mintlessIsClaimed: null,
+};
 const collection = {
   ...detected(COLLECTION),
   nextItemIndex: '-1',

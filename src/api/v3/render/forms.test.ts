@@ -4,7 +4,11 @@ import { commentBody, madeMessage, madeTransaction } from '../../../../test/made
 import { recordedBlocks } from '../../../../test/recorded-blocks.ts';
 import { shelf } from '../../../../test/shelf.ts';
 import { storedRecords } from '../../../../test/stored-records.ts';
-import type { TransactionRecord } from '../../../chain/records.ts';
+import { traceFixtures } from '../../../../test/trace-fixtures.ts';
+import type { Action } from '../../../chain/actions/action.ts';
+import { classify } from '../../../chain/actions/classify.ts';
+import type { ActionRecord, TransactionRecord } from '../../../chain/records.ts';
+import { actionForm, actionJson } from './action.ts';
 import { createBook } from './book.ts';
 import { formAddresses, formJson, formMessage, formOf, transactionForm } from './forms.ts';
 import { messageRowJson } from './message.ts';
@@ -59,6 +63,48 @@ describe.skipIf(shelf === null)('forms of recorded transactions', () => {
     );
   });
 });
+
+describe.skipIf(shelf === null)('forms of actions', () => {
+  it('say what is rendered of every recorded trace', () => {
+    const fixtures = traceFixtures();
+    const actions = fixtures.flatMap(({ trace, known }) => classify(trace, known).actions);
+    expect(actions.length).toBeGreaterThan(fixtures.length);
+    for (const action of actions) {
+      const record = actionRecord(action);
+      const form = actionForm(record);
+      for (const accounts of [true, false]) {
+        const books = [createBook(false), createBook(false)];
+        const rendered = actionJson(record, books[0], { accounts });
+        expect(actionJson({ ...record, form }, books[1], { accounts })).toBe(rendered);
+        expect(books[1].addresses()).toEqual(books[0].addresses());
+      }
+    }
+  });
+});
+
+/** As the projection writes it down. */
+function actionRecord({ type, details, accounts, success, ...action }: Action): ActionRecord {
+  const hash = Buffer.alloc(32, 1);
+  return {
+    traceId: hash,
+    traceEndLt: '9',
+    traceEndUtime: 9,
+    mcSeqno: 1,
+    number: 0,
+    actionId: Buffer.from(action.id, 'base64'),
+    startLt: action.startLt,
+    endLt: action.endLt,
+    startUtime: action.startUtime,
+    endUtime: action.endUtime,
+    type,
+    success,
+    ancestors: [...action.ancestors],
+    externalHash: hash,
+    externalHashNorm: null,
+    transactions: Buffer.concat(action.transactions.map((one) => Buffer.from(one, 'base64'))),
+    content: JSON.stringify([details, accounts]),
+  };
+}
 
 describe('a form', () => {
   const comment = (text: string) => madeMessage({ opcode: 0, bodyBoc: () => commentBody(text) });

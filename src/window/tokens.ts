@@ -1,0 +1,109 @@
+import { LRUCache } from 'lru-cache';
+import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
+import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
+import type { TableWith } from '../../clickhouse/tables/table.ts';
+import type { DetectedRecord, TokenCandidates, Tokens } from '../chain/contract-records.ts';
+import type { Address } from '../chain/model.ts';
+import { packDetected, unpackDetected } from './detected-rows.ts';
+import { behindPrefix, type Kind, keyPrefix, layoutOf, restOf, stepOf } from './kind.ts';
+import { collectionKind, itemKind, masterKind, walletKind } from './kinds.ts';
+import { distinct, type Sides, text } from './sides.ts';
+import type { View } from './view.ts';
+
+/** Of each kind, about 300 bytes each. */
+const REMEMBERED = 50_000;
+
+/** What the tables said of an address at a step; null where it is nothing of the kind. */
+interface Remembered {
+  at: number;
+  state: { packed: Buffer; mcSeqno: number } | null;
+}
+
+/**
+ * What tokens some addresses are, by the newest state of each: the window has it of those that changed in its steps. Of
+ * the others what the tables said is remembered, and true as long as no step since then has left the window.
+ */
+export function createTokens() {
+  const sources = {
+    items: createStates(itemKind, nftItems),
+    collections: createStates(collectionKind, nftCollections),
+    masters: createStates(masterKind, jettonMasters),
+    wallets: createStates(walletKind, jettonWallets),
+  };
+
+  return async function tokens(candidates: TokenCandidates, sides: Sides): Promise<Tokens> {
+    const { view, whole, context } = sides;
+    const items = sources.items.find(candidates.items, view);
+    const collections = sources.collections.find(candidates.collections, view);
+    const wallets = sources.wallets.find(candidates.wallets, view);
+    // A wallet brings its master along.
+    const jettons = wallets.found.map(({ jetton }) => jetton);
+    const masters = sources.masters.find([...candidates.masters, ...jettons], view);
+    const missing = {
+      items: items.missing,
+      collections: collections.missing,
+      wallets: wallets.missing,
+      masters: masters.missing,
+    };
+    const found = {
+      items: items.found,
+      collections: collections.found,
+      wallets: wallets.found,
+      masters: masters.found,
+    };
+    if (Object.values(missing).every(({ length }) => length === 0)) return found;
+    const others = await whole.contracts.tokens(missing, context);
+    sources.items.note(missing.items, others.items, view);
+    sources.collections.note(missing.collections, others.collections, view);
+    sources.wallets.note(missing.wallets, others.wallets, view);
+    sources.masters.note(missing.masters, others.masters, view);
+    const known = new Set(found.masters.map(({ address }) => text(address)));
+    return {
+      items: [...found.items, ...others.items],
+      collections: [...found.collections, ...others.collections],
+      wallets: [...found.wallets, ...others.wallets],
+      masters: [...found.masters, ...others.masters.filter(({ address }) => !known.has(text(address)))],
+    };
+  };
+}
+
+function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>) {
+  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  const byAddress = layoutOf(kind, 'address');
+
+  /** Each step of the window that changed it has a row: the newest is the last. */
+  function newest(view: View, address: Address): R | null {
+    const low = keyPrefix(kind, byAddress, [address]);
+    for (const { value } of view.range(byAddress, { low, high: behindPrefix(low), reverse: true })) {
+      return unpackDetected(table, restOf(kind, view.row(kind, value)), stepOf(value));
+    }
+    return null;
+  }
+
+  return {
+    find(addresses: readonly Address[], view: View): { found: R[]; missing: Address[] } {
+      const found: R[] = [];
+      const missing: Address[] = [];
+      for (const address of distinct(addresses)) {
+        const here = newest(view, address);
+        if (here !== null) {
+          found.push(here);
+          continue;
+        }
+        if (view.below === null) continue;
+        const known = remembered.get(text(address));
+        if (known === undefined || known.at < view.first - 1) missing.push(address);
+        else if (known.state) found.push(unpackDetected(table, known.state.packed, known.state.mcSeqno));
+      }
+      return { found, missing };
+    },
+    /** What the tables answered, also to those that they know nothing of. */
+    note(asked: readonly Address[], rows: readonly R[], { head }: View): void {
+      for (const address of asked) remembered.set(text(address), { at: head, state: null });
+      for (const row of rows) {
+        const state = { packed: packDetected(table, row), mcSeqno: row.mcSeqno };
+        remembered.set(text(row.address), { at: head, state });
+      }
+    },
+  };
+}
