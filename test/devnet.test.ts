@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { describeClients } from './devnet/clients.ts';
+import { browserMissing, describePages } from './devnet/pages.ts';
 import { describeShards } from './devnet/shards.ts';
 import { describeWallets } from './devnet/wallets.ts';
 import { runToEnd, type Stack, shownHead, startStack, temporaryFolder, until } from './stack.ts';
@@ -31,6 +32,7 @@ describe('tonstream start', () => {
   describe('wallets', () => describeWallets(() => stack));
   describe('shards', () => describeShards(() => stack));
   describe('clients of v2', () => describeClients(() => stack));
+  describe.skipIf(browserMissing)('pages', () => describePages(() => stack));
 });
 
 /** Asks until this step is shown; gives the newest one. */

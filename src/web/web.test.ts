@@ -54,25 +54,29 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
 }
 
 describe('page', () => {
-  it('loads nothing from elsewhere, and every part of it is there', async () => {
-    await start();
-    const response = await get('/');
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    const page = await response.text();
-    const parts = [...page.matchAll(/(?:src|href)="(web\/[^"]+)"/g)].map(([, path]) => path);
-    expect(parts.length).toBeGreaterThan(3);
-    const scripts = ['main', 'live', 'chain', 'status', 'format', 'elements'].map((name) => `web/${name}.js`);
-    for (const path of new Set([...parts, ...scripts])) {
-      const part = await get(`/${path}`);
-      expect(part.status, path).toBe(200);
-      const text = await part.text();
-      for (const [, imported] of text.matchAll(/from '\.\/(.*?)'/g)) expect(scripts).toContain(`web/${imported}`);
-      // The name of the SVG namespace is no address that is fetched.
-      expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//);
-      expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\b/);
-    }
-    expect(page).not.toMatch(/https?:\/\/|<style|<script>|\son[a-z]+=|style="/);
-  });
+  it.each(['/', '/tx/00', '/account/0:00', '/jetton/0:00', '/block/1', '/top/jettons'])(
+    'loads nothing from elsewhere, and every part of it is there, at %s',
+    async (path) => {
+      await start();
+      const response = await get(path);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      const page = await response.text();
+      const asked = [...page.matchAll(/(?:src|href)="((?:\.\.\/)?web\/[^"]+)"/g)].map(([, part]) => part);
+      expect(asked.length).toBeGreaterThan(3);
+      const parts = new Set(asked.map((part) => new URL(part, `http://page${path}`).pathname));
+      // Scripts that are found below are looked at in their turn.
+      for (const part of parts) {
+        const loaded = await get(part);
+        expect(loaded.status, part).toBe(200);
+        const text = await loaded.text();
+        for (const [, imported] of text.matchAll(/from '\.\/(.*?)'/g)) parts.add(`/web/${imported}`);
+        // The name of the SVG namespace is no address that is fetched.
+        expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//);
+        expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\b/);
+      }
+      expect(page).not.toMatch(/https?:\/\/|<style|<script>|\son[a-z]+=|style="/);
+    },
+  );
 
   it('lets the browser run and load nothing but that', async () => {
     await start();

@@ -1,4 +1,4 @@
-/** The page at `/` and the events that keep it up to date at `/live`. */
+/** The page at `/` with the events that keep it up to date at `/live`, and the pages about one thing each. */
 import express, { type RequestHandler, type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError } from '../api/errors.ts';
@@ -53,16 +53,33 @@ const DEFAULT_LIMITS: WebLimits = {
 };
 
 const FILES = [
-  'style.css',
-  'lists.css',
-  'icon.svg',
-  'main.js',
-  'live.js',
+  'account-page.js',
+  'actions.js',
+  'ask.js',
+  'block-page.js',
   'chain.js',
-  'status.js',
-  'format.js',
   'elements.js',
+  'explorer.css',
+  'explorer.js',
+  'format.js',
+  'icon.svg',
+  'jetton-page.js',
+  'layout.js',
+  'links.js',
+  'lists.css',
+  'live.js',
+  'main.js',
+  'search.js',
+  'status.js',
+  'style.css',
+  'top-pages.js',
+  'trace-graph.js',
+  'trace-layout.js',
+  'transaction-page.js',
+  'words.js',
 ];
+/** What has a page of its own; the page asks the API for it. */
+const ABOUT = ['tx', 'account', 'jetton', 'block', 'top'];
 /** A path or an address that stands for a network is not for every visitor to see. */
 const NAMED = new Set(['none', 'devnet', 'mainnet', 'testnet']);
 const RETRY_SECONDS = 10;
@@ -74,6 +91,7 @@ export function createWeb(options: WebOptions): Web {
   push.publish('service', { network: NAMED.has(options.network) ? options.network : 'custom' });
   const router = express.Router();
   serveGet(router, '/', asset('index.html'));
+  for (const about of ABOUT) serveGet(router, `/${about}/:subject`, asset('explorer.html'));
   for (const name of FILES) serveGet(router, `/web/${name}`, asset(name));
   serveGet(router, '/live', live(push));
   return {

@@ -1,17 +1,14 @@
 /** Blocks, transactions and the bars of what the newest steps hold. */
+import { apiUrl, ROOT } from './ask.js';
 import { byId, copyButton, element, keep, setText, svg } from './elements.js';
 import { count, exactTons, moment, plural, rate, short, tons } from './format.js';
+import { hexOf } from './links.js';
 
 const BARS = 48;
 const BAR_HEIGHT = 44;
 const SHOWN_BLOCKS = 9;
 
 const NETWORKS = { '-239': 'mainnet', '-3': 'testnet' };
-
-/** The address of an answer of the API, relative to this page. */
-function api(path, parameters) {
-  return `api/v3/${path}?${new URLSearchParams(parameters)}`;
-}
 
 /** Roles are said again because a table that is laid out as a grid stops to be one for some screen readers. */
 function cell(name, ...children) {
@@ -85,7 +82,7 @@ function stepElement(step) {
   if (shards.length > SHOWN_BLOCKS) {
     const more = element(
       'a',
-      { href: api('blocks', { mc_seqno: step.seqno }) },
+      { href: apiUrl('blocks', { mc_seqno: step.seqno }) },
       `${shards.length - SHOWN_BLOCKS} more`,
     );
     list.append(element('li', {}, more));
@@ -94,7 +91,7 @@ function stepElement(step) {
 }
 
 function stepLink(seqno) {
-  return api('transactionsByMasterchainBlock', { seqno });
+  return `${ROOT}block/${seqno}`;
 }
 
 /** The zeros at the end of a shard say nothing to a reader. */
@@ -103,7 +100,7 @@ function shardName(shard) {
 }
 
 function blockElement({ workchain, shard, seqno, transactions }, name) {
-  const link = element('a', { href: api('blocks', { workchain, shard, seqno }) }, name);
+  const link = element('a', { href: `${ROOT}block/${workchain},${shard},${seqno}` }, name);
   link.title = `${workchain}:${shard}, block ${seqno}`;
   const filled = transactions > 0 ? 'tx' : 'tx none';
   return element(
@@ -118,12 +115,8 @@ function blockElement({ workchain, shard, seqno, transactions }, name) {
 function transactionElement(transaction) {
   const { hash, account, utime, kind, fees, comment } = transaction;
   const badge = element('span', { class: `badge ${kind}` }, kind);
-  const hashLink = element('a', { href: api('transactions', { hash }), title: hash }, short(hash));
-  const accountLink = element(
-    'a',
-    { href: api('transactions', { account, limit: 50 }), title: account },
-    short(account, 6, 6),
-  );
+  const hashLink = element('a', { href: `${ROOT}tx/${hexOf(hash)}`, title: hash }, short(hash));
+  const accountLink = element('a', { href: `${ROOT}account/${account}`, title: account }, short(account, 6, 6));
   const row = element(
     'tr',
     { role: 'row' },

@@ -1,8 +1,10 @@
 /** Ties the line to the page: the newest state of each kind is drawn once for each frame of the screen. */
+import { renderActions } from './actions.js';
 import { renderChain, timeElement } from './chain.js';
 import { byId, say, setText } from './elements.js';
 import { age, ago, plural } from './format.js';
 import { openLine } from './live.js';
+import { mindSearch } from './search.js';
 import { renderEmpty, renderStatus, renderTrouble } from './status.js';
 
 /** Between two steps that a screen reader is told of: steps come faster than they can be said. */
@@ -27,6 +29,7 @@ const render = {
     drawEmpty();
     drawAges();
     announce(view);
+    if (view.steps.length > 0) void renderActions();
   },
   status: renderStatus,
   trouble: renderTrouble,
@@ -120,4 +123,5 @@ setInterval(() => {
   drawLine();
 }, 1_000);
 
+mindSearch();
 openLine('live', ['beat', 'service', 'chain', 'status', 'trouble'], { event: received, state: lineState });

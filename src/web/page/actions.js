@@ -1,0 +1,33 @@
+/** The newest actions in words, on the first page. */
+import { ask } from './ask.js';
+import { byId, element, keep } from './elements.js';
+import { actionWords, hashLink, timeOf } from './links.js';
+
+const SHOWN = 12;
+const EVERY_MS = 3_000;
+
+let askedAt = 0;
+let asking = false;
+
+/** Asks for the newest actions, unless that was done a moment ago, and shows them or why there are none. */
+export async function renderActions() {
+  if (asking || Date.now() - askedAt < EVERY_MS) return;
+  asking = true;
+  try {
+    const { actions } = await ask('actions', { limit: SHOWN, sort: 'desc' });
+    byId('acted').hidden = actions.length === 0;
+    keep(byId('actions'), actions, ({ action_id: id }) => id, actionLine);
+  } catch (error) {
+    byId('acted').hidden = false;
+    byId('actions').replaceChildren(element('li', {}, error.message));
+  } finally {
+    askedAt = Date.now();
+    asking = false;
+  }
+}
+
+function actionLine(action) {
+  const time = element('span', { class: 'when' }, timeOf(action.end_utime), ' ', hashLink(action.trace_id));
+  const words = element('span', {}, ...actionWords(action));
+  return element('li', { class: action.success ? '' : 'failed' }, words, time);
+}

@@ -1,0 +1,59 @@
+/** Questions to the public API of this service: what a page shows, anybody can ask for. */
+
+const TIMEOUT_MS = 20_000;
+
+/** Path of the service's root: these files lie one folder below. */
+export const ROOT = new URL('../', import.meta.url).pathname;
+
+/** What the service answered instead of rows; `status` is 0 where it did not answer. */
+export class ApiError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Names, domains and metadata of what the answers so far mention, by raw address in upper case. */
+export const book = { rows: new Map(), metadata: new Map() };
+
+/** The address of a question, for links, too. A list is repeated; what is undefined or null is left out. */
+export function apiUrl(endpoint, parameters = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined || value === null) continue;
+    for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item));
+  }
+  const text = query.toString();
+  return `${ROOT}api/v3/${endpoint}${text === '' ? '' : `?${text}`}`;
+}
+
+/** The answer of an endpoint of v3. Throws {@link ApiError} with the service's own words. */
+export async function ask(endpoint, parameters, body) {
+  const init = { signal: AbortSignal.timeout(TIMEOUT_MS) };
+  if (body !== undefined) {
+    Object.assign(init, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+  let response;
+  try {
+    response = await fetch(apiUrl(endpoint, parameters), init);
+  } catch (error) {
+    throw new ApiError(error.name === 'TimeoutError' ? 'The service did not answer in time.' : 'No connection.', 0);
+  }
+  const answer = await response.json().catch(() => null);
+  if (!response.ok || answer === null)
+    throw new ApiError(answer?.error ?? `status ${response.status}`, response.status);
+  const rows = endpoint === 'addressBook' ? answer : answer.address_book;
+  for (const [address, row] of Object.entries(rows ?? {})) book.rows.set(address, row);
+  for (const [address, told] of Object.entries(answer.metadata ?? {})) book.metadata.set(address, told);
+  return answer;
+}
+
+/** What is known of a token by its metadata: the first valid entry, else null. */
+export function tokenOf(address) {
+  const told = book.metadata.get(address)?.token_info ?? [];
+  return told.find(({ valid }) => valid !== false) ?? null;
+}

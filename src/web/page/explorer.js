@@ -1,0 +1,37 @@
+/** Finds out which page it is, makes it, and minds the search box. */
+import { accountPage } from './account-page.js';
+import { blockPage } from './block-page.js';
+import { byId, element } from './elements.js';
+import { jettonPage } from './jetton-page.js';
+import { mindSearch } from './search.js';
+import { accountsPage, jettonsPage } from './top-pages.js';
+import { transactionPage } from './transaction-page.js';
+
+const PAGES = {
+  tx: transactionPage,
+  account: accountPage,
+  jetton: jettonPage,
+  block: blockPage,
+  top: (list) => (list === 'jettons' ? jettonsPage() : accountsPage()),
+};
+
+const [kind, subject] = location.pathname.split('/').slice(-2).map(decodeURIComponent);
+const main = byId('main');
+
+function show(...sections) {
+  byId('waiting')?.remove();
+  main.append(...sections);
+  main.setAttribute('aria-busy', 'false');
+}
+
+mindSearch();
+
+try {
+  const { title, sections, begin } = await PAGES[kind](subject);
+  document.title = `${title} · tonstream`;
+  show(...sections);
+  begin?.();
+} catch (error) {
+  document.title = 'Not shown · tonstream';
+  show(element('p', { class: 'notice bad', role: 'alert' }, error.message));
+}

@@ -1,0 +1,85 @@
+/** Accounts, hashes, amounts and actions as elements that lead to their pages. */
+import { book, ROOT, tokenOf } from './ask.js';
+import { copyButton, element } from './elements.js';
+import { count, exactTons, moment, short, tons } from './format.js';
+import { tell } from './words.js';
+
+/** Base64 of 32 bytes as hex, which needs no escape in a path. */
+export function hexOf(base64) {
+  const bytes = atob(base64.replaceAll('-', '+').replaceAll('_', '/'));
+  return Array.from(bytes, (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('');
+}
+
+/** As it is shown: the name, else the form for people, cut in the middle unless `whole`. */
+export function accountName(address, whole = false) {
+  const row = book.rows.get(address);
+  if (row?.domain) return row.domain;
+  const friendly = row?.user_friendly ?? address;
+  return whole ? friendly : short(friendly, 6, 6);
+}
+
+export function accountLink(address, { page = 'account', whole = false } = {}) {
+  const friendly = book.rows.get(address)?.user_friendly ?? address;
+  return element(
+    'a',
+    { href: `${ROOT}${page}/${friendly}`, title: friendly, class: 'account' },
+    accountName(address, whole),
+  );
+}
+
+export function hashLink(hash, page = 'tx') {
+  return element('a', { href: `${ROOT}${page}/${hexOf(hash)}`, title: hash, class: 'hash' }, short(hash));
+}
+
+export function blockLink({ workchain, shard, seqno }) {
+  const text = workchain === -1 ? String(seqno) : `${workchain}:${shard.replace(/0+$/, '')}:${seqno}`;
+  return element('a', { href: `${ROOT}block/${workchain},${shard},${seqno}` }, text);
+}
+
+export function copied(text, what) {
+  return element('span', { class: 'whole' }, text, copyButton(text, what));
+}
+
+export function timeOf(utime) {
+  return element('time', { datetime: new Date(utime * 1000).toISOString() }, moment(utime));
+}
+
+export function tonsOf(nanotons) {
+  return element('span', { title: `${exactTons(nanotons)} TON`, class: 'amount' }, `${tons(nanotons, 4)} TON`);
+}
+
+/** An amount in the smallest units, by the decimals that the master tells (9 without, TEP-64). */
+export function exactTokens(amount, decimals) {
+  const places = Number.isInteger(decimals) && decimals >= 0 && decimals <= 255 ? decimals : 9;
+  const digits = amount.padStart(places + 1, '0');
+  const whole = count(BigInt(digits.slice(0, digits.length - places)));
+  const fraction = places === 0 ? '' : digits.slice(-places).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+export function tokensOf(amount, master) {
+  const token = tokenOf(master);
+  const exact = exactTokens(amount, Number(token?.extra?.decimals ?? 9));
+  const name = token?.symbol ?? token?.name ?? short(accountName(master), 8, 4);
+  const link = accountLink(master, { page: 'jetton' });
+  link.replaceChildren(element('bdi', {}, name));
+  return element('span', { class: 'amount' }, `${exact} `, link);
+}
+
+function itemOf(address) {
+  const link = accountLink(address);
+  const name = tokenOf(address)?.name;
+  if (name) link.replaceChildren(element('bdi', {}, name));
+  return link;
+}
+
+/** The words of an action, with links. */
+export function actionWords(action) {
+  return tell(action).map((part) => {
+    if (typeof part === 'string') return part;
+    if (part.kind === 'tons') return tonsOf(part.value);
+    if (part.kind === 'tokens') return part.asset === null ? tonsOf(part.value) : tokensOf(part.value, part.asset);
+    if (part.kind === 'text') return element('bdi', {}, part.value);
+    return part.kind === 'item' ? itemOf(part.value) : accountLink(part.value);
+  });
+}

@@ -1,0 +1,61 @@
+/** From what somebody pastes to the page that is about it. */
+import { ApiError, ask, ROOT } from './ask.js';
+import { byId } from './elements.js';
+import { hexOf } from './links.js';
+
+const RAW = /^-?\d+:[0-9a-f]{64}$/i;
+const FRIENDLY = /^[\w+/-]{48}$/;
+const HEX = /^[0-9a-f]{64}$/i;
+const BASE64 = /^[\w+/-]{43}=?$/;
+const BLOCK = /^\(?\s*-?\d+\s*,\s*[0-9a-f]{1,16}\s*,\s*\d+\s*\)?$/i;
+
+/** The path below the service's root. Throws {@link ApiError} when nothing is found. */
+export async function find(text) {
+  const sought = text.trim();
+  if (RAW.test(sought) || FRIENDLY.test(sought)) {
+    return `account/${sought.replaceAll('+', '-').replaceAll('/', '_')}`;
+  }
+  if (/^\d+$/.test(sought)) return `block/${sought}`;
+  if (BLOCK.test(sought)) return `block/${sought.replace(/[()\s]/g, '')}`;
+  if (HEX.test(sought) || BASE64.test(sought)) return byHash(HEX.test(sought) ? sought.toLowerCase() : hexOf(sought));
+  if (/^[^\s/]+\.[^\s/]+$/.test(sought)) return byName(sought.toLowerCase());
+  throw new ApiError('This is no address, hash, block or name.', 400);
+}
+
+async function byHash(hash) {
+  const [transactions, messages, traces] = await Promise.all([
+    ask('transactions', { hash, limit: 1 }),
+    ask('transactionsByMessage', { msg_hash: hash, limit: 1 }),
+    ask('traces', { trace_id: hash, limit: 1 }),
+  ]);
+  if (transactions.transactions.length > 0 || traces.traces.length > 0) return `tx/${hash}`;
+  const [transaction] = messages.transactions;
+  if (transaction !== undefined) return `tx/${hexOf(transaction.hash)}`;
+  const { accounts } = await ask('accountStates', { address: `0:${hash}`, include_boc: false });
+  if (accounts.length > 0) return `account/0:${hash}`;
+  throw new ApiError('Nothing has this hash.', 404);
+}
+
+async function byName(domain) {
+  const { records } = await ask('dns/records', { domain });
+  const [record] = records;
+  const target = record?.dns_wallet ?? record?.nft_item_address ?? null;
+  if (target === null) throw new ApiError(`The name ${domain} is not known.`, 404);
+  return `account/${target}`;
+}
+
+/** Ties the search box to it; what is wrong is said beside the box. */
+export function mindSearch() {
+  const box = byId('sought');
+  byId('search').addEventListener('submit', async (event) => {
+    event.preventDefault();
+    box.setCustomValidity('');
+    try {
+      location.assign(`${ROOT}${await find(box.value)}`);
+    } catch (error) {
+      box.setCustomValidity(error.message);
+      box.reportValidity();
+    }
+  });
+  box.addEventListener('input', () => box.setCustomValidity(''));
+}

@@ -1,0 +1,106 @@
+/**
+ * Actions in words. A phrase names fields of the action's `details`: `{source}` is an account, `{value:tons}` nanotons,
+ * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{key:text}` as it is. What stands in
+ * brackets is left out when a field in it is null.
+ */
+const PHRASES = {
+  ton_transfer: '{source} sent {value:tons} to {destination}[: “{comment:text}”]',
+  extra_currency_transfer: '{source} sent extra currencies to {destination}',
+  call_contract: '{source} called {destination}[ ({opcode:text})][ with {value:tons}]',
+  contract_deploy: '[{source} ]deployed[ {destination}][ ({opcode:text})]',
+  jetton_transfer: '{sender} sent {amount:tokens asset} to {receiver}[: “{comment:text}”]',
+  jetton_mint: '{receiver} was minted {amount:tokens asset}',
+  jetton_burn: '{owner} burned {amount:tokens asset}',
+  jetton_swap:
+    '{sender} swapped {dex_incoming_transfer.amount:tokens asset_in} for {dex_outgoing_transfer.amount:tokens asset_out}[ at {dex:text}]',
+  dex_deposit_liquidity:
+    '{source} added liquidity[: {amount_1:tokens asset_1}][ and {amount_2:tokens asset_2}][ at {dex:text}]',
+  dex_withdraw_liquidity:
+    '{source} took liquidity[: {amount_1:tokens asset_1}][ and {amount_2:tokens asset_2}][ at {dex:text}]',
+  nft_mint: '[{owner} minted ]{nft_item:item}',
+  nft_transfer: '[{old_owner} gave ]{nft_item:item} to {new_owner}',
+  nft_purchase: '{new_owner} bought {nft_item:item}[ from {old_owner}][ for {price:tons}]',
+  nft_put_on_sale: '{owner} put {nft_item:item} on sale[ for {full_price:tons}]',
+  nft_cancel_sale: '{owner} took {nft_item:item} off sale',
+  nft_update_sale: '{source} changed the price of {nft_address:item}[ to {full_price:tons}]',
+  nft_put_on_auction: '{owner} put {nft_item:item} up for auction',
+  nft_cancel_auction: '{owner} cancelled the auction of {nft_item:item}',
+  nft_finish_auction: 'The auction of {nft_item:item} ended',
+  teleitem_start_auction: '{owner} put {nft_item:item} up for auction',
+  teleitem_cancel_auction: '{owner} cancelled the auction of {nft_item:item}',
+  nft_discovery: '{source} asked for {nft_item:item}',
+  auction_bid: '{bidder} bid {amount:tons} for {nft_item:item}',
+  auction_outbid: '{new_bidder} outbid {bidder} for {nft_item:item}[, {amount:tons} went back]',
+  dns_purchase: '{new_owner} bought the name {nft_item:item} for {price:tons}',
+  dns_release: '{source} let the name {nft_item:item} be auctioned again',
+  change_dns: '{source} set a record of {asset:item}',
+  delete_dns: '{source} deleted a record of {asset:item}',
+  renew_dns: '{source} renewed {asset:item}',
+  stake_deposit: '{stake_holder} staked {amount:tons} in {pool}',
+  stake_withdrawal: '{stake_holder} took {amount:tons} from {pool}',
+  stake_withdrawal_request: '{stake_holder} asked {pool} for the stake',
+  election_deposit: '{stake_holder} staked {amount:tons} for the validators’ election',
+  election_recover: '{stake_holder} got[ {amount:tons}] back from the elector',
+  subscribe: '{subscriber} subscribed[ to {beneficiary}][ for {amount:tons}]',
+  unsubscribe: '{subscriber} ended a subscription[ to {beneficiary}]',
+  multisig_create_order: '{source} proposed order {order_seqno:text} to {destination}',
+  multisig_approve: '{source} approved order {destination}',
+  multisig_execute: '{source} executed order {order_seqno:text} at {destination}',
+  vesting_send_message: '{source} sent {amount:tons} to {destination} from vesting {vesting}',
+  vesting_add_whitelist: '{source} allowed further receivers of vesting {vesting}',
+  tick_tock: 'System transaction',
+};
+
+const FIELD = /\{([\w.]+)(?::(\w+)(?: (\w+))?)?\}/;
+
+/** `jvault_stake` -> `jvault stake`. */
+export function typeName(type) {
+  return type.replaceAll('_', ' ');
+}
+
+function valueAt(details, path) {
+  const value = path.split('.').reduce((at, name) => at?.[name], details);
+  return value === undefined || value === '' ? null : value;
+}
+
+/** Parts of a phrase without brackets; null where one of its fields is. */
+function fill(phrase, details, required) {
+  const parts = [];
+  let rest = phrase;
+  for (let found = FIELD.exec(rest); found !== null; found = FIELD.exec(rest)) {
+    const [whole, path, kind = 'account', asset] = found;
+    if (found.index > 0) parts.push(rest.slice(0, found.index));
+    const value = valueAt(details, path);
+    if (value === null && !required) return null;
+    if (value === null) parts.push(kind === 'account' ? 'an unknown account' : 'an unknown amount');
+    else if (kind === 'tokens') parts.push({ kind, value: String(value), asset: valueAt(details, asset) });
+    else parts.push({ kind, value: String(value) });
+    rest = rest.slice(found.index + whole.length);
+  }
+  if (rest !== '') parts.push(rest);
+  return parts;
+}
+
+/**
+ * An action as parts: texts, and `{kind, value}` with kind `account`, `item`, `tons`, `tokens` (with `asset`, null for
+ * tons) or `text`. A type without a phrase is told by its name and its accounts.
+ */
+export function tell({ type, details }) {
+  const known = details ?? {};
+  const phrase = Object.hasOwn(PHRASES, type) ? PHRASES[type] : undefined;
+  if (phrase === undefined) {
+    const parts = [typeName(type)];
+    for (const name of ['source', 'sender', 'destination', 'pool']) {
+      const value = valueAt(known, name);
+      if (typeof value === 'string') parts.push(` ${name} `, { kind: 'account', value });
+    }
+    return parts;
+  }
+  const parts = [];
+  for (const piece of phrase.split(/(\[[^\]]*\])/)) {
+    if (piece === '') continue;
+    const optional = piece.startsWith('[');
+    parts.push(...(fill(optional ? piece.slice(1, -1) : piece, known, !optional) ?? []));
+  }
+  return parts;
+}
