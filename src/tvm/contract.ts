@@ -3,6 +3,7 @@ import { rawAddress } from '../chain/address.ts';
 import type { Cell } from '../chain/builder.ts';
 import { crc16 } from '../chain/crc.ts';
 import type { Address, Decimal, ExtraCurrencies, Hash } from '../chain/model.ts';
+import type { Seen } from './environment.ts';
 import { type CellText, cellText, textCell } from './executor.ts';
 import { libraryDictionary, namedLibraries } from './libraries.ts';
 import { type TvmConfig, TvmError, type TvmPool } from './pool.ts';
@@ -53,6 +54,14 @@ export interface GetMethodRun {
   stack: StackValue[];
 }
 
+/** A run, and what it depended on. */
+export interface ObservedRun extends GetMethodRun {
+  /** The stack as it came from the executor. */
+  stackText: CellText;
+  /** Besides code, data and arguments. */
+  seen: Seen;
+}
+
 export interface GetMethodOptions {
   /** Unix seconds: generation time of the shard block that shows the state. */
   now: number;
@@ -80,7 +89,7 @@ export async function runGetMethod(
   method: number,
   stack: readonly StackValue[],
   options: GetMethodOptions,
-): Promise<GetMethodRun> {
+): Promise<ObservedRun> {
   const { signal } = options;
   const libraries = await fetchLibraries(view, state.libraries, signal);
   const call = {
@@ -102,8 +111,9 @@ export async function runGetMethod(
     if (!result.success) throw failureOf(result.reason);
     const missing = round < MAX_ROUNDS ? await fetchMissing(view, result.missingLibrary, signal) : null;
     if (missing === null) {
-      const { exitCode, gasUsed } = result;
-      return { exitCode, gasUsed: Number(gasUsed), stack: readStack(textCell(result.stack), options.limits) };
+      const { exitCode, gasUsed, stack: stackText, seen } = result;
+      const left = readStack(textCell(stackText), options.limits);
+      return { exitCode, gasUsed: Number(gasUsed), stack: left, stackText, seen };
     }
     libraries.push(missing);
   }

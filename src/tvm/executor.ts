@@ -3,6 +3,7 @@ import type { Cell } from '../chain/builder.ts';
 import { parseBoc, toBoc } from '../chain/builder.ts';
 import type { Decimal, ExtraCurrencies } from '../chain/model.ts';
 import { cutConfig, seesConfig } from './config.ts';
+import { type Seen, seenBy } from './environment.ts';
 import { NO_LIBRARIES } from './libraries.ts';
 import { compileExecutor, type Emulator, ExecutorError, instantiateExecutor } from './module.ts';
 
@@ -54,7 +55,7 @@ export interface GetMethodCall {
 
 export type GetMethodResult =
   /** `missingLibrary`: hash in hex, of the first library the run asked for in vain. */
-  | { success: true; exitCode: number; gasUsed: Decimal; stack: CellText; missingLibrary: string | null }
+  | { success: true; exitCode: number; gasUsed: Decimal; stack: CellText; missingLibrary: string | null; seen: Seen }
   | { success: false; reason: string };
 
 /** The TVM of the node, compiled to WASM: runs transactions and get-methods under one configuration. Synchronous. */
@@ -315,6 +316,7 @@ function getMethod(answer: unknown): { result: GetMethodResult; log: string | nu
     gasUsed: output.gas_used,
     stack: output.stack,
     missingLibrary: output.missing_library ?? null,
+    seen: seenBy(output.vm_log),
   } as const;
   return { result, log: output.vm_log };
 }

@@ -7,10 +7,10 @@ import { hashKey } from '../../../src/chain/hash.ts';
 import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Hash } from '../../../src/chain/model.ts';
 import { KNOWN_VERSION } from '../../../src/tvm/config.ts';
-import { type ChainView, runGetMethod } from '../../../src/tvm/contract.ts';
+import { type ChainView, type ObservedRun, runGetMethod } from '../../../src/tvm/contract.ts';
 import { textCell } from '../../../src/tvm/executor.ts';
 import { createTvmPool, type TvmConfig, TvmError, TvmTimeoutError, tvmConfig } from '../../../src/tvm/pool.ts';
-import { StackLimitError, type StackValue } from '../../../src/tvm/stack.ts';
+import { readStack, StackLimitError, type StackValue, writeStack } from '../../../src/tvm/stack.ts';
 import type { Counters } from '../counters.ts';
 import type { DecodedStep } from '../decode.ts';
 import type { CodeStore } from './codes.ts';
@@ -31,6 +31,9 @@ const TIMEOUT_MS = 5_000;
 const HANGING_CODES = 10_000;
 /** Exit codes of a run that used up its gas. */
 const OUT_OF_GAS = new Set([13, -14]);
+/** Stacks of runs that are remembered. */
+const REMEMBERED_BYTES = 32 * 1024 * 1024;
+const REMEMBERED_ENTRY_BYTES = 512;
 /** Of what a method leaves. */
 const LIMITS = { maxDepth: 64, maxValues: 1_000 };
 
@@ -58,6 +61,48 @@ export function createMethods(counters: Counters) {
     return config;
   }
 
+  const runs = createRuns();
+
+  async function run(
+    subject: Subject,
+    method: string,
+    args: readonly StackValue[],
+    { step, codes, signal }: { step: StepView; codes: CodeStore; signal: AbortSignal },
+  ): Promise<ObservedRun> {
+    const missing: Hash[] = [];
+    const library = async (hash: Hash): Promise<Cell | null> => {
+      const [found] = await codes.load([hash], signal);
+      if (found === undefined) missing.push(hash);
+      return found === undefined ? null : textCell(found.text);
+    };
+    const chain: ChainView = { config: step.config, prevBlocks: null, library };
+    const { account: address, data, balance, extraCurrencies } = subject;
+    const state = {
+      address,
+      code: subject.code.text,
+      data: data.toString('base64'),
+      balance,
+      extraCurrencies,
+      libraries: subject.code.libraries,
+    };
+    try {
+      counters.methodRuns++;
+      const options = { now: step.now, signal, limits: LIMITS };
+      const done = await runGetMethod(pool, chain, state, methodId(method), args, options);
+      if (!isDone(done.exitCode) && missing.length > 0) throw new NotShown(missingCode(missing[0]));
+      // Another step may know the library.
+      return missing.length > 0 ? { ...done, seen: 'more' } : done;
+    } catch (error) {
+      if (!(error instanceof TvmError || error instanceof StackLimitError || error instanceof DecodeError)) throw error;
+      counters.methodFailures++;
+      if (error instanceof TvmTimeoutError) {
+        hanging.set(hashKey(subject.codeHash), true);
+        throw new Exhausting(`${method} hangs`);
+      }
+      throw new OtherKind(`${method} cannot be run: ${error.message}`, { cause: error });
+    }
+  }
+
   return {
     /** The version that the step's masterchain block names stands for parameter 8. */
     view({ blocks }: DecodedStep): StepView {
@@ -76,42 +121,60 @@ export function createMethods(counters: Counters) {
       const code = hashKey(subject.codeHash);
       // Whatever data it has: each try costs seconds.
       if (hanging.has(code)) throw new Exhausting('its code hangs');
-      const missing: Hash[] = [];
-      const library = async (hash: Hash): Promise<Cell | null> => {
-        const [found] = await codes.load([hash], signal);
-        if (found === undefined) missing.push(hash);
-        return found === undefined ? null : textCell(found.text);
-      };
-      const chain: ChainView = { config: step.config, prevBlocks: null, library };
-      const { account: address, data, balance, extraCurrencies } = subject;
-      const state = {
-        address,
-        code: subject.code.text,
-        data: data.toString('base64'),
-        balance,
-        extraCurrencies,
-        libraries: subject.code.libraries,
-      };
-      try {
-        counters.methodRuns++;
-        const options = { now: step.now, signal, limits: LIMITS };
-        const run = await runGetMethod(pool, chain, state, methodId(method), args, options);
-        if (run.exitCode === 0 || run.exitCode === 1) return new Results(run.stack);
-        if (missing.length > 0) throw new NotShown(missingCode(missing[0]));
-        if (OUT_OF_GAS.has(run.exitCode)) throw new Exhausting(`${method} uses up its gas`);
-        throw new OtherKind(`${method} ends with exit code ${run.exitCode}`);
-      } catch (error) {
-        if (!(error instanceof TvmError || error instanceof StackLimitError || error instanceof DecodeError))
-          throw error;
-        counters.methodFailures++;
-        if (error instanceof TvmTimeoutError) {
-          hanging.set(code, true);
-          throw new Exhausting(`${method} hangs`);
-        }
-        throw new OtherKind(`${method} cannot be run: ${error.message}`, { cause: error });
-      }
+      const key = `${code}${hashKey(subject.dataHash)}${method} ${step.config.key} ${argumentsKey(args)}`;
+      const { exitCode, stack } = await runs.once(key, hashKey(subject.account), () =>
+        run(subject, method, args, { step, codes, signal }),
+      );
+      if (isDone(exitCode)) return new Results(stack);
+      if (OUT_OF_GAS.has(exitCode)) throw new Exhausting(`${method} uses up its gas`);
+      throw new OtherKind(`${method} ends with exit code ${exitCode}`);
     },
     close: () => pool.close(),
+  };
+}
+
+const isDone = (exitCode: number): boolean => exitCode === 0 || exitCode === 1;
+
+/** Arguments are few and small; most methods have none. */
+const argumentsKey = (args: readonly StackValue[]): string =>
+  args.length === 0 ? '' : hashKey(writeStack(args).hash());
+
+type Left = Pick<ObservedRun, 'exitCode' | 'stack'>;
+
+/**
+ * What runs left that saw nothing but their code, data and arguments, or their address besides: the same whenever they
+ * are run again, so remembering them changes no row. Of those under way at the same time the others wait for the first.
+ */
+function createRuns() {
+  const cache = new LRUCache<string, Pick<ObservedRun, 'exitCode' | 'stackText'>>({
+    maxSize: REMEMBERED_BYTES,
+    sizeCalculation: ({ stackText }) => stackText.length + REMEMBERED_ENTRY_BYTES,
+  });
+  const running = new Map<string, Promise<unknown>>();
+  const find = (key: string, address: string): Left | null => {
+    const found = cache.get(key) ?? cache.get(`${address}${key}`);
+    return found ? { exitCode: found.exitCode, stack: readStack(textCell(found.stackText), LIMITS) } : null;
+  };
+  return {
+    async once(key: string, address: string, run: () => Promise<ObservedRun>): Promise<Left> {
+      let known = find(key, address);
+      const other = running.get(key);
+      if (known === null && other) {
+        // Its failure is its own.
+        await other.catch(() => undefined);
+        known = find(key, address);
+      }
+      if (known !== null) return known;
+      const done = run();
+      if (!running.has(key)) running.set(key, done);
+      try {
+        const { exitCode, stack, stackText, seen } = await done;
+        if (seen !== 'more') cache.set(seen === 'nothing' ? key : `${address}${key}`, { exitCode, stackText });
+        return { exitCode, stack };
+      } finally {
+        if (running.get(key) === done) running.delete(key);
+      }
+    },
   };
 }
 
