@@ -110,6 +110,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     config,
     clickhouse: subscribers,
     feed: streaming.feed,
+    keys: parts.keys,
     registry: metrics.registry,
     report: (error) => logger.error({ err: error }, 'webhooks cannot be looked after'),
   });

@@ -316,6 +316,8 @@ export interface StoredPlace extends BlockId {
   traceId: Hash;
   externalHash: Hash | null;
   globalVersion: number;
+  /** Where it is at hand. */
+  hash?: Hash;
 }
 
 /** A record of stored bytes, of which nothing is decoded that is not asked for: a page is sorted by its places. */
@@ -327,7 +329,7 @@ export function storedRecord(place: StoredPlace, states: Buffer, payload: Buffer
     return sides;
   };
   return {
-    transaction: storedTransaction(payload, workchain),
+    transaction: storedTransaction(payload, workchain, place.hash),
     block: { workchain, shard, seqno },
     mcSeqno,
     traceId,

@@ -279,4 +279,6 @@ export interface QueryContext {
    * place (account, lt, time), of a message nothing but its keys: more can be asked of the row only until the answer.
    */
   formsSuffice?: boolean;
+  /** Set by who shows rows, and reads them too: of a listing of transactions each comes whole, with its form where it has one. */
+  withForms?: boolean;
 }

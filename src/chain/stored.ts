@@ -1,7 +1,7 @@
 /** Transactions as they are stored: each a bag of cells of its own, decoded when more than its place is asked for. */
 import { addressOf } from './address.ts';
 import { openBoc } from './boc.ts';
-import type { Address, Decimal, Transaction } from './model.ts';
+import type { Address, Decimal, Hash, Transaction } from './model.ts';
 import { decodeTransaction } from './transaction.ts';
 
 /** A bag as serialize.ts writes it: magic, no cache bits, the root first. */
@@ -18,9 +18,10 @@ const MAX_LT = 2n ** 64n - 1n;
  * The transaction of a bag of its own. Place in the chain (account, lt, time) is read without opening the bag; anything
  * else decodes it, once. Sorting and comparing pages needs no more than the place.
  * The bytes are kept, not copied. Reading throws DecodeError.
+ * @param hash where it is known without reading
  */
-export function storedTransaction(payload: Buffer, workchain: number): Transaction {
-  return new StoredTransaction(payload, workchain);
+export function storedTransaction(payload: Buffer, workchain: number, hash: Hash | null = null): Transaction {
+  return new StoredTransaction(payload, workchain, hash);
 }
 
 /** Text that is the same for the same account id and lt; null when the bag is laid out in another way. */
@@ -114,9 +115,11 @@ class StoredTransaction extends LazyTransaction {
   #decoded: Transaction | null = null;
   #account: Address | null = null;
   #lt: Decimal | null = null;
+  readonly #hash: Hash | null;
 
-  constructor(payload: Buffer, workchain: number) {
+  constructor(payload: Buffer, workchain: number, hash: Hash | null) {
     super();
+    this.#hash = hash;
     this.#payload = payload;
     this.#workchain = workchain;
     this.#at = headAt(payload);
@@ -128,6 +131,10 @@ class StoredTransaction extends LazyTransaction {
       this.#decoded = decodeTransaction(boc, boc.roots[0], this.#workchain);
     }
     return this.#decoded;
+  }
+
+  override get hash(): Hash {
+    return this.#hash ?? this.whole.hash;
   }
 
   get account(): Address {

@@ -57,19 +57,25 @@ export function createConversation(options: TalkOptions) {
   let last: Promise<void> = Promise.resolve();
   const unnoted = new Set<Promise<void>>();
 
+  /** Of the name that this connection has. */
+  let session = 0;
+
   /** From where the name was acknowledged, unless the client says where; a new name begins here. */
   async function subscribeNamed(subscription: Subscription): Promise<Reply | null> {
     const { name, start } = subscription;
     if (name === null) return subscribe(options, subscription);
-    const known = await names.cursorOf(owner, name, signal);
-    if (known === null) {
-      const refusal = await names.checkRoom(owner, signal).catch(refusalOf);
-      if (refusal) return refusal;
+    try {
+      const known = await names.find(owner, name, signal);
+      if (known === null) await names.checkRoom(owner, signal);
+      const cursor = start === null && known !== null ? known.cursor : await feed.cursorAt(start, signal);
+      const failure = await subscribe(options, { ...subscription, start: { cursor } });
+      if (failure !== null) return failure;
+      session = (known?.session ?? 0) + 1;
+      await names.take(owner, name, { cursor, session }, signal);
+      return null;
+    } catch (error) {
+      return refusalOf(error);
     }
-    const from = start === null && known !== null ? { cursor: known } : start;
-    const failure = await subscribe(options, { ...subscription, start: from });
-    if (failure === null && known === null) await names.begin(owner, name, feed.cursorOf(line), signal);
-    return failure;
   }
 
   /** Answered once it is noted; the next message does not wait for that. */
@@ -82,9 +88,12 @@ export function createConversation(options: TalkOptions) {
       if (!(error instanceof CursorError)) throw error;
       return line.say({ id, error: error.message });
     }
-    const noted = names.acknowledge(owner, name, cursor).then(
+    const noted = names.acknowledge(owner, name, { cursor, session }).then(
       () => line.say({ id, status: 'acked' }),
-      () => line.say({ id, error: 'the position cannot be noted now: try again' }),
+      (error: unknown) => {
+        const refused = error instanceof RefusedError ? error.message : null;
+        line.say({ id, error: refused ?? 'the position cannot be noted now: try again' });
+      },
     );
     unnoted.add(noted);
     void noted.finally(() => unnoted.delete(noted));

@@ -7,8 +7,8 @@ import { BLOCKS, type Place } from './place.ts';
 
 interface Told {
   place: Place;
-  /** Hashes of what it is about: with its type they tell it from all others. */
-  subject: readonly Hash[];
+  /** Hashes of what it is about: with its type they tell it from all others. Asked for by few. */
+  subject(): readonly Hash[];
   /** Made when it is first asked for, see `eventId`. */
   id?: string;
 }
@@ -115,40 +115,47 @@ const ID_BYTES = 16;
 /** The only level that is told of so far. */
 export const FINALITY = 'finalized';
 
+/** @param records of one step, by lt and account; nothing of them is decoded */
+export function transactionEvents(mcSeqno: number, records: readonly TransactionRecord[]): TransactionEvent[] {
+  return records.map((record, index) => ({
+    type: 'transactions',
+    place: { mcSeqno, index, rank: RANKS.transactions },
+    subject: () => [record.transaction.hash],
+    record,
+  }));
+}
+
 /**
- * The events of a step's transactions.
- * @param records of one step, by lt and account
+ * The states that a step has left. Of several transactions of an account in one block, the block shows the state after
+ * the last one.
+ * @param records as for `transactionEvents`
  */
-export function transactionEvents(mcSeqno: number, records: readonly TransactionRecord[]): OneTransactionEvent[] {
-  return records.flatMap((record, index) => eventsOf(record, (rank) => ({ mcSeqno, index, rank })));
+export function stateEvents(mcSeqno: number, records: readonly TransactionRecord[]): StateEvent[] {
+  return records.flatMap((record, index): StateEvent[] => {
+    const { after: state } = record;
+    if (state === null) return [];
+    const place = { mcSeqno, index, rank: RANKS.account_state_change };
+    return [{ type: 'account_state_change', place, subject: () => [record.transaction.hash], record, state }];
+  });
 }
 
-function eventsOf(record: TransactionRecord, at: (rank: number) => Place): OneTransactionEvent[] {
-  const { transaction, after } = record;
-  const { hash, inMsg, outMsgs } = transaction;
-  const events: OneTransactionEvent[] = [];
-  if (inMsg !== null) events.push(messageEvent('message', record, inMsg, at(RANKS.message)));
-  events.push({ type: 'transactions', place: at(RANKS.transactions), subject: [hash], record });
-  // Of several transactions of an account in one block, the block shows the state after the last one.
-  if (after !== null) {
-    const place = at(RANKS.account_state_change);
-    events.push({ type: 'account_state_change', place, subject: [hash], record, state: after });
-  }
-  for (const [i, message] of outMsgs.entries()) {
-    if (message.kind === 'external_out') {
-      events.push(messageEvent('external_out', record, message, at(RANKS.external_out + i)));
-    }
-  }
-  return events;
-}
-
-function messageEvent(
-  type: MessageEvent['type'],
-  record: TransactionRecord,
-  message: Message,
-  place: Place,
-): MessageEvent {
-  return { type, place, subject: [message.hash, record.transaction.hash], record, message };
+/** @param records as for `transactionEvents` */
+export function messageEvents(mcSeqno: number, records: readonly TransactionRecord[]): MessageEvent[] {
+  return records.flatMap((record, index) => {
+    const { inMsg, outMsgs } = record.transaction;
+    const event = (type: MessageEvent['type'], message: Message, rank: number): MessageEvent => ({
+      type,
+      place: { mcSeqno, index, rank },
+      subject: () => [message.hash, record.transaction.hash],
+      record,
+      message,
+    });
+    const received = inMsg === null ? [] : [event('message', inMsg, RANKS.message)];
+    const left = outMsgs.flatMap((message, i) =>
+      message.kind === 'external_out' ? [event('external_out', message, RANKS.external_out + i)] : [],
+    );
+    return [...received, ...left];
+  });
 }
 
 /** @param records of one step, in the order of the listing of blocks */
@@ -156,7 +163,7 @@ export function blockEvents(mcSeqno: number, records: readonly BlockRecord[]): B
   return records.map((record, rank) => ({
     type: 'block',
     place: { mcSeqno, index: BLOCKS, rank },
-    subject: [record.header.rootHash],
+    subject: () => [record.header.rootHash],
     record,
   }));
 }
@@ -204,7 +211,7 @@ function some(first: Address, ...others: (Address | null)[]): Address[] {
 
 /** The same in every process, after every restart and rebuild. Most events are heard by nobody who asks for it. */
 export function eventId(event: FeedEvent): string {
-  event.id ??= hash('sha256', Buffer.concat([levelOf(event.type), ...event.subject]), 'buffer')
+  event.id ??= hash('sha256', Buffer.concat([levelOf(event.type), ...event.subject()]), 'buffer')
     .subarray(0, ID_BYTES)
     .toString('base64url');
   return event.id;

@@ -379,6 +379,32 @@ describe('a named subscription', () => {
     for (const host of hosts) await host.close();
   });
 
+  it('belongs to the connection that has taken it last, at whatever host', async () => {
+    await start(10);
+    const positions = createKeptPositions();
+    const hosts = [await serveFeed(chain, {}, positions), await serveFeed(chain, {}, positions)];
+    const [first, second] = [await openSocket(hosts[0].port), await openSocket(hosts[1].port)];
+    for (const socket of [first, second]) {
+      socket.send(named);
+      await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
+    }
+    await advanceTo(20);
+    await expect.poll(() => idsOf(second.events).length).toBeGreaterThan(10);
+    await expect.poll(() => idsOf(first.events).length).toBe(idsOf(second.events).length);
+    const [tenth, last] = [second.events.filter(({ event_id }) => event_id)[9], first.events.at(-1)];
+    second.send({ operation: 'ack', cursor: tenth.cursor });
+    await expect.poll(() => second.answers.at(-1)).toEqual({ status: 'acked' });
+    first.send({ operation: 'ack', id: 'late', cursor: last?.cursor });
+    const lost = 'another connection has taken this name: subscribe again to have it back';
+    await expect.poll(() => first.answers.at(-1)).toEqual({ id: 'late', error: lost });
+    const third = await openSocket(hosts[0].port);
+    third.send(named);
+    await expect.poll(() => idsOf(third.events).length).toBeGreaterThan(0);
+    expect(idsOf(third.events)[0]).toBe(idsOf(second.events)[10]);
+    for (const socket of [first, second, third]) socket.close();
+    for (const host of hosts) await host.close();
+  });
+
   it('is for WebSocket, and what cannot be acknowledged is said', async () => {
     await start(10);
     const response = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {

@@ -13,6 +13,7 @@ import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
+import type { FeedStep } from './step.ts';
 import type { StepReader } from './steps.ts';
 import { wantsOf } from './wants.ts';
 
@@ -111,15 +112,30 @@ export function createFeed(options: FeedOptions): Feed {
       await step.load(wants, signal);
     }
     position = endOf(mcSeqno);
-    for (const event of step.events) {
-      for (const line of audience.hearers(event)) if (!line.tell(event, step)) slow.add(line);
-    }
+    tellAll(step);
     for (const line of audience.members()) if (!slow.has(line)) passTo(line, position);
     // Those without room go on from their own place, however far the others are.
     for (const line of slow) fallBehind(line);
     slow.clear();
   }
   const slow = new Set<Line>();
+
+  function tellAll(step: FeedStep): void {
+    const corked = new Set<Line>();
+    try {
+      for (const event of step.events) {
+        for (const line of audience.hearers(event)) {
+          if (!corked.has(line)) {
+            corked.add(line);
+            line.cork();
+          }
+          if (!line.tell(event, step)) slow.add(line);
+        }
+      }
+    } finally {
+      for (const line of corked) line.uncork();
+    }
+  }
 
   async function follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -236,10 +252,12 @@ export function createFeed(options: FeedOptions): Feed {
     const wants = wantsOf([line]);
     if (!step.has(wants)) await step.load(wants, signal);
     if (!isSame()) return;
-    for (const event of step.events) {
-      if (line.hears(event) && !line.tell(event, step)) return;
+    line.cork();
+    try {
+      if (step.events.every((event) => !line.hears(event) || line.tell(event, step))) line.place = endOf(mcSeqno);
+    } finally {
+      line.uncork();
     }
-    line.place = endOf(mcSeqno);
   }
 
   /** False when the line was let go, or has been moved to the head. */

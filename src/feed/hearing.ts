@@ -51,7 +51,7 @@ export const accountKey = hashKey;
 
 /** A transaction of a group is heard as it would be by itself. */
 function transactionEvent(record: TransactionRecord): OneTransactionEvent {
-  return { type: 'transactions', place: { mcSeqno: 0, index: 0, rank: 0 }, subject: [], record };
+  return { type: 'transactions', place: { mcSeqno: 0, index: 0, rank: 0 }, subject: () => [], record };
 }
 
 /** Whether an account that was asked for is concerned, on the side asked for. */

@@ -19,6 +19,9 @@ export interface Sink {
    */
   write(json: Buffer, mark: Mark | null): boolean;
   onRoom(call: () => void): void;
+  /** What is written until `uncork` may go out at once. */
+  cork?(): void;
+  uncork?(): void;
   /** Ends the connection. @param code a close code of WebSocket */
   end(code: number, reason: string): void;
 }
@@ -49,6 +52,9 @@ export interface Line {
   hears(event: FeedEvent): boolean;
   /** False when the sink has no room for more. */
   tell(event: FeedEvent, around: Surroundings): boolean;
+  /** What is told until `uncork` may go out at once. */
+  cork(): void;
+  uncork(): void;
   /** A message that is no event: JSON that stands beside them. */
   say(message: object): void;
   subscribe(subscription: Subscription): void;
@@ -111,6 +117,14 @@ class OpenLine implements Line {
     this.place = event.place;
     this.#onTold(bytes.length);
     return this.#write(bytes, mark);
+  }
+
+  cork(): void {
+    this.#sink.cork?.();
+  }
+
+  uncork(): void {
+    this.#sink.uncork?.();
   }
 
   say(message: object): void {

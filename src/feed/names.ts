@@ -3,15 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RefusedError } from './admission.ts';
 import type { Position, Positions } from './positions.ts';
 
+/** What is known of a name. */
+export interface Named {
+  /** To go on behind. */
+  cursor: string;
+  /** How often a connection has taken it. */
+  session: number;
+}
+
 export interface Names {
-  /** The cursor to go on behind; null of a name that was never heard of. */
-  cursorOf(owner: string, name: string, signal: AbortSignal): Promise<string | null>;
+  /** Null of a name that was never heard of. */
+  find(owner: string, name: string, signal: AbortSignal): Promise<Named | null>;
   /** @throws {RefusedError} when the owner can have no more names */
   checkRoom(owner: string, signal: AbortSignal): Promise<void>;
-  /** A name that is new. */
-  begin(owner: string, name: string, cursor: string, signal: AbortSignal): Promise<void>;
-  /** Resolves once it is noted: the next connection under this name goes on behind the cursor. */
-  acknowledge(owner: string, name: string, cursor: string): Promise<void>;
+  /** A connection takes a name: it begins behind the cursor, and what others acknowledge under it counts no more. */
+  take(owner: string, name: string, begun: Named, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once it is noted: the next connection under this name goes on behind the cursor.
+   * @throws {RefusedError} when another connection has taken the name since
+   */
+  acknowledge(owner: string, name: string, acknowledged: Named): Promise<void>;
 }
 
 /** Of one key. */
@@ -20,44 +31,73 @@ const MOST_NAMES = 1_000;
 const NOTE_MS = 100;
 const NOTE_TIMEOUT_MS = 10_000;
 
+/** Acknowledgements until the next note, and who waits for them. */
+interface Batch {
+  positions: Map<string, Position>;
+  /** Keys of names that another connection has taken; known once it is noted. */
+  noted: Promise<Set<string>>;
+}
+
 export function createNames(positions: Positions): Names {
-  let waiting = new Map<string, Position>();
-  let noting: Promise<void> | null = null;
+  let waiting: Batch | null = null;
+  /** One note follows the other, so that the newest row is the newest word. */
+  let last: Promise<unknown> = Promise.resolve();
 
-  function positionOf(owner: string, name: string, cursor: string): Position {
-    return { kind: 'name', owner, name, revision: 0, cursor, failures: 0, error: '' };
+  function positionOf(owner: string, name: string, { cursor, session: revision }: Named): Position {
+    return { kind: 'name', owner, name, revision, cursor, failures: 0, error: '' };
   }
 
-  /** What was acknowledged until it begins to write, in one insert. */
-  async function note(before: Promise<void> | null): Promise<void> {
-    await before?.catch(() => undefined);
+  const keyOf = ({ owner, name, revision }: Position): string => `${owner}\n${name}\n${revision}`;
+
+  /** What was acknowledged until it begins to write, in one insert: but for those who have lost their names. */
+  async function note(batch: Batch, before: Promise<unknown>): Promise<Set<string>> {
+    await before.catch(() => undefined);
     await sleep(NOTE_MS);
-    const batch = waiting;
-    waiting = new Map();
-    noting = null;
-    await positions.save([...batch.values()], AbortSignal.timeout(NOTE_TIMEOUT_MS));
+    waiting = null;
+    const signal = AbortSignal.timeout(NOTE_TIMEOUT_MS);
+    const all = [...batch.positions.values()];
+    const sessions = await newestSessions(all, signal);
+    const isLost = ({ owner, name, revision }: Position): boolean =>
+      (sessions.get(`${owner}\n${name}`) ?? 0) > revision;
+    await positions.save(
+      all.filter((position) => !isLost(position)),
+      signal,
+    );
+    return new Set(all.filter(isLost).map(keyOf));
   }
-  /** The last one that was begun; one follows the other, so that the newest row is the newest word. */
-  let last: Promise<void> | null = null;
+
+  async function newestSessions(all: readonly Position[], signal: AbortSignal): Promise<Map<string, number>> {
+    const byOwner = new Map<string, Set<string>>();
+    for (const { owner, name } of all) byOwner.set(owner, (byOwner.get(owner) ?? new Set()).add(name));
+    const found = await Promise.all(
+      [...byOwner].map(([owner, own]) => positions.read('name', owner, [...own], signal)),
+    );
+    return new Map(found.flat().map(({ owner, name, revision }) => [`${owner}\n${name}`, revision]));
+  }
 
   return {
-    async cursorOf(owner, name, signal) {
+    async find(owner, name, signal) {
       const [found] = await positions.read('name', owner, [name], signal);
-      return found?.cursor ?? null;
+      return found === undefined ? null : { cursor: found.cursor, session: found.revision };
     },
     async checkRoom(owner, signal) {
       if ((await positions.count(owner, signal)) >= MOST_NAMES) {
         throw new RefusedError(`too many named subscriptions: ${MOST_NAMES} is the most`);
       }
     },
-    begin: (owner, name, cursor, signal) => positions.save([positionOf(owner, name, cursor)], signal),
-    acknowledge(owner, name, cursor) {
-      waiting.set(`${owner}\n${name}`, positionOf(owner, name, cursor));
-      if (noting === null) {
-        noting = note(last);
-        last = noting;
+    take: (owner, name, begun, signal) => positions.save([positionOf(owner, name, begun)], signal),
+    async acknowledge(owner, name, acknowledged) {
+      const position = positionOf(owner, name, acknowledged);
+      if (waiting === null) {
+        const batch: Batch = { positions: new Map(), noted: Promise.resolve(new Set()) };
+        batch.noted = note(batch, last);
+        last = batch.noted;
+        waiting = batch;
       }
-      return noting;
+      waiting.positions.set(keyOf(position), position);
+      if ((await waiting.noted).has(keyOf(position))) {
+        throw new RefusedError('another connection has taken this name: subscribe again to have it back');
+      }
     },
   };
 }

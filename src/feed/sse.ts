@@ -152,6 +152,8 @@ function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; sta
       onRoom(call) {
         room = call;
       },
+      cork: () => response.cork(),
+      uncork: () => response.uncork(),
       end(_code, reason) {
         if (reason !== '') response.write(`: ${reason}\n\n`);
         if (response.writableLength > queueBytes) response.destroy();

@@ -18,6 +18,8 @@ import {
   type FeedEvent,
   isMessage,
   isOfTrace,
+  messageEvents,
+  stateEvents,
   type TraceEvent,
   transactionEvents,
 } from './events.ts';
@@ -38,7 +40,16 @@ import {
 } from './trace-events.ts';
 
 /** Parts of a step that are read only when they are wanted. */
-export const PARTS = ['blocks', 'messages', 'wallets', 'jettonTransfers', 'nftTransfers', 'groups', 'actions'] as const;
+export const PARTS = [
+  'states',
+  'blocks',
+  'messages',
+  'wallets',
+  'jettonTransfers',
+  'nftTransfers',
+  'groups',
+  'actions',
+] as const;
 export type Part = (typeof PARTS)[number];
 
 /** What those who are told of a step want to know beside its transactions. */
@@ -136,14 +147,14 @@ class ReadStep implements FeedStep {
     const context = this.#options.context(signal);
     const { mcSeqno, records, source } = this.#options;
     const missing = (part: Part): boolean => parts.has(part) && !this.#loaded.has(part);
+    if (missing('states')) this.#add('states', stateEvents(mcSeqno, records));
     if (missing('blocks')) {
       const { rows } = await source.blocks(blocksIn(mcSeqno), context);
       this.#add('blocks', blockEvents(mcSeqno, rows));
     }
     if (missing('messages')) await this.#loadMessages(context);
     if (missing('wallets')) {
-      const states = this.events.filter((event) => event.type === 'account_state_change');
-      this.#add('wallets', await walletEvents(states, source.contracts, context));
+      this.#add('wallets', await walletEvents(stateEvents(mcSeqno, records), source.contracts, context));
     }
     for (const [part, kind] of TRANSFERS) {
       if (!missing(part)) continue;
@@ -173,12 +184,14 @@ class ReadStep implements FeedStep {
   }
 
   async #loadMessages(context: QueryContext): Promise<void> {
-    const hashes = this.events.flatMap((event) => (isMessage(event) ? [event.message.hash] : []));
+    const { mcSeqno, records } = this.#options;
+    const events = messageEvents(mcSeqno, records);
+    const hashes = events.map(({ message }) => message.hash);
     for (let at = 0; at < hashes.length; at += ASKED_AT_ONCE) {
       const { rows } = await this.#options.source.messages(messagesOf(hashes.slice(at, at + ASKED_AT_ONCE)), context);
       for (const record of rows) this.#messages.set(hashKey(record.message.hash), record);
     }
-    this.#loaded.add('messages');
+    this.#add('messages', events);
   }
 
   async #loadEnds(context: QueryContext): Promise<Map<string, TraceRecord>> {

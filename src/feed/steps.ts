@@ -46,7 +46,10 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     const records: TransactionRecord[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
-      const page = await source.transactions(transactionsIn({ mcSeqno, cursor }), context(signal));
+      const page = await source.transactions(transactionsIn({ mcSeqno, cursor }), {
+        ...context(signal),
+        withForms: true,
+      });
       records.push(...page.rows);
       cursor = page.nextCursor;
     }

@@ -54,7 +54,7 @@ export async function transferEvents(
     const token = tokens.get(keyOf(transaction));
     if (token === undefined) return [];
     const place = { mcSeqno, index, rank: RANKS[kind] };
-    return [{ type: kind, place, subject: [transaction.hash], record, token: token.token, ...told }];
+    return [{ type: kind, place, subject: () => [transaction.hash], record, token: token.token, ...told }];
   });
 }
 

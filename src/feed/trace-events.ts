@@ -128,7 +128,7 @@ function byLt({ transaction: a }: TransactionRecord, { transaction: b }: Transac
 
 export function actionsEvent(mcSeqno: number, { traceId, index }: EndedTrace, actions: readonly ToldAction[]) {
   const place = { mcSeqno, index, rank: RANKS.actions };
-  return { type: 'actions', place, subject: [traceId], traceId, actions } satisfies ActionsEvent;
+  return { type: 'actions', place, subject: () => [traceId], traceId, actions } satisfies ActionsEvent;
 }
 
 export function traceEvent(
@@ -139,7 +139,7 @@ export function traceEvent(
   actions: readonly ToldAction[],
 ): TraceEvent {
   const place = { mcSeqno, index, rank: RANKS.trace };
-  return { type: 'trace', place, subject: [traceId], traceId, hash, trace, transactions, actions };
+  return { type: 'trace', place, subject: () => [traceId], traceId, hash, trace, transactions, actions };
 }
 
 /**
@@ -155,7 +155,7 @@ export function groupEvent(
   const place = { mcSeqno, index, rank: RANKS.trace_transactions };
   const own = transactions ?? here.filter((record) => record.traceId?.equals(traceId));
   const records = own.toReversed();
-  return { type: 'trace_transactions', place, subject: [traceId], isWhole: transactions !== null, records };
+  return { type: 'trace_transactions', place, subject: () => [traceId], isWhole: transactions !== null, records };
 }
 
 /** A transaction whose trace is never complete here: it began before the log. It is told by itself. */
@@ -164,7 +164,7 @@ export function aloneEvent(mcSeqno: number, index: number, record: TransactionRe
   return {
     type: 'trace_transactions',
     place,
-    subject: [record.transaction.hash],
+    subject: () => [record.transaction.hash],
     isWhole: true,
     records: [record],
   };

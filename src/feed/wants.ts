@@ -3,6 +3,7 @@ import type { EventType, Subscription } from './protocol.ts';
 import type { Part, Wants } from './step.ts';
 
 const PART_OF: Readonly<Partial<Record<EventType, Part>>> = {
+  account_state_change: 'states',
   block: 'blocks',
   message: 'messages',
   external_out: 'messages',

@@ -41,9 +41,9 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
   const { feed, admission, maxMessageBytes } = options;
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
 
-  function open(socket: WebSocket, admitted: Admitted, owner: string): void {
+  function open(socket: WebSocket, wire: Duplex, admitted: Admitted, owner: string): void {
     const gone = new AbortController();
-    const line = feed.open(sinkOf(socket, options.queueBytes));
+    const line = feed.open(sinkOf(socket, wire, options.queueBytes));
     const conversation = createConversation({
       feed,
       line,
@@ -75,11 +75,11 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
     });
   }
 
-  async function enter(socket: WebSocket, { headers }: IncomingMessage): Promise<void> {
+  async function enter(socket: WebSocket, wire: Duplex, { headers }: IncomingMessage): Promise<void> {
     try {
       const admitted = await admission.admit(headers);
       if (socket.readyState !== socket.OPEN) return admitted.release();
-      open(socket, admitted, keyOf(headers));
+      open(socket, wire, admitted, keyOf(headers));
       socket.resume();
     } catch (error) {
       socket.resume();
@@ -103,7 +103,7 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
         webSocket.on('error', () => undefined);
         // Nothing is heard before it is admitted, and nothing lost.
         webSocket.pause();
-        void enter(webSocket, request);
+        void enter(webSocket, socket, request);
       });
     },
     close: () => server.close(),
@@ -115,7 +115,8 @@ function textOf(data: RawData): string {
   return data instanceof ArrayBuffer ? Buffer.from(data).toString() : data.toString();
 }
 
-function sinkOf(socket: WebSocket, queueBytes: number): Sink {
+/** @param wire what the frames are written to */
+function sinkOf(socket: WebSocket, wire: Duplex, queueBytes: number): Sink {
   let room: () => void = () => undefined;
   let full = false;
   const taken = (): void => {
@@ -133,6 +134,8 @@ function sinkOf(socket: WebSocket, queueBytes: number): Sink {
     onRoom(call) {
       room = call;
     },
+    cork: () => wire.cork(),
+    uncork: () => wire.uncork(),
     end(code, reason) {
       socket.close(code, Buffer.from(reason).subarray(0, REASON_BYTES));
       // One that takes nothing does not take the farewell either.

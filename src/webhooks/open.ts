@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import type { Asker, Route } from '../api/route.ts';
 import type { Config } from '../config.ts';
 import type { Feed } from '../feed/feed.ts';
+import type { KeyCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
 import { isPublic } from './addresses.ts';
 import { createWebhookMetrics } from './metrics.ts';
@@ -23,14 +24,16 @@ export interface OpenWebhooksOptions {
   /** Of the subscribers' database. */
   clickhouse: ClickHouse;
   feed: Feed;
+  /** Of all processes of the host. */
+  keys: KeyCounts;
   registry: Registry;
   report: (error: unknown) => void;
 }
 
-export function openWebhooks({ config, clickhouse, feed, registry, report }: OpenWebhooksOptions): OpenWebhooks {
+export function openWebhooks({ config, clickhouse, feed, keys, registry, report }: OpenWebhooksOptions): OpenWebhooks {
   const isAllowed = config.webhookPrivate ? () => true : isPublic;
   const metrics = createWebhookMetrics(registry);
-  const webhooks = createWebhooks({ clickhouse, feed, isAllowed, metrics, report });
+  const webhooks = createWebhooks({ clickhouse, feed, keys, isAllowed, metrics, report });
   const ended = new AbortController();
   const running = config.webhooks > 0 ? webhooks.run(ended.signal) : Promise.resolve();
   return {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Registry } from 'prom-client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
@@ -13,6 +13,7 @@ import { openTarget, type WebhookTarget } from '../../test/webhook-target.ts';
 import { createFront } from '../api/front.ts';
 import { DEFAULT_LIMITS } from '../api/limits.ts';
 import { v3Api } from '../api/v3/api.ts';
+import { createHostCounts, type KeyCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
 import { noLiteservers } from '../node/liteservers.ts';
 import { type IsAllowed, isPublic } from './addresses.ts';
@@ -56,6 +57,8 @@ const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3 };
 interface Host {
   ask(method: string, path: string, body?: Json, key?: string): Promise<{ status: number; answer: Json }>;
   reported: unknown[];
+  /** Questions to the tables so far. */
+  questions(): number;
   feedPort: number;
   make(asked?: Json): Promise<string>;
   shown(id: string): Promise<Json>;
@@ -65,13 +68,21 @@ interface Host {
 }
 
 /** An API host: a feed of its own over the same chain and the same tables. */
-async function openHost({ isAllowed = () => true }: { isAllowed?: IsAllowed } = {}): Promise<Host> {
+async function openHost({
+  isAllowed = () => true,
+  keys = createHostCounts().open(),
+}: {
+  isAllowed?: IsAllowed;
+  keys?: KeyCounts;
+} = {}): Promise<Host> {
   const feed: FeedServer = await serveFeed(chain);
   const own = subscribersDatabase(clickhouse);
+  const asked = vi.spyOn(own, 'json');
   const reported: unknown[] = [];
   const webhooks = createWebhooks({
     clickhouse: own,
     feed: feed.streaming.feed,
+    keys,
     isAllowed,
     metrics: createWebhookMetrics(new Registry()),
     report: (error) => reported.push(error),
@@ -116,6 +127,7 @@ async function openHost({ isAllowed = () => true }: { isAllowed?: IsAllowed } = 
   const host: Host = {
     ask,
     reported,
+    questions: () => asked.mock.calls.length,
     feedPort: feed.port,
     async make(asked: Json = {}): Promise<string> {
       const subscription = { types: ['transactions', 'block'], everything: true };
@@ -238,6 +250,27 @@ describe('a webhook', () => {
     target.received = [];
     await host.ask('POST', '/replay', { id, from_cursor: cursor });
     await expect.poll(ids).toEqual(expected.slice(6));
+  });
+});
+
+describe('several processes of a host', () => {
+  it('leave it to one of them to look for webhooks, and another looks when that one is gone', async () => {
+    const counts = createHostCounts();
+    const [busy, idle] = [counts.open(), counts.open()];
+    const first = await openHost({ keys: busy });
+    await expect.poll(first.questions).toBeGreaterThan(0);
+    const second = await openHost({ keys: idle });
+    await first.make();
+    await advance(10, 20);
+    await expect.poll(() => target.received.length).toBeGreaterThan(0);
+    expect(second.questions()).toBe(0);
+    // Killed: it says nothing any more, and has nothing of what it had.
+    await first.cutOff();
+    busy.end();
+    await expect.poll(second.questions).toBeGreaterThan(0);
+    await advance(20, 30);
+    const all = await eventsFrom(second.feedPort, chain.steps[11]);
+    await expect.poll(() => new Set(ids()).size).toBe(all.length);
   });
 });
 

@@ -1,10 +1,12 @@
 /**
- * All webhooks, delivered to by one process of all API hosts at a time. Each process looks for them; the one that holds
- * the lease starts a delivery for each and notes how far it has come, so that any other can go on from there.
+ * All webhooks, delivered to by one process of all API hosts at a time. Of each host one process looks for them; the one
+ * of these that holds the lease starts a delivery for each and notes how far it has come, so that any other can go on
+ * from there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import type { Feed } from '../feed/feed.ts';
+import { type KeyCounts, NO_LIMIT } from '../feed/key-counts.ts';
 import { createPositions, type Position, type Positions } from '../feed/positions.ts';
 import type { IsAllowed } from './addresses.ts';
 import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
@@ -17,6 +19,8 @@ export interface WebhooksOptions {
   /** Of the subscribers' database. */
   clickhouse: ClickHouse;
   feed: Feed;
+  /** Of all processes of the host. */
+  keys: KeyCounts;
   /** Whether an address may be called. */
   isAllowed: IsAllowed;
   metrics: WebhookMetrics;
@@ -45,11 +49,15 @@ const LIMITS: DeliveryLimits & { timeoutMs: number } = {
 const LOOK_MS = 1_000;
 const REPLAYS_AT_ONCE = 1_000;
 const LEASE = 'webhooks';
+/** Whoever has it looks for webhooks at this host. No gateway sends such a key. */
+const LOOKOUT = '\n webhooks';
+const ONE = { connections: 1, addresses: 0 };
+const NONE = { connections: -1, addresses: 0 };
 /** For the last words. */
 const FAREWELL_MS = 2_000;
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { clickhouse, feed, metrics, report } = options;
+  const { clickhouse, feed, keys, metrics, report } = options;
   const limits = { ...LIMITS, ...options.limits };
   const store = createWebhookStore(clickhouse);
   const positions = createPositions(clickhouse);
@@ -57,6 +65,13 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const poster = createPoster({ isAllowed: options.isAllowed, timeoutMs: limits.timeoutMs });
   const deliveries = new Map<string, Delivery>();
   let waking = new AbortController();
+  let isLookout = false;
+
+  /** Whether this process is the one of the host that looks. One that dies gives it back. */
+  async function standsWatch(): Promise<boolean> {
+    isLookout ||= (await keys.take(LOOKOUT, ONE, { ...NO_LIMIT, connections: 1 })) === null;
+    return isLookout;
+  }
 
   async function look(signal: AbortSignal): Promise<void> {
     const webhooks = await store.all(signal);
@@ -117,6 +132,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     const farewell = AbortSignal.timeout(FAREWELL_MS);
     if (lease.held) await save(positions, last, noted, farewell);
     await lease.release(farewell);
+    if (isLookout) await keys.take(LOOKOUT, NONE, NO_LIMIT);
     poster.close();
   }
 
@@ -126,8 +142,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       let failed = false;
       while (!signal.aborted) {
         try {
-          await look(signal);
-          await note(signal);
+          if (await standsWatch()) {
+            await look(signal);
+            await note(signal);
+          }
           failed = false;
         } catch (error) {
           if (signal.aborted) break;

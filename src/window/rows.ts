@@ -20,6 +20,7 @@ export function transactionOf(id: Buffer, row: Buffer): TransactionRecord {
     traceId: get('traceId'),
     externalHash: get('externalHash'),
     globalVersion: get('globalVersion'),
+    hash: get('hash'),
   };
   const rest = restOf(transactionKind, row);
   const statesEnd = get('statesBytes');

@@ -49,6 +49,7 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
     clocks: CLOCKS,
     page: filter.page,
     load(row) {
+      if (context.withForms) return named(view, row);
       // All of it, or what is shown of it where that is enough.
       const form = context.formsSuffice ? view.form(row.id) : null;
       return form ? listedTransaction(row, form) : transactionOf(row.id, row.row);
