@@ -15,6 +15,12 @@ export interface Admitted {
   readonly maxAddresses: number;
 }
 
+/** `X-Actions-Version`: what clients of a key support that do not say. */
+export function actionsVersion(headers: IncomingHttpHeaders): string[] {
+  const sent = textOf(headers['x-actions-version']);
+  return sent === null ? [] : [sent];
+}
+
 export class RefusedError extends Error {
   override name = 'RefusedError';
 }

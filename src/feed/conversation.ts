@@ -26,6 +26,8 @@ export interface ConversationOptions {
 /** Where names are remembered. */
 export interface TalkOptions extends ConversationOptions {
   names: Names;
+  /** What a client supports that does not say: `X-Actions-Version` of its connection, where a gateway sets one. */
+  supportedActionTypes: readonly string[];
   /** Key whose names they are. */
   owner: string;
   /** Acknowledgements that wait to be noted; more wait to be heard. */
@@ -100,9 +102,15 @@ export function createConversation(options: TalkOptions) {
     if (unnoted.size >= options.maxUnnoted) await Promise.all(unnoted);
   }
 
+  function before(): Subscription {
+    const { supportedActionTypes } = line.subscription;
+    if (supportedActionTypes.length > 0) return line.subscription;
+    return { ...line.subscription, supportedActionTypes: options.supportedActionTypes };
+  }
+
   async function answer(text: string): Promise<void> {
     try {
-      const request = readRequest(text, line.subscription);
+      const request = readRequest(text, before());
       const { id } = request;
       if (request.operation === 'ping') return line.say({ id, status: 'pong' });
       if (request.operation === 'unsubscribe') {

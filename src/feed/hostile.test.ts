@@ -8,11 +8,13 @@ import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
 let chain: FeedSource;
 let server: FeedServer;
 let healthy: Listener;
+/** Bytes of all messages that are not finished. */
+const UNFINISHED = 2_000_000;
 
 beforeEach(async () => {
   chain = createFeedSource('private');
   chain.advance(chain.steps[0]);
-  server = await serveFeed(chain, { maxConnections: 50, maxAddresses: 1_000 });
+  server = await serveFeed(chain, { maxConnections: 50, maxAddresses: 1_000, unfinishedBytes: UNFINISHED });
   healthy = await openSocket(server.port);
   healthy.send({ operation: 'subscribe', types: ['block'] });
   await expect.poll(() => healthy.answers.length).toBe(1);
@@ -146,4 +148,23 @@ it('a body that is too long is refused', async () => {
     body: 'x'.repeat(2_000_000),
   }).catch(() => null);
   expect([400, undefined]).toContain(response?.status);
+});
+
+it('messages that are never finished take no more together than they may', async () => {
+  const clients = await Promise.all(Array.from({ length: 20 }, raw));
+  let ended = 0;
+  for (const { socket } of clients) {
+    socket.once('close', () => ended++);
+    socket.write(Buffer.concat([frameHead(1, 1_000_000), Buffer.alloc(300_000, 0x20)]));
+  }
+  await expect.poll(() => ended).toBeGreaterThanOrEqual(clients.length - Math.floor(UNFINISHED / 300_000));
+  healthy.send({ operation: 'ping', id: 'alive' });
+  await expect.poll(() => healthy.answers.at(-1)).toEqual({ id: 'alive', status: 'pong' });
+  // Whoever is left may finish.
+  const rest = clients.filter(({ socket }) => !socket.destroyed);
+  for (const { socket } of rest) socket.destroy();
+  const again = await openSocket(server.port);
+  again.sendText(JSON.stringify({ operation: 'ping', id: ' '.repeat(900_000) }));
+  await expect.poll(() => again.answers.length).toBe(1);
+  again.close();
 });

@@ -1,10 +1,11 @@
 /** Streaming v2 as server-sent events (HTML standard, 9.2): one subscription for the life of the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Admission, type Admitted, RefusedError } from './admission.ts';
+import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import type { Sink } from './line.ts';
 import { RequestError, readBody, type Subscription } from './protocol.ts';
+import type { Unfinished } from './unfinished.ts';
 
 export interface SseOptions {
   feed: Feed;
@@ -12,6 +13,7 @@ export interface SseOptions {
   /** Bytes not yet taken by the client from which a connection has no room. */
   queueBytes: number;
   maxBodyBytes: number;
+  unfinished: Unfinished;
   /** Milliseconds between comment lines that keep the connection. */
   keepAliveMs: number;
 }
@@ -26,7 +28,7 @@ export function createSse(options: SseOptions) {
     let id: string | undefined;
     let admitted: Admitted | null = null;
     try {
-      const asked = await readAsked(request, options.maxBodyBytes);
+      const asked = await readAsked(request, options);
       id = asked.id;
       admitted = await options.admission.admit(request.headers);
       gone.signal.throwIfAborted();
@@ -55,7 +57,9 @@ async function listen(
 ): Promise<void> {
   const last = request.headers['last-event-id'];
   const resumed = typeof last === 'string' && last !== '' && asked.start === null;
-  const subscription = resumed ? { ...asked, cursors: true, start: { cursor: last } } : asked;
+  const known = asked.supportedActionTypes.length > 0 ? asked.supportedActionTypes : actionsVersion(request.headers);
+  const told = { ...asked, supportedActionTypes: known };
+  const subscription = resumed ? { ...told, cursors: true, start: { cursor: last } } : told;
   const { length } = subscription.addresses;
   if (length > admitted.maxAddresses) {
     throw new RequestError(`too many addresses: ${length} > max ${admitted.maxAddresses}`, id);
@@ -90,15 +94,24 @@ function refuse(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body));
 }
 
-async function readAsked(request: IncomingMessage, maxBytes: number) {
+async function readAsked(
+  request: IncomingMessage,
+  { maxBodyBytes: maxBytes, unfinished }: Pick<SseOptions, 'maxBodyBytes' | 'unfinished'>,
+) {
   if (request.method === 'GET' || request.method === 'HEAD') return readBody(JSON.stringify(queryOf(request)));
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request) {
-    const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-    size += bytes.length;
-    if (size > maxBytes) throw new RequestError(`request body is larger than ${maxBytes} bytes`);
-    chunks.push(bytes);
+  const part = unfinished.open(() => request.destroy());
+  try {
+    for await (const chunk of request) {
+      const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+      size += bytes.length;
+      if (size > maxBytes) throw new RequestError(`request body is larger than ${maxBytes} bytes`);
+      part.add(bytes.length);
+      chunks.push(bytes);
+    }
+  } finally {
+    part.clear();
   }
   return readBody(Buffer.concat(chunks).toString());
 }

@@ -17,6 +17,7 @@ import { createNotifier } from './notification.ts';
 import type { Positions } from './positions.ts';
 import { createSse } from './sse.ts';
 import { createStepReader, type StepReader } from './steps.ts';
+import { createUnfinished } from './unfinished.ts';
 import { createFeedSockets } from './websocket.ts';
 
 export interface FeedLimits {
@@ -30,6 +31,8 @@ export interface FeedLimits {
   stallMs: number;
   /** Bytes of one message or body of a client. */
   maxMessageBytes: number;
+  /** Bytes of messages of which the end is still to come, of all connections; 64 MB unless given. */
+  unfinishedBytes?: number;
 }
 
 export interface StreamingOptions {
@@ -66,6 +69,8 @@ const KEPT_BOOK_ROWS = 16_384;
 const CATCH_UPS = 8;
 const SKIP_STEPS = 64;
 const MAX_UNANSWERED = 64;
+/** Of messages and bodies that are not finished, of all connections. */
+const UNFINISHED_BYTES = 64 * 1024 * 1024;
 /** Above it the service does not call itself healthy. */
 const OLD_SECONDS = 15;
 
@@ -97,7 +102,11 @@ export function createStreaming(options: StreamingOptions): Streaming {
   });
   const admission = createAdmission({ ...limits, keys: options.keys, metrics, report });
   const { queueBytes, maxMessageBytes } = limits;
-  const shared = { feed, admission, queueBytes };
+  const unfinished = createUnfinished({
+    maxBytes: limits.unfinishedBytes ?? UNFINISHED_BYTES,
+    onDropped: () => metrics.refused('unfinished bytes'),
+  });
+  const shared = { feed, admission, queueBytes, unfinished };
   const sockets = createFeedSockets({
     ...shared,
     names: createNames(options.positions),

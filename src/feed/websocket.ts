@@ -1,13 +1,14 @@
 /** Streaming v2 over WebSocket (RFC 6455). */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { keyOf } from '../api/request.ts';
-import { type Admission, type Admitted, RefusedError } from './admission.ts';
+import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import type { Sink } from './line.ts';
 import type { Names } from './names.ts';
+import type { Unfinished } from './unfinished.ts';
 
 export interface WebSocketOptions {
   feed: Feed;
@@ -19,6 +20,7 @@ export interface WebSocketOptions {
   maxMessageBytes: number;
   /** Messages of a client that wait to be answered; above it the connection is ended. */
   maxUnanswered: number;
+  unfinished: Unfinished;
   report: (error: unknown) => void;
 }
 
@@ -41,7 +43,7 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
   const { feed, admission, maxMessageBytes } = options;
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
 
-  function open(socket: WebSocket, wire: Duplex, admitted: Admitted, owner: string): void {
+  function open(socket: WebSocket, wire: Duplex, admitted: Admitted, headers: IncomingHttpHeaders): void {
     const gone = new AbortController();
     const line = feed.open(sinkOf(socket, wire, options.queueBytes));
     const conversation = createConversation({
@@ -50,7 +52,8 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       admitted,
       signal: gone.signal,
       names: options.names,
-      owner,
+      owner: keyOf(headers),
+      supportedActionTypes: actionsVersion(headers),
       maxUnnoted: options.maxUnanswered,
     });
     let unanswered = 0;
@@ -79,7 +82,7 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
     try {
       const admitted = await admission.admit(headers);
       if (socket.readyState !== socket.OPEN) return admitted.release();
-      open(socket, wire, admitted, keyOf(headers));
+      open(socket, wire, admitted, headers);
       socket.resume();
     } catch (error) {
       socket.resume();
@@ -99,6 +102,10 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
         if ('setKeepAlive' in socket && typeof socket.setKeepAlive === 'function') {
           socket.setKeepAlive(true, KEEP_ALIVE_MS);
         }
+        // Heard before the frames are read: what a message has finished is taken back then.
+        const part = options.unfinished.open(() => webSocket.terminate());
+        socket.prependListener('data', (chunk: Buffer) => part.add(chunk.length));
+        for (const event of ['message', 'ping', 'pong', 'close']) webSocket.on(event, part.clear);
         // Bad frames and broken lines; `close` follows.
         webSocket.on('error', () => undefined);
         // Nothing is heard before it is admitted, and nothing lost.
