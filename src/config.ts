@@ -406,6 +406,13 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 1_000_000).default(20_000),
   },
+  feedV1: {
+    flag: 'feed-v1',
+    env: 'TONSTREAM_FEED_V1',
+    about: 'Whether the feed speaks streaming v1 too, which TON Center has deprecated',
+    group: 'Service',
+    schema: bool.default(false),
+  },
   feedAddresses: {
     flag: 'feed-addresses',
     env: 'TONSTREAM_FEED_ADDRESSES',

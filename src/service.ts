@@ -95,6 +95,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       stallMs: config.feedStallMs,
       maxMessageBytes: config.maxBodyBytes,
     },
+    withV1: config.feedV1,
     metrics: createFeedMetrics(metrics.registry),
     positions: createPositions(subscribers),
     keys: parts.keys,

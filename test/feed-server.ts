@@ -47,6 +47,7 @@ export async function serveFeed(
     head: chain.head,
     globalId: () => -239,
     testnet: () => false,
+    withV1: true,
     renderings: createRenderings({ maxBytes: 0 }),
     queryTimeoutMs: 30_000,
     limits: { ...LIMITS, ...limits },
@@ -90,8 +91,12 @@ export interface Listener {
   resume(): void;
 }
 
-export async function openSocket(port: number, headers: Record<string, string> = {}): Promise<Listener> {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/api/streaming/v2/ws`, { headers });
+export async function openSocket(
+  port: number,
+  headers: Record<string, string> = {},
+  version: 'v1' | 'v2' = 'v2',
+): Promise<Listener> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/api/streaming/${version}/ws`, { headers });
   const listener: Listener = {
     events: [],
     answers: [],

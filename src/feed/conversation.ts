@@ -6,7 +6,7 @@ import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
 import type { Names } from './names.ts';
 import { CursorError } from './place.ts';
-import { RequestError, readRequest, type Subscription } from './protocol.ts';
+import { type Request, RequestError, type Subscription } from './protocol.ts';
 
 /** Of an answer; fields that are undefined are not printed. */
 interface Reply {
@@ -25,6 +25,8 @@ export interface ConversationOptions {
 
 /** Where names are remembered. */
 export interface TalkOptions extends ConversationOptions {
+  /** The protocol that is spoken. @throws {RequestError} */
+  readRequest: (text: string, before: Subscription) => Request;
   names: Names;
   /** What a client supports that does not say: `X-Actions-Version` of its connection, where a gateway sets one. */
   supportedActionTypes: readonly string[];
@@ -110,7 +112,7 @@ export function createConversation(options: TalkOptions) {
 
   async function answer(text: string): Promise<void> {
     try {
-      const request = readRequest(text, before());
+      const request = options.readRequest(text, before());
       const { id } = request;
       if (request.operation === 'ping') return line.say({ id, status: 'pong' });
       if (request.operation === 'unsubscribe') {
@@ -120,7 +122,7 @@ export function createConversation(options: TalkOptions) {
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);
       const error = await subscribeNamed(request.subscription);
-      line.say({ id, ...(error ?? { status: 'subscribed' }) });
+      line.say({ id, ...(error ?? { status: request.status }) });
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       line.say({ id: error.id, error: error.message });

@@ -20,9 +20,9 @@ import { wantsOf } from './wants.ts';
 export interface Feed {
   /**
    * A listener to whom nothing is told before he subscribes.
-   * @param patience `endless`: it is never let go because it takes nothing
+   * @param how `isPatient`: it is never let go because it takes nothing; `begun`: what it says before it says anything
    */
-  open(sink: Sink, patience?: 'endless'): Line;
+  open(sink: Sink, how?: { isPatient?: boolean; begun?: Subscription }): Line;
   /**
    * Replaces what a line hears.
    * @throws {CursorError} when the stream cannot begin where the subscription says
@@ -309,14 +309,14 @@ export function createFeed(options: FeedOptions): Feed {
   }
 
   return {
-    open(sink, patience) {
+    open(sink, { isPatient = false, begun = NOTHING } = {}) {
       const line = createLine({
         sink,
         notifier,
         globalId,
         place: position,
-        subscription: NOTHING,
-        patient: patience === 'endless',
+        subscription: begun,
+        patient: isPatient,
         onTold: metrics.told,
       });
       lines.add(line);

@@ -6,7 +6,7 @@ import type { Address, Decimal, Message } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
 import { actionHearing } from './action-hearing.ts';
 import { accountsOf, type FeedEvent, isOfTrace, type OneTransactionEvent, type TraceWideEvent } from './events.ts';
-import type { Filter, Subscription } from './protocol.ts';
+import type { EventType, Filter, Subscription } from './protocol.ts';
 
 export interface Hearing {
   /** It looks only at what the subscription asks for: a transaction is decoded when need be. */
@@ -18,14 +18,20 @@ export interface Hearing {
 type Hears = (event: OneTransactionEvent) => boolean;
 
 export function hearing(subscription: Subscription): Hearing {
-  const { types, addresses, traceHashes, filter } = subscription;
-  const accounts = new Set(addresses.map(accountKey));
+  const { types, addresses, typesOf, traceHashes, filter } = subscription;
+  const all = new Set(addresses.map(accountKey));
+  const ofTypes = new Map<EventType, ReadonlySet<string>>();
+  for (const type of typesOf === null ? [] : types) {
+    ofTypes.set(type, new Set([...all].filter((key) => typesOf?.get(key)?.has(type))));
+  }
+  /** Those that are listened to for a type. */
+  const accountsFor = (type: EventType): ReadonlySet<string> => ofTypes.get(type) ?? all;
   const tests = filterTests(filter);
-  const actions = actionHearing(subscription, accounts);
+  const actions = actionHearing(subscription, accountsFor('actions'));
 
   const passes = (event: OneTransactionEvent): boolean =>
     (filter.workchain === null || workchainOf(event.record.transaction.account) === filter.workchain) &&
-    concerns(event, accounts, filter) &&
+    concerns(event, accountsFor(event.type), filter) &&
     tests.every((test) => test(event));
 
   function chosen(event: TraceWideEvent): number[] {

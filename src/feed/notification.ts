@@ -50,7 +50,7 @@ export interface NotifierOptions {
 }
 
 /** What a subscription adds to the bare notification. */
-type Variant = Pick<Subscription, 'addressBook' | 'metadata' | 'cursors'>;
+type Variant = Pick<Subscription, 'addressBook' | 'metadata' | 'cursors' | 'isV1'>;
 
 interface Made {
   /** Without the brace at the end. */
@@ -59,7 +59,7 @@ interface Made {
   variants: (Buffer | undefined)[];
 }
 
-const VARIANTS = 8;
+const VARIANTS = 16;
 /** Of one event: where more differ, each makes his own. */
 const KEPT_CHOICES = 64;
 /** What the places of the chosen parts are joined by; all others have one choice. */
@@ -84,11 +84,15 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
     }
     if (variant.metadata && beside) text += `,"metadata":${around.metadata(addresses)}`;
     if (variant.cursors) text += `,"event_id":"${eventId(event)}","cursor":"${encodeCursor(globalId(), event.place)}"`;
-    return Buffer.concat([bare, Buffer.from(`${text}}`)]);
+    const end = Buffer.from(`${text}}`);
+    if (!variant.isV1) return Buffer.concat([bare, end]);
+    const begin = beginOf(event);
+    const kept = begin.slice(0, begin.length - LEVEL.length);
+    return Buffer.concat([Buffer.from(kept), bare.subarray(begin.length), end]);
   }
 
   return {
-    bytes(event, { addressBook, metadata, cursors }, heard, around) {
+    bytes(event, { addressBook, metadata, cursors, isV1 }, heard, around) {
       const chosen = isOfTrace(event) ? heard.chosen(event) : NONE;
       const key = isOfTrace(event) ? chosen.join() : ALL;
       const choices = made.get(event) ?? new Map<string, Made>();
@@ -98,8 +102,8 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
         one = make(event, chosen, around);
         if (choices.size < KEPT_CHOICES) choices.set(key, one);
       }
-      const which = (addressBook ? 1 : 0) | (metadata ? 2 : 0) | (cursors ? 4 : 0);
-      one.variants[which] ??= extend(event, one, { addressBook, metadata, cursors }, around);
+      const which = (addressBook ? 1 : 0) | (metadata ? 2 : 0) | (cursors ? 4 : 0) | (isV1 ? 8 : 0);
+      one.variants[which] ??= extend(event, one, { addressBook, metadata, cursors, isV1 }, around);
       return one.variants[which];
     },
   };
@@ -116,7 +120,7 @@ interface Parts {
 }
 
 function bareJson({ event, chosen, book, around, renderings }: Parts): Buffer {
-  const begin = `{"type":"${event.type === 'trace_transactions' ? 'transactions' : event.type}","finality":"${FINALITY}"`;
+  const begin = beginOf(event);
   const traced = `${begin},"trace_external_hash_norm":"${around.traceHash(event)}"`;
   switch (event.type) {
     case 'transactions':
@@ -151,6 +155,12 @@ function bareJson({ event, chosen, book, around, renderings }: Parts): Buffer {
     case 'block':
       return Buffer.from(`${begin},"block":${blockJson(event.record)}`);
   }
+}
+
+const LEVEL = `,"finality":"${FINALITY}"`;
+
+function beginOf({ type }: FeedEvent): string {
+  return `{"type":"${type === 'trace_transactions' ? 'transactions' : type}"${LEVEL}`;
 }
 
 const COMMA = Buffer.from(',');

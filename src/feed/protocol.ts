@@ -12,10 +12,12 @@ export const V2_TYPES = ['transactions', 'actions', 'trace', 'account_state_chan
 export const OWN_TYPES = ['block', 'message', 'external_out', 'jetton_transfer', 'nft_transfer'] as const;
 /** Transactions as the traces that they are in end, in place of `transactions`; see {@link readTypes}. */
 const GROUPED_TYPE = 'trace_transactions';
+/** Of v1: levels by their types. */
+type PendingType = 'pending_transactions' | 'pending_actions';
 /** Nothing is subscribed by it: who hears of a trace hears of its end. */
 const IMPLICIT_TYPE = 'trace_invalidated';
 
-export type EventType = (typeof V2_TYPES)[number] | (typeof OWN_TYPES)[number] | typeof GROUPED_TYPE;
+export type EventType = (typeof V2_TYPES)[number] | (typeof OWN_TYPES)[number] | typeof GROUPED_TYPE | PendingType;
 export type Finality = 'pending' | 'confirmed' | 'finalized';
 
 /** A request that cannot be followed; the text is for the client. */
@@ -75,6 +77,10 @@ export interface Subscription {
   start: Start;
   /** Under which the service remembers what was acknowledged. */
   name: string | null;
+  /** By key of an address, where each has types of its own; null where all have the same. */
+  typesOf: ReadonlyMap<string, ReadonlySet<EventType>> | null;
+  /** It is told in the words of v1. */
+  isV1: boolean;
 }
 
 export const NO_FILTER: Filter = {
@@ -105,6 +111,8 @@ export const NOTHING: Subscription = {
   onLag: 'disconnect',
   start: null,
   name: null,
+  typesOf: null,
+  isV1: false,
 };
 
 const texts = z.array(z.string()).max(100_000);
@@ -164,7 +172,7 @@ const ackFields = z.object({ cursor: z.string().max(100) });
 const envelope = z.object({ id: z.string().nullish(), operation: z.string().optional() });
 
 export type Request =
-  | { operation: 'subscribe'; id: string | undefined; subscription: Subscription }
+  | { operation: 'subscribe'; id: string | undefined; subscription: Subscription; status: string }
   | { operation: 'unsubscribe'; id: string | undefined; addresses: readonly Address[]; traceHashes: readonly string[] }
   | { operation: 'ack'; id: string | undefined; cursor: string }
   | { operation: 'ping'; id: string | undefined };
@@ -177,12 +185,11 @@ export type Request =
  */
 export function readRequest(text: string, before: Subscription): Request {
   const json = readJson(text, 'invalid request envelope: ');
-  const head = envelope.safeParse(json);
-  if (!head.success) throw new RequestError(`invalid request envelope: ${firstIssue(head.error)}`);
-  const { operation = '' } = head.data;
-  const id = head.data.id ?? undefined;
+  const { operation, id } = readEnvelope(json);
   if (operation === 'ping') return { operation, id };
-  if (operation === 'subscribe') return { operation, id, subscription: readSubscription(json, before, id) };
+  if (operation === 'subscribe') {
+    return { operation, id, subscription: readSubscription(json, before, id), status: 'subscribed' };
+  }
   if (operation === 'unsubscribe') return readUnsubscribe(json, id);
   if (operation === 'ack') {
     const ack = ackFields.safeParse(json);
@@ -190,6 +197,13 @@ export function readRequest(text: string, before: Subscription): Request {
     return { operation, id, cursor: ack.data.cursor };
   }
   throw new RequestError(`unknown operation: ${operation}`, id);
+}
+
+/** What every message has. @throws {RequestError} */
+export function readEnvelope(json: unknown): { operation: string; id: string | undefined } {
+  const head = envelope.safeParse(json);
+  if (!head.success) throw new RequestError(`invalid request envelope: ${firstIssue(head.error)}`);
+  return { operation: head.data.operation ?? '', id: head.data.id ?? undefined };
 }
 
 /**
@@ -215,7 +229,7 @@ export function readSubscriber(json: unknown) {
   return { id, subscription, known };
 }
 
-function readJson(text: string, what: string): unknown {
+export function readJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -224,7 +238,7 @@ function readJson(text: string, what: string): unknown {
   }
 }
 
-function firstIssue(error: z.ZodError): string {
+export function firstIssue(error: z.ZodError): string {
   const [issue] = error.issues;
   const path = issue.path.join('.');
   return path === '' ? issue.message : `${path}: ${issue.message}`;
@@ -273,6 +287,8 @@ function readSubscription(json: unknown, before: Subscription, id: string | unde
     onLag: asked.on_lag ?? before.onLag,
     start: startOf(asked, id),
     name: asked.name ?? null,
+    typesOf: null,
+    isV1: false,
   };
 }
 
@@ -282,7 +298,7 @@ function needsAddress(type: EventType): boolean {
 }
 
 /** An empty list does not clear what was said before. */
-function sticky(asked: readonly string[] | undefined, before: readonly string[]): readonly string[] {
+export function sticky(asked: readonly string[] | undefined, before: readonly string[]): readonly string[] {
   return asked === undefined || asked.length === 0 ? before : asked;
 }
 
@@ -307,7 +323,7 @@ function readTypes(
   return types;
 }
 
-function readAddresses(asked: readonly string[], id: string | undefined): Address[] {
+export function readAddresses(asked: readonly string[], id: string | undefined): Address[] {
   const found = new Map<string, Address>();
   for (const text of asked) {
     const address = parseAddress(text.trim());

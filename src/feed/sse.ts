@@ -4,10 +4,12 @@ import { type Admission, type Admitted, actionsVersion, RefusedError } from './a
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import type { Sink } from './line.ts';
-import { RequestError, readBody, type Subscription } from './protocol.ts';
+import { RequestError, type Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
 
 export interface SseOptions {
+  /** Of a body, or of a query in its form. @throws {RequestError} */
+  readBody: (text: string) => { id: string | undefined; subscription: Subscription };
   feed: Feed;
   admission: Admission;
   /** Bytes not yet taken by the client from which a connection has no room. */
@@ -96,7 +98,7 @@ function refuse(response: ServerResponse, status: number, body: object): void {
 
 async function readAsked(
   request: IncomingMessage,
-  { maxBodyBytes: maxBytes, unfinished }: Pick<SseOptions, 'maxBodyBytes' | 'unfinished'>,
+  { maxBodyBytes: maxBytes, unfinished, readBody }: Pick<SseOptions, 'maxBodyBytes' | 'unfinished' | 'readBody'>,
 ) {
   if (request.method === 'GET' || request.method === 'HEAD') return readBody(JSON.stringify(queryOf(request)));
   const chunks: Buffer[] = [];

@@ -15,10 +15,12 @@ import type { FeedMetrics } from './metrics.ts';
 import { createNames } from './names.ts';
 import { createNotifier } from './notification.ts';
 import type { Positions } from './positions.ts';
+import { NOTHING, readBody, readRequest } from './protocol.ts';
+import { NOTHING_V1, readBodyV1, readRequestV1 } from './protocol-v1.ts';
 import { createSse } from './sse.ts';
 import { createStepReader, type StepReader } from './steps.ts';
 import { createUnfinished } from './unfinished.ts';
-import { createFeedSockets } from './websocket.ts';
+import { createFeedSockets, type FeedSockets } from './websocket.ts';
 
 export interface FeedLimits {
   /** Connections of this process. */
@@ -46,6 +48,8 @@ export interface StreamingOptions {
   queryTimeoutMs: number;
   limits: FeedLimits;
   metrics: FeedMetrics;
+  /** Whether the former version is spoken too. */
+  withV1?: boolean;
   /** Of named subscriptions. */
   positions: Positions;
   /** Of all processes that answer at this host. */
@@ -63,6 +67,10 @@ export interface Streaming {
 }
 
 const BASE = '/api/streaming';
+const PROTOCOLS = {
+  v2: { protocol: { readRequest, nothing: NOTHING }, readBody, methods: ['get', 'post'] },
+  v1: { protocol: { readRequest: readRequestV1, nothing: NOTHING_V1 }, readBody: readBodyV1, methods: ['post'] },
+} as const;
 const KEEP_ALIVE_MS = 15_000;
 const KEPT_TRANSACTIONS = 20_000;
 const KEPT_BOOK_ROWS = 16_384;
@@ -107,32 +115,35 @@ export function createStreaming(options: StreamingOptions): Streaming {
     onDropped: () => metrics.refused('unfinished bytes'),
   });
   const shared = { feed, admission, queueBytes, unfinished };
-  const sockets = createFeedSockets({
-    ...shared,
-    names: createNames(options.positions),
-    maxMessageBytes,
-    maxUnanswered: MAX_UNANSWERED,
-    report,
-  });
-  const sse = createSse({ ...shared, maxBodyBytes: maxMessageBytes, keepAliveMs: KEEP_ALIVE_MS });
+  const names = createNames(options.positions);
   const router = express.Router();
-  for (const method of ['get', 'post'] as const) router[method](`${BASE}/v2/sse`, sse);
-  serveGet(router, `${BASE}/v2/ws`, (_request, response) => {
-    response.setHeader('Upgrade', 'websocket');
-    sendError(response, 426, 'this path is for WebSocket connections');
-  });
+  const sockets = new Map<string, FeedSockets>();
+  for (const [version, spoken] of Object.entries(PROTOCOLS)) {
+    if (version === 'v1' && !options.withV1) continue;
+    const { protocol, readBody, methods } = spoken;
+    const sse = createSse({ ...shared, readBody, maxBodyBytes: maxMessageBytes, keepAliveMs: KEEP_ALIVE_MS });
+    for (const method of methods) router[method](`${BASE}/${version}/sse`, sse);
+    serveGet(router, `${BASE}/${version}/ws`, (_request, response) => {
+      response.setHeader('Upgrade', 'websocket');
+      sendError(response, 426, 'this path is for WebSocket connections');
+    });
+    sockets.set(
+      `${BASE}/${version}/ws`,
+      createFeedSockets({ ...shared, protocol, names, maxMessageBytes, maxUnanswered: MAX_UNANSWERED, report }),
+    );
+  }
   serveGet(router, `${BASE}/healthz`, (_request, response) => sendHealth(steps, head, response));
   const ended = new AbortController();
   const running = feed.run(ended.signal);
 
   return {
     router,
-    upgrades: new Map([[`${BASE}/v2/ws`, sockets.upgrade]]),
+    upgrades: new Map([...sockets].map(([path, { upgrade }]) => [path, upgrade])),
     feed,
     async close() {
       ended.abort();
       await running;
-      sockets.close();
+      for (const { close } of sockets.values()) close();
     },
   };
 }

@@ -8,9 +8,11 @@ import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import type { Sink } from './line.ts';
 import type { Names } from './names.ts';
+import type { Request, Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
 
 export interface WebSocketOptions {
+  protocol: Protocol;
   feed: Feed;
   names: Names;
   admission: Admission;
@@ -22,6 +24,13 @@ export interface WebSocketOptions {
   maxUnanswered: number;
   unfinished: Unfinished;
   report: (error: unknown) => void;
+}
+
+/** What is spoken. */
+export interface Protocol {
+  readRequest: (text: string, before: Subscription) => Request;
+  /** Of a connection that has not said anything. */
+  nothing: Subscription;
 }
 
 export interface FeedSockets {
@@ -45,13 +54,14 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
 
   function open(socket: WebSocket, wire: Duplex, admitted: Admitted, headers: IncomingHttpHeaders): void {
     const gone = new AbortController();
-    const line = feed.open(sinkOf(socket, wire, options.queueBytes));
+    const line = feed.open(sinkOf(socket, wire, options.queueBytes), { begun: options.protocol.nothing });
     const conversation = createConversation({
       feed,
       line,
       admitted,
       signal: gone.signal,
       names: options.names,
+      readRequest: options.protocol.readRequest,
       owner: keyOf(headers),
       supportedActionTypes: actionsVersion(headers),
       maxUnnoted: options.maxUnanswered,

@@ -71,7 +71,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   const { signal } = stopping;
   const queue = createQueue(limits.queueBytes);
   const replays = new Map<string, DeadLetter>();
-  const line = feed.open(queue.sink, 'endless');
+  const line = feed.open(queue.sink, { isPatient: true });
   let { cursor, failures, error } = options.from;
   let { letters } = options;
   /** Events to be sent one by one, because one of them was refused among others. */
