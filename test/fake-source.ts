@@ -34,6 +34,7 @@ export function noContracts(): ContractSource {
     domainOf: () => null,
     jettonMasters: none,
     jettonWallets: none,
+    jettonBalances: none,
     jettonTransfers: none,
     jettonBurns: none,
     transferTokens: none,

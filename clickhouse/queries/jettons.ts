@@ -1,4 +1,8 @@
 import type {
+  BehindBalance,
+  BehindId,
+  JettonBalanceFilter,
+  JettonBalanceRecord,
   JettonMasterRecord,
   JettonWalletFilter,
   JettonWalletRecord,
@@ -8,8 +12,8 @@ import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { Page, QueryContext, Sort, TracePlace } from '../../src/chain/records.ts';
 import { bytes, list, u64 } from '../literal.ts';
-import { jettonMasters, jettonWallets } from '../tables/jettons.ts';
-import { limits } from './conditions.ts';
+import { jettonBalances, jettonHolders, jettonMasters, jettonWallets } from '../tables/jettons.ts';
+import { all, behind, limits, where } from './conditions.ts';
 import { addresses, direction, distinct } from './keys.ts';
 import { newest, waiting } from './newest.ts';
 import { collect, type NewestReading } from './reading.ts';
@@ -17,18 +21,15 @@ import { collect, type NewestReading } from './reading.ts';
 export function jettonQueries(reading: NewestReading) {
   /** Wallets of one jetton by balance, from the signed table: what was withdrawn is read beyond the page and taken out. */
   async function holders(
-    jetton: Address,
-    sort: Sort,
-    page: Page,
-    excludeZero: boolean,
+    { jetton, sort, page, excludeZero, place }: Holders,
     context: QueryContext,
   ): Promise<Address[]> {
     const needed = page.offset + page.limit;
     const way = direction(sort);
-    const more = excludeZero ? ' AND balance > 0' : '';
+    const more = all([...behindHolder(sort, place), ...(excludeZero ? ['balance > 0'] : [])]);
     for (let read = Math.ceil(needed * 1.3) + 200; ; read *= 2) {
       const sql = `SELECT balance, address, toInt64(sum(sign)), max(mc_seqno), count() FROM (
-          SELECT balance, address, sign, mc_seqno FROM jetton_holders WHERE jetton = ${bytes(jetton)}${more}
+          SELECT balance, address, sign, mc_seqno FROM jetton_holders WHERE jetton = ${bytes(jetton)} AND ${more}
           ORDER BY jetton ${way}, balance ${way}, address ${way} LIMIT ${read})
         GROUP BY balance, address ORDER BY balance ${way}, address ${way}`;
       const { standing, total } = await waiting(reading, context, async () => {
@@ -52,10 +53,11 @@ export function jettonQueries(reading: NewestReading) {
 
   return {
     jettonMasters(
-      filter: { addresses: Address[]; admins: Address[]; page: Page },
+      filter: { addresses: Address[]; admins: Address[]; behind?: BehindId | undefined; page: Page },
       context: QueryContext,
     ): Promise<JettonMasterRecord[]> {
       const conditions: string[] = [];
+      const beginning = behindId(filter.behind);
       let page: Page | null = filter.page;
       if (filter.addresses.length > 0) conditions.push(`address IN ${addresses(filter.addresses)}`);
       if (filter.admins.length > 0) {
@@ -63,10 +65,23 @@ export function jettonQueries(reading: NewestReading) {
         conditions.push(admin, `address IN (SELECT address FROM jetton_masters_by_admin WHERE ${admin})`);
       }
       if (conditions.length === 0) {
-        conditions.push(`address IN (${firstDetected('jetton_masters_by_id', null, filter.page)})`);
+        conditions.push(`address IN (${firstDetected('jetton_masters_by_id', beginning, filter.page)})`);
         page = null;
-      }
+      } else conditions.push(...beginning);
       return newest(reading, jettonMasters, { conditions, order: 'id, address', page }, context);
+    },
+
+    async jettonBalances(filter: JettonBalanceFilter, context: QueryContext): Promise<JettonBalanceRecord[]> {
+      const { wallet, ltWindow, sort, limit } = filter;
+      const conditions = where(jettonBalances, [
+        { column: 'address', is: wallet },
+        { column: 'mcSeqno', to: reading.head.seqno },
+        { column: 'lt', from: ltWindow.start, to: ltWindow.end },
+      ]);
+      const sql = `SELECT lt, mc_seqno, balance FROM jetton_balances WHERE ${conditions}
+        ORDER BY lt ${direction(sort)} LIMIT 1 BY lt LIMIT ${limit}`;
+      const rows = await reading.rows(sql, 'balances of a jetton wallet', context);
+      return collect(rows, (row) => ({ lt: row.u64(), mcSeqno: row.u32(), balance: row.i256() }));
     },
 
     async jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]> {
@@ -74,7 +89,10 @@ export function jettonQueries(reading: NewestReading) {
       const one = jettons.length === 1 ? jettons[0] : undefined;
       const only = filter.addresses.length === 0 && owners.length === 0;
       if (only && one !== undefined && byBalance !== undefined) {
-        const wallets = await holders(one, byBalance, filter.page, excludeZeroBalance, context);
+        const { page } = filter;
+        const place = filter.behind && 'balance' in filter.behind ? filter.behind : undefined;
+        const asked = { jetton: one, sort: byBalance, page, excludeZero: excludeZeroBalance, place };
+        const wallets = await holders(asked, context);
         if (wallets.length === 0) return [];
         const found = await newest(
           reading,
@@ -82,10 +100,11 @@ export function jettonQueries(reading: NewestReading) {
           { conditions: [`address IN ${addresses(wallets)}`], order: 'address' },
           context,
         );
-        const place = new Map(wallets.map((wallet, i) => [hashKey(wallet), i]));
-        return found.sort((a, b) => (place.get(hashKey(a.address)) ?? 0) - (place.get(hashKey(b.address)) ?? 0));
+        const places = new Map(wallets.map((wallet, i) => [hashKey(wallet), i]));
+        return found.sort((a, b) => (places.get(hashKey(a.address)) ?? 0) - (places.get(hashKey(b.address)) ?? 0));
       }
-      const conditions: string[] = [];
+      const beginning = filter.behind && 'id' in filter.behind ? behindId(filter.behind) : [];
+      const conditions: string[] = [...beginning];
       let page: Page | null = filter.page;
       if (filter.addresses.length > 0) conditions.push(`address IN ${addresses(filter.addresses)}`);
       const jetton = jettons.length > 0 ? `jetton IN ${addresses(jettons)}` : null;
@@ -101,7 +120,8 @@ export function jettonQueries(reading: NewestReading) {
         const whole = excludeZeroBalance || byBalance !== undefined;
         const keys = one === undefined ? 'jetton_wallets_by_id' : 'jetton_wallets_by_jetton';
         if (!whole) {
-          conditions.push(`address IN (${firstDetected(keys, jetton, filter.page)})`);
+          const keysOf = [...(jetton === null ? [] : [jetton]), ...beginning];
+          conditions.push(`address IN (${firstDetected(keys, keysOf, filter.page)})`);
           page = null;
         } else if (jetton !== null) {
           conditions.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
@@ -149,8 +169,31 @@ function walletOrder({ addresses: some, owners, jettons, byBalance }: JettonWall
   return some.length > 0 ? 'address' : first;
 }
 
+/** What comes behind a row in the order of first detection. */
+export function behindId(behind: BehindId | undefined): string[] {
+  return behind === undefined ? [] : [`id > ${u64(behind.id)}`];
+}
+
+/** The wallets of a jetton by balance. */
+interface Holders {
+  jetton: Address;
+  sort: Sort;
+  page: Page;
+  excludeZero: boolean;
+  place: BehindBalance | undefined;
+}
+
+/** A range of the key, so that a page costs the same at any depth. */
+function behindHolder(sort: Sort, place: BehindBalance | undefined): string[] {
+  if (place === undefined) return [];
+  const order = [
+    { column: 'balance', sort },
+    { column: 'address', sort },
+  ] as const;
+  return [behind(jettonHolders, order, [place.balance, place.address])];
+}
+
 /** Addresses of a page in the order of first detection. Keys stand more than once until they are merged. */
-export function firstDetected(keys: string, condition: string | null, page: Page): string {
-  const where = condition === null ? '' : ` WHERE ${condition}`;
-  return `SELECT address FROM ${keys}${where} ORDER BY id LIMIT 1 BY id ${limits(page)}`;
+export function firstDetected(keys: string, conditions: readonly string[], page: Page): string {
+  return `SELECT address FROM ${keys} WHERE ${all(conditions)} ORDER BY id LIMIT 1 BY id ${limits(page)}`;
 }

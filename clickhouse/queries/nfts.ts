@@ -1,4 +1,5 @@
 import type {
+  BehindId,
   FoundSales,
   ListedNftItem,
   NftAuctionRecord,
@@ -13,7 +14,7 @@ import type { Page, QueryContext } from '../../src/chain/records.ts';
 import { list, u256 } from '../literal.ts';
 import { nftCollections, nftItems } from '../tables/nfts.ts';
 import { nftAuctions, nftSales, telemintItems } from '../tables/sales.ts';
-import { firstDetected } from './jettons.ts';
+import { behindId, firstDetected } from './jettons.ts';
 import { addresses, distinct } from './keys.ts';
 import { newest } from './newest.ts';
 import type { NewestReading } from './reading.ts';
@@ -68,7 +69,7 @@ export function nftQueries(reading: NewestReading) {
 
   return {
     nftCollections(
-      filter: { addresses: Address[]; owners: Address[]; page: Page },
+      filter: { addresses: Address[]; owners: Address[]; behind?: BehindId | undefined; page: Page },
       context: QueryContext,
     ): Promise<NftCollectionRecord[]> {
       const conditions = filter.addresses.length > 0 ? at(filter.addresses) : [];
@@ -77,10 +78,11 @@ export function nftQueries(reading: NewestReading) {
         const owner = `owner_address IN ${addresses(filter.owners)}`;
         conditions.push(owner, `address IN (SELECT address FROM nft_collections_by_owner WHERE ${owner})`);
       }
+      const beginning = behindId(filter.behind);
       if (conditions.length === 0) {
-        conditions.push(`address IN (${firstDetected('nft_collections_by_id', null, filter.page)})`);
+        conditions.push(`address IN (${firstDetected('nft_collections_by_id', beginning, filter.page)})`);
         page = null;
-      }
+      } else conditions.push(...beginning);
       return newest(reading, nftCollections, { conditions, order: 'id, address', page }, context);
     },
 
@@ -113,14 +115,16 @@ export function nftQueries(reading: NewestReading) {
 
 /** Spec v3 endpoints 6.2. */
 function itemSelection(filter: NftItemFilter): { conditions: string[]; order: string; page: Page | null } {
-  const { addresses: some, owners, collections, indexes, byLastTransaction } = filter;
+  const { addresses: some, owners, collections, indexes, byLastTransaction, behind } = filter;
+  const beginning = behind && 'id' in behind ? behindId(behind) : [];
   const conditions: string[] = [];
   let page: Page | null = filter.page;
   if (some.length > 0) conditions.push(`address IN ${addresses(some)}`);
   if (owners.length > 0) conditions.push(...owned(owners, filter.includeOnSale));
   if (collections.length > 0) {
     const collection = `collection_address IN ${addresses(collections)}`;
-    const index = indexes.length === 0 ? '' : ` AND nft_index IN ${list(indexes.map(u256))}`;
+    const place = behind && 'nftIndex' in behind ? ` AND nft_index > ${u256(behind.nftIndex)}` : '';
+    const index = (indexes.length === 0 ? '' : ` AND nft_index IN ${list(indexes.map(u256))}`) + place;
     conditions.push(collection + index);
     if (some.length === 0 && owners.length === 0) {
       conditions.push(`address IN (SELECT address FROM nft_items_by_collection WHERE ${collection}${index})`);
@@ -128,10 +132,10 @@ function itemSelection(filter: NftItemFilter): { conditions: string[]; order: st
   }
   if (conditions.length === 0) {
     conditions.push(
-      `address IN (${byLastTransaction ? newestItems(filter.page) : firstDetected('nft_items_by_id', null, filter.page)})`,
+      `address IN (${byLastTransaction ? newestItems(filter.page) : firstDetected('nft_items_by_id', beginning, filter.page)})`,
     );
     page = byLastTransaction ? filter.page : null;
-  }
+  } else conditions.push(...beginning);
   return { conditions, order: itemOrder(filter), page };
 }
 

@@ -203,6 +203,22 @@ export interface EventFilter {
   page: Page;
 }
 
+/** The row behind which a page begins, in the order of first detection. */
+export interface BehindId {
+  id: Decimal;
+}
+
+/** The same among the wallets of a jetton in order of balance. */
+export interface BehindBalance {
+  balance: Decimal;
+  address: Address;
+}
+
+/** The same among the items of a collection. */
+export interface BehindIndex {
+  nftIndex: Decimal;
+}
+
 export interface JettonWalletFilter {
   addresses: Address[];
   owners: Address[];
@@ -210,7 +226,25 @@ export interface JettonWalletFilter {
   excludeZeroBalance: boolean;
   /** By balance; in the order of first detection when absent. */
   byBalance?: Sort | undefined;
+  /** `BehindBalance` where the wallets of one jetton are asked for by balance. */
+  behind?: BehindId | BehindBalance | undefined;
   page: Page;
+}
+
+/** Every balance that a jetton wallet has had. */
+export interface JettonBalanceFilter {
+  wallet: Address;
+  ltWindow: Window<Decimal>;
+  sort: Sort;
+  limit: number;
+}
+
+/** What a wallet had once a step was done. */
+export interface JettonBalanceRecord {
+  mcSeqno: number;
+  /** Of the wallet's last transaction in the step. */
+  lt: Decimal;
+  balance: Decimal;
 }
 
 export interface NftItemFilter {
@@ -221,6 +255,8 @@ export interface NftItemFilter {
   /** The owners are those of items on sale, too. */
   includeOnSale: boolean;
   byLastTransaction: boolean;
+  /** `BehindIndex` where the items of one collection are asked for. */
+  behind?: BehindId | BehindIndex | undefined;
   page: Page;
 }
 
@@ -244,10 +280,11 @@ export interface ContractSource {
   /** The shortest name that belongs to the account and leads to it; null when there is none. */
   domainOf(account: Address): string | null;
   jettonMasters(
-    filter: { addresses: Address[]; admins: Address[]; page: Page },
+    filter: { addresses: Address[]; admins: Address[]; behind?: BehindId | undefined; page: Page },
     context: QueryContext,
   ): Promise<JettonMasterRecord[]>;
   jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]>;
+  jettonBalances(filter: JettonBalanceFilter, context: QueryContext): Promise<JettonBalanceRecord[]>;
   /** Those whose transaction was not aborted. */
   jettonTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
   jettonBurns(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
@@ -256,7 +293,7 @@ export interface ContractSource {
   /** Those of these accounts that were verified jetton wallets when the step had left them so, in no order. */
   walletsAt(places: readonly TracePlace[], context: QueryContext): Promise<WalletState[]>;
   nftCollections(
-    filter: { addresses: Address[]; owners: Address[]; page: Page },
+    filter: { addresses: Address[]; owners: Address[]; behind?: BehindId | undefined; page: Page },
     context: QueryContext,
   ): Promise<NftCollectionRecord[]>;
   nftItems(filter: NftItemFilter, context: QueryContext): Promise<ListedNftItem[]>;

@@ -1,6 +1,6 @@
 /** Shapes of the answers about contracts. */
 import { z } from 'zod';
-import { address, addressBook, decimal, hash, integer, metadata } from './schemas.ts';
+import { address, addressBook, decimal, hash, integer, metadata, nextCursor } from './schemas.ts';
 
 const content = z.record(z.string(), z.string()).meta({ description: 'Attributes that the chain holds (TEP-64).' });
 const state = { last_transaction_lt: decimal, code_hash: hash, data_hash: hash };
@@ -17,8 +17,8 @@ const boc = z.string().meta({ description: 'Bag of cells, base64.' });
 const custom = { custom_payload: boc.nullable(), decoded_custom_payload: decodedPayload };
 const forward = { forward_payload: boc.nullable(), decoded_forward_payload: decodedPayload };
 
-function rows<N extends string, T extends z.ZodType>(name: N, row: T, id: string) {
-  return z.strictObject({ [name]: z.array(row), address_book: addressBook, metadata }).meta({ id });
+function rows<N extends string, T extends z.ZodType>(name: N, row: T, id: string, more: z.ZodRawShape = {}) {
+  return z.strictObject({ [name]: z.array(row), address_book: addressBook, metadata, ...more }).meta({ id });
 }
 
 const jettonMaster = z
@@ -190,13 +190,13 @@ const vesting = z
   })
   .meta({ id: 'Vesting' });
 
-export const jettonMasters = rows('jetton_masters', jettonMaster, 'JettonMasters');
-export const jettonWallets = rows('jetton_wallets', jettonWallet, 'JettonWallets');
-export const jettonTransfers = rows('jetton_transfers', jettonTransfer, 'JettonTransfers');
-export const jettonBurns = rows('jetton_burns', jettonBurn, 'JettonBurns');
-export const nftCollections = rows('nft_collections', nftCollection, 'NftCollections');
-export const nftItems = rows('nft_items', nftItem, 'NftItems');
-export const nftTransfers = rows('nft_transfers', nftTransfer, 'NftTransfers');
+export const jettonMasters = rows('jetton_masters', jettonMaster, 'JettonMasters', { next_cursor: nextCursor });
+export const jettonWallets = rows('jetton_wallets', jettonWallet, 'JettonWallets', { next_cursor: nextCursor });
+export const jettonTransfers = rows('jetton_transfers', jettonTransfer, 'JettonTransfers', { next_cursor: nextCursor });
+export const jettonBurns = rows('jetton_burns', jettonBurn, 'JettonBurns', { next_cursor: nextCursor });
+export const nftCollections = rows('nft_collections', nftCollection, 'NftCollections', { next_cursor: nextCursor });
+export const nftItems = rows('nft_items', nftItem, 'NftItems', { next_cursor: nextCursor });
+export const nftTransfers = rows('nft_transfers', nftTransfer, 'NftTransfers', { next_cursor: nextCursor });
 export const nftSales = rows('nft_sales', nftSale, 'NftSales');
 export const dnsRecords = z
   .strictObject({ records: z.array(dnsRecord), address_book: addressBook })

@@ -1,9 +1,11 @@
-/** What transfers and burns of tokens are asked by alike. */
+/** What transfers and burns of tokens are asked by alike, and their pages. */
 import type { z } from 'zod';
-import type { EventFilter } from '../../chain/contract-records.ts';
+import { LT, makeCursor, readCursor, TIME } from '../../../clickhouse/queries/keys.ts';
+import type { EventFilter, TokenEvent } from '../../chain/contract-records.ts';
 import type { Address } from '../../chain/model.ts';
 import type { ApiLimits } from '../limits.ts';
-import { addresses, lenientAddress, limit, offset, sort, uint64, utime } from './parameters.ts';
+import { addresses, cursor, lenientAddress, limit, offset, sort, uint64, utime } from './parameters.ts';
+import { nextCursor } from './route.ts';
 
 export const eventParameters = (limits: ApiLimits, owners: string) => ({
   owner_address: addresses(owners, limits.maxAddresses),
@@ -15,21 +17,58 @@ export const eventParameters = (limits: ApiLimits, owners: string) => ({
   limit: limit(limits),
   offset: offset(),
   sort: sort(),
+  cursor: cursor(),
 });
 
 type Sent = z.output<z.ZodObject<ReturnType<typeof eventParameters>>>;
 
-/** `of`: the wallets or items, the master or collection, and on which side the owners are. */
+const COUNT = { test: (text: string): boolean => /^\d{1,9}$/.test(text) };
+
+/**
+ * Where a page begins: the lt, or the time where times are asked for, of the last event before it, and how many with
+ * the same were shown. Those of one lt have an order of their own, which no later step changes.
+ */
+interface Place {
+  key: string;
+  shown: number;
+}
+
+const usesTime = (p: Sent): boolean => p.start_utime !== undefined || p.end_utime !== undefined;
+
+function placeOf(p: Sent): Place | null {
+  if (p.cursor === undefined) return null;
+  const values = usesTime(p) ? readCursor(p.cursor, 'time', [TIME, COUNT]) : readCursor(p.cursor, 'lt', [LT, COUNT]);
+  return values && { key: values[0], shown: Number(values[1]) };
+}
+
+/** `of`: the wallets or items, the master or collection, and on which side the owners are. @throws {BadCursor} */
 export function eventFilter(
   p: Sent,
   of: { contracts: Address[]; token: Address | undefined; direction?: 'in' | 'out' | undefined },
 ): EventFilter {
+  const place = placeOf(p);
+  const end = p.sort === 'desc' ? 'end' : 'start';
+  const time = place && usesTime(p) ? { [end]: Number(place.key) } : {};
+  const lt = place && !usesTime(p) ? { [end]: place.key } : {};
   return {
     ...of,
     owners: p.owner_address.length > 0 || p.address === undefined ? p.owner_address : [p.address],
-    utime: { start: p.start_utime, end: p.end_utime },
-    ltWindow: { start: p.start_lt, end: p.end_lt },
+    utime: { start: p.start_utime, end: p.end_utime, ...time },
+    ltWindow: { start: p.start_lt, end: p.end_lt, ...lt },
     sort: p.sort,
-    page: { limit: p.limit, offset: p.offset },
+    page: { limit: p.limit, offset: p.offset + (place?.shown ?? 0) },
   };
+}
+
+/** What stands behind the events of an answer: the next page's cursor, where it is asked for. */
+export function nextEvents(p: Sent, events: readonly TokenEvent[]): string {
+  const place = placeOf(p);
+  const keyOf = ({ transaction: { transaction } }: TokenEvent): string =>
+    usesTime(p) ? String(transaction.now) : transaction.lt;
+  const last = events.length < p.limit ? undefined : events[events.length - 1];
+  if (last === undefined) return nextCursor(p.cursor, null);
+  const key = keyOf(last);
+  const here = events.filter((event) => keyOf(event) === key).length;
+  const before = place?.key === key ? place.shown : 0;
+  return nextCursor(p.cursor, makeCursor(usesTime(p) ? 'time' : 'lt', [key, String(before + here)]));
 }

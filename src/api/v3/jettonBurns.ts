@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
 import { jettonBurns } from './contract-schemas.ts';
-import { eventFilter, eventParameters } from './event-parameters.ts';
+import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { address, addresses } from './parameters.ts';
 import { jettonBurnJson } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
@@ -25,6 +25,7 @@ export function jettonBurnsRoute(limits: ApiLimits): Route {
         'jetton_burns',
         events.map((event) => jettonBurnJson(event, book)),
         asked,
+        nextEvents(p, events),
       );
     },
   });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
 import { jettonMasters } from './contract-schemas.ts';
-import { addresses, limit, offset } from './parameters.ts';
+import { byId } from './keyset.ts';
+import { addresses, cursor, limit, offset } from './parameters.ts';
 import { masterJson } from './render/tokens.ts';
-import { listing, type Route, route } from './route.ts';
+import { listing, nextCursor, type Route, route } from './route.ts';
 
 export function jettonMastersRoute(limits: ApiLimits): Route {
   return route({
@@ -15,19 +16,22 @@ export function jettonMastersRoute(limits: ApiLimits): Route {
       admin_address: addresses('Those that one of these administers.', limits.maxAddresses),
       limit: limit(limits),
       offset: offset(),
+      cursor: cursor(),
     }),
     response: jettonMasters,
     async answer(p, asked) {
       const { source, context, book } = asked;
       const page = { limit: p.limit, offset: p.offset };
+      const behind = byId.read(p.cursor);
       const rows = await source.contracts.jettonMasters(
-        { addresses: p.address, admins: p.admin_address, page },
+        { addresses: p.address, admins: p.admin_address, behind, page },
         context,
       );
       return listing(
         'jetton_masters',
         rows.map((row) => masterJson(row, book)),
         asked,
+        nextCursor(p.cursor, byId.next(rows, p.limit)),
       );
     },
   });

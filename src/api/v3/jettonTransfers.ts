@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
 import { jettonTransfers } from './contract-schemas.ts';
-import { eventFilter, eventParameters } from './event-parameters.ts';
+import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { address, addresses, transferDirection } from './parameters.ts';
 import { jettonTransferJson } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
@@ -26,6 +26,7 @@ export function jettonTransfersRoute(limits: ApiLimits): Route {
         'jetton_transfers',
         events.map((event) => jettonTransferJson(event, book)),
         asked,
+        nextEvents(p, events),
       );
     },
   });

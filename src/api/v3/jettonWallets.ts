@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { jettonWallets } from './contract-schemas.ts';
-import { addresses, flag, limit, offset, optionalSort } from './parameters.ts';
+import { byBalance, byId } from './keyset.ts';
+import { addresses, cursor, flag, limit, offset, optionalSort } from './parameters.ts';
 import { walletJson } from './render/tokens.ts';
-import { listing, type Route, route } from './route.ts';
+import { listing, nextCursor, type Route, route } from './route.ts';
 
 export function jettonWalletsRoute(limits: ApiLimits): Route {
   return route({
@@ -19,6 +20,7 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
       limit: limit(limits),
       offset: offset(),
       sort: optionalSort('Order by balance.'),
+      cursor: cursor(),
     }),
     response: jettonWallets,
     async answer(p, asked) {
@@ -26,12 +28,21 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
       if (p.jetton_address.length > 1 && p.owner_address.length !== 1) {
         throw new ApiError(422, 'exact one owner_address required for multiple jetton_address');
       }
+      const isHolders = p.jetton_address.length === 1 && p.owner_address.length + p.address.length === 0;
+      if (p.cursor !== undefined && (p.address.length > 0 || p.owner_address.length > 1 || (p.sort && !isHolders))) {
+        throw new ApiError(
+          422,
+          'cursor goes with at most one owner_address, and with sort only with one jetton_address alone',
+        );
+      }
+      const keyset = p.sort === undefined ? byId : byBalance;
       const filter = {
         addresses: p.address,
         owners: p.owner_address,
         jettons: p.jetton_address,
         excludeZeroBalance: p.exclude_zero_balance ?? false,
         byBalance: p.sort,
+        behind: keyset.read(p.cursor),
         page: { limit: p.limit, offset: p.offset },
       };
       const rows = await source.contracts.jettonWallets(filter, context);
@@ -39,6 +50,7 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
         'jetton_wallets',
         rows.map((row) => walletJson(row, book)),
         asked,
+        nextCursor(p.cursor, keyset.next(rows, p.limit)),
       );
     },
   });

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { nftItems } from './contract-schemas.ts';
-import { addresses, flag, indexes, limit, offset } from './parameters.ts';
+import { byId, byIndex } from './keyset.ts';
+import { addresses, cursor, flag, indexes, limit, offset } from './parameters.ts';
 import { createBook } from './render/book.ts';
 import { itemJson } from './render/tokens.ts';
-import { listing, type Route, route } from './route.ts';
+import { listing, nextCursor, type Route, route } from './route.ts';
 
 export function nftItemsRoute(limits: ApiLimits): Route {
   return route({
@@ -21,6 +22,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
       sort_by_last_transaction_lt: flag('The item whose last transaction is the newest first.'),
       limit: limit(limits),
       offset: offset(),
+      cursor: cursor(),
     }),
     response: nftItems,
     async answer(p, asked) {
@@ -31,6 +33,14 @@ export function nftItemsRoute(limits: ApiLimits): Route {
       if (p.index.length > 0 && p.collection_address.length === 0) {
         throw new ApiError(422, 'index parameter is not allowed without the collection_address');
       }
+      const isOrdered = p.address.length + p.owner_address.length === 0 && p.collection_address.length <= 1;
+      if (p.cursor !== undefined && (!isOrdered || p.sort_by_last_transaction_lt)) {
+        throw new ApiError(
+          422,
+          'cursor goes with one collection_address or with none, and with nothing that orders otherwise',
+        );
+      }
+      const keyset = p.collection_address.length === 0 ? byId : byIndex;
       const filter = {
         addresses: p.address,
         owners: p.owner_address,
@@ -38,6 +48,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
         indexes: p.index,
         includeOnSale: p.include_on_sale ?? false,
         byLastTransaction: p.sort_by_last_transaction_lt ?? false,
+        behind: keyset.read(p.cursor),
         page: { limit: p.limit, offset: p.offset },
       };
       const items = await source.contracts.nftItems(filter, context);
@@ -46,6 +57,13 @@ export function nftItemsRoute(limits: ApiLimits): Route {
         'nft_items',
         items.map((item) => itemJson(item, book, unlisted)),
         asked,
+        nextCursor(
+          p.cursor,
+          keyset.next(
+            items.map(({ item }) => item),
+            p.limit,
+          ),
+        ),
       );
     },
   });

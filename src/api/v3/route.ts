@@ -49,14 +49,15 @@ export function nextCursor(asked: string | undefined, next: string | null): stri
   return asked === undefined ? '' : `,"next_cursor":${JSON.stringify(next)}`;
 }
 
-/** A list of rows with the book of their addresses, and with their metadata where the answer has any. */
+/** A list of rows with the book of their addresses, with their metadata where the answer has any, and what comes behind. */
 export async function listing(
   name: string,
   rows: readonly string[],
   { addressBook, metadata }: Pick<Asked, 'addressBook'> & { metadata: Asked['metadata'] | null },
+  extras = '',
 ): Promise<string> {
   const [book, tokens] = await Promise.all([addressBook(), metadata?.()]);
-  return `{"${name}":[${rows.join(',')}],"address_book":${book}${tokens === undefined ? '' : `,"metadata":${tokens}`}}`;
+  return `{"${name}":[${rows.join(',')}],"address_book":${book}${tokens === undefined ? '' : `,"metadata":${tokens}`}${extras}}`;
 }
 
 /** Whether a block can have this seqno; others are not worth a query. */

@@ -5,6 +5,7 @@ import { addressBookRoute } from './addressBook.ts';
 import { addressInformationRoute } from './addressInformation.ts';
 import { adjacentTransactionsRoute } from './adjacentTransactions.ts';
 import { balanceChangesRoute } from './balanceChanges.ts';
+import { balanceHistoryRoute } from './balanceHistory.ts';
 import { blocksRoute } from './blocks.ts';
 import { decodeRoute } from './decode.ts';
 import { dnsRecordsRoute } from './dnsRecords.ts';
@@ -54,6 +55,7 @@ export function v3Routes(limits: ApiLimits): Route[] {
     actionsRoute(limits),
     messageTraceRoute(),
     balanceChangesRoute(),
+    balanceHistoryRoute(limits),
     accountStatesRoute(limits),
     walletStatesRoute(limits),
     addressBookRoute(limits),

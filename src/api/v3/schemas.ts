@@ -48,7 +48,7 @@ export const block = z
   })
   .meta({ id: 'Block' });
 
-const nextCursor = z
+export const nextCursor = z
   .string()
   .nullable()
   .optional()
@@ -355,6 +355,22 @@ export const messageTrace = z
     metadata,
   })
   .meta({ id: 'MessageTrace' });
+
+export const balanceHistory = z
+  .strictObject({
+    points: z.array(
+      z.strictObject({
+        mc_seqno: integer.meta({ description: 'The masterchain block behind which the account had this.' }),
+        lt: decimal.meta({ description: 'Of the last transaction before it.' }),
+        utime: integer.nullable(),
+        balance: decimal
+          .nullable()
+          .meta({ description: 'Nanotons, or units of the jetton; null where it was not seen.' }),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: 'BalanceHistory' });
 
 const coins = z.record(z.string(), z.int()).nullable().meta({ description: 'Nanotons by account.' });
 

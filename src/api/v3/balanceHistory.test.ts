@@ -1,0 +1,80 @@
+/** Points of balances, page by page, over transactions that are given. */
+import { afterEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ApiServer, serveApi } from '../../../test/api-server.ts';
+import { createFakeSource } from '../../../test/fake-source.ts';
+import { addressOf, rawAddress } from '../../chain/address.ts';
+import type { TransactionFilter, TransactionRecord } from '../../chain/records.ts';
+import { balanceHistory } from './schemas.ts';
+
+const ACCOUNT = addressOf(0, Buffer.alloc(32, 7));
+/** Steps of the transactions in the order of their lts: lt is the place, the balance ten times the lt. */
+const STEPS = [1, 1, 1, 2, 4, 4, 5, 5, 5, 5, 9];
+/** What was left when each step was done. */
+const POINTS = [
+  [1, 3],
+  [2, 4],
+  [4, 6],
+  [5, 10],
+  [9, 11],
+];
+
+function transactions({ ltWindow: { start = '0', end = '999' }, sort, page }: TransactionFilter) {
+  const rows = STEPS.map((mcSeqno, i) => {
+    const transaction = { account: ACCOUNT, lt: String(i + 1), now: 1_000 + i };
+    return { transaction, mcSeqno, after: { balance: String(10 * (i + 1)) } } as unknown as TransactionRecord;
+  }).filter((_, i) => i + 1 >= Number(start) && i + 1 <= Number(end));
+  if (sort === 'desc') rows.reverse();
+  return rows.slice(page.offset, page.offset + page.limit);
+}
+
+let server: ApiServer;
+afterEach(() => server.close());
+
+async function open(): Promise<void> {
+  server = await serveApi(
+    createFakeSource({ transactions: async (filter) => ({ rows: transactions(filter), nextCursor: null }) }).source,
+  );
+}
+
+async function ask(query: string) {
+  const response = await fetch(`${server.url}/api/v3/balanceHistory?${query}`);
+  const body: unknown = await response.json();
+  return response.status === 200 ? balanceHistory.parse(body) : z.object({ error: z.string() }).parse(body).error;
+}
+
+const shown = async (query: string) => {
+  const answer = await ask(`address=${rawAddress(ACCOUNT)}&${query}`);
+  if (typeof answer === 'string') throw new Error(answer);
+  return answer;
+};
+
+it.each(['asc', 'desc'])('gives a point for each step, the last one of it, %s and page by page', async (sort) => {
+  await open();
+  const all = sort === 'asc' ? POINTS : POINTS.toReversed();
+  for (const limit of [1, 2, 3, 100]) {
+    const found: number[][] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: z.infer<typeof balanceHistory> = await shown(`sort=${sort}&limit=${limit}&cursor=${cursor}`);
+      for (const { mc_seqno, lt, utime, balance } of page.points) {
+        expect([utime, balance]).toEqual([999 + Number(lt), `${lt}0`]);
+        found.push([mc_seqno, Number(lt)]);
+      }
+      cursor = page.next_cursor;
+    }
+    expect(found).toEqual(all);
+  }
+});
+
+it('keeps to the window', async () => {
+  await open();
+  const { points } = await shown('start_lt=4&end_lt=6');
+  expect(points.map(({ mc_seqno }) => mc_seqno)).toEqual([4, 2]);
+});
+
+it('refuses a question without an account, and a foreign cursor', async () => {
+  await open();
+  expect(await ask('')).toBe('address is required');
+  expect(await ask(`address=${rawAddress(ACCOUNT)}&cursor=nonsense`)).toContain('cursor');
+});

@@ -1,0 +1,54 @@
+/** Keyset paging of lists of contracts: where a page begins, and where the next one does. */
+import { LT, makeCursor, readCursor } from '../../../clickhouse/queries/keys.ts';
+import { parseAddress, rawAddress } from '../../chain/address.ts';
+import type { BehindBalance, BehindId, BehindIndex } from '../../chain/contract-records.ts';
+
+/** An order that a list can be paged in: the values that name a place of it. */
+export interface Keyset<Row, Place> {
+  /** The row behind which a page begins; undefined at the beginning. @throws {BadCursor} */
+  read(cursor: string | undefined): Place | undefined;
+  /** The cursor behind a page; null when it was the last. */
+  next(rows: readonly Row[], limit: number): string | null;
+}
+
+const BALANCE = /^\d{1,78}$/;
+const RAW = { test: (text: string): boolean => parseAddress(text) !== null };
+
+function keyset<Row, Place>(
+  kind: string,
+  patterns: readonly { test(text: string): boolean }[],
+  place: { of(values: readonly string[]): Place; values(row: Row): readonly string[] },
+): Keyset<Row, Place> {
+  return {
+    read(cursor) {
+      const values = cursor === undefined ? null : readCursor(cursor, kind, patterns);
+      return values === null ? undefined : place.of(values);
+    },
+    next(rows, limit) {
+      const last = rows.length < limit ? undefined : rows[rows.length - 1];
+      return last === undefined ? null : makeCursor(kind, place.values(last));
+    },
+  };
+}
+
+/** In the order of first detection. */
+export const byId = keyset<{ id: string }, BehindId>('id', [LT], {
+  of: ([id]) => ({ id }),
+  values: ({ id }) => [id],
+});
+
+/** The wallets of a jetton in order of balance, either way. */
+export const byBalance = keyset<BehindBalance, BehindBalance>('balance', [BALANCE, RAW], {
+  of([balance, text]) {
+    const address = parseAddress(text);
+    if (address === null) throw new Error('the cursor was read with an address');
+    return { balance, address };
+  },
+  values: ({ balance, address }) => [balance, rawAddress(address)],
+});
+
+/** The items of a collection. */
+export const byIndex = keyset<{ nftIndex: string | null }, BehindIndex>('index', [BALANCE], {
+  of: ([nftIndex]) => ({ nftIndex }),
+  values: ({ nftIndex }) => [nftIndex ?? '0'],
+});
