@@ -8,6 +8,7 @@ import type { AccountState } from '../src/chain/model.ts';
 import { createActors } from '../src/devnet/actors/actors.ts';
 import { type Cast, createCast } from '../src/devnet/actors/cast.ts';
 import { type InitialAccount, initialAccounts } from '../src/devnet/actors/initial-accounts.ts';
+import type { Deed } from '../src/devnet/actors/traffic.ts';
 import { createChain } from '../src/devnet/chain.ts';
 import { chainLedger, genesisOf } from '../src/devnet/chain-ledger.ts';
 import type { Chain, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
@@ -29,15 +30,27 @@ export interface PeopledDevnet {
 const START = 1_700_000_000;
 const TRADERS = 8;
 
+/** What the people do, and until when. */
+export interface PeopledOptions {
+  weights?: Partial<Record<Deed, number>>;
+  /** Behind which steps nobody sends anything: what is on its way comes to rest. */
+  rests?: (mcSeqno: number) => boolean;
+}
+
+/** Jettons and items have data of several cells, of which a block shows those that change. */
+const TOKEN_DEEDS = { transfer: 1, jettonPayment: 4, burn: 1, mint: 2, giveItem: 3, mintItem: 3 } as const;
+
 /** @param rate external messages a step */
-export async function createPeopledDevnet(seed: string, rate: number): Promise<PeopledDevnet> {
+export async function createPeopledDevnet(
+  seed: string,
+  rate: number,
+  { weights = TOKEN_DEEDS, rests = () => false }: PeopledOptions = {},
+): Promise<PeopledDevnet> {
   const cast = createCast({ seed, traders: TRADERS });
   const genesis = initialAccounts(cast);
   const options = { folder: null, seed, blockTimeMs: 1000, startUtime: START };
   const chain = await createChain({ ...options, genesis: genesisOf(genesis) });
   const now = { seqno: 0, nowMs: START * 1000 };
-  // Jettons and items have data of several cells, of which a block shows those that change.
-  const weights = { transfer: 1, jettonPayment: 4, burn: 1, mint: 2, giveItem: 3, mintItem: 3 } as const;
   const actors = createActors({ seed, traders: TRADERS, ledger: chainLedger(chain), now, rate, weights });
   return {
     chain,
@@ -45,7 +58,7 @@ export async function createPeopledDevnet(seed: string, rate: number): Promise<P
     genesis,
     async step() {
       const step = chain.produce(START + chain.head().mc.seqno + 1);
-      await actors.step({ seqno: step.mc.seqno, nowMs: step.mc.genUtime * 1000 });
+      if (!rests(step.mc.seqno)) await actors.step({ seqno: step.mc.seqno, nowMs: step.mc.genUtime * 1000 });
       return step;
     },
     close() {
