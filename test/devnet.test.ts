@@ -9,6 +9,7 @@ import { describeClients } from './devnet/clients.ts';
 import { browserMissing, describePages } from './devnet/pages.ts';
 import { describeShards } from './devnet/shards.ts';
 import { describeWallets } from './devnet/wallets.ts';
+import { describeWindow } from './devnet/window.ts';
 import { runToEnd, type Stack, shownHead, startStack, temporaryFolder, until } from './stack.ts';
 
 const folder = temporaryFolder();
@@ -33,6 +34,7 @@ describe('tonstream start', () => {
   describe('shards', () => describeShards(() => stack));
   describe('clients of v2', () => describeClients(() => stack));
   describe.skipIf(browserMissing)('pages', () => describePages(() => stack));
+  describe('windows', () => describeWindow(() => stack));
 });
 
 /** Asks until this step is shown; gives the newest one. */

@@ -128,6 +128,16 @@ export async function catchUp(window: Window, log: EventLog, clickhouse: ClickHo
   }
 }
 
+/** Of these the tables know only the newest, which moves on while both are asked. */
+const MOVING = /^\/(accountStates|addressBook|metadata)/;
+
+/** Of these requests those whose answers stay while the chain goes on, without what is newest in them. */
+export function resting(paths: readonly string[]): string[] {
+  return paths
+    .filter((path) => !MOVING.test(path))
+    .map((path) => `${path}${path.includes('?') ? '&' : '?'}x_no_address_book=true&x_no_metadata=true`);
+}
+
 /** Random requests about these steps. */
 export function sampledRequests(steps: readonly PublishedStep[], count: number, seed: number): string[] {
   return fc.sample(requests(steps), { numRuns: count, seed });

@@ -16,7 +16,7 @@ import { openWindow, readWindow } from '../../src/window/window.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { listProcesses } from '../process-table.ts';
 import { runTonstream } from '../processes.ts';
-import { catchUp, differences, sampledRequests } from '../window-agreement.ts';
+import { catchUp, differences, resting, sampledRequests } from '../window-agreement.ts';
 import { projectAll, stepsOf, tablesOf } from '../windowed.ts';
 import { ask } from './asking.ts';
 import { type CheckOptions, checkStep, checkStretch } from './checks.ts';
@@ -69,8 +69,6 @@ const PROGRESS_MS = 30_000;
 /** Seconds behind the head of what is taken as over, and how far a stretch reaches. */
 const SETTLED_S = 5;
 const STRETCH_S = 40;
-/** Of these the tables know only the newest, which moves on while both are asked. */
-const MOVING = /^\/(accountStates|addressBook)/;
 
 interface Soak {
   service: SoakedService;
@@ -202,9 +200,7 @@ async function compareLive(soak: Soak, signal: AbortSignal): Promise<void> {
   const newest = await settled(soak);
   await checkStretch({ url: service.url, journal, signal }, truth, newest - STRETCH_S, newest);
   const seed = options.seed + truth.head;
-  const paths = sampledRequests(await truth.published(), COMPARED_LIVE, seed)
-    .filter((path) => !MOVING.test(path))
-    .map((path) => `${path}${path.includes('?') ? '&' : '?'}x_no_address_book=true&x_no_metadata=true`);
+  const paths = resting(sampledRequests(await truth.published(), COMPARED_LIVE, seed));
   await withView(dataDir, async (view) => {
     const { clickhouseUrl } = service;
     const found = await differences({ view, clickhouseUrl, database: DATABASE, paths, signal });
