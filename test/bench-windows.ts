@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { z } from 'zod';
+import { migrate } from '../clickhouse/migrate.ts';
+import { connect } from '../clickhouse/open.ts';
 import type { EventLog } from '../streams/log.ts';
 import { openLog } from '../streams/open.ts';
 import { project } from '../streams/project/projector.ts';
@@ -20,6 +22,8 @@ const SHARE: Record<Held, number> = { all: 1, half: 0.5, nothing: 0 };
 /** Room in the topic of steps for all of the load, several times over. */
 const ROOM = 64 * 1024 ** 3;
 const FILL_MS = 20 * 60_000;
+const SCRATCH = 'bench_steps';
+const logger = pino({ level: 'warn' });
 const marker = z.object({ first: z.number(), head: z.number() });
 
 /** Makes the folder `window` of the load the one that holds this much; filled by the service itself the first time. */
@@ -42,20 +46,36 @@ export async function useWindow(bench: Bench, held: Held): Promise<void> {
 }
 
 /** Puts this share of the load into the topic of steps, the newest of it. */
-async function publishSteps({ config, clickhouse }: Bench, share: number): Promise<void> {
-  const log = openLog(config);
+async function publishSteps(bench: Bench, share: number): Promise<void> {
+  const log = openLog(bench.config);
+  const { steps } = topicNames(bench.config.topicPrefix);
+  try {
+    await log.ensureTopic(steps);
+    if ((await lastProjectedStep(log, steps)) === null || share === 1) await publishAll(bench, log);
+    const all = (await lastProjectedStep(log, steps))?.sum ?? 0;
+    let offset = await log.low(steps);
+    for (; (await sumAt(log, steps, offset)) < all * (1 - share); offset++);
+    await log.trim(steps, offset);
+  } finally {
+    await log.close();
+  }
+}
+
+/** Nothing is published a second time: the load is projected again, into tables that are thrown away. */
+async function publishAll({ config, server }: Bench, log: EventLog): Promise<void> {
   const topics = topicNames(config.topicPrefix);
-  print(`publishing ${100 * share} % of the steps`);
-  await log.ensureTopic(topics.steps);
+  print('projecting the load again, to publish its steps');
   await log.trim(topics.steps, await log.end(topics.steps));
-  const publish = { retainBytes: ROOM, retainMs: 0 };
-  const logger = pino({ level: 'warn' });
-  await project({ log, topics, clickhouse, config, logger, stopAtEnd: true, publish }, new AbortController().signal);
-  const all = (await lastProjectedStep(log, topics.steps))?.sum ?? 0;
-  let offset = await log.low(topics.steps);
-  for (; (await sumAt(log, topics.steps, offset)) < all * (1 - share); offset++);
-  await log.trim(topics.steps, offset);
-  await log.close();
+  const clickhouse = connect({ ...config, clickhouseDatabase: SCRATCH }, server.url, logger);
+  try {
+    await migrate({ clickhouse, logger });
+    const publish = { retainBytes: ROOM, retainMs: 0 };
+    const { signal } = new AbortController();
+    await project({ log, topics, clickhouse, config, logger, stopAtEnd: true, publish }, signal);
+  } finally {
+    await clickhouse.command(`DROP DATABASE IF EXISTS ${SCRATCH}`);
+    await clickhouse.close();
+  }
 }
 
 /** Bytes of the topic up to this record. */

@@ -129,7 +129,7 @@ export async function catchUp(window: Window, log: EventLog, clickhouse: ClickHo
 }
 
 /** Of these the tables know only the newest, which moves on while both are asked. */
-const MOVING = /^\/(accountStates|addressBook|metadata)/;
+const MOVING = /^\/(accountStates|addressBook|metadata|topAccountsByBalance|jetton\/wallets)/;
 
 /** Of these requests those whose answers stay while the chain goes on, without what is newest in them. */
 export function resting(paths: readonly string[]): string[] {

@@ -206,7 +206,7 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
           some('owner_address', of.owner, 4),
           some(contract, of.contract, 3),
           one(token, of.token),
-          one('sort', ['asc', 'desc']),
+          fc.constant<Parameter[]>([]),
         ),
       ],
       [
@@ -223,6 +223,12 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
     eventsOf('/jetton/burns', 'jetton_wallet', 'jetton_master', v.burns),
     eventsOf('/nft/transfers', 'item_address', 'collection_address', v.itemTransfers),
     path('/metadata', [some('address', v.tokens, 20)], []),
+    listing('/topAccountsByBalance', [], []),
+    listing(
+      '/jetton/wallets',
+      [one('jetton_address', v.transfers.token)],
+      [one('exclude_zero_balance', ['true']), one('owner_address', v.transfers.owner)],
+    ),
     {
       weight: 3,
       arbitrary: listing('/transactions', [], [...windows, one('exclude_account', v.account), cursor, workchain]),

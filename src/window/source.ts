@@ -10,6 +10,7 @@ import { messages } from './messages.ts';
 import type { Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
 import { createTokens } from './tokens.ts';
+import { createHolders, createTopBalances } from './top.ts';
 import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
 import type { View } from './view.ts';
@@ -22,6 +23,8 @@ import type { Window } from './window.ts';
 export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: ClickHouseSource): ChainSource {
   const accounts = createAccounts();
   const tokens = createTokens();
+  const topBalances = createTopBalances();
+  const holders = createHolders();
   let firstBlock: BlockRecord | null = null;
   const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
 
@@ -152,7 +155,12 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
         (sides) => accounts.book(wanted, sides),
         () => clickhouse.book(wanted, context),
       ),
-    topBalances: (page, context) => clickhouse.topBalances(page, context),
+    topBalances: (page, context) =>
+      ask(
+        context,
+        (sides) => topBalances(page, sides),
+        () => clickhouse.topBalances(page, context),
+      ),
     contracts: {
       ...clickhouse.contracts,
       tokens: (candidates, context) =>
@@ -160,6 +168,12 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
           context,
           (sides) => tokens(candidates, sides),
           () => clickhouse.contracts.tokens(candidates, context),
+        ),
+      jettonWallets: (filter, context) =>
+        ask(
+          context,
+          (sides) => holders(filter, sides) ?? sides.whole.contracts.jettonWallets(filter, context),
+          () => clickhouse.contracts.jettonWallets(filter, context),
         ),
       jettonTransfers: (filter, context) => askEvents('jettonTransfers', filter, context),
       jettonBurns: (filter, context) => askEvents('jettonBurns', filter, context),
