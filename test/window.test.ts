@@ -2,7 +2,10 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { actions } from '../clickhouse/tables/actions.ts';
+import { traces } from '../clickhouse/tables/traces.ts';
 import { readChainView } from '../src/web/chain-view.ts';
+import { KINDS } from '../src/window/kinds.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { rounds } from './chance.ts';
 import { privateBlocks, requireShelf, shelf } from './shelf.ts';
@@ -24,6 +27,22 @@ const FILES: Record<string, () => string> = {
   mainnet: () => join(requireShelf(), 'data/answers/mainnet/blocks.ndjson.gz'),
 };
 
+/** All keys of all ways, and what they lead to. */
+function entries({ window }: Windowed): string[][] {
+  const view = window.view();
+  if (view === null) throw new Error('the window is empty');
+  try {
+    const range = { low: Buffer.alloc(1), high: null };
+    return KINDS.flatMap(({ layouts }) =>
+      layouts.map((layout) =>
+        Array.from(view.range(layout, range), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`),
+      ),
+    );
+  } finally {
+    view.done();
+  }
+}
+
 describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s blocks', (name) => {
   let projected: Projected;
   let tables: ApiServer;
@@ -41,6 +60,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   it('is made of all steps, each after the one before it', () => {
     const { steps } = projected;
     expect(steps.length).toBeGreaterThan(20);
+    expect(steps.flatMap(({ step }) => step.rows.of(traces)).length).toBeGreaterThan(20);
+    expect(steps.flatMap(({ step }) => step.rows.of(actions)).length).toBeGreaterThan(20);
     expect(steps.map(({ step }) => step.previous)).toEqual([0, ...steps.slice(0, -1).map(({ step }) => step.mcSeqno)]);
   });
 
@@ -88,6 +109,14 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     const windowed = await windowFrom(projected, 0, bytes * ROOM);
     expect(windowed.window.state?.first).toBeGreaterThan(projected.steps[10].step.mcSeqno);
     expect(windowed.window.state?.bytes).toBeLessThan(bytes);
+    // Nothing is left of what is gone, of kinds with several keys a row either.
+    const { first } = windowed.window.state ?? {};
+    const fresh = await windowFrom(
+      projected,
+      projected.steps.findIndex(({ step }) => step.mcSeqno === first),
+    );
+    expect(entries(windowed)).toEqual(entries(fresh));
+    await fresh.remove();
     await compare(windowed);
   });
 });
