@@ -73,6 +73,14 @@ describe('migrate', () => {
     expect(await names('SELECT name FROM migrations FINAL WHERE number = 2')).toHaveLength(2);
   });
 
+  it('knows a file that was only begun, and refuses it when it has changed since', async () => {
+    const begun = `${SECOND};\nSELECT 1;\nSELECT throwIf(1, 'stopped');\n`;
+    await writeFile(join(folder, '002_second.sql'), begun);
+    await expect(run()).rejects.toThrow(/statement 3: .*stopped/);
+    await writeFile(join(folder, '002_second.sql'), begun.replace(/SELECT throwIf.*\n/, ''));
+    await expect(run()).rejects.toThrow(/002_second.sql is not what was applied/);
+  });
+
   it('refuses a changed, a renamed and a missing file, and one that comes too late', async () => {
     await writeFile(join(folder, '003_third.sql'), SECOND);
     await run();

@@ -36,7 +36,7 @@ export interface MigrateOptions {
 const PACKAGE_MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
 const FILE_NAME = /^(\d{3})_[a-z0-9_]+\.sql$/;
 
-/** One row for each statement that is done, so that a crash between two statements leaves no doubt. */
+/** One row for each statement that is known to be done. */
 const MIGRATIONS_TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   number UInt32,
   statement UInt32,
@@ -92,8 +92,9 @@ export async function readMigrations(folder: string = PACKAGE_MIGRATIONS): Promi
 /**
  * Brings the database to the newest schema: every statement of every file once, in order.
  *
- * A statement is recorded after it ran. Dying between the two, or two processes starting at once, runs it again:
- * statements are to be idempotent (`IF NOT EXISTS`).
+ * Statements are recorded after they ran: the first of a file at once, so that a file that was begun is known by its
+ * checksum, the others together at its end, for a row costs as much as the table that it tells of. Dying in between, or
+ * two processes starting at once, runs them again: statements are to be idempotent (`IF NOT EXISTS`).
  *
  * @returns the names of the files that were applied or finished
  * @throws MigrationError when an applied file has changed or is missing, and when a statement fails
@@ -110,8 +111,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     const applied = await readApplied(clickhouse, signal);
     const finished = new Set(applied.filter((row) => row.number === migration.number).map((row) => row.statement));
     const missing = migration.statements.map((_, index) => index).filter((index) => !finished.has(index));
-    for (const index of missing) await apply(clickhouse, migration, index, signal);
     if (missing.length === 0) continue;
+    const [first, ...others] = missing;
+    await apply(clickhouse, migration, [first], signal);
+    if (others.length > 0) await apply(clickhouse, migration, others, signal);
     logger.info({ database: clickhouse.database, name: migration.name }, 'schema migration applied');
     done.push(migration.name);
   }
@@ -154,20 +157,29 @@ function refuseDrift(migrations: readonly Migration[], applied: readonly Applied
   if (late) throw new MigrationError(`migration ${late.name} comes before one that ${database} already has. ${advice}`);
 }
 
-async function apply(clickhouse: ClickHouse, migration: Migration, index: number, signal: AbortSignal | undefined) {
-  const label = `migration ${migration.name}, statement ${index + 1}`;
-  try {
-    await clickhouse.command(migration.statements[index], { label, signal });
-  } catch (cause) {
-    throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
+/** Runs statements of a file, then records them. */
+async function apply(
+  clickhouse: ClickHouse,
+  migration: Migration,
+  indexes: readonly number[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const rows = new RowWriter(4096);
+  for (const index of indexes) {
+    const label = `migration ${migration.name}, statement ${index + 1}`;
+    try {
+      await clickhouse.command(migration.statements[index], { label, signal });
+    } catch (cause) {
+      throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
+    }
+    rows.u32(migration.number);
+    rows.u32(index);
+    rows.u32(migration.statements.length);
+    rows.string(migration.name);
+    rows.string(migration.checksum);
+    rows.dateTime(Math.floor(Date.now() / 1000));
   }
-  const row = new RowWriter(1024);
-  row.u32(migration.number);
-  row.u32(index);
-  row.u32(migration.statements.length);
-  row.string(migration.name);
-  row.string(migration.checksum);
-  row.dateTime(Math.floor(Date.now() / 1000));
   const columns = ['number', 'statement', 'statements', 'name', 'checksum', 'applied_at'];
-  await clickhouse.insert('migrations', columns, row.take(), { label: `recording ${label}`, signal });
+  const label = `recording migration ${migration.name}`;
+  await clickhouse.insert('migrations', columns, rows.take(), { label, signal });
 }
