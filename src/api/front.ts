@@ -114,7 +114,10 @@ function stampAnswer(response: ServerResponse, began: number, apiVersion: string
 function describe(app: Express, api: Api): void {
   const { base } = api;
   serveGet(app, base, (_request, response) => response.redirect(301, `${base}/index.html`));
-  app.use(base, documentation(openApiDocument(api)));
+  app.use(
+    base,
+    documentation(() => openApiDocument(api)),
+  );
 }
 
 /** GET and HEAD go to the handler, any other method to 405. */
