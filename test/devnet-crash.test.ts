@@ -9,11 +9,16 @@ import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
 import type { Chain } from '../src/devnet/model.ts';
 import { openProducer, produceOne } from './devnet-producer.ts';
+import { ended, home, isOpen, killAll, PATIENCE_MS, run, TEST_TIMEOUT_MS } from './live-crash.ts';
+import { waitFor } from './processes.ts';
 import { startProgram } from './program.ts';
 
 const PRODUCER = fileURLToPath(new URL('./devnet-producer.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'devnet-crash-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(async () => {
+  await killAll();
+  rmSync(folder, { recursive: true });
+});
 
 /** Runs a producer until it has printed so many steps, kills it, and returns what it printed. */
 async function produceAndKill(steps: number): Promise<[number, string][]> {
@@ -64,4 +69,23 @@ test('a killed chain has every step it told of, and goes on', async () => {
   }
   // Past the split and the merge.
   expect(Math.max(...printed.keys())).toBeGreaterThan(41);
+});
+
+test('a second devnet in a folder is refused', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const words = ['devnet', '--data-dir', join(home, 'twice'), '--port', '0', '--block-time', '100ms'];
+  const first = run(...words);
+  await waitFor('the first devnet', first, async () => isOpen(first), PATIENCE_MS);
+  const second = run(...words);
+  const hasEnded = async () => second.child.exitCode !== null || isOpen(second);
+  await waitFor('the second devnet', null, hasEnded, PATIENCE_MS);
+  expect(second.output()).toContain(`twice/devnet is in use by process ${first.child.pid}:`);
+  expect(await second.ended).toBe(1);
+  await ended(first);
+  // One that was killed does not count.
+  const third = run(...words);
+  await waitFor('the third devnet', third, async () => isOpen(third), PATIENCE_MS);
+  await third.kill();
+  const fourth = run(...words);
+  await waitFor('the fourth devnet', fourth, async () => isOpen(fourth), PATIENCE_MS);
+  await ended(fourth);
 });

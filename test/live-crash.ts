@@ -1,4 +1,4 @@
-/** A devnet under traffic whose processes are killed, for the tests of a whole service and of its parts. */
+/** A devnet under traffic whose processes are killed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,8 +46,7 @@ export function devnetFlags({ seed, blockTimeMs, splitAt, mergeAt }: DevnetFolde
   ];
 }
 
-/** Words in the commands of children. */
-export const CLICKHOUSE = 'server-child';
+/** In the command of a child. */
 export const WORKER = 'bin/worker.js';
 /** The window is so small that steps leave it all the time. */
 export const WORKERS = ['--workers', '2', '--window-bytes', '512k'];

@@ -1,13 +1,22 @@
-/** The soak of `npm run soak` with kills, for a quarter of a minute; for half an hour in the long run. */
+/**
+ * The soak of `npm run soak` with a kill of each part of a service, for as long as that takes; for half an hour in the
+ * long run. When all has stopped, chain, log, tables and windows say the same.
+ */
 import { expect, it } from 'vitest';
-import { isLong, rounds, seed } from './chance.ts';
+import { type AgreedFigures, expectAgreement } from './agreement.ts';
+import { drawn, isLong, random, rounds, seed } from './chance.ts';
+import type { DevnetFolderOptions } from './devnet-folder.ts';
 import { soak } from './soak/run.ts';
-import { ALL_VICTIMS, VICTIMS } from './soak/service.ts';
+import { VICTIMS } from './soak/service.ts';
+
+const GB = 1024 ** 3;
+const devnet: DevnetFolderOptions = { seed: 'crash', blockTimeMs: rounds(500, 250), splitAt: 25, mergeAt: 50 };
 
 it(
   'a devnet under traffic with a small window and kills: each step once, no request that fails',
   async () => {
-    const victims = rounds(1, 2) === 1 ? VICTIMS : ALL_VICTIMS;
+    const victims = drawn(VICTIMS, VICTIMS.length);
+    const agreed: AgreedFigures[] = [];
     const report = await soak({
       minutes: rounds(0.1, 30),
       killSeconds: rounds(1, 60),
@@ -18,12 +27,21 @@ it(
       victims,
       seed,
       settings: {
-        blockTimeMs: rounds(1000, 250),
-        rate: rounds(3, 12),
+        blockTimeMs: devnet.blockTimeMs,
+        rate: rounds(4, 12),
         // A few seconds of steps.
         windowBytes: rounds(256, 512) * 1024,
+        // In the short run all that was published is still there at the end.
+        stepsBytes: rounds(GB, 1024 ** 2),
         // On a machine that runs other tests beside this one queries may take long.
         queryTimeoutMs: 20_000,
+        flags: [
+          ...['--devnet-seed', devnet.seed, '--split-at', String(devnet.splitAt), '--merge-at', String(devnet.mergeAt)],
+          ...['--batch-steps', String(1 + random(20)), '--batch-bytes', '64k', '--batch-ms', '20'],
+        ],
+      },
+      async compareStopped(stopped) {
+        agreed.push(await expectAgreement({ ...stopped, devnet, forgotten: isLong, seed }));
       },
     });
     expect(report.failures).toEqual([]);
@@ -40,8 +58,8 @@ it(
       expect(report.counts['subscribers compared with the log']).toBe(45);
       expect(report.counts['events that subscribers heard']).toBeGreaterThan(1000);
     }
-    const { seconds, steps, requests, turnovers, kills } = report;
-    process.stdout.write(`soak: ${JSON.stringify({ seconds, steps, requests, turnovers, kills })}\n`);
+    const { seconds, requests, turnovers, kills } = report;
+    process.stdout.write(`soak: ${JSON.stringify({ seconds, requests, turnovers, kills, ...agreed[0] })}\n`);
   },
   rounds(1_500_000, 3_600_000),
 );

@@ -41,8 +41,19 @@ export interface SoakOptions {
   victims?: readonly Victim[];
   seed: number;
   settings?: Partial<Omit<SoakSettings, 'dataDir' | 'port'>>;
+  /**
+   * Looks at what is left when all has stopped, with the tables in a server of their own; a comparison of the window with
+   * the tables unless given.
+   */
+  compareStopped?: (stopped: Stopped) => Promise<void>;
   /** Told from time to time how it is going. */
   onProgress?: (line: string) => void;
+}
+
+export interface Stopped {
+  dataDir: string;
+  clickhouseUrl: string;
+  database: string;
 }
 
 export interface SoakReport extends Figures, Measured {
@@ -57,7 +68,7 @@ export interface SoakReport extends Figures, Measured {
 
 const MB = 1024 * 1024;
 const DATABASE = 'tonstream';
-const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB, queryTimeoutMs: 3_000 };
+const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB, queryTimeoutMs: 3_000, flags: [] };
 const COMPARE_EVERY_MS = 15_000;
 /** Looked at one by one between two looks at the head; what a slow machine leaves out is looked at in the end. */
 const MOST_STEPS = 50;
@@ -217,23 +228,32 @@ async function lookAtEverything(soak: Soak): Promise<void> {
 }
 
 /** Tables and window brought to the end of the log, now that nothing else moves. */
-async function compareStopped({ journal, options, dataDir, settings }: Soak): Promise<void> {
+async function compareStopped(soak: Soak): Promise<void> {
+  const { options, dataDir } = soak;
   const server = await startEmbeddedClickHouse(testServerOptions(join(dataDir, 'clickhouse')));
+  try {
+    if (options.compareStopped === undefined) await compareWindow(soak, server.url);
+    else await options.compareStopped({ dataDir, clickhouseUrl: server.url, database: DATABASE });
+  } finally {
+    await server.stop();
+  }
+}
+
+async function compareWindow({ journal, options, dataDir, settings }: Soak, clickhouseUrl: string): Promise<void> {
   const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
-  const clickhouse = createClickHouse({ url: server.url, database: DATABASE, logger: silent });
+  const clickhouse = createClickHouse({ url: clickhouseUrl, database: DATABASE, logger: silent });
   const window = openWindow({ folder: join(dataDir, 'window'), maxBytes: settings.windowBytes, form: transactionForm });
   try {
     await projectAll(log, clickhouse, settings.stepsBytes);
     await catchUp(window, log, await tablesOf(clickhouse));
     const paths = sampledRequests(await stepsOf(log), COMPARED_AT_THE_END, options.seed);
-    const found = await differences({ view: window.view(), clickhouseUrl: server.url, database: DATABASE, paths });
+    const found = await differences({ view: window.view(), clickhouseUrl, database: DATABASE, paths });
     journal.count('answers compared with the tables', paths.length);
     for (const difference of found) journal.wrong(`at the end: ${difference}`);
   } finally {
     await window.close();
     await clickhouse.close();
     await log.close();
-    await server.stop();
   }
 }
 

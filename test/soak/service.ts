@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '../process-table.ts';
 import { type Run, runTonstream, waitFor } from '../processes.ts';
 
-export type Victim = 'worker' | 'writer' | 'all' | 'ClickHouse';
-/** `writer`: the main process, which writes the window; its workers and its ClickHouse end with it. */
-export const VICTIMS: readonly Victim[] = ['worker', 'writer', 'all'];
-/** In a long run ClickHouse alone, too. */
-export const ALL_VICTIMS: readonly Victim[] = [...VICTIMS, 'ClickHouse'];
+/**
+ * `writer`: the main process, which writes the window; its workers and its ClickHouse end with it. `starting`: that one,
+ * and the next at any moment of its start.
+ */
+export const VICTIMS = ['worker', 'writer', 'all', 'ClickHouse', 'starting'] as const;
+export type Victim = (typeof VICTIMS)[number];
 
 export interface SoakSettings {
   dataDir: string;
@@ -17,6 +18,8 @@ export interface SoakSettings {
   rate: number;
   windowBytes: number;
   stepsBytes: number;
+  /** More flags. */
+  flags: readonly string[];
   /** The service's own default is meant for machines that do nothing else. */
   queryTimeoutMs: number;
 }
@@ -47,6 +50,8 @@ export interface SoakedService {
 }
 
 const START_MS = 240_000;
+/** On a quiet machine. */
+const LONGEST_START_MS = 6_000;
 
 export function createService(settings: SoakSettings): SoakedService {
   let run: Run | null = null;
@@ -66,10 +71,14 @@ export function createService(settings: SoakSettings): SoakedService {
     return [{ pid, role: 'main' }, ...children];
   }
 
-  async function start(): Promise<void> {
+  function launch(): Run {
     if (run !== null) earlier.push(run.output());
-    const started = runTonstream(...words(settings));
-    run = started;
+    run = runTonstream(...words(settings));
+    return run;
+  }
+
+  async function start(): Promise<void> {
+    const started = launch();
     await waitFor(
       'the service',
       started,
@@ -119,6 +128,11 @@ export function createService(settings: SoakSettings): SoakedService {
       if (victim === 'all') for (const { pid } of processes().toReversed()) process.kill(pid, 'SIGKILL');
       await run?.kill('SIGKILL');
       dead();
+      if (victim === 'starting') {
+        const again = launch();
+        await sleep(Math.random() * LONGEST_START_MS);
+        await again.kill('SIGKILL');
+      }
       await start();
     },
     async stop() {
@@ -139,6 +153,7 @@ function words(settings: SoakSettings): string[] {
     ...['--data-dir', dataDir, '--port', String(port), '--workers', String(WORKERS)],
     ...['--window-bytes', String(windowBytes), '--steps-bytes', String(stepsBytes)],
     ...['--query-timeout-ms', String(queryTimeoutMs), '--webhook-private', 'true'],
+    ...settings.flags,
   ];
 }
 
