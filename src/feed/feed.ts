@@ -13,7 +13,7 @@ import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
-import type { FeedStep } from './step.ts';
+import type { FeedStep, Wants } from './step.ts';
 import type { StepReader } from './steps.ts';
 import { wantsOf } from './wants.ts';
 
@@ -234,14 +234,25 @@ export function createFeed(options: FeedOptions): Feed {
   }
   const plans = new WeakMap<Line, { generation: number; last: number; steps: AccountSteps }>();
 
+  /** What fails is asked for again when its turn has come. */
+  async function readAhead(mcSeqno: number, wants: Wants, signal: AbortSignal): Promise<void> {
+    try {
+      const step = await steps.read(mcSeqno, signal);
+      if (!step.has(wants)) await step.load(wants, signal);
+    } catch {
+      // Told of then.
+    }
+  }
+
   /** The rest of the step a line is in, or the next one; less when there is no more room. */
   async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
     const { signal } = ended;
     const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
     const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
     const ahead = isOfFewAccounts(line.subscription) ? 0 : READ_AHEAD;
+    const wants = wantsOf([line]);
     for (let at = mcSeqno + 1; at < mcSeqno + ahead && at <= position.mcSeqno; at++) {
-      steps.read(at, signal).catch(() => undefined);
+      void readAhead(at, wants, signal);
     }
     const step = await steps.read(mcSeqno, signal);
     if (!step.exists) {
@@ -249,7 +260,6 @@ export function createFeed(options: FeedOptions): Feed {
       if (isSame()) line.place = next === null ? position : endOf(next - 1);
       return;
     }
-    const wants = wantsOf([line]);
     if (!step.has(wants)) await step.load(wants, signal);
     if (!isSame()) return;
     line.cork();

@@ -112,6 +112,7 @@ class ReadStep implements FeedStep {
   readonly #told = new Set<string>();
   #book = new Map<string, BookRecord>();
   #tokens: TokenInfos | null = null;
+  readonly #underWay = new WeakMap<AbortSignal, Map<string, Promise<void>>>();
   /** Events whose addresses are in the book, and have their tokens told. */
   #booked = -1;
   #described = -1;
@@ -144,32 +145,56 @@ class ReadStep implements FeedStep {
   }
 
   async load({ parts, traces, addressBook, metadata }: Wants, signal: AbortSignal): Promise<void> {
-    const context = this.#options.context(signal);
-    const { mcSeqno, records, source } = this.#options;
-    const missing = (part: Part): boolean => parts.has(part) && !this.#loaded.has(part);
-    if (missing('states')) this.#add('states', stateEvents(mcSeqno, records));
-    if (missing('blocks')) {
-      const { rows } = await source.blocks(blocksIn(mcSeqno), context);
-      this.#add('blocks', blockEvents(mcSeqno, rows));
+    const missing = [...parts].filter((part) => !this.#loaded.has(part));
+    await Promise.all(missing.map((part) => this.#once(part, signal, (context) => this.#loadPart(part, context))));
+    if (this.#missingTraces(traces)) await this.#loadTraces(traces, this.#options.context(signal));
+    const { length } = this.events;
+    if (addressBook || metadata) {
+      await this.#once(`book ${length}`, signal, (context) => this.#loadBook(length, context));
     }
-    if (missing('messages')) await this.#loadMessages(context);
-    if (missing('wallets')) {
-      this.#add('wallets', await walletEvents(stateEvents(mcSeqno, records), source.contracts, context));
+    if (metadata && this.#described !== length) {
+      await this.#once(`tokens ${length}`, signal, (context) => this.#loadTokens(length, context));
     }
-    for (const [part, kind] of TRANSFERS) {
-      if (!missing(part)) continue;
-      this.#add(part, await transferEvents(kind, mcSeqno, records, source.contracts, context));
-    }
-    if (missing('groups')) await this.#loadGroups(context);
-    if (missing('actions')) {
-      const actions = await this.#loadActions(context);
-      const events = this.#ended.map((one) => actionsEvent(mcSeqno, one, actions.get(hashKey(one.traceId)) ?? []));
-      this.#add('actions', events);
-    }
-    if (this.#missingTraces(traces)) await this.#loadTraces(traces, context);
-    if (addressBook || metadata) await this.#loadBook(context);
-    if (metadata && this.#described !== this.events.length) await this.#loadTokens(context);
     this.#options.onLoaded(this);
+  }
+
+  /** What is on its way for one who waits as long is not asked for again. */
+  #once(name: string, signal: AbortSignal, work: (context: QueryContext) => Promise<void>): Promise<void> {
+    const underWay = this.#underWay.get(signal) ?? new Map<string, Promise<void>>();
+    this.#underWay.set(signal, underWay);
+    const known = underWay.get(name);
+    if (known !== undefined) return known;
+    const made = work(this.#options.context(signal)).finally(() => underWay.delete(name));
+    underWay.set(name, made);
+    return made;
+  }
+
+  async #loadPart(part: Part, context: QueryContext): Promise<void> {
+    const { mcSeqno, records, source } = this.#options;
+    switch (part) {
+      case 'states':
+        return this.#add(part, stateEvents(mcSeqno, records));
+      case 'blocks': {
+        const { rows } = await source.blocks(blocksIn(mcSeqno), context);
+        return this.#add(part, blockEvents(mcSeqno, rows));
+      }
+      case 'messages':
+        return this.#loadMessages(context);
+      case 'wallets':
+        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), source.contracts, context));
+      case 'jettonTransfers':
+      case 'nftTransfers': {
+        const kind = part === 'jettonTransfers' ? 'jetton_transfer' : 'nft_transfer';
+        return this.#add(part, await transferEvents(kind, mcSeqno, records, source.contracts, context));
+      }
+      case 'groups':
+        return this.#loadGroups(context);
+      case 'actions': {
+        const actions = await this.#loadActions(context);
+        const events = this.#ended.map((one) => actionsEvent(mcSeqno, one, actions.get(hashKey(one.traceId)) ?? []));
+        return this.#add(part, events);
+      }
+    }
   }
 
   /** Once: another may have loaded it meanwhile. */
@@ -259,8 +284,7 @@ class ReadStep implements FeedStep {
     return this.#ended.some(({ traceId }) => isWanted(hashKey(traceId), this.#hashOfTrace(traceId)));
   }
 
-  async #loadBook(context: QueryContext): Promise<void> {
-    const { length } = this.events;
+  async #loadBook(length: number, context: QueryContext): Promise<void> {
     if (this.#booked === length) return;
     const accounts = new Map(this.events.flatMap(addressesOf).map((account) => [accountKey(account), account]));
     const asked = [...accounts].flatMap(([key, account]) => (this.#book.has(key) ? [] : [account]));
@@ -269,8 +293,7 @@ class ReadStep implements FeedStep {
     this.#booked = length;
   }
 
-  async #loadTokens(context: QueryContext): Promise<void> {
-    const { length } = this.events;
+  async #loadTokens(length: number, context: QueryContext): Promise<void> {
     const candidates = tokenCandidates([...this.#book.values()]);
     this.#tokens = createTokenInfos(
       candidates === null ? null : await this.#options.source.contracts.tokens(candidates, context),
@@ -306,11 +329,6 @@ class ReadStep implements FeedStep {
     return this.#tokens?.json(accounts) ?? '{}';
   }
 }
-
-const TRANSFERS = [
-  ['jettonTransfers', 'jetton_transfer'],
-  ['nftTransfers', 'nft_transfer'],
-] as const;
 
 const mentioned = ({ actions }: ActionsEvent | TraceEvent): Address[] =>
   actions.flatMap(({ mentions }) => [...mentions.values()]);
