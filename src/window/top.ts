@@ -123,7 +123,9 @@ export function createHolders() {
 
   /** Null where holders of one jetton, the greatest first, are not what is asked for, or not often. */
   return function holders(filter: JettonWalletFilter, sides: Sides): Promise<JettonWalletRecord[]> | null {
-    const { addresses, owners, jettons, byBalance: sort, excludeZeroBalance, page } = filter;
+    const { addresses, owners, jettons, byBalance: sort, excludeZeroBalance, behind, page } = filter;
+    // By a range of their key the tables give what is behind a place at any depth.
+    if (behind !== undefined) return null;
     if (sort !== 'desc' || jettons.length !== 1 || addresses.length > 0 || owners.length > 0) return null;
     if (!isAskedOften(jettons[0])) return null;
     const found = holdersOf(jettons[0])(page, sides);
