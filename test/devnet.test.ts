@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { describeClients } from './devnet/clients.ts';
+import { describeContracts } from './devnet/contracts.ts';
+import { describeMessages } from './devnet/messages.ts';
 import { browserMissing, describePages } from './devnet/pages.ts';
 import { describeShards } from './devnet/shards.ts';
 import { describeWallets } from './devnet/wallets.ts';
 import { describeWindow } from './devnet/window.ts';
+import { liteClient } from './lite-client.ts';
 import { runToEnd, type Stack, shownHead, startStack, temporaryFolder, until } from './stack.ts';
 
 const folder = temporaryFolder();
@@ -35,6 +38,15 @@ describe('tonstream start', () => {
   describe('clients of v2', () => describeClients(() => stack));
   describe.skipIf(browserMissing)('pages', () => describePages(() => stack));
   describe('windows', () => describeWindow(() => stack));
+  describe('messages', () => describeMessages(() => stack));
+  describe('contracts', () => {
+    let lite: Awaited<ReturnType<typeof liteClient>>;
+    beforeAll(async () => {
+      lite = await liteClient(stack.dataDir);
+    });
+    afterAll(() => lite?.close());
+    describeContracts(() => ({ url: stack.url, client: lite.client }), true);
+  });
 });
 
 /** Asks until this step is shown; gives the newest one. */
