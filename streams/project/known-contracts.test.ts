@@ -43,13 +43,24 @@ describe('what is known of contracts', () => {
     const second = store.known();
     expect(second.contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
     expect(second.missing.size).toBe(0);
-    await store.begin(new Set([rawAddress(wallet)]), batch, signal);
+    await store.begin(new Set([rawAddress(wallet)]), new Map(), batch, signal);
     expect(asked.filter((sql) => sql.includes('jetton_wallets'))).toHaveLength(1);
+  });
+
+  it('is looked up when it is asked for where nothing was likely', async () => {
+    const { clickhouse, asked } = tablesWith(9);
+    const store = createKnownStore(clickhouse);
+    await store.begin(new Set([rawAddress(wallet)]), new Map([[rawAddress(wallet), new Set()]]), batch, signal);
+    expect(asked).toEqual([]);
+    const { contracts, missing } = store.known();
+    expect(contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
+    await store.loadMissing(missing, batch, signal);
+    expect(store.known().contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
   });
 
   it('is not what a batch that is repeated had written', async () => {
     const store = createKnownStore(tablesWith(10).clickhouse);
-    await store.begin(new Set([rawAddress(wallet)]), batch, signal);
+    await store.begin(new Set([rawAddress(wallet)]), new Map(), batch, signal);
     const { contracts, missing } = store.known();
     expect(contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
     expect(missing.size).toBe(0);
@@ -57,7 +68,7 @@ describe('what is known of contracts', () => {
 
   it('follows the steps, whatever the tables have by then', async () => {
     const store = createKnownStore(tablesWith(9).clickhouse);
-    await store.begin(new Set([rawAddress(wallet)]), batch, signal);
+    await store.begin(new Set([rawAddress(wallet)]), new Map(), batch, signal);
     const rows = createStepRows(10);
     rows.add(jettonWallets, {
       address: wallet,

@@ -18,6 +18,7 @@ import { parseAddress, rawAddress } from '../../src/chain/address.ts';
 import { CellView } from '../../src/chain/layouts/cell-view.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
+import type { LikelyTables } from './code-kinds.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED = 200_000;
@@ -143,9 +144,19 @@ export function createKnownStore(clickhouse: ClickHouse) {
   }
 
   return {
-    /** Brings what is known of these contracts into memory. */
-    async begin(accounts: ReadonlySet<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
-      await Promise.all(KINDS.map((kind) => load(kind, accounts, batch, signal)));
+    /**
+     * Brings what is known of these contracts into memory.
+     * @param likely tables that may have them; of the others a contract is looked up in when it is asked for
+     */
+    async begin(
+      accounts: ReadonlySet<RawAddress>,
+      likely: ReadonlyMap<RawAddress, LikelyTables>,
+      batch: BatchPlace,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const wanted = (table: Pick<Table, 'name'>) =>
+        [...accounts].filter((account) => likely.get(account)?.has(table) ?? true);
+      await Promise.all(KINDS.map((kind) => load(kind, wanted(SOURCES[kind].table), batch, signal)));
     },
     async loadMissing(missing: Missing, batch: BatchPlace, signal: AbortSignal): Promise<void> {
       await Promise.all([...missing].map(([kind, accounts]) => load(kind, accounts, batch, signal)));

@@ -8,6 +8,7 @@ import { hashKey } from '../../src/chain/hash.ts';
 import type { Hash, Transaction } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import { writeActions } from './action-rows.ts';
+import { type CodeKinds, createCodeKinds } from './code-kinds.ts';
 import type { Counters } from './counters.ts';
 import { createKnownStore, type KnownStore } from './known-contracts.ts';
 import { createOpenTraces, type OpenTrace, type OpenTraces, placesOf, type TracePlace } from './open-traces.ts';
@@ -26,9 +27,10 @@ export const traceProjection: Projection = {
       counters.rereadTransactions += count;
     });
     const known = createKnownStore(clickhouse);
+    const codeKinds = createCodeKinds(clickhouse);
     return {
       async begin(batch, _, signal) {
-        return { project: (steps) => projectTraces(steps, { batch, open, known, counters, signal }) };
+        return { project: (steps) => projectTraces(steps, { batch, open, known, codeKinds, counters, signal }) };
       },
       written(batch) {
         open.written(batch);
@@ -42,6 +44,7 @@ interface Work {
   batch: BatchPlace;
   open: OpenTraces;
   known: KnownStore;
+  codeKinds: CodeKinds;
   counters: Counters;
   signal: AbortSignal;
 }
@@ -57,10 +60,10 @@ interface Grown {
 }
 
 async function projectTraces(steps: readonly GrowingRows[], work: Work): Promise<void> {
-  const { open, known, batch, signal } = work;
+  const { open, known, codeKinds, batch, signal } = work;
   const earlier = await open.find(idsBefore(steps), batch, signal);
   const growing = new Map<string, { trace: OpenTrace; here: Map<string, TransactionRow> }>();
-  await known.begin(accountsOf(steps, earlier.values()), batch, signal);
+  await known.begin(accountsOf(steps, earlier.values()), await codeKinds.of(steps, signal), batch, signal);
   const pause = createPauses();
   for (const rows of steps) {
     known.take(rows, batch.number);
