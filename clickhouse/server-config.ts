@@ -5,6 +5,8 @@ export interface ServerLimits {
   maxMemoryBytes: number;
   /** Bound of the mark cache, bytes. The engine's own default is 5 GiB. */
   markCacheBytes: number;
+  /** What its file of users holds (reader.ts); the engine's own user alone without it. */
+  users?: string;
 }
 
 /** Merges at a time. The engine's default of 32 is made for big servers and would take the cores from the API. */
@@ -28,8 +30,9 @@ const FEW_FILES = `<write_marks_for_substreams_in_compact_parts>0</write_marks_f
  * down too: their defaults (8, 20, 25) exceed the 4 slots there are, which would keep every merge small and hold
  * back all mutations.
  */
-export function serverConfigXml(limits: ServerLimits): string {
-  return `<clickhouse>
+export function serverConfigXml(limits: ServerLimits, paths: Pick<ServerPaths, 'users'>): string {
+  const users = limits.users === undefined ? '' : `\n  <users_config>${paths.users}</users_config>`;
+  return `<clickhouse>${users}
   <logger><level>none</level></logger>
   <max_server_memory_usage>${limits.maxMemoryBytes}</max_server_memory_usage>
   <mark_cache_size>${limits.markCacheBytes}</mark_cache_size>
@@ -73,6 +76,7 @@ export interface ServerPaths {
   /** The engine's own directory. */
   data: string;
   config: string;
+  users: string;
   /** Decimal port number of the last start. */
   port: string;
   /** Who supervises the server of this folder. */
@@ -83,6 +87,7 @@ export function serverPaths(folder: string): ServerPaths {
   return {
     data: join(folder, 'data'),
     config: join(folder, 'server.xml'),
+    users: join(folder, 'users.xml'),
     port: join(folder, 'port'),
     owner: join(folder, 'owner.json'),
   };

@@ -192,7 +192,8 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   await refuseIfOwned(folder, paths, false);
   await takeOwnership(paths.owner);
   try {
-    await writeFile(paths.config, serverConfigXml(options));
+    if (options.users !== undefined) await writeFile(paths.users, options.users);
+    await writeFile(paths.config, serverConfigXml(options, paths));
     const port = await choosePort(paths.port);
     const setup = { options: { ...options, folder }, paths, library, port, url: `http://127.0.0.1:${port}` };
     const first = await startFirst(setup, options.signal ?? new AbortController().signal);

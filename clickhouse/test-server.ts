@@ -17,10 +17,10 @@ export function testServerOptions(folder: string): EmbeddedClickHouseOptions {
   return { folder, maxMemoryBytes: 2 * 1024 ** 3, markCacheBytes: 32 * 1024 ** 2, logger: silent };
 }
 
-/** For tests: a server on a new folder. */
-export async function startTestServer(): Promise<TestServer> {
+/** For tests: a server on a new folder. `users`: what its file of users holds. */
+export async function startTestServer(users?: string): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tonstream-clickhouse-'));
-  const server = await startEmbeddedClickHouse(testServerOptions(folder));
+  const server = await startEmbeddedClickHouse({ ...testServerOptions(folder), ...(users === undefined ? {} : { users }) });
   return {
     server,
     folder,

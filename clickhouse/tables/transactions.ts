@@ -52,7 +52,7 @@ export const transactions = table({
     {
       name: 'transactions_by_lt',
       key: ['lt', 'account'],
-      also: ['mcSeqno', 'now', 'shard', 'seqno', 'inOpcode'],
+      also: ['mcSeqno', 'now', 'shard', 'seqno', 'inOpcode', 'hash', 'traceId', 'aborted', 'totalFees'],
     },
     { name: 'transactions_by_time', key: ['now', 'lt', 'account'], also: ['mcSeqno', 'shard', 'seqno'] },
     { name: 'transactions_by_hash', key: ['hash'], also: ['account', 'lt'] },

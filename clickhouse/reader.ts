@@ -1,0 +1,231 @@
+/**
+ * The user by whom strangers read: the views and nothing else, within limits that he cannot change. The embedded server
+ * has him from a file; on another server whoever runs it makes him with the statements that `readerStatements` gives.
+ */
+import { randomUUID } from 'node:crypto';
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { identifier, text } from './literal.ts';
+import { describeFailure } from './query-error.ts';
+import { ClickHouseQueryError } from './client.ts';
+import { HEAD_SETTING } from './views/view.ts';
+
+export const READER = 'ton_reader';
+
+export interface ReaderLimits {
+  /** Database of the views. */
+  database: string;
+  timeoutMs: number;
+  /** Of one query. */
+  memoryBytes: number;
+  /** Of all queries together, as a multiple of that. */
+  queries: number;
+  rowsRead: number;
+  resultBytes: number;
+  /** Within an hour, of each key. */
+  hourly: { queries: number; rows: number; seconds: number };
+}
+
+/** What one query may write to the disk while it sorts and groups. */
+const SPILL_BYTES = 1_000_000_000;
+/** The largest statement that is parsed. */
+export const MAX_SQL_BYTES = 64 * 1024;
+
+/** The reader's settings. */
+function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: ReaderLimits): Record<string, number> {
+  return {
+    readonly: 1,
+    allow_ddl: 0,
+    allow_introspection_functions: 0,
+    max_execution_time: Math.ceil(timeoutMs / 1000),
+    max_memory_usage: memoryBytes,
+    max_memory_usage_for_user: memoryBytes * queries,
+    max_bytes_before_external_group_by: Math.floor(memoryBytes / 3),
+    max_bytes_before_external_sort: Math.floor(memoryBytes / 3),
+    max_temporary_data_on_disk_size_for_query: SPILL_BYTES,
+    max_temporary_data_on_disk_size_for_user: SPILL_BYTES * queries,
+    max_threads: 1,
+    // Those of the service have 0 and go before.
+    priority: 10,
+    max_rows_to_read: rowsRead,
+    max_result_bytes: resultBytes,
+    max_query_size: 2 * MAX_SQL_BYTES,
+    max_ast_depth: 500,
+    max_ast_elements: 20_000,
+    max_expanded_ast_elements: 200_000,
+    max_parser_depth: 500,
+    max_parser_backtracks: 100_000,
+    max_subquery_depth: 30,
+    use_query_cache: 0,
+    log_queries: 0,
+    cancel_http_readonly_queries_on_client_close: 1,
+    http_wait_end_of_query: 1,
+    http_response_buffer_size: 4 * 1024 * 1024,
+    output_format_json_quote_64bit_integers: 1,
+    output_format_json_quote_decimals: 1,
+    output_format_json_quote_denormals: 1,
+  };
+}
+
+/** What a request may set: the step it sees, how many rows come out, and a shorter time. */
+const CHANGEABLE = [HEAD_SETTING, 'limit', 'max_execution_time'];
+
+/** The file of users of the embedded server. It starts itself as `default`, which therefore has no password. */
+export function usersXml(limits: ReaderLimits): string {
+  const element = ([name, value]: [string, number]) => `<${name}>${value}</${name}>`;
+  const settings = Object.entries(settingsOf(limits)).map(element).join('\n      ');
+  const { hourly, timeoutMs } = limits;
+  const longest = `<max>${Math.ceil(timeoutMs / 1000)}</max>`;
+  const changeable = CHANGEABLE.map(
+    (name) => `<${name}>${name === 'max_execution_time' ? longest : ''}<changeable_in_readonly/></${name}>`,
+  );
+  const networks = '<networks><ip>::1</ip><ip>127.0.0.1</ip></networks>';
+  return `<clickhouse>
+  <profiles>
+    <default></default>
+    <${READER}>
+      ${settings}
+      <constraints>
+        ${changeable.join('\n        ')}
+      </constraints>
+    </${READER}>
+  </profiles>
+  <users>
+    <default>
+      <password></password>${networks}<profile>default</profile><quota>default</quota>
+      <access_management>1</access_management>
+    </default>
+    <${READER}>
+      <no_password/>${networks}<profile>${READER}</profile><quota>${READER}</quota>
+      <grants><query>GRANT SELECT ON ${limits.database}.*</query></grants>
+    </${READER}>
+  </users>
+  <quotas>
+    <default></default>
+    <${READER}>
+      <keyed/>
+      <interval>
+        <duration>3600</duration>
+        <queries>${hourly.queries}</queries>
+        <read_rows>${hourly.rows}</read_rows>
+        <execution_time>${hourly.seconds}</execution_time>
+      </interval>
+    </${READER}>
+  </quotas>
+</clickhouse>
+`;
+}
+
+/** The same for a server that is not ours. */
+export function readerStatements(limits: ReaderLimits, user: string): string[] {
+  const { hourly, timeoutMs, database } = limits;
+  const settings = Object.entries(settingsOf(limits)).map(([name, value]) => {
+    if (name !== 'max_execution_time') return `${name} = ${value} CONST`;
+    return `${name} = ${value} MAX ${Math.ceil(timeoutMs / 1000)} CHANGEABLE_IN_READONLY`;
+  });
+  const open = [HEAD_SETTING, 'limit'].map((name) => `${name} CHANGEABLE_IN_READONLY`);
+  const quoted = identifier(user);
+  return [
+    `CREATE SETTINGS PROFILE ${quoted} SETTINGS ${[...settings, ...open].join(', ')}`,
+    `CREATE USER ${quoted} IDENTIFIED BY ${text('a password')} SETTINGS PROFILE ${text(user)}`,
+    `GRANT SELECT ON ${identifier(database)}.* TO ${quoted}`,
+    `CREATE QUOTA ${quoted} KEYED BY client_key, ip_address FOR INTERVAL 1 HOUR MAX queries = ${hourly.queries}, ` +
+      `read_rows = ${hourly.rows}, execution_time = ${hourly.seconds} TO ${quoted}`,
+  ];
+}
+
+export interface ReaderOptions {
+  url: string;
+  user: string;
+  password: string;
+  database: string;
+  maxConnections: number;
+  /** Ends a query on the server, by its id; rejects nothing. */
+  kill(queryId: string): void;
+}
+
+export interface Asked {
+  /** Without FORMAT. */
+  sql: string;
+  /** Null for what cannot have one: an EXPLAIN, which comes tab separated. */
+  format: string | null;
+  /** The step that every view shows. */
+  head: number;
+  /** Rows that come out; all for null. */
+  limit: number | null;
+  parameters: ReadonlyMap<string, string>;
+  /** Who asks, for the quota. */
+  key: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface Told {
+  bytes: Buffer;
+  rows: number;
+  rowsRead: number;
+}
+
+export interface Reader {
+  /** @throws {ClickHouseQueryError} and the signal's reason */
+  ask(asked: Asked): Promise<Told>;
+  close(): Promise<void>;
+}
+
+/** How much later than the server we give up ourselves: its answer says more. */
+const GRACE_MS = 2_000;
+const LABEL = 'a query of SQL';
+
+export function createReader({ url, user, password, database, maxConnections, kill }: ReaderOptions): Reader {
+  const client = createClient({
+    url,
+    username: user,
+    password,
+    database,
+    application: 'tonstream',
+    max_open_connections: maxConnections,
+    request_timeout: 3_600_000,
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+
+  async function ask({ sql, format, head, limit, parameters, key, timeoutMs, signal }: Asked): Promise<Told> {
+    signal.throwIfAborted();
+    const queryId = randomUUID();
+    const late = AbortSignal.timeout(timeoutMs + GRACE_MS);
+    const ended = AbortSignal.any([signal, late]);
+    try {
+      const { stream, summary } = await client.exec({
+        query: format === null ? sql : `${sql}\nFORMAT ${format}`,
+        query_id: queryId,
+        query_params: Object.fromEntries(parameters),
+        abort_signal: ended,
+        http_headers: { 'X-ClickHouse-Quota': key },
+        clickhouse_settings: {
+          [HEAD_SETTING]: String(head),
+          max_execution_time: Math.max(1, Math.ceil(timeoutMs / 1000)),
+          ...(limit === null ? {} : { limit: String(limit) }),
+        },
+      });
+      const stop = () => stream.destroy(new Error('the query was ended'));
+      ended.addEventListener('abort', stop, { once: true });
+      try {
+        const chunks: Buffer[] = [];
+        for await (const chunk of stream) chunks.push(chunk);
+        ended.throwIfAborted();
+        const { result_rows = '0', read_rows = '0' } = summary ?? {};
+        return { bytes: Buffer.concat(chunks), rows: Number(result_rows), rowsRead: Number(read_rows) };
+      } finally {
+        ended.removeEventListener('abort', stop);
+      }
+    } catch (cause) {
+      if (ended.aborted) kill(queryId);
+      signal.throwIfAborted();
+      if (late.aborted) {
+        const detail = `no answer within ${timeoutMs} ms`;
+        throw new ClickHouseQueryError({ code: 'timeout', label: LABEL, queryId, detail, cause });
+      }
+      throw new ClickHouseQueryError(describeFailure(cause, LABEL, queryId));
+    }
+  }
+
+  return { ask, close: () => client.close() };
+}

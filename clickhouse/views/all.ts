@@ -1,0 +1,47 @@
+/** All views, and how they come into their database. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { ClickHouse } from '../client.ts';
+import { identifier, text } from '../literal.ts';
+import { chainViews } from './chain.ts';
+import { opcodesView } from './opcodes.ts';
+import { tokenViews } from './tokens.ts';
+import { tablesOf, type View } from './view.ts';
+
+export const VIEWS: readonly View[] = [...chainViews, ...tokenViews, opcodesView];
+
+const made = z.object({ name: z.string(), comment: z.string() });
+
+/**
+ * Brings the views into their database: new and changed ones are made, others of the database dropped. They read the
+ * tables with the rights of whoever made them, by name, so a rebuild of the tables leaves them as they are.
+ *
+ * @param clickhouse speaks to the database of the tables
+ * @param database of the views, which holds nothing else
+ */
+export async function makeViews(clickhouse: ClickHouse, database: string, signal: AbortSignal): Promise<void> {
+  const label = 'making the views';
+  await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, { label, signal });
+  const found = await clickhouse.json(
+    `SELECT name, comment FROM system.tables WHERE database = ${text(database)} AND engine = 'View'`,
+    made,
+    { label, signal },
+  );
+  const comments = new Map(found.map(({ name, comment }) => [name, comment]));
+  const tables = tablesOf(clickhouse.database);
+  for (const view of VIEWS) {
+    const select = view.select(tables);
+    const comment = createHash('sha256').update(select).digest('hex');
+    if (comments.get(view.name) === comment) continue;
+    await clickhouse.command(
+      `CREATE OR REPLACE VIEW ${identifier(database)}.${identifier(view.name)}
+       DEFINER = CURRENT_USER SQL SECURITY DEFINER AS ${select} COMMENT ${text(comment)}`,
+      { label, signal },
+    );
+  }
+  const known = new Set(VIEWS.map(({ name }) => name));
+  for (const { name } of found) {
+    if (known.has(name)) continue;
+    await clickhouse.command(`DROP VIEW ${identifier(database)}.${identifier(name)}`, { label, signal });
+  }
+}

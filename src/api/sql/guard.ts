@@ -1,0 +1,48 @@
+/** Whether a statement may run: three rings, of which this is the middle one (lexer.ts, then the server's own parser). */
+import { z } from 'zod';
+import type { ClickHouse } from '../../../clickhouse/client.ts';
+import type { Asked, Reader } from '../../../clickhouse/reader.ts';
+import { VIEWS } from '../../../clickhouse/views/all.ts';
+import { readStatement } from './lexer.ts';
+import { SqlRefusal } from './refusal.ts';
+import { judge, type Vocabulary } from './syntax.ts';
+
+export interface Guard {
+  /**
+   * Gives the statement as it may run.
+   * @throws {SqlRefusal} 400 it is no statement, 403 it is not allowed; what the server throws when it cannot parse it
+   */
+  check(text: string, asked: Pick<Asked, 'parameters' | 'key' | 'head' | 'timeoutMs' | 'signal'>): Promise<string>;
+}
+
+const functionRow = z.object({ name: z.string() });
+
+/** @param clickhouse as its owner: the reader sees no list of functions */
+export async function createGuard(clickhouse: ClickHouse, reader: Reader, database: string): Promise<Guard> {
+  const rows = await clickhouse.json('SELECT lower(name) AS name FROM system.functions', functionRow, {
+    label: 'reading the functions of the server',
+  });
+  const functions = new Set(rows.map(({ name }) => name));
+  const vocabulary: Vocabulary = {
+    database,
+    views: new Set(VIEWS.map(({ name }) => name)),
+    columns: new Set(VIEWS.flatMap(({ columns }) => Object.keys(columns))),
+    isFunction: (name) => functions.has(name),
+  };
+  return {
+    async check(text, asked) {
+      const { sql, parameters } = readStatement(text);
+      for (const name of parameters) {
+        if (!asked.parameters.has(name)) throw new SqlRefusal(400, `the parameter ${name} is not given`);
+      }
+      const told = await reader.ask({ ...asked, sql: `EXPLAIN AST ${sql}`, format: null, limit: null });
+      judge(told.bytes.toString().split('\n').filter(Boolean).map(unescape), vocabulary);
+      return sql;
+    },
+  };
+}
+
+/** A value as it is written tab separated. */
+function unescape(line: string): string {
+  return line.replace(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character));
+}

@@ -1,0 +1,96 @@
+/**
+ * The first look at a statement, before any parser sees it: the outer form of a single query, in characters and words
+ * about which our reading and the server's cannot differ. Comments do not reach the server.
+ */
+import { SqlRefusal } from './refusal.ts';
+
+/** Words that change settings, the output, or apply functions that are not called by name. */
+const REFUSED_WORDS = new Set(['SETTINGS', 'FORMAT', 'INTO', 'OUTFILE', 'APPLY', 'RECURSIVE']);
+/** Depth of parentheses and brackets; the parser goes back and forth in deep ones. */
+const MAX_DEPTH = 60;
+
+/** One token from a place on, or a space; what fits none of these is refused. */
+const TOKEN = new RegExp(
+  [
+    String.raw`(?<space>[ \t\r\n]+|--[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)`,
+    String.raw`(?<string>'(?:[^'\\]|\\[^]|'')*')`,
+    String.raw`(?<quoted>"\w+"|${'`'}\w+${'`'})`,
+    String.raw`(?<parameter>\{[A-Za-z]\w*: ?[A-Za-z0-9(), ]+\})`,
+    String.raw`(?<word>[A-Za-z_]\w*)`,
+    String.raw`(?<number>\d\w*(?:\.\d\w*)?|\.\d+)`,
+    String.raw`(?<open>[(\[])`,
+    String.raw`(?<close>[)\]])`,
+    String.raw`(?<sign>/(?!\*)|[-+*%=<>!,.:|&^~?])`,
+  ].join('|'),
+  'y',
+);
+
+/** A value of a parameter is written as a literal of one of these types: none of them names a table or a column. */
+const PARAMETER_TYPE =
+  /^(?:Array\()?(?:Nullable\()?(?:U?Int(?:8|16|32|64|128|256)|Float(?:32|64)|Bool|String|Date|Date32|DateTime|Decimal\(\d{1,2}, ?\d{1,2}\))\)*$/;
+
+export interface Statement {
+  /** Without comments and the semicolon at its end. */
+  sql: string;
+  /** Names of its parameters. */
+  parameters: ReadonlySet<string>;
+}
+
+/**
+ * @param text as it was sent
+ * @throws {SqlRefusal} naming the word or character that is refused
+ */
+export function readStatement(text: string): Statement {
+  const source = text.replace(/[ \t\r\n]*;[ \t\r\n]*$/, '');
+  const parameters = new Set<string>();
+  let sql = '';
+  let depth = 0;
+  let first: string | null = null;
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < source.length) {
+    const at = TOKEN.lastIndex;
+    const groups = TOKEN.exec(source)?.groups;
+    if (groups === undefined) throw refusedAt(source, at);
+    const { space, word, parameter, open, close } = groups;
+    if (open !== undefined && ++depth > MAX_DEPTH) {
+      throw new SqlRefusal(400, `parentheses are nested deeper than ${MAX_DEPTH}`);
+    }
+    if (close !== undefined) depth--;
+    if (word !== undefined && REFUSED_WORDS.has(word.toUpperCase())) {
+      throw new SqlRefusal(403, `${word} is not allowed here`);
+    }
+    if (parameter !== undefined) parameters.add(readParameter(parameter));
+    if (space === undefined) first ??= source.slice(at, TOKEN.lastIndex);
+    sql += space === undefined ? source.slice(at, TOKEN.lastIndex) : spaceOf(space);
+  }
+  if (first === null) throw new SqlRefusal(400, 'the statement is empty');
+  if (!/^(SELECT|WITH)$/i.test(first)) throw new SqlRefusal(403, `only SELECT and WITH are allowed, not ${shown(first)}`);
+  return { sql, parameters };
+}
+
+/** A comment separates words, too; lines stay where they were, for the errors of the parser. */
+function spaceOf(space: string): string {
+  return space.startsWith('--') ? ' ' : space.startsWith('/*') ? ` ${'\n'.repeat(space.split('\n').length - 1)}` : space;
+}
+
+function readParameter(parameter: string): string {
+  const [name, type] = parameter.slice(1, -1).split(/: ?/, 2);
+  if (!PARAMETER_TYPE.test(type)) throw new SqlRefusal(403, `a parameter of type ${shown(type)} is not allowed`);
+  return name;
+}
+
+function refusedAt(source: string, at: number): SqlRefusal {
+  const rest = source.slice(at);
+  const line = source.slice(0, at).split('\n').length;
+  if (/^['"`]/.test(rest)) {
+    const what = rest[0] === "'" ? 'the string is not closed' : 'a quoted name has letters, digits and _ alone, and is closed';
+    return new SqlRefusal(400, `line ${line}: ${what}`);
+  }
+  if (rest.startsWith('/*')) return new SqlRefusal(400, `line ${line}: the comment is not closed`);
+  if (rest[0] === ';') return new SqlRefusal(403, `line ${line}: one statement at a time`);
+  const [character] = rest;
+  return new SqlRefusal(403, `line ${line}: the character ${JSON.stringify(character)} is not allowed outside strings`);
+}
+
+const MAX_SHOWN = 60;
+const shown = (text: string): string => JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
