@@ -58,6 +58,8 @@ export interface InsertOptions extends RequestOptions {
 }
 
 export interface ClickHouse {
+  /** Base URL of the HTTP interface. */
+  readonly url: string;
   readonly database: string;
   /** DDL and the like. Default timeout ten minutes. */
   command(sql: string, options?: RequestOptions): Promise<void>;
@@ -199,6 +201,7 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
   }
 
   return {
+    url,
     database,
     async command(sql, asked = {}) {
       await run({ operation: 'command', sql, values: null, settings: { ...asked.settings }, options: asked });

@@ -12,14 +12,23 @@ export interface OpenedServer {
 
 const MARK_CACHE_BYTES = 64 * 1024 * 1024;
 
-/** The server of CLICKHOUSE_URL, or one started in the data folder. */
-export async function openServer(config: Config, logger: Logger, signal?: AbortSignal): Promise<OpenedServer> {
+/**
+ * The server of CLICKHOUSE_URL, or one started in the data folder.
+ * @param users what its file of users holds, where there are any
+ */
+export async function openServer(
+  config: Config,
+  logger: Logger,
+  signal?: AbortSignal,
+  users?: string,
+): Promise<OpenedServer> {
   if (config.clickhouseUrl) return { url: config.clickhouseUrl, embedded: null };
   const embedded = await startEmbeddedClickHouse({
     folder: join(config.dataDir, 'clickhouse'),
     maxMemoryBytes: config.clickhouseMemory,
     markCacheBytes: MARK_CACHE_BYTES,
     logger,
+    ...(users === undefined ? {} : { users }),
     ...(signal ? { signal } : {}),
   });
   return { url: embedded.url, embedded };

@@ -4,12 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { ClickHouseQueryError } from './client.ts';
 import { identifier, text } from './literal.ts';
 import { describeFailure } from './query-error.ts';
-import { ClickHouseQueryError } from './client.ts';
 import { HEAD_SETTING } from './views/view.ts';
-
-export const READER = 'ton_reader';
 
 export interface ReaderLimits {
   /** Database of the views. */
@@ -51,7 +49,7 @@ function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: 
     max_query_size: 2 * MAX_SQL_BYTES,
     max_ast_depth: 500,
     max_ast_elements: 20_000,
-    max_expanded_ast_elements: 200_000,
+    max_expanded_ast_elements: 50_000,
     max_parser_depth: 500,
     max_parser_backtracks: 100_000,
     max_subquery_depth: 30,
@@ -70,7 +68,7 @@ function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: 
 const CHANGEABLE = [HEAD_SETTING, 'limit', 'max_execution_time'];
 
 /** The file of users of the embedded server. It starts itself as `default`, which therefore has no password. */
-export function usersXml(limits: ReaderLimits): string {
+export function usersXml(limits: ReaderLimits, user: string): string {
   const element = ([name, value]: [string, number]) => `<${name}>${value}</${name}>`;
   const settings = Object.entries(settingsOf(limits)).map(element).join('\n      ');
   const { hourly, timeoutMs } = limits;
@@ -82,26 +80,26 @@ export function usersXml(limits: ReaderLimits): string {
   return `<clickhouse>
   <profiles>
     <default></default>
-    <${READER}>
+    <${user}>
       ${settings}
       <constraints>
         ${changeable.join('\n        ')}
       </constraints>
-    </${READER}>
+    </${user}>
   </profiles>
   <users>
     <default>
       <password></password>${networks}<profile>default</profile><quota>default</quota>
       <access_management>1</access_management>
     </default>
-    <${READER}>
-      <no_password/>${networks}<profile>${READER}</profile><quota>${READER}</quota>
+    <${user}>
+      <no_password/>${networks}<profile>${user}</profile><quota>${user}</quota>
       <grants><query>GRANT SELECT ON ${limits.database}.*</query></grants>
-    </${READER}>
+    </${user}>
   </users>
   <quotas>
     <default></default>
-    <${READER}>
+    <${user}>
       <keyed/>
       <interval>
         <duration>3600</duration>
@@ -109,7 +107,7 @@ export function usersXml(limits: ReaderLimits): string {
         <read_rows>${hourly.rows}</read_rows>
         <execution_time>${hourly.seconds}</execution_time>
       </interval>
-    </${READER}>
+    </${user}>
   </quotas>
 </clickhouse>
 `;
@@ -143,6 +141,10 @@ export interface ReaderOptions {
   kill(queryId: string): void;
 }
 
+/** The value of a parameter. */
+export type Parameter = Scalar | Scalar[];
+type Scalar = string | number | boolean;
+
 export interface Asked {
   /** Without FORMAT. */
   sql: string;
@@ -152,7 +154,7 @@ export interface Asked {
   head: number;
   /** Rows that come out; all for null. */
   limit: number | null;
-  parameters: ReadonlyMap<string, string>;
+  parameters: ReadonlyMap<string, Parameter>;
   /** Who asks, for the quota. */
   key: string;
   timeoutMs: number;
@@ -198,9 +200,9 @@ export function createReader({ url, user, password, database, maxConnections, ki
         query_id: queryId,
         query_params: Object.fromEntries(parameters),
         abort_signal: ended,
-        http_headers: { 'X-ClickHouse-Quota': key },
         clickhouse_settings: {
           [HEAD_SETTING]: String(head),
+          quota_key: key,
           max_execution_time: Math.max(1, Math.ceil(timeoutMs / 1000)),
           ...(limit === null ? {} : { limit: String(limit) }),
         },

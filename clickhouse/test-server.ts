@@ -20,7 +20,10 @@ export function testServerOptions(folder: string): EmbeddedClickHouseOptions {
 /** For tests: a server on a new folder. `users`: what its file of users holds. */
 export async function startTestServer(users?: string): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tonstream-clickhouse-'));
-  const server = await startEmbeddedClickHouse({ ...testServerOptions(folder), ...(users === undefined ? {} : { users }) });
+  const server = await startEmbeddedClickHouse({
+    ...testServerOptions(folder),
+    ...(users === undefined ? {} : { users }),
+  });
   return {
     server,
     folder,

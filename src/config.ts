@@ -286,6 +286,112 @@ export const settings = {
     group: 'ClickHouse',
     schema: bytes(512 * MB, 1024 * 1024 * MB).default(1200 * MB),
   },
+  sql: {
+    flag: 'sql',
+    env: 'TONSTREAM_SQL',
+    about: 'Answer SQL at `/api/sql`: `on`, `off`, or `auto`, which is on while `--host` is this machine alone',
+    group: 'Service',
+    schema: z.enum(['auto', 'on', 'off']).default('auto'),
+  },
+  sqlDatabase: {
+    flag: 'sql-database',
+    env: 'TONSTREAM_SQL_DATABASE',
+    about: 'Database of the views that SQL reads',
+    group: 'ClickHouse',
+    schema: z
+      .string()
+      .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,60}$/)
+      .default('ton'),
+  },
+  sqlUser: {
+    flag: 'sql-user',
+    env: 'TONSTREAM_SQL_USER',
+    about: 'User that SQL reads as; on a server of your own `tonstream sql --user-statements` prints how to make it',
+    group: 'ClickHouse',
+    schema: z
+      .string()
+      .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,60}$/)
+      .refine((name) => name !== 'default', 'not the user that owns the tables')
+      .default('ton_reader'),
+  },
+  sqlPassword: {
+    flag: 'sql-password',
+    env: 'TONSTREAM_SQL_PASSWORD',
+    about: 'Password of that user',
+    group: 'ClickHouse',
+    schema: z.string().default(''),
+    secret: true,
+  },
+  sqlQueries: {
+    flag: 'sql-queries',
+    env: 'TONSTREAM_SQL_QUERIES',
+    about: 'Queries of SQL at the same time, at least one for each worker',
+    group: 'Limits',
+    schema: integer(1, 100).default(2),
+  },
+  sqlQueued: {
+    flag: 'sql-queued',
+    env: 'TONSTREAM_SQL_QUEUED',
+    about: 'Queries of SQL that wait for their turn; above it a request is answered 429',
+    group: 'Limits',
+    schema: integer(0, 10_000).default(16),
+  },
+  sqlTimeoutMs: {
+    flag: 'sql-timeout-ms',
+    env: 'TONSTREAM_SQL_TIMEOUT_MS',
+    about: 'Longest time of one query of SQL, in milliseconds',
+    group: 'Limits',
+    schema: integer(1_000, 600_000).default(10_000),
+  },
+  sqlMemory: {
+    flag: 'sql-memory',
+    env: 'TONSTREAM_SQL_MEMORY',
+    about: 'Memory of one query of SQL',
+    group: 'Limits',
+    schema: bytes(16 * MB, 1024 * 1024 * MB).default(300 * MB),
+  },
+  sqlRowsRead: {
+    flag: 'sql-rows-read',
+    env: 'TONSTREAM_SQL_ROWS_READ',
+    about: 'Rows that one query of SQL reads',
+    group: 'Limits',
+    schema: integer(1_000, 1_000_000_000_000).default(500_000_000),
+  },
+  sqlRows: {
+    flag: 'sql-rows',
+    env: 'TONSTREAM_SQL_ROWS',
+    about: 'Rows of an answer in JSON; a hundred times as many in CSV, Parquet and Arrow',
+    group: 'Limits',
+    schema: integer(1, 1_000_000).default(10_000),
+  },
+  sqlHourlyQueries: {
+    flag: 'sql-hourly-queries',
+    env: 'TONSTREAM_SQL_HOURLY_QUERIES',
+    about: 'Queries of SQL an hour, for each key, or address where no key is sent; checking one counts as one more',
+    group: 'Limits',
+    schema: integer(1, 1_000_000_000).default(2_000),
+  },
+  sqlHourlyRows: {
+    flag: 'sql-hourly-rows',
+    env: 'TONSTREAM_SQL_HOURLY_ROWS',
+    about: 'Rows that queries of SQL read in an hour, for each key',
+    group: 'Limits',
+    schema: integer(1, 1_000_000_000_000_000).default(20_000_000_000),
+  },
+  sqlHourlySeconds: {
+    flag: 'sql-hourly-seconds',
+    env: 'TONSTREAM_SQL_HOURLY_SECONDS',
+    about: 'Seconds that queries of SQL run in an hour, for each key',
+    group: 'Limits',
+    schema: integer(1, 1_000_000).default(1_200),
+  },
+  exportBytes: {
+    flag: 'export-bytes',
+    env: 'TONSTREAM_EXPORT_BYTES',
+    about: 'Slices of exports kept in memory, for those who ask for parts of one',
+    group: 'Limits',
+    schema: bytes(0, 64 * 1024 * MB).default(128 * MB),
+  },
   windowBytes: {
     flag: 'window-bytes',
     env: 'TONSTREAM_WINDOW_BYTES',

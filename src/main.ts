@@ -20,6 +20,8 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
       --config-out FILE        write its global config, for --network FILE of others
   tonstream faucet ADDRESS N   N coins of the devnet of a running start or devnet
   tonstream watch [ADDRESS…]   print transactions as they become final; --from a seqno, a time or a cursor
+  tonstream sql "SELECT …"     ask the running service; --format csv (default), json, ndjson, parquet, arrow; --as-of SEQNO
+  tonstream export VIEW FOLDER  a view of the running service as files of whole steps; goes on where it stopped
   tonstream classify <file…>   tell what the traces in files did, a JSON line each
   tonstream help | version
 
@@ -56,9 +58,19 @@ const FLAGS = {
   loose: { type: 'boolean' },
   'stand-by': { type: 'boolean' },
   'config-out': { type: 'string' },
+  format: { type: 'string' },
+  'as-of': { type: 'string' },
+  'user-statements': { type: 'boolean' },
 } as const;
 /** These stay until they are stopped. */
 const LASTING = new Set(['start', 'api']);
+
+/** Aborts when somebody ends the command. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  return stop.signal;
+}
 
 async function main(): Promise<number> {
   const { config, words, flags } = readConfig(process.argv.slice(2), process.env, FLAGS);
@@ -75,9 +87,13 @@ async function main(): Promise<number> {
   if (command === 'classify') return (await import('./commands/classify.ts')).runClassify(rest, { print });
   if (command === 'faucet') return (await import('./commands/faucet.ts')).runFaucet(config, rest, { print });
   if (command === 'watch') {
-    const stop = new AbortController();
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
-    return (await import('./commands/watch.ts')).runWatch(config, rest, { print, signal: stop.signal });
+    return (await import('./commands/watch.ts')).runWatch(config, rest, { print, signal: stopSignal() });
+  }
+  if (command === 'sql') {
+    return (await import('./commands/sql.ts')).runSql(config, rest, flags, { print, signal: stopSignal() });
+  }
+  if (command === 'export') {
+    return (await import('./commands/export.ts')).runExport(config, rest, flags, { print, signal: stopSignal() });
   }
   const run = COMMANDS[command];
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);

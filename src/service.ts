@@ -12,6 +12,7 @@ import { type Contracts, createContracts } from './api/contracts.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
 import type { Api } from './api/route.ts';
 import { createSentMessages } from './api/sent-messages.ts';
+import { openSql } from './api/sql/open.ts';
 import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/chain-source.ts';
@@ -117,6 +118,13 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   });
   const contracts = createContracts(states, parts.tvm, createContractMetrics(metrics.registry));
   const beyond = watchExecutor(contracts, parts);
+  const sql = openSql({
+    config,
+    clickhouse,
+    head,
+    registry: metrics.registry,
+    report: (error) => logger.warn({ err: error }, 'a query of SQL could not be answered or ended'),
+  });
   const app = createApp({
     source,
     liteservers: parts.liteservers,
@@ -138,6 +146,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     testnet,
     web: web.router,
     feed: streaming.router,
+    sql: sql.routers,
     v3Routes: webhooks.routes,
     apis: parts.apis,
     report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
@@ -152,6 +161,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       await webhooks.close();
       await streaming.close();
       await close();
+      await sql.close();
       await subscribers.close();
     },
   };

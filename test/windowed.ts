@@ -40,10 +40,10 @@ export interface Projected {
 
 export const context = (): QueryContext => ({ signal: new AbortController().signal, timeoutMs: 30_000 });
 
-/** Imports the files and projects them, the steps published. */
-export async function projectFiles(files: readonly string[]): Promise<Projected> {
+/** Imports the files and projects them, the steps published. `users`: of the server, besides its own. */
+export async function projectFiles(files: readonly string[], users?: string): Promise<Projected> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
-  const server = await startTestServer();
+  const server = await startTestServer(users);
   const log = openEmbeddedLog({ folder: join(folder, 'log') });
   await importFiles(log, topics, files, { loose: true });
   const clickhouse = createClickHouse({ url: server.server.url, database: 'windowed', logger: silent });

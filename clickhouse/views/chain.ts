@@ -1,4 +1,6 @@
 /** What the chain is made of: blocks, transactions, messages, accounts, traces. */
+
+import { opcodeNames } from './opcodes.ts';
 import { balanceAfter, codeHashAfter, statusAfter, statusBefore } from './states.ts';
 import {
   address,
@@ -10,24 +12,23 @@ import {
   ltOrNull,
   opcode,
   TIMES,
-  times,
   timeOrNull,
+  times,
   type View,
 } from './view.ts';
-import { opcodeNames } from './opcodes.ts';
 
 const head: View = {
   name: 'head',
   about: 'The step that the query sees: one row',
   columns: {
     mc_seqno: 'Masterchain seqno up to which all views show everything',
-    gen_utime: 'Its time, seconds since 1970',
+    gen_utime: 'Its time, the greatest of its blocks, seconds since 1970',
     ...TIMES,
   },
   as: 'at step',
   select: ({ of, head: seqno }) => `
-    SELECT t.mc_seqno AS mc_seqno, t.gen_utime AS gen_utime, ${times('t.gen_utime')}
-    FROM ${of('blocks')} AS t FINAL WHERE t.mc_seqno = ${seqno} AND t.workchain = -1`,
+    SELECT t.seqno AS mc_seqno, t.utime AS gen_utime, ${times('t.utime')}
+    FROM (SELECT toUInt32(${seqno}) AS seqno, max(b.gen_utime) AS utime FROM ${of('blocks')} AS b WHERE b.mc_seqno = ${seqno}) AS t`,
 };
 
 const blocks: View = {

@@ -10,7 +10,7 @@ const named = opcodes()
     return name === null ? [] : [{ opcode, name }];
   });
 
-const numbers = `[${named.map(({ opcode }) => `toUInt32(${opcode})`).join(', ')}]`;
+const numbers = `[${named.map(({ opcode }) => opcode).join(', ')}]`;
 const names = `[${named.map(({ name }) => text(name)).join(', ')}]`;
 
 /** The name of a nullable opcode; NULL for an unknown one. */

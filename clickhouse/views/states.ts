@@ -29,8 +29,7 @@ const after = (states: string): string =>
 const knows = (states: string, side: number): string => `bitAnd(${byte(states, '1')}, ${side}) != 0`;
 
 /** Status of the account before; NULL where it is not known. */
-export const statusBefore = (states: string): string =>
-  `if(${knows(states, BEFORE)}, ${status(states, '2')}, NULL)`;
+export const statusBefore = (states: string): string => `if(${knows(states, BEFORE)}, ${status(states, '2')}, NULL)`;
 
 export const statusAfter = (states: string): string =>
   `if(${knows(states, AFTER)}, ${status(states, after(states))}, NULL)`;

@@ -1,15 +1,5 @@
 /** Jettons, NFTs, trades, and what traces did. */
-import {
-  address,
-  addressOrNull,
-  amount,
-  hash,
-  hashOrNull,
-  TIMES,
-  times,
-  type View,
-  wideAmount,
-} from './view.ts';
+import { address, addressOrNull, amount, hash, hashOrNull, TIMES, times, type View, wideAmount } from './view.ts';
 
 const jettonEvents: View = {
   name: 'jetton_events',
@@ -220,7 +210,8 @@ const leg = (side: 'incoming' | 'outgoing', name: string): string =>
 
 /** The lake writes this address for TON. */
 const TON = '0:0000000000000000000000000000000000000000000000000000000000000000';
-const asset = (side: 'incoming' | 'outgoing'): string => `if(${leg(side, 'asset')} = '', '${TON}', ${leg(side, 'asset')})`;
+const asset = (side: 'incoming' | 'outgoing'): string =>
+  `if(${leg(side, 'asset')} = '', '${TON}', ${leg(side, 'asset')})`;
 
 const dexTrades: View = {
   name: 'dex_trades',

@@ -47,7 +47,10 @@ describe('the views', () => {
 
   it('are left alone when nothing has changed, and cleared of others', async () => {
     const uuids = () =>
-      clickhouse.json("SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = 'ton' ORDER BY name", z.looseObject({ name: z.string() }));
+      clickhouse.json(
+        "SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = 'ton' ORDER BY name",
+        z.looseObject({ name: z.string() }),
+      );
     const before = await uuids();
     await clickhouse.command('CREATE VIEW ton.former AS SELECT 1');
     await makeViews(clickhouse, 'ton', signal);

@@ -47,6 +47,8 @@ export interface AppOptions {
   web?: Router;
   /** Answers the paths of the feed. */
   feed?: Router;
+  /** Answer the paths of SQL and of exports. */
+  sql?: readonly Router[];
   /** Operations of the v3 API besides those of TON Center. */
   v3Routes?: readonly Route<Asker>[];
   /** APIs besides those of TON Center. */
@@ -61,7 +63,7 @@ export interface KeptBytes {
 }
 
 export function createApp(options: AppOptions): RequestListener {
-  const { metrics, limits, report, version, kept, web, feed, apis = [] } = options;
+  const { metrics, limits, report, version, kept, web, feed, sql, apis = [] } = options;
   const v3 = v3Api({
     ...options,
     keptRenderings: kept?.renderings ?? 0,
@@ -69,7 +71,7 @@ export function createApp(options: AppOptions): RequestListener {
   });
   return createFront({
     apis: [v3, v2Api(options), ...apis],
-    others: [web ?? toDocumentation(v3.base), ...(feed ? [feed] : []), serviceRoutes(options)],
+    others: [web ?? toDocumentation(v3.base), ...(feed ? [feed] : []), ...(sql ?? []), serviceRoutes(options)],
     metrics,
     limits,
     report,

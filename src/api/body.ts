@@ -23,7 +23,7 @@ function tooLarge(maxBytes: number): ApiError {
 }
 
 /** The whole body. One that is larger is not read on. Throws ApiError 413. */
-async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
+export async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
   refuseLargeBody(request, maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -38,12 +38,12 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<str
 
 /** The body is JSON whatever its type is called: `curl -d` calls it a form. Throws ApiError 413 and BodyError. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  return parseJson(await readBody(request, maxBytes));
+  return parseJson(await readText(request, maxBytes));
 }
 
 /** The members of a JSON object, or the fields of an HTML form. Throws ApiError 413 and BodyError. */
 export async function readMembers(request: IncomingMessage, maxBytes: number): Promise<Sent> {
-  const text = await readBody(request, maxBytes);
+  const text = await readText(request, maxBytes);
   const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   if (isForm && !text.trimStart().startsWith('{')) return queryOf(text);
   const body = text === '' ? {} : parseJson(text);

@@ -32,7 +32,11 @@ const LONGEST_TEXT = 300;
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { status: 500, text: 'internal server error', internal: true };
   if (error instanceof Refusal) return { status: error.status, text: error.message, internal: false };
-  if (error instanceof ApiError) return { status: error.status, text: error.message, internal: error.status >= 500 };
+  if (error instanceof ApiError) {
+    const later = 'retryAfterSeconds' in error && typeof error.retryAfterSeconds === 'number';
+    const failure = { status: error.status, text: error.message, internal: error.status >= 500 };
+    return later ? { ...failure, retryAfter: retryAfterOf(error) } : failure;
+  }
   if (error.name === 'Overloaded') {
     return { status: 429, text: 'too many requests', retryAfter: retryAfterOf(error), internal: false };
   }

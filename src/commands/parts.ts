@@ -3,11 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
+import { usersXml } from '../../clickhouse/reader.ts';
 import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
 import { finishSwap } from '../../clickhouse/swap.ts';
+import { makeViews } from '../../clickhouse/views/all.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
 import { persist } from '../../streams/project/patience.ts';
+import { readerLimits, servesSql } from '../api/sql/limits.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import type { Running } from './running.ts';
 
@@ -24,7 +27,8 @@ export async function openParts(running: Running): Promise<Parts> {
   await mkdir(config.dataDir, { recursive: true });
   const metrics = createMetrics();
   if (!config.clickhouseUrl) print(`starting ClickHouse in ${config.dataDir} …`);
-  const { url, embedded } = await openServer(config, logger.child({ part: 'clickhouse' }), shutdown.signal);
+  const users = servesSql(config) ? usersXml(readerLimits(config), config.sqlUser) : undefined;
+  const { url, embedded } = await openServer(config, logger.child({ part: 'clickhouse' }), shutdown.signal, users);
   if (embedded) {
     shutdown.onClose('ClickHouse', () => embedded.stop(), STOP_TIMEOUT_MS + KILL_MS);
     embedded.onRestart((restarts) => metrics.clickhouseRestarts(restarts));
@@ -36,6 +40,7 @@ export async function openParts(running: Running): Promise<Parts> {
   await despiteOutages(running, async () => {
     await migrate({ clickhouse, logger, signal: shutdown.signal });
     if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
+    if (servesSql(config)) await makeViews(clickhouse, config.sqlDatabase, shutdown.signal);
   });
   const log = openLog(config, logger);
   shutdown.onClose('event log', () => log.close());

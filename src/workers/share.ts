@@ -12,13 +12,19 @@ const DIVIDED = [
   'cachedAnswersBytes',
   'cachedRenderingsBytes',
   'feedConnections',
+  'sqlQueries',
+  'sqlQueued',
+  'exportBytes',
 ] as const;
+/** Of these every worker has one at least, for it cannot give a request to another. */
+const ONE_EACH: ReadonlySet<string> = new Set<keyof Config>(['sqlQueries']);
 
 /** The configuration of worker `index` of `count`: what is left over by dividing goes to the first ones. */
 export function shareOf(config: Config, index: number, count: number): Config {
   const share = { ...config, workers: count };
   for (const name of DIVIDED) {
-    share[name] = Math.floor(config[name] / count) + (index < config[name] % count ? 1 : 0);
+    const part = Math.floor(config[name] / count) + (index < config[name] % count ? 1 : 0);
+    share[name] = ONE_EACH.has(name) ? Math.max(1, part) : part;
   }
   return share;
 }

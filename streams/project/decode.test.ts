@@ -37,6 +37,7 @@ function storedBlock(boc: Buffer): StoredBlock {
 function emptyTables(): ClickHouse {
   const never = () => Promise.reject(new Error('not part of this test'));
   return {
+    url: '',
     database: 'none',
     command: never,
     insert: never,

@@ -47,11 +47,11 @@ const OTHERS = `
   concat concat_ws concatAssumeInjective concatWithSeparator concatWithSeparatorAssumeInjective cos countEqual
   countMatches countSubstrings curdate current_date current_timestamp DATE date_bin DATE_DIFF date_diff DATE_FORMAT
   DATE_TRUNC dateDiff dateName dateTrunc DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR decodeURLComponent degrees divide
-  divideDecimal divideOrNull domain e empty endsWith equals exists exp exp10 exp2 extract extractAll
+  divideDecimal divideOrNull domain e empty endsWith equals  exp exp10 exp2 extract extractAll
   extractAllGroups extractAllGroupsHorizontal extractAllGroupsVertical extractGroups extractURLParameter flatten
   floor FORMAT_BYTES formatDateTime formatReadableQuantity formatReadableSize formatReadableTimeDelta FROM_BASE64
   FROM_UNIXTIME fromUnixTimestamp fromUnixTimestamp64Micro fromUnixTimestamp64Milli fromUnixTimestamp64Nano
-  fromUnixTimestamp64Second gcd greater greaterOrEquals greatest grouping has hasAll hasAny hasSubstr hasToken
+  fromUnixTimestamp64Second gcd greater greaterOrEquals greatest has hasAll hasAny hasSubstr hasToken
   hasTokenOrNull hex HOUR identity if ifNotFinite ifNull ilike in indexOf indexOfAssumeSorted instr intDiv
   intDivOrNull intDivOrZero isASCII isDistinctFrom isFinite isInfinite isNaN isNotDistinctFrom isNotNull isNull
   isNullable isValidASCII isValidJSON isValidUTF8 isZeroOrNull JSON_ARRAY_LENGTH JSONArrayLength JSONExtract
@@ -102,7 +102,7 @@ const OTHERS = `
 `;
 
 /** As the parser writes what has no name in the text: casts, lambdas. */
-const WRITTEN_BY_THE_PARSER = ['_CAST', 'lambda'];
+const WRITTEN_BY_THE_PARSER = ['_CAST', 'exists', 'grouping', 'lambda'];
 
 /** Endings that make an aggregate function another one. Those that make states or take functions by name are left out. */
 const ENDINGS = ['If', 'Distinct', 'OrNull', 'Array', 'ArrayIf', 'DistinctIf', 'OrNullIf', 'IfOrNull'];

@@ -36,13 +36,13 @@ export async function createGuard(clickhouse: ClickHouse, reader: Reader, databa
         if (!asked.parameters.has(name)) throw new SqlRefusal(400, `the parameter ${name} is not given`);
       }
       const told = await reader.ask({ ...asked, sql: `EXPLAIN AST ${sql}`, format: null, limit: null });
-      judge(told.bytes.toString().split('\n').filter(Boolean).map(unescape), vocabulary);
+      judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
       return sql;
     },
   };
 }
 
 /** A value as it is written tab separated. */
-function unescape(line: string): string {
+function plainLine(line: string): string {
   return line.replace(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character));
 }

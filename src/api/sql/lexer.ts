@@ -64,13 +64,18 @@ export function readStatement(text: string): Statement {
     sql += space === undefined ? source.slice(at, TOKEN.lastIndex) : spaceOf(space);
   }
   if (first === null) throw new SqlRefusal(400, 'the statement is empty');
-  if (!/^(SELECT|WITH)$/i.test(first)) throw new SqlRefusal(403, `only SELECT and WITH are allowed, not ${shown(first)}`);
+  if (!/^(SELECT|WITH)$/i.test(first))
+    throw new SqlRefusal(403, `only SELECT and WITH are allowed, not ${shown(first)}`);
   return { sql, parameters };
 }
 
 /** A comment separates words, too; lines stay where they were, for the errors of the parser. */
 function spaceOf(space: string): string {
-  return space.startsWith('--') ? ' ' : space.startsWith('/*') ? ` ${'\n'.repeat(space.split('\n').length - 1)}` : space;
+  return space.startsWith('--')
+    ? ' '
+    : space.startsWith('/*')
+      ? ` ${'\n'.repeat(space.split('\n').length - 1)}`
+      : space;
 }
 
 function readParameter(parameter: string): string {
@@ -83,7 +88,8 @@ function refusedAt(source: string, at: number): SqlRefusal {
   const rest = source.slice(at);
   const line = source.slice(0, at).split('\n').length;
   if (/^['"`]/.test(rest)) {
-    const what = rest[0] === "'" ? 'the string is not closed' : 'a quoted name has letters, digits and _ alone, and is closed';
+    const what =
+      rest[0] === "'" ? 'the string is not closed' : 'a quoted name has letters, digits and _ alone, and is closed';
     return new SqlRefusal(400, `line ${line}: ${what}`);
   }
   if (rest.startsWith('/*')) return new SqlRefusal(400, `line ${line}: the comment is not closed`);

@@ -52,7 +52,7 @@ interface Node {
   children: Node[];
 }
 
-const LINE = /^( *)(\w+)(?: (.*))?$/s;
+const LINE = /^( *)([\w:]+)(?: (.*))?$/s;
 
 export interface Vocabulary {
   /** Database of the views. */
@@ -102,7 +102,14 @@ function judgeNode(node: Node, parent: Node | null, vocabulary: Vocabulary): voi
 }
 
 /** Functions that are told a type: the server would read states of aggregate functions from bytes, too. */
-const TYPED = new Set(['cast', '_cast', 'accuratecast', 'accuratecastornull', 'jsonextract', 'jsonextractkeysandvalues']);
+const TYPED = new Set([
+  'cast',
+  '_cast',
+  'accuratecast',
+  'accuratecastornull',
+  'jsonextract',
+  'jsonextractkeysandvalues',
+]);
 const TYPES = new Set(
   `nullable array tuple map lowcardinality string fixedstring text varchar char bool boolean date date32 datetime
   datetime32 datetime64 timestamp uint8 uint16 uint32 uint64 uint128 uint256 int8 int16 int32 int64 int128 int256

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { readStatement } from './lexer.ts';
+
+const statusOf = (sql: string): unknown => {
+  try {
+    return readStatement(sql).sql;
+  } catch (error) {
+    return error instanceof Error && 'status' in error ? error.status : error;
+  }
+};
+
+describe('a statement', () => {
+  it('keeps its words and strings, and loses its comments and its semicolon', () => {
+    expect(statusOf("SELECT 'a--b /* c */ ''d\\'e', \"f\", `g` -- h\n, 1e-5;\n")).toBe(
+      "SELECT 'a--b /* c */ ''d\\'e', \"f\", `g`  \n, 1e-5",
+    );
+    expect(statusOf('select/* a\n**b */1')).toBe('select \n1');
+    expect(readStatement('SELECT {a:UInt8}, {b: Array(Nullable(String))}').parameters).toEqual(new Set(['a', 'b']));
+  });
+
+  it.each([
+    ['INSERT INTO a SELECT 1', 403],
+    ['(SELECT 1)', 403],
+    ['SELECT 1; SELECT 2', 403],
+    ['SELECT 1 settings a = 1', 403],
+    ['SELECT $a$b$a$', 403],
+    ['SELECT a\\b', 403],
+    ['SELECT @@version', 403],
+    ['SELECT # a', 403],
+    ['SELECT ä', 403],
+    ['SELECT ‘a’', 403],
+    ['SELECT {a:Identifier}', 403],
+    ['SELECT {a:AggregateFunction(uniq, String)}', 403],
+    ["SELECT {'a': 1}", 403],
+    ["SELECT 'a", 400],
+    ["SELECT 'a\\'", 400],
+    ['SELECT `a b`', 400],
+    ['SELECT "a\\"', 400],
+    ['SELECT /* a', 400],
+    ['SELECT 1 /', 'SELECT 1 /'],
+    ['  -- a', 400],
+    [`SELECT ${'('.repeat(61)}`, 400],
+  ])('%s is told %s', (sql, status) => expect(statusOf(sql)).toBe(status));
+});

@@ -1,0 +1,71 @@
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { httpUrl } from '../service.ts';
+import type { ImportIo } from './import.ts';
+
+const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
+const seqno = z.coerce.number().int().min(0);
+const refused = z.object({ error: z.string() });
+/** What the service takes, its turn and the way included. */
+const PATIENCE = 6;
+
+export interface ExportIo extends Pick<ImportIo, 'print'> {
+  signal: AbortSignal;
+}
+
+/**
+ * `tonstream export VIEW FOLDER`: writes a view of the running service as files of whole steps, `VIEW-FROM-TO.parquet`, up to
+ * the head. Started again it goes on behind the last file; a file is there when it is whole. `--from` begins at a seqno.
+ * @returns the exit code
+ */
+export async function runExport(
+  { host, port, from, sqlTimeoutMs }: Pick<Config, 'host' | 'port' | 'from' | 'sqlTimeoutMs'>,
+  words: readonly string[],
+  flags: Record<string, unknown>,
+  { print, signal }: ExportIo,
+): Promise<number> {
+  const [view, folder] = words;
+  if (view === undefined || folder === undefined || words.length > 2) {
+    throw new ConfigError(`export takes a view and a folder; views are ${EXPORTED.join(', ')}`);
+  }
+  const parsed = flagsOf.safeParse(flags);
+  if (!parsed.success) throw new ConfigError(`export: ${z.prettifyError(parsed.error)}`);
+  const { format } = parsed.data;
+  await mkdir(folder, { recursive: true });
+  const began = await nextOf(folder, view, format);
+  let next: number | null = began ?? seqno.catch(0).parse(from ?? 0);
+  while (next !== null && !signal.aborted) {
+    const url = `${httpUrl(host, port)}/api/export/${view}?from=${next}&format=${format}`;
+    const response = await fetch(url, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE * sqlTimeoutMs)]),
+    });
+    // Nothing is newer than the last file.
+    if (response.status === 422 && next === began) break;
+    if (response.status !== 200) {
+      const told = refused.safeParse(await response.json().catch(() => null));
+      throw new Error(`${url}: ${response.status} ${told.success ? told.data.error : ''}`);
+    }
+    const to: number = seqno.parse(response.headers.get('x-to-seqno'));
+    const path = join(folder, `${view}-${next}-${to}.${format}`);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    try {
+      await writeFile(`${path}.part`, bytes, { flush: true });
+      await rename(`${path}.part`, path);
+    } finally {
+      await rm(`${path}.part`, { force: true });
+    }
+    print(`${path}: ${bytes.length} bytes`);
+    next = response.headers.get('link') === null ? null : to + 1;
+  }
+  return 0;
+}
+
+/** The step behind the last file; null where there is none. */
+async function nextOf(folder: string, view: string, format: string): Promise<number | null> {
+  const name = new RegExp(`^${view}-\\d+-(\\d+)\\.${format}$`);
+  const ends = (await readdir(folder)).flatMap((file) => name.exec(file)?.[1] ?? []).map(Number);
+  return ends.length === 0 ? null : Math.max(...ends) + 1;
+}

@@ -1,0 +1,78 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { readerStatements } from '../../clickhouse/reader.ts';
+import { readerLimits } from '../api/sql/limits.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { httpUrl } from '../service.ts';
+import type { ImportIo } from './import.ts';
+
+const flagsOf = z.object({
+  format: z.enum(['csv', 'json', 'ndjson', 'parquet', 'arrow']).default('csv'),
+  'as-of': z.coerce.number().int().min(1).optional(),
+  'user-statements': z.boolean().default(false),
+});
+const refused = z.object({ error: z.string() });
+/** What the service takes, and as long again for the way. */
+const PATIENCE = 2;
+
+export interface SqlIo extends Pick<ImportIo, 'print'> {
+  stdin?: AsyncIterable<Buffer>;
+  stdout?: { write(bytes: Uint8Array): unknown };
+  stderr?: { write(text: string): unknown };
+  signal: AbortSignal;
+}
+
+/**
+ * `tonstream sql "SELECT …"`: asks the running service and prints what it answers; the statement comes from standard
+ * input where none is given. `--user-statements` prints how to make the user of SQL on a server of one's own.
+ * @returns the exit code: 1 when the service refused or left rows out
+ */
+export async function runSql(
+  config: Config,
+  words: readonly string[],
+  flags: Record<string, unknown>,
+  { print, stdin = process.stdin, stdout = process.stdout, stderr = process.stderr, signal }: SqlIo,
+): Promise<number> {
+  const parsed = flagsOf.safeParse(flags);
+  if (!parsed.success) throw new ConfigError(`sql: ${z.prettifyError(parsed.error)}`);
+  const { format, 'as-of': asOf, 'user-statements': statements } = parsed.data;
+  if (statements) {
+    for (const one of readerStatements(readerLimits(config), config.sqlUser)) print(`${one};`);
+    return 0;
+  }
+  const sql = words.length > 0 ? words.join(' ') : await text(stdin);
+  const url = `${httpUrl(config.host, config.port)}/api/sql`;
+  const response = await ask(url, { sql, format, ...(asOf === undefined ? {} : { as_of: asOf }) }, config, signal);
+  if (response.status !== 200) {
+    const body = await response.text();
+    const told = refused.safeParse(parsedOrNull(body));
+    stderr.write(`tonstream sql: ${told.success ? told.data.error : `${response.status} ${body.slice(0, 300)}`}\n`);
+    return 1;
+  }
+  stdout.write(new Uint8Array(await response.arrayBuffer()));
+  if (format === 'json') print('');
+  if (response.headers.get('x-truncated') !== 'true') return 0;
+  stderr.write('tonstream sql: there are more rows: add LIMIT, or take another format\n');
+  return 1;
+}
+
+async function ask(url: string, body: object, { sqlTimeoutMs }: Config, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE * sqlTimeoutMs)]),
+    });
+  } catch (error) {
+    const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    throw new Error(`no service answers at ${url}: ${why}; start one with "tonstream start"`, { cause: error });
+  }
+}
+
+function parsedOrNull(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,392 @@
+/** SQL by HTTP over recorded blocks: what it answers, and what it must not do. */
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { EXAMPLES } from '../src/api/sql/examples.ts';
+import { FUNCTIONS, isAllowed } from '../src/api/sql/functions.ts';
+import { readStatement } from '../src/api/sql/lexer.ts';
+import { random, rounds } from './chance.ts';
+import { shelf } from './shelf.ts';
+import { attacks, BOMBS } from './sql/attacks.ts';
+import { statementOf } from './sql/fuzz.ts';
+import { ask, type SqlService, startSql } from './sql/service.ts';
+
+const FUZZED = rounds(3_000, 1_000_000);
+const SEVERAL = rounds(10, 200);
+const HOURLY = 40;
+
+let service: SqlService;
+
+const answer = z.object({
+  mc_seqno: z.number(),
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+  rows: z.array(z.array(z.unknown())),
+  truncated: z.boolean(),
+  rows_read: z.number(),
+  elapsed_ms: z.number(),
+});
+const refusal = z.object({ error: z.string() });
+
+async function rowsOf(sql: string, more: object = {}): Promise<unknown[][]> {
+  const { status, text } = await ask(service, { sql, ...more });
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return answer.parse(JSON.parse(text)).rows;
+}
+
+const v3 = async (path: string): Promise<unknown> => (await fetch(`${service.api.url}/api/v3/${path}`)).json();
+
+describe.skipIf(shelf === null)('SQL', () => {
+  beforeAll(async () => {
+    const hourly = ['--sql-hourly-queries', String(HOURLY)];
+    service = await startSql([...hourly, '--sql-timeout-ms', '3000', '--sql-memory', '100M', '--sql-rows', '500']);
+  }, 120_000);
+  afterAll(() => service?.close());
+
+  describe('answers', () => {
+    it('as the API does about transactions', async () => {
+      const schema = z.object({
+        transactions: z.array(
+          z.object({
+            account: z.string(),
+            hash: z.string(),
+            lt: z.string(),
+            now: z.number(),
+            mc_block_seqno: z.number(),
+            trace_id: z.string(),
+            total_fees: z.string(),
+            orig_status: z.string(),
+            end_status: z.string(),
+            account_state_after: z.object({ balance: z.string().nullable(), code_hash: z.string().nullable() }),
+            description: z.object({ aborted: z.boolean().optional() }),
+            in_msg: z
+              .object({ hash: z.string(), opcode: z.string().nullable(), source: z.string().nullable() })
+              .nullable(),
+          }),
+        ),
+      });
+      const { transactions } = schema.parse(await v3('transactions?limit=1000&sort=asc'));
+      expect(transactions.length).toBeGreaterThan(500);
+      const inOrder = await rowsOf(
+        'SELECT hash, account, lt, now, mc_block_seqno, trace_id, total_fees, opcode, aborted FROM ton.transactions ORDER BY lt',
+        {
+          limit: 500,
+        },
+      );
+      const byHash = new Map(transactions.map((one) => [one.hash, one]));
+      let compared = 0;
+      for (const [hash, account, lt, now, seqno, trace, fees, opcode, aborted] of inOrder) {
+        const one = byHash.get(String(hash));
+        if (one === undefined) continue;
+        compared++;
+        const signed = one.in_msg?.opcode == null ? null : Number(one.in_msg.opcode) | 0;
+        expect([account, lt, now, seqno, trace, fees, opcode, aborted]).toEqual([
+          one.account,
+          one.lt,
+          one.now,
+          one.mc_block_seqno,
+          one.trace_id,
+          one.total_fees,
+          signed,
+          one.description.aborted ?? false,
+        ]);
+      }
+      expect(compared).toBeGreaterThan(100);
+      for (let i = 0; i < SEVERAL; i++) {
+        const one = transactions[random(transactions.length)];
+        const [row] = await rowsOf(
+          `SELECT hash, orig_status, end_status, account_state_balance_after, account_state_code_hash_after
+           FROM ton.account_transactions WHERE account = {a:String} AND lt = {lt:UInt64}`,
+          { params: { a: one.account, lt: one.lt } },
+        );
+        const [hash, before, after, balance, code] = row;
+        expect(hash).toBe(one.hash);
+        // Of states that the log has not shown the API knows the status alone.
+        if (before !== null) expect(before).toBe(one.orig_status);
+        if (after !== null)
+          expect([after, balance, code]).toEqual([
+            one.end_status,
+            one.account_state_after.balance,
+            one.account_state_after.code_hash,
+          ]);
+      }
+    });
+
+    it('as the API does about jettons and actions', async () => {
+      const transfers = z.object({
+        jetton_transfers: z.array(
+          z.object({
+            transaction_lt: z.string(),
+            amount: z.string(),
+            jetton_master: z.string(),
+            source: z.string(),
+            destination: z.string(),
+          }),
+        ),
+      });
+      const told = transfers.parse(await v3('jetton/transfers?limit=1000'));
+      const found = await rowsOf(
+        "SELECT tx_lt, amount, jetton_master, source, destination FROM ton.jetton_events WHERE type = 'transfer'",
+      );
+      const listed = told.jetton_transfers.map((one) => [
+        one.transaction_lt,
+        one.amount,
+        one.jetton_master,
+        one.source,
+        one.destination,
+      ]);
+      expect(found.toSorted()).toEqual(listed.toSorted());
+      const actions = z.object({
+        actions: z.array(z.object({ action_id: z.string(), type: z.string(), success: z.boolean() })),
+      });
+      const listedActions = actions.parse(
+        await v3('actions?limit=1000&supported_action_types=latest&include_accounts=false'),
+      );
+      const own = new Map(
+        (await rowsOf('SELECT action_id, success FROM ton.actions')).map(([id, success]) => [id, success]),
+      );
+      const both = listedActions.actions.filter(({ action_id }) => own.has(action_id));
+      expect(both.map(({ action_id, success }) => [action_id, success])).toEqual(
+        both.map(({ action_id }) => [action_id, own.get(action_id)]),
+      );
+    });
+
+    it('of one step, now and as of an earlier one', async () => {
+      const steps = (await rowsOf('SELECT DISTINCT mc_block_seqno FROM ton.blocks ORDER BY 1')).map(([seqno]) =>
+        Number(seqno),
+      );
+      for (const seqno of [steps[0], steps[Math.floor(steps.length / 2)], service.head]) {
+        const [[head]] = await rowsOf('SELECT mc_seqno FROM ton.head', { as_of: seqno });
+        expect(head).toBe(seqno);
+        for (const view of ['blocks', 'transactions', 'messages', 'account_transactions', 'actions']) {
+          const [[counted]] = await rowsOf(`SELECT count() FROM ton.${view}`, { as_of: seqno });
+          const [[direct]] = await rowsOf(`SELECT count() FROM ton.${view} WHERE mc_block_seqno <= ${seqno}`);
+          expect([view, counted]).toEqual([view, direct]);
+        }
+      }
+      const [{ n }] = await service.owner.json(
+        'SELECT toUInt32(count()) AS n FROM transactions FINAL',
+        z.object({ n: z.number() }),
+      );
+      expect(await rowsOf('SELECT toUInt32(count()) FROM ton.transactions')).toEqual([[n]]);
+      expect((await ask(service, { sql: 'SELECT 1', as_of: service.head + 1 })).status).toBe(422);
+    });
+
+    it('in every format, and says when it left rows out', async () => {
+      const sql = "SELECT number, 'a\"b,\n' AS text FROM (SELECT arrayJoin(range(12)) AS number)";
+      const limited = { sql, limit: 10 };
+      const json = answer.parse(JSON.parse((await ask(service, limited)).text));
+      expect([json.rows.length, json.truncated, json.mc_seqno, json.rows[3]]).toEqual([
+        10,
+        true,
+        service.head,
+        [3, 'a"b,\n'],
+      ]);
+      const whole = answer.parse(JSON.parse((await ask(service, { sql, limit: 12 })).text));
+      expect([whole.rows.length, whole.truncated]).toEqual([12, false]);
+      expect(answer.parse(JSON.parse((await ask(service, { sql: 'SELECT 1 WHERE 0' })).text)).rows).toEqual([]);
+      const lines = (await ask(service, { ...limited, format: 'ndjson' })).text.trimEnd().split('\n');
+      expect(lines.map((line) => JSON.parse(line).number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      const csv = await ask(service, { ...limited, format: 'csv' });
+      expect(csv.headers.get('x-truncated')).toBe('true');
+      expect(csv.text).toBe(`"number","text"\n${json.rows.map(([n]) => `${n},"a""b,\n"\n`).join('')}`);
+      const parquet = await ask(service, { sql, format: 'parquet' });
+      expect([parquet.bytes.subarray(0, 4).toString(), parquet.bytes.subarray(-4).toString()]).toEqual([
+        'PAR1',
+        'PAR1',
+      ]);
+      expect((await ask(service, { ...limited, format: 'parquet' })).status).toBe(400);
+      const arrow = await ask(service, { sql, format: 'arrow' });
+      expect(arrow.headers.get('content-type')).toContain('arrow');
+      expect(arrow.bytes.readInt32LE(0)).toBe(-1);
+      const get = await fetch(
+        `${service.api.url}/api/sql?sql=${encodeURIComponent('SELECT {x:UInt8} + 1 AS a')}&param_x=4`,
+      );
+      expect([get.status, get.headers.get('x-mc-seqno')]).toEqual([200, String(service.head)]);
+      expect(answer.parse(await get.json()).rows).toEqual([[5]]);
+    });
+
+    it('takes addresses in parameters in any form', async () => {
+      const friendly = 'EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs';
+      const raw = '0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE';
+      expect(
+        await rowsOf('SELECT {a:String}, {b:Array(String)}', { params: { a: friendly, b: [friendly, 'x'] } }),
+      ).toEqual([[raw, [raw, 'x']]]);
+    });
+
+    it.each(EXAMPLES.map((one) => [one.title, one] as const))('the example "%s"', async (_, { sql, params = {} }) => {
+      const { status, text } = await ask(service, { sql, params });
+      expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+    });
+
+    it('its schema, of which every column has a type', async () => {
+      const response = await fetch(`${service.api.url}/api/sql/schema`);
+      const column = z.object({ name: z.string(), type: z.string(), meaning: z.string() });
+      const schema = z.object({ views: z.array(z.object({ name: z.string(), columns: z.array(column) })) });
+      const { views } = schema.parse(await response.json());
+      expect(views.map(({ name }) => name)).toContain('ton.transactions');
+    });
+  });
+
+  describe('refuses', () => {
+    it('every attack in every place, and reads and writes no file', async () => {
+      const { path, word } = service.secret;
+      const answered: string[] = [];
+      for (const sql of attacks(path)) {
+        const { status, text } = await ask(service, { sql, params: { p: 'a', x: 'a', t: 'a' } });
+        if (status === 200 || status >= 500 || text.includes(word))
+          answered.push(`${status} ${sql}: ${text.slice(0, 200)}`);
+        refusal.parse(JSON.parse(text));
+      }
+      expect(answered).toEqual([]);
+      expect(existsSync(`${path}.out`)).toBe(false);
+    }, 120_000);
+
+    it('every function of the server that is not offered, called or named', async () => {
+      const listed = await service.owner.json('SELECT name FROM system.functions', z.object({ name: z.string() }));
+      const others = listed.map(({ name }) => name).filter((name) => /^\w+$/.test(name) && !isAllowed(name));
+      expect(others.length).toBeGreaterThan(500);
+      // By chance: all of them are a matter of the list, which the next test is about.
+      for (let i = 0; i < rounds(40, others.length); i++) {
+        const name = others[rounds(random(others.length), i)];
+        for (const sql of [`SELECT ${name}()`, `SELECT arrayMap(${name}, [1])`, `SELECT \`${name}\`(1)`]) {
+          expect([sql, (await ask(service, sql)).status]).toEqual([
+            sql,
+            expect.toSatisfy((status) => status === 403 || (status === 400 && !/^\w+$/.test(name)) || isColumn(sql)),
+          ]);
+        }
+      }
+    }, 600_000);
+
+    it('nothing else by the name of a function that it offers', async () => {
+      const listed = await service.owner.json(
+        'SELECT name, alias_to FROM system.functions',
+        z.object({ name: z.string(), alias_to: z.string() }),
+      );
+      const names = new Set(listed.map(({ name }) => name));
+      expect(FUNCTIONS.filter((name) => !names.has(name))).toEqual([]);
+      const offered = new Set(FUNCTIONS);
+      expect(
+        listed
+          .filter(({ alias_to }) => alias_to !== '' && !offered.has(alias_to))
+          .filter(({ name }) => offered.has(name)),
+      ).toEqual([]);
+      // Names are compared without their case.
+      const byCase = [...names].filter((name) => isAllowed(name) && !offered.has(name));
+      expect(byCase).toEqual(['_CAST']);
+    });
+
+    it('every table function', async () => {
+      const listed = await service.owner.json(
+        'SELECT name FROM system.table_functions',
+        z.object({ name: z.string() }),
+      );
+      expect(listed.length).toBeGreaterThan(50);
+      for (const { name } of listed) {
+        const { status } = await ask(service, `SELECT * FROM ${name}('a', 'b')`);
+        expect([name, [400, 403].includes(status)]).toEqual([name, true]);
+      }
+    });
+
+    it.each(BOMBS.map((one) => [one.slice(0, 60), one]))(
+      '%s, within its limits',
+      async (_, sql) => {
+        const { status, text } = await ask(service, { sql, format: 'csv' });
+        expect([200, 400, 413]).toContain(status);
+        expect(text).not.toMatch(/version|windowed|ton_reader|\/tmp|127\.0\.0\.1|__table/);
+        expect((await ask(service, 'SELECT 1')).status).toBe(200);
+      },
+      20_000,
+    );
+
+    it('says what is wrong, and nothing of the server', async () => {
+      const said = async (sql: string): Promise<string> =>
+        refusal.parse(JSON.parse((await ask(service, sql)).text)).error;
+      expect(await said('SELECT hsh FROM ton.transactions')).toMatch(/Unknown.*`hsh`.*[Mm]aybe.*hash/);
+      expect(await said('SELECT 1 FROM ton.blocs')).toMatch(/blocs/);
+      expect(await said('SELECT FROM')).toMatch(/Syntax error/);
+      expect(await said("SELECT file('x')")).toBe('the function file is not allowed');
+      expect(await said('SELECT 1 SETTINGS max_threads = 1')).toBe('SETTINGS is not allowed here');
+      for (const sql of [
+        'SELECT hsh FROM ton.transactions',
+        'SELECT 1 FROM ton.blocs',
+        'SELECT toUInt8(account) FROM ton.transactions',
+        'SELECT 1 FROM ton.x',
+      ]) {
+        expect(await said(sql)).not.toMatch(/version|windowed|ton_reader|_by_lt|__table/);
+      }
+    });
+
+    it('a key that has used up its hour, and no other', async () => {
+      const statuses: number[] = [];
+      let later: string | null = null;
+      for (let i = 0; i < HOURLY; i++) {
+        const { status, headers } = await ask(service, 'SELECT 1', { key: 'greedy' });
+        statuses.push(status);
+        later ??= headers.get('retry-after');
+      }
+      expect(statuses[0]).toBe(200);
+      expect(statuses.at(-1)).toBe(429);
+      expect(Number(later)).toBeGreaterThan(0);
+      expect((await ask(service, 'SELECT 1', { key: 'modest' })).status).toBe(200);
+    });
+
+    it('ends what nobody waits for any more', async () => {
+      const long = BOMBS[3];
+      const hangUp = new AbortController();
+      const asked = ask(service, long, { signal: hangUp.signal }).catch(() => 'gone');
+      const running = () =>
+        service.owner.json(
+          "SELECT query_id FROM system.processes WHERE user = 'ton_reader'",
+          z.object({ query_id: z.string() }),
+        );
+      while ((await running()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      hangUp.abort();
+      expect(await asked).toBe('gone');
+      let looks = 0;
+      while ((await running()).length > 0 && looks < 200) {
+        looks++;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(await running()).toEqual([]);
+    }, 20_000);
+  });
+
+  it(`lets nothing through that reads beyond the views, of ${FUZZED} statements made of words of the grammar`, async () => {
+    const { word, path } = service.secret;
+    const line = z.object({ explain: z.string() });
+    let passed = 0;
+    for (let i = 0; i < FUZZED; i++) {
+      const sql = statementOf(random, path);
+      try {
+        readStatement(sql);
+      } catch {
+        // The other rings see only what passes the first.
+        continue;
+      }
+      const { status, text } = await ask(service, { sql, limit: 5, params: { p: 'a' } });
+      expect([sql, status < 500 || status === 503, text.includes(word)]).toEqual([sql, true, false]);
+      if (status !== 200) continue;
+      passed++;
+      // What the analyzer makes of it, which knows nothing of our lists.
+      const tree = await service.owner
+        .withDatabase('ton')
+        .json(`EXPLAIN QUERY TREE ${readStatement(sql).sql.replaceAll('{p:String}', "'a'")}`, line)
+        .catch(() => []);
+      const lines = tree.map(({ explain }) => explain);
+      const tables = lines
+        .flatMap((one) => /table_name: ([\w.]+)/.exec(one)?.[1] ?? [])
+        .filter((one) => !/^(ton\.\w+|system\.one)$/.test(one));
+      const functions = lines
+        .flatMap((one) => /FUNCTION id: .*function_name: (\w+)/.exec(one)?.[1] ?? [])
+        .filter((one) => !isAllowed(one));
+      expect([sql, tables, functions, lines.filter((one) => /TABLE_FUNCTION/.test(one))]).toEqual([sql, [], [], []]);
+    }
+    expect(passed).toBeGreaterThan(FUZZED / 100);
+  }, 36_000_000);
+
+  it('reports nothing as its own failure', () =>
+    expect([...service.api.reported, ...service.reported].map(String).slice(0, 3)).toEqual([]));
+});
+
+/** Names of columns may be those of functions; they are columns then, or nothing. */
+const isColumn = (sql: string): boolean => /\b(version|path|port|user|timezone|hostname)\b/.test(sql);
