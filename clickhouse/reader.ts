@@ -48,7 +48,7 @@ function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: 
     max_result_bytes: resultBytes,
     max_query_size: 2 * MAX_SQL_BYTES,
     max_ast_depth: 500,
-    max_ast_elements: 20_000,
+    max_ast_elements: 5_000,
     max_expanded_ast_elements: 50_000,
     max_parser_depth: 500,
     max_parser_backtracks: 100_000,

@@ -367,7 +367,8 @@ export const settings = {
   sqlHourlyQueries: {
     flag: 'sql-hourly-queries',
     env: 'TONSTREAM_SQL_HOURLY_QUERIES',
-    about: 'Queries of SQL an hour, for each key, or address where no key is sent; checking one counts as one more',
+    about:
+      'Queries of SQL an hour, for each key, or address where no key is sent; those that read no view are not counted',
     group: 'Limits',
     schema: integer(1, 1_000_000_000).default(2_000),
   },

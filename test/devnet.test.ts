@@ -10,6 +10,7 @@ import { describeContracts } from './devnet/contracts.ts';
 import { describeMessages } from './devnet/messages.ts';
 import { browserMissing, describePages } from './devnet/pages.ts';
 import { describeShards } from './devnet/shards.ts';
+import { describeSql } from './devnet/sql.ts';
 import { describeWallets } from './devnet/wallets.ts';
 import { describeWindow } from './devnet/window.ts';
 import { liteClient } from './lite-client.ts';
@@ -35,6 +36,7 @@ afterAll(async () => {
 describe('tonstream start', () => {
   describe('wallets', () => describeWallets(() => stack));
   describe('shards', () => describeShards(() => stack));
+  describe('SQL', () => describeSql(() => stack));
   describe('clients of v2', () => describeClients(() => stack));
   describe.skipIf(browserMissing)('pages', () => describePages(() => stack));
   describe('windows', () => describeWindow(() => stack));

@@ -8,10 +8,11 @@ import { readStatement } from '../src/api/sql/lexer.ts';
 import { random, rounds } from './chance.ts';
 import { shelf } from './shelf.ts';
 import { attacks, BOMBS } from './sql/attacks.ts';
+import { describeExports } from './sql/exports.ts';
 import { statementOf } from './sql/fuzz.ts';
 import { ask, type SqlService, startSql } from './sql/service.ts';
 
-const FUZZED = rounds(3_000, 1_000_000);
+const FUZZED = rounds(500, 1_000_000);
 const SEVERAL = rounds(10, 200);
 const HOURLY = 40;
 
@@ -105,7 +106,8 @@ describe.skipIf(shelf === null)('SQL', () => {
         if (after !== null)
           expect([after, balance, code]).toEqual([
             one.end_status,
-            one.account_state_after.balance,
+            // An account that is gone has nothing.
+            one.account_state_after.balance ?? '0',
             one.account_state_after.code_hash,
           ]);
       }
@@ -303,7 +305,7 @@ describe.skipIf(shelf === null)('SQL', () => {
         refusal.parse(JSON.parse((await ask(service, sql)).text)).error;
       expect(await said('SELECT hsh FROM ton.transactions')).toMatch(/Unknown.*`hsh`.*[Mm]aybe.*hash/);
       expect(await said('SELECT 1 FROM ton.blocs')).toMatch(/blocs/);
-      expect(await said('SELECT FROM')).toMatch(/Syntax error/);
+      expect(await said('SELECT (1')).toMatch(/Syntax error/);
       expect(await said("SELECT file('x')")).toBe('the function file is not allowed');
       expect(await said('SELECT 1 SETTINGS max_threads = 1')).toBe('SETTINGS is not allowed here');
       for (const sql of [
@@ -319,15 +321,15 @@ describe.skipIf(shelf === null)('SQL', () => {
     it('a key that has used up its hour, and no other', async () => {
       const statuses: number[] = [];
       let later: string | null = null;
-      for (let i = 0; i < HOURLY; i++) {
-        const { status, headers } = await ask(service, 'SELECT 1', { key: 'greedy' });
+      for (let i = 0; i <= HOURLY; i++) {
+        const { status, headers } = await ask(service, 'SELECT mc_seqno FROM ton.head', { key: 'greedy' });
         statuses.push(status);
         later ??= headers.get('retry-after');
       }
       expect(statuses[0]).toBe(200);
       expect(statuses.at(-1)).toBe(429);
       expect(Number(later)).toBeGreaterThan(0);
-      expect((await ask(service, 'SELECT 1', { key: 'modest' })).status).toBe(200);
+      expect((await ask(service, 'SELECT mc_seqno FROM ton.head', { key: 'modest' })).status).toBe(200);
     });
 
     it('ends what nobody waits for any more', async () => {
@@ -350,6 +352,8 @@ describe.skipIf(shelf === null)('SQL', () => {
       expect(await running()).toEqual([]);
     }, 20_000);
   });
+
+  describe('exports', () => describeExports(() => service));
 
   it(`lets nothing through that reads beyond the views, of ${FUZZED} statements made of words of the grammar`, async () => {
     const { word, path } = service.secret;

@@ -1,0 +1,93 @@
+/** Exports of whole steps: the same bytes for ever, in parts, one behind the other. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { EXPORTED } from '../../src/api/export/slices.ts';
+import { runExport } from '../../src/commands/export.ts';
+import type { SqlService } from './service.ts';
+
+export function describeExports(service: () => SqlService): void {
+  let asked = 0;
+  // Each with a key of its own, so that no quota is shared.
+  const get = (query: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
+    fetch(`${service().api.url}/api/export/${query}`, {
+      headers: { 'x-limiting-key': `export-${asked++}`, ...headers },
+      method,
+    });
+  const textOf = async (query: string): Promise<string> => (await get(query)).text();
+
+  it('give the rows of steps, whichever way they are cut', async () => {
+    const { head } = service();
+    for (const view of EXPORTED) {
+      const whole = await get(`${view}?from=0&format=ndjson`);
+      expect([view, whole.status]).toEqual([view, 200]);
+      const lines = (await whole.text()).split('\n').filter(Boolean);
+      const middle = Math.floor(head - 5);
+      const parts = [
+        await textOf(`${view}?from=0&to=${middle}&format=ndjson`),
+        await textOf(`${view}?from=${middle + 1}&to=${head}&format=ndjson`),
+      ];
+      expect(parts.join('').split('\n').filter(Boolean)).toEqual(lines);
+      const response = await fetch(`${service().api.url}/api/sql`, {
+        method: 'POST',
+        body: `SELECT toUInt32(count()) FROM ton.${view}`,
+        headers: { 'x-limiting-key': `export-${view}` },
+      });
+      expect(await response.json()).toMatchObject({ rows: [[lines.length]] });
+    }
+  });
+
+  it('are asked for by their tag, their head, and their parts', async () => {
+    const { head } = service();
+    const query = `transactions?from=0&to=${head}&format=parquet`;
+    const whole = await get(query);
+    const bytes = Buffer.from(await whole.arrayBuffer());
+    const tag = whole.headers.get('etag') ?? '';
+    expect(tag).toMatch(/^"[\w-]+"$/);
+    expect(whole.headers.get('cache-control')).toContain('immutable');
+    expect((await get(query, { 'if-none-match': tag })).status).toBe(304);
+    const alone = await get(query, {}, 'HEAD');
+    expect([alone.headers.get('content-length'), alone.headers.get('etag')]).toEqual([String(bytes.length), tag]);
+    for (const [range, from, to] of [
+      ['bytes=0-3', 0, 4],
+      ['bytes=-8', bytes.length - 8, bytes.length],
+      [`bytes=10-${bytes.length * 2}`, 10, bytes.length],
+    ] as const) {
+      const part = await get(query, { range, 'if-range': tag });
+      expect([part.status, part.headers.get('content-range')]).toEqual([
+        206,
+        `bytes ${from}-${to - 1}/${bytes.length}`,
+      ]);
+      expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(from, to))).toBe(true);
+    }
+    expect((await get(query, { range: `bytes=${bytes.length}-` })).status).toBe(416);
+    expect((await get(query, { range: 'bytes=0-3', 'if-range': '"another"' })).status).toBe(200);
+    expect((await get(query, { range: 'lines=0-3' })).status).toBe(200);
+  });
+
+  it('refuse what is not there', async () => {
+    const { head } = service();
+    expect((await get('accounts?from=0')).status).toBe(404);
+    expect((await get('blocks?from=x')).status).toBe(422);
+    expect((await get(`blocks?from=0&to=${head + 1}`)).status).toBe(422);
+    expect((await get(`blocks?from=${head}&to=${head - 1}`)).status).toBe(422);
+    expect((await get('blocks?from=0', {}, 'POST')).status).toBe(405);
+  });
+
+  it('are written by the command, which goes on where it stopped', async () => {
+    const { api, head } = service();
+    const folder = mkdtempSync(join(tmpdir(), 'tonstream-export-'));
+    try {
+      const printed: string[] = [];
+      const io = { print: (line: string) => void printed.push(line), signal: new AbortController().signal };
+      const config = { host: '127.0.0.1', port: api.port, from: undefined, sqlTimeoutMs: 10_000 };
+      expect(await runExport(config, ['blocks', folder], {}, io)).toBe(0);
+      expect(readdirSync(folder)).toEqual([`blocks-0-${head}.parquet`]);
+      expect(await runExport(config, ['blocks', folder], {}, io)).toBe(0);
+      expect(printed).toHaveLength(1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+}
