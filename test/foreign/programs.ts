@@ -74,6 +74,9 @@ export const toncenter = (): Promise<ForeignProgram | null> => python('toncenter
 export const pytoncenter = (): Promise<ForeignProgram | null> => python('pytoncenter', '0.0.14');
 export const tonsdk = (): Promise<ForeignProgram | null> => python('tonsdk', '1.0.15');
 
+/** With pyarrow beside it; they read files, not the devnet. */
+export const duckdb = (): Promise<ForeignProgram | null> => python('duckdb', '2.0.0');
+
 const TONWEB = 'tonweb-0.0.66';
 /** SHA-512 of the package, as npm has it. */
 const TONWEB_INTEGRITY = 'ntDJU1b/kgMFvOYN09FvhdnAfwnZh8W5sONkUP+P0FQkYRa/027otRxApp5gfxZ9DR+3WTnCQgrsG/EXv8RhEA==';
@@ -106,11 +109,12 @@ export const FOREIGN: Readonly<Record<string, () => Promise<ForeignProgram | nul
   pytoncenter,
   tonsdk,
   tonweb,
+  duckdb,
 };
 
 function missing(name: string, what: string): null {
   const how = mayFetch ? 'cannot be had here' : 'not at hand; TONSTREAM_FOREIGN=1 fetches the package';
-  process.stderr.write(`left out: ${name} against the devnet: ${what}: ${how}\n`);
+  process.stderr.write(`left out: ${name}: ${what}: ${how}\n`);
   return null;
 }
 

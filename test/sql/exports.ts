@@ -1,11 +1,12 @@
 /** Exports of whole steps: the same bytes for ever, in parts, one behind the other. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { EXPORTED } from '../../src/api/export/slices.ts';
 import { runExport } from '../../src/commands/export.ts';
-import type { SqlService } from './service.ts';
+import { askForeign, duckdb } from '../foreign/programs.ts';
+import { ask, type SqlService } from './service.ts';
 
 export function describeExports(service: () => SqlService): void {
   let asked = 0;
@@ -74,6 +75,33 @@ export function describeExports(service: () => SqlService): void {
     expect((await get(`blocks?from=${head}&to=${head - 1}`)).status).toBe(422);
     expect((await get('blocks?from=0', {}, 'POST')).status).toBe(405);
   });
+
+  it('are read by DuckDB and pyarrow', async () => {
+    const program = await duckdb();
+    if (program === null) {
+      // Said already; where it should be there it is a failure.
+      expect(process.env.CI ?? '').toBe('');
+      return;
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'tonstream-export-'));
+    try {
+      const [parquet, arrow] = ['parquet', 'arrow'].map((format) => join(folder, `transactions.${format}`));
+      for (const path of [parquet, arrow]) {
+        const response = await get(`transactions?from=0&format=${path.split('.').pop()}`);
+        writeFileSync(path, new Uint8Array(await response.arrayBuffer()));
+      }
+      const sql = `SELECT toUInt32(count()), toString(sum(total_fees)), min(hash), toString(min(block_date)) FROM ton.transactions`;
+      const { rows } = JSON.parse((await ask(service(), sql)).text);
+      const [[count, fees, first, day]] = rows;
+      expect(await askForeign(program, folder, parquet, arrow)).toEqual({
+        duckdb: { rows: count, fees, first, day },
+        pyarrow: { rows: count, columns: expect.arrayContaining(['account', 'hash', 'total_fees']), fees, first },
+        stream: { rows: count, first },
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }, 400_000);
 
   it('are written by the command, which goes on where it stopped', async () => {
     const { api, head } = service();
