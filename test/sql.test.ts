@@ -14,7 +14,7 @@ import { ask, type SqlService, startSql } from './sql/service.ts';
 
 const FUZZED = rounds(500, 1_000_000);
 const SEVERAL = rounds(10, 200);
-const HOURLY = 40;
+const HOURLY = 120;
 
 let service: SqlService;
 
@@ -150,6 +150,40 @@ describe.skipIf(shelf === null)('SQL', () => {
       expect(both.map(({ action_id, success }) => [action_id, success])).toEqual(
         both.map(({ action_id }) => [action_id, own.get(action_id)]),
       );
+    });
+
+    it('by reading what a condition on an account or a step leaves', async () => {
+      const read = async (sql: string): Promise<number> =>
+        answer.parse(JSON.parse((await ask(service, sql)).text)).rows_read;
+      await service.owner.command('OPTIMIZE TABLE transactions FINAL');
+      const [[account, seqno]] = await rowsOf(
+        'SELECT account, mc_block_seqno FROM ton.transactions ORDER BY lt LIMIT 1',
+      );
+      const whole = await read('SELECT max(hash) FROM ton.account_transactions');
+      expect(await read(`SELECT max(hash) FROM ton.account_transactions WHERE account = '${account}'`)).toBeLessThan(
+        whole / 2,
+      );
+      const all = await read('SELECT max(hash) FROM ton.transactions');
+      expect(await read(`SELECT max(hash) FROM ton.transactions WHERE mc_block_seqno <= ${seqno}`)).toBeLessThan(all);
+    });
+
+    it('from columns that cost at most 120 bytes a transaction more', async () => {
+      const { owner } = service;
+      await owner.command(
+        `CREATE TABLE measured AS transactions_by_lt ENGINE = ReplacingMergeTree ORDER BY (lt, account)
+         SETTINGS min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0, index_granularity = 512`,
+      );
+      await owner.command('INSERT INTO measured SELECT * FROM transactions_by_lt FINAL');
+      const [{ bytes }] = await owner.json(
+        `SELECT sum(column_data_compressed_bytes) / (SELECT count() FROM measured) AS bytes FROM system.parts_columns
+         WHERE database = currentDatabase() AND table = 'measured' AND active
+           AND column IN ('hash', 'trace_id', 'aborted', 'total_fees')`,
+        z.object({ bytes: z.number() }),
+      );
+      await owner.command('DROP TABLE measured');
+      process.stderr.write(`SQL: ${bytes.toFixed(1)} bytes a transaction more\n`);
+      expect(bytes).toBeGreaterThan(32);
+      expect(bytes).toBeLessThan(120);
     });
 
     it('of one step, now and as of an earlier one', async () => {
