@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClickHouse } from '../../clickhouse/client.ts';
+import { type ClickHouse, isTransient } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
@@ -37,10 +37,15 @@ export async function openParts(running: Running): Promise<Parts> {
   const clickhouse = connect(config, url, logger, metrics.clickhouse);
   shutdown.onClose('ClickHouse connections', () => clickhouse.close());
   if (!embedded) await untilAnswers(clickhouse, url, { print, signal: shutdown.signal });
+  // On a server of one's own the rights to make them may be missing; then SQL says that it is not ready.
+  const refuseUnlessAsked = (error: unknown): void => {
+    if (embedded !== null || config.sql === 'on' || isTransient(error)) throw error;
+    logger.warn({ err: error }, 'the views of SQL cannot be made: grant it, or start with --sql off');
+  };
   await despiteOutages(running, async () => {
     await migrate({ clickhouse, logger, signal: shutdown.signal });
     if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
-    if (servesSql(config)) await makeViews(clickhouse, config.sqlDatabase, shutdown.signal);
+    if (servesSql(config)) await makeViews(clickhouse, config.sqlDatabase, shutdown.signal).catch(refuseUnlessAsked);
   });
   const log = openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
