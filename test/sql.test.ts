@@ -285,10 +285,9 @@ describe.skipIf(shelf === null)('SQL', () => {
       for (let i = 0; i < rounds(40, others.length); i++) {
         const name = others[rounds(random(others.length), i)];
         for (const sql of [`SELECT ${name}()`, `SELECT arrayMap(${name}, [1])`, `SELECT \`${name}\`(1)`]) {
-          expect([sql, (await ask(service, sql)).status]).toEqual([
-            sql,
-            expect.toSatisfy((status) => status === 403 || (status === 400 && !/^\w+$/.test(name)) || isColumn(sql)),
-          ]);
+          const { status, text } = await ask(service, sql);
+          // Some have a form of their own, which the parser refuses with other arguments.
+          expect([sql, status === 403 || (status === 400 && /Syntax error/.test(text))]).toEqual([sql, true]);
         }
       }
     }, 600_000);
@@ -425,6 +424,3 @@ describe.skipIf(shelf === null)('SQL', () => {
   it('reports nothing as its own failure', () =>
     expect([...service.api.reported, ...service.reported].map(String).slice(0, 3)).toEqual([]));
 });
-
-/** Names of columns may be those of functions; they are columns then, or nothing. */
-const isColumn = (sql: string): boolean => /\b(version|path|port|user|timezone|hostname)\b/.test(sql);
