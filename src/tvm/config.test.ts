@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Cell as CoreCell, Dictionary } from '@ton/core';
 import { describe, expect, test } from 'vitest';
 import { BUSY_BLOCK, readReplaySet } from '../../test/replay-set.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
-import { rawAddress } from '../chain/address.ts';
+import { addressOf, rawAddress } from '../chain/address.ts';
 import { type Cell, parseBoc, toBoc } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
 import { EMPTY, readAccount } from './account.ts';
-import { beyondExecutor, configParam, cutConfig, globalVersion } from './config.ts';
+import { beyondExecutor, configParam, cutConfig, globalVersion, isSuspended } from './config.ts';
 import { methodId } from './contract.ts';
 import { cellText, createExecutor, type Executor, type GetMethodCall, textCell } from './executor.ts';
 import { writeStack } from './stack.ts';
@@ -110,5 +111,26 @@ describe('what the executor does not know', () => {
   test('is told', () => {
     expect(beyondExecutor(versionConfig(14, 494n))).toContain('global version 14');
     expect(beyondExecutor(versionConfig(13, 0x8000n))).toContain('capabilities 0x8000');
+  });
+});
+
+describe.skipIf(shelf === null)('the list of suspended accounts', () => {
+  test('is that which @ton/core reads, until its time', () => {
+    const config = mainnet();
+    const param = configParam(config, 44);
+    if (param === null) throw new Error('no parameter 44');
+    const slice = CoreCell.fromBoc(toBoc(param))[0].beginParse().skip(8);
+    const unit = { serialize: () => undefined, parse: () => true };
+    const list = slice.loadDict(Dictionary.Keys.Buffer(36), unit).keys();
+    const until = slice.loadUint(32);
+    expect(list.length).toBeGreaterThan(100);
+    for (const key of list) {
+      const account = addressOf(key.readInt32BE(), key.subarray(4));
+      expect([until - 1, until].map((utime) => isSuspended(config, account, utime))).toEqual([true, false]);
+      const other = Buffer.from(account);
+      other[35] ^= 1;
+      expect(isSuspended(config, other, until - 1)).toBe(false);
+    }
+    expect(isSuspended(versionConfig(9, 0n), addressOf(0, Buffer.alloc(32)), 0)).toBe(false);
   });
 });

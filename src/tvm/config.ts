@@ -1,6 +1,8 @@
 /** What running contracts reads of a configuration (`Hashmap 32 ^Cell`; ConfigParam: crypto/block/block.tlb). */
+import { workchainOf } from '../chain/address.ts';
 import { Builder, type Cell, Slice } from '../chain/builder.ts';
 import { type Change, findLeaf, plain, updateDictionary } from '../chain/dictionary.ts';
+import type { Address } from '../chain/model.ts';
 
 /** Newest `global_version` and all capabilities that the executor was built to know (doc/GlobalVersions.md). */
 export const KNOWN_VERSION = { version: 13, capabilities: 0x3ffn } as const;
@@ -23,6 +25,21 @@ export function globalVersion(config: Cell): GlobalVersion {
   if (cell === null) return { version: 0, capabilities: 0n };
   const slice = new Slice(cell).tag(8, 0xc4, 'GlobalVersion');
   return { version: slice.u(32), capabilities: slice.big(64) };
+}
+
+/**
+ * Whether an account may not be deployed at a time (Unix seconds): parameter 44, `suspended_address_list#00
+ * addresses:(HashmapE 288 Unit) suspended_until:uint32` (crypto/block/block.tlb). Throws DecodeError.
+ */
+export function isSuspended(config: Cell, account: Address, utime: number): boolean {
+  const cell = configParam(config, 44);
+  if (cell === null) return false;
+  const slice = new Slice(cell).tag(8, 0, 'SuspendedAddressList');
+  const addresses = slice.bit() ? slice.ref() : null;
+  if (utime >= slice.u(32)) return false;
+  const key = Buffer.from(account);
+  key.writeInt32BE(workchainOf(account));
+  return findLeaf(addresses, 288, key) !== null;
 }
 
 /** What of a configuration is newer than the executor; null when it knows all of it. */

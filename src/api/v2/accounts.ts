@@ -1,8 +1,10 @@
 /** States of accounts, at the head or as of a masterchain block. */
 import { z } from 'zod';
 import { Builder, parseBoc, toBoc } from '../../chain/builder.ts';
+import { NoNetworkError } from '../../node/liteservers.ts';
 import { type AccountState, shownStatus } from '../../state/account.ts';
 import type { Step } from '../../state/steps.ts';
+import { isSuspended } from '../../tvm/config.ts';
 import { address, check, type GivenAddress, int32, required } from './parameters.ts';
 import { addressInformation, extendedInformation, walletInformation } from './render/account.ts';
 import { type Asked, type Route, route } from './route.ts';
@@ -39,7 +41,7 @@ function accountRoute(
   summary: string,
   response: z.ZodType,
   cells: boolean,
-  show: (found: Found, asked: Asked) => unknown,
+  show: (found: Found, asked: Asked) => unknown | Promise<unknown>,
 ): Route {
   return route({
     path,
@@ -47,8 +49,18 @@ function accountRoute(
     summary,
     parameters,
     response,
-    answer: async (sent, asked) => JSON.stringify(show(await find(sent, cells, asked), asked)),
+    answer: async (sent, asked) => JSON.stringify(await show(await find(sent, cells, asked), asked)),
   });
+}
+
+/** Whether the step's configuration suspends the account; null where neither our own data nor a network has it. */
+async function suspension({ given, step, state }: Found, { states, context }: Asked): Promise<boolean | null> {
+  try {
+    return isSuspended(await states.config(step, context), given.address, state.genUtime);
+  } catch (error) {
+    if (error instanceof NoNetworkError) return null;
+    throw error;
+  }
 }
 
 export function accountRoutes(): Route[] {
@@ -58,7 +70,7 @@ export function accountRoutes(): Route[] {
       'The state of an account with its code and data',
       schemas.addressInformation,
       true,
-      ({ step, state }) => addressInformation(state, step.header),
+      async (found, asked) => addressInformation(found.state, found.step.header, await suspension(found, asked)),
     ),
     accountRoute(
       '/getExtendedAddressInformation',

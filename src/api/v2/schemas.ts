@@ -127,6 +127,7 @@ export const addressInformation = typed('raw.fullAccountState', {
   frozen_hash: bytes,
   sync_utime: z.int(),
   state: status,
+  suspended: z.boolean().optional(),
 });
 
 export const masterchainInfo = typed('blocks.masterchainInfo', {

@@ -9,8 +9,8 @@ import { base64, blockId, extraCurrencies, transactionId } from './values.ts';
 
 const orEmpty = (bytes: Buffer | null): string => (bytes === null ? '' : base64(bytes));
 
-/** `raw.fullAccountState`. */
-export function addressInformation(state: AccountState, masterBlock: BlockIdExt) {
+/** `raw.fullAccountState`. @param suspended null where the configuration is not known */
+export function addressInformation(state: AccountState, masterBlock: BlockIdExt, suspended: boolean | null) {
   const { balance, lastTransaction } = state;
   return {
     '@type': 'raw.fullAccountState',
@@ -23,6 +23,7 @@ export function addressInformation(state: AccountState, masterBlock: BlockIdExt)
     frozen_hash: orEmpty(state.frozenHash),
     sync_utime: state.genUtime,
     state: shownStatus(state),
+    ...(suspended === null ? {} : { suspended }),
   };
 }
 
