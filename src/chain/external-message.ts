@@ -36,11 +36,20 @@ export interface ContractInit {
   data: Cell | null;
 }
 
-/** StateInit and body each in a cell of their own, as tonlib writes them. */
+/** What a cell holds: `cell#_ {n:#} {m:#}` of the TVM. */
+const CELL_BITS = 1023;
+const CELL_REFS = 4;
+
+/**
+ * The StateInit in the message itself, and the body as well where it has room, else in a cell of its own: as tonlib
+ * writes it, whose estimates count every other cell.
+ */
 export function writeExternalMessage(message: { address: Address; body: Cell; init: ContractInit | null }): Cell {
   const { address, body, init } = message;
   const builder = new Builder().u(2, 2).u(0, 2).u(4, 3).i(workchainOf(address), 8).bytes(address.subarray(4)).grams(0n);
   if (init === null) builder.bit(0);
-  else builder.u(3, 2).ref(new Builder().u(0, 2).maybeRef(init.code).maybeRef(init.data).bit(0).cell());
-  return builder.bit(1).ref(body).cell();
+  else builder.u(2, 2).u(0, 2).maybeRef(init.code).maybeRef(init.data).bit(0);
+  const refs = [init?.code, init?.data].filter((cell) => cell != null).length;
+  const hasRoom = builder.bits + 1 + body.bits <= CELL_BITS && refs + body.refs.length <= CELL_REFS;
+  return (hasRoom ? builder.bit(0).append(body) : builder.bit(1).ref(body)).cell();
 }
