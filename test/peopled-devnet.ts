@@ -11,7 +11,7 @@ import { type InitialAccount, initialAccounts } from '../src/devnet/actors/initi
 import type { Deed } from '../src/devnet/actors/traffic.ts';
 import { createChain } from '../src/devnet/chain.ts';
 import { chainLedger, genesisOf } from '../src/devnet/chain-ledger.ts';
-import type { Chain, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
+import type { Chain, ChainOptions, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
 import { type CellRecord, encodeCellRecord } from '../streams/cell-record.ts';
 import { encodeBlockRecord } from '../streams/envelope.ts';
 import { askAccount } from '../streams/ingest/cell-answers.ts';
@@ -32,6 +32,8 @@ const TRADERS = 8;
 
 /** What the people do, and until when. */
 export interface PeopledOptions {
+  /** Of the chain, where it is to be another than usual. */
+  chain?: Partial<ChainOptions>;
   weights?: Partial<Record<Deed, number>>;
   /** Behind which steps nobody sends anything: what is on its way comes to rest. */
   rests?: (mcSeqno: number) => boolean;
@@ -44,11 +46,11 @@ const TOKEN_DEEDS = { transfer: 1, jettonPayment: 4, burn: 1, mint: 2, giveItem:
 export async function createPeopledDevnet(
   seed: string,
   rate: number,
-  { weights = TOKEN_DEEDS, rests = () => false }: PeopledOptions = {},
+  { weights = TOKEN_DEEDS, rests = () => false, chain: more = {} }: PeopledOptions = {},
 ): Promise<PeopledDevnet> {
   const cast = createCast({ seed, traders: TRADERS });
   const genesis = initialAccounts(cast);
-  const options = { folder: null, seed, blockTimeMs: 1000, startUtime: START };
+  const options = { folder: null, seed, blockTimeMs: 1000, startUtime: START, ...more };
   const chain = await createChain({ ...options, genesis: genesisOf(genesis) });
   const now = { seqno: 0, nowMs: START * 1000 };
   const actors = createActors({ seed, traders: TRADERS, ledger: chainLedger(chain), now, rate, weights });

@@ -51,11 +51,11 @@ export async function tonutilsGo(): Promise<ForeignProgram | null> {
 }
 
 /** The same for a package of Python, in a virtual environment in the user's cache folder. */
-async function python(name: string, version: string): Promise<ForeignProgram | null> {
+async function python(name: string, version: string, module = name): Promise<ForeignProgram | null> {
   const venv = join(cache, `${name}-${version}`);
   const command = join(venv, 'bin', 'python');
   const args = [join(folder(name), 'check.py')];
-  const ready = () => works(command, ['-c', `import ${name}`]);
+  const ready = () => works(command, ['-c', `import ${module}`]);
   if (existsSync(command) && (await ready())) return { command, args };
   const requirements = join(folder(name), 'requirements.txt');
   const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
@@ -76,6 +76,12 @@ export const tonsdk = (): Promise<ForeignProgram | null> => python('tonsdk', '1.
 
 /** With pyarrow beside it; they read files, not the devnet. */
 export const duckdb = (): Promise<ForeignProgram | null> => python('duckdb', '2.0.0');
+
+/** The older official v2 server, on tonlib: no client, but what ours is compared with. */
+export async function tonHttpApi(): Promise<ForeignProgram | null> {
+  const installed = await python('ton-http-api', '2.0.68', 'pyTON');
+  return installed && { command: installed.command, args: ['-m', 'pyTON'] };
+}
 
 const TONWEB = 'tonweb-0.0.66';
 /** SHA-512 of the package, as npm has it. */
@@ -110,6 +116,8 @@ export const FOREIGN: Readonly<Record<string, () => Promise<ForeignProgram | nul
   tonsdk,
   tonweb,
   duckdb,
+
+  'ton-http-api': tonHttpApi,
 };
 
 function missing(name: string, what: string): null {
