@@ -17,6 +17,8 @@ import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/chain-source.ts';
 import type { Config } from './config.ts';
+import { createEmulator } from './emulation/emulator.ts';
+import { createKnowledge } from './emulation/knowledge.ts';
 import type { KeyCounts } from './feed/key-counts.ts';
 import { createFeedMetrics } from './feed/metrics.ts';
 import { createPositions } from './feed/positions.ts';
@@ -26,9 +28,10 @@ import type { Liteservers } from './node/liteservers.ts';
 import { masterBlocks } from './state/master-blocks.ts';
 import { createStateMetrics } from './state/metrics.ts';
 import { createStateSource } from './state/source.ts';
+import { createViews } from './state/view.ts';
 import { readGaps, readStatus } from './status.ts';
 import type { TvmPool } from './tvm/pool.ts';
-import { createContractMetrics } from './tvm-metrics.ts';
+import { createViewMetrics } from './tvm-metrics.ts';
 import { createWeb } from './web/web.ts';
 import { openWebhooks } from './webhooks/open.ts';
 
@@ -116,7 +119,8 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     registry: metrics.registry,
     report: (error) => logger.error({ err: error }, 'webhooks cannot be looked after'),
   });
-  const contracts = createContracts(states, parts.tvm, createContractMetrics(metrics.registry));
+  const viewOf = createViews(states, createViewMetrics(metrics.registry));
+  const contracts = createContracts(states, parts.tvm, viewOf);
   const beyond = watchExecutor(contracts, parts);
   const sql = openSql({
     config,
@@ -131,6 +135,8 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     states,
     contracts,
     sent: createSentMessages({ log: parts.log, topic: topicNames(config.topicPrefix).pending }),
+    emulator: createEmulator({ states, viewOf, pool: parts.tvm }),
+    knowledge: createKnowledge({ clickhouse, pool: parts.tvm, dnsCollections: config.dnsCollections }),
     health: () => health(parts, beyond),
     status,
     metrics: metrics.registry,

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ContractMetrics } from './api/contracts.ts';
+import type { ViewMetrics } from './state/view.ts';
 import type { TvmMetrics } from './tvm/pool.ts';
 
 /** What the threads do that run contracts. */
@@ -39,7 +39,7 @@ export function createTvmMetrics(registry: Registry): TvmMetrics {
   };
 }
 
-export function createContractMetrics(registry: Registry): ContractMetrics {
+export function createViewMetrics(registry: Registry): ViewMetrics {
   const unknown = new Counter({
     name: 'tonstream_tvm_unknown_blocks_total',
     help: 'Steps whose previous blocks nobody could tell: contracts that ask for them get none',

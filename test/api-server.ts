@@ -6,9 +6,12 @@ import { type AppOptions, createApp } from '../src/api/app.ts';
 import { createContracts } from '../src/api/contracts.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
+import { createEmulator } from '../src/emulation/emulator.ts';
+import type { Knowledge } from '../src/emulation/knowledge.ts';
 import { noLiteservers } from '../src/node/liteservers.ts';
 import { createStateMetrics } from '../src/state/metrics.ts';
 import type { StateSourceOptions } from '../src/state/source.ts';
+import { createViews } from '../src/state/view.ts';
 import { smallPool } from './small-pool.ts';
 import { statesOf } from './states.ts';
 
@@ -23,6 +26,9 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
+/** Of servers without a database. */
+const NO_KNOWLEDGE: Knowledge = { classify: async () => ({ state: 'unclassified', actions: [] }) };
+
 /** `listenOn`: a free one unless given. */
 export async function serveApi(
   source: ChainSource,
@@ -34,11 +40,14 @@ export async function serveApi(
   const metrics = new Registry();
   const states = statesOf(source, { liteservers, masterBlock, metrics: createStateMetrics(metrics) });
   const pool = smallPool();
+  const viewOf = createViews(states, { unknownBlocks: () => undefined });
   const app = createApp({
     source,
     liteservers,
     states,
-    contracts: createContracts(states, pool, { unknownBlocks: () => undefined }),
+    contracts: createContracts(states, pool, viewOf),
+    emulator: createEmulator({ states, viewOf, pool }),
+    knowledge: NO_KNOWLEDGE,
     health: () => ({ ok: true }),
     status: () => ({ log: { mc_seqno: 7 } }),
     metrics,

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { describeClients } from './devnet/clients.ts';
 import { describeContracts } from './devnet/contracts.ts';
+import { describeEmulation } from './devnet/emulation.ts';
 import { describeMessages } from './devnet/messages.ts';
 import { browserMissing, describePages } from './devnet/pages.ts';
 import { describeShards } from './devnet/shards.ts';
@@ -35,6 +36,7 @@ afterAll(async () => {
 
 describe('tonstream start', () => {
   describe('wallets', () => describeWallets(() => stack));
+  describe('emulation', () => describeEmulation(() => stack));
   describe('shards', () => describeShards(() => stack));
   describe('SQL', () => describeSql(() => stack));
   describe('clients of v2', () => describeClients(() => stack));

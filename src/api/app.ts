@@ -3,16 +3,19 @@ import type { RequestListener } from 'node:http';
 import express, { type Router } from 'express';
 import type { Registry } from 'prom-client';
 import type { ChainSource } from '../chain/chain-source.ts';
+import type { Emulator } from '../emulation/emulator.ts';
+import type { Knowledge } from '../emulation/knowledge.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Contracts } from './contracts.ts';
+import { emulateApi } from './emulate/api.ts';
 import { ApiError, type Report, sendJson } from './errors.ts';
 import { createFront, serveGet } from './front.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Api, Asker, Route } from './route.ts';
 import type { SentMessages } from './sent-messages.ts';
 import { v2Api } from './v2/api.ts';
-import { v3Api } from './v3/api.ts';
+import { createAsked, v3Api } from './v3/api.ts';
 
 /** `degraded`: requests are served, yet something is missing from the answers. */
 export type Health = { ok: true; degraded?: string } | { ok: false; reason: string };
@@ -26,6 +29,9 @@ export interface AppOptions {
   contracts: Contracts;
   /** External messages that hosts of ours have sent; none are known by default. */
   sent?: SentMessages;
+  /** Tells what messages would do on them; the kinds of contracts are asked of `knowledge`. */
+  emulator: Emulator;
+  knowledge: Knowledge;
   /** Whether requests can be served, and why not. */
   health: () => Health | Promise<Health>;
   /** What `/status` prints as JSON. */
@@ -64,13 +70,15 @@ export interface KeptBytes {
 
 export function createApp(options: AppOptions): RequestListener {
   const { metrics, limits, report, version, kept, web, feed, sql, apis = [] } = options;
-  const v3 = v3Api({
+  const v3Options = {
     ...options,
     keptRenderings: kept?.renderings ?? 0,
     ...(options.v3Routes ? { moreRoutes: options.v3Routes } : {}),
-  });
+  };
+  const asked = createAsked(v3Options);
+  const v3 = v3Api(v3Options, asked);
   return createFront({
-    apis: [v3, v2Api(options), ...apis],
+    apis: [v3, v2Api(options), emulateApi(options, asked), ...apis],
     others: [web ?? toDocumentation(v3.base), ...(feed ? [feed] : []), ...(sql ?? []), serviceRoutes(options)],
     metrics,
     limits,

@@ -1,21 +1,18 @@
 /** Contracts as both APIs run them: the state of a step, and what the newest step brings (mapping 4 of the contract). */
 import { LRUCache } from 'lru-cache';
-import { type Cell, parseBoc } from '../chain/builder.ts';
+import { parseBoc } from '../chain/builder.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, BlockIdExt } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
-import { NoNetworkError } from '../node/liteservers.ts';
 import type { AccountState } from '../state/account.ts';
 import type { StateSource } from '../state/source.ts';
-import type { Step } from '../state/steps.ts';
+import type { ViewOf } from '../state/view.ts';
 import { EMPTY, readAccount } from '../tvm/account.ts';
-import { beyondExecutor, globalVersion } from '../tvm/config.ts';
-import { type ChainView, type ContractState, contractState, type GetMethodRun, runGetMethod } from '../tvm/contract.ts';
-import { type CellText, cellText } from '../tvm/executor.ts';
+import { beyondExecutor } from '../tvm/config.ts';
+import { type ContractState, contractState, type GetMethodRun, runGetMethod } from '../tvm/contract.ts';
 import { estimateFees, type FeeQuery, type Fees } from '../tvm/fees.ts';
-import { type TvmConfig, type TvmPool, tvmConfig } from '../tvm/pool.ts';
-import { previousBlocksTuple } from '../tvm/previous-blocks.ts';
-import { type StackLimits, type StackValue, writeStackValue } from '../tvm/stack.ts';
+import type { TvmPool } from '../tvm/pool.ts';
+import type { StackLimits, StackValue } from '../tvm/stack.ts';
 
 /** A contract as of a step, to be asked any number of times. */
 export interface OpenContract {
@@ -44,64 +41,11 @@ const NO_CODE = -13;
 
 /** Contracts whose state is kept in the executor's form. */
 const KEPT_BYTES = 32 * 1024 ** 2;
-/** Steps whose surroundings are kept, and configurations in the executor's form. */
-const KEPT_STEPS = 4;
-const KEPT_CONFIGS = 2;
-
-/** Counts runs that had to go without the previous blocks. */
-export interface ContractMetrics {
-  unknownBlocks(): void;
-}
-
-export function createContracts(states: StateSource, pool: TvmPool, metrics: ContractMetrics): Contracts {
+export function createContracts(states: StateSource, pool: TvmPool, viewOf: ViewOf): Contracts {
   const kept = new LRUCache<string, ContractState>({
     maxSize: KEPT_BYTES,
     sizeCalculation: ({ code, data }) => 500 + code.length + data.length,
   });
-  const configs = new LRUCache<Cell, TvmConfig>({ max: KEPT_CONFIGS });
-  const steps = new LRUCache<string, Omit<ChainView, 'library'>>({ max: KEPT_STEPS });
-
-  function configOf(root: Cell): TvmConfig {
-    const known = configs.get(root);
-    if (known !== undefined) return known;
-    const config = tvmConfig(root);
-    configs.set(root, config);
-    return config;
-  }
-
-  /** Null where neither our own data nor a network can tell: hardly a contract asks. */
-  async function prevBlocksOf(step: Step, config: Cell, context: QueryContext): Promise<CellText | null> {
-    try {
-      const blocks = await states.previousBlocks(step, context);
-      return cellText(writeStackValue(previousBlocksTuple(blocks, globalVersion(config).version)));
-    } catch (error) {
-      if (!(error instanceof NoNetworkError)) throw error;
-      metrics.unknownBlocks();
-      return null;
-    }
-  }
-
-  async function surroundings(step: Step, context: QueryContext): Promise<Omit<ChainView, 'library'>> {
-    const key = hashKey(step.header.rootHash);
-    const known = steps.get(key);
-    if (known !== undefined) return known;
-    const root = await states.config(step, context);
-    const found = { config: configOf(root), prevBlocks: await prevBlocksOf(step, root, context) };
-    steps.set(key, found);
-    return found;
-  }
-
-  async function viewOf(step: Step, context: QueryContext): Promise<ChainView> {
-    const { timeoutMs } = context;
-    return {
-      ...(await surroundings(step, context)),
-      async library(hash, signal) {
-        const boc = (await states.libraries([hash], { signal, timeoutMs })).get(hashKey(hash));
-        return boc === undefined ? null : parseBoc(boc);
-      },
-    };
-  }
-
   /** Null without code. */
   function stateOf(account: AccountState): ContractState | null {
     const { account: address, code, data, balance, extraCurrencies, hash } = account;

@@ -31,6 +31,9 @@ export interface KnownState {
   dataHash: Hash | null;
 }
 
+/** How sure a transaction is: emulated, in a block that is signed, in one that the masterchain has registered. */
+export type Finality = 'pending' | 'confirmed' | 'finalized';
+
 export interface TransactionRecord {
   transaction: Transaction;
   block: BlockId;
@@ -48,6 +51,8 @@ export interface TransactionRecord {
    * Who has them need not decode what was decoded before.
    */
   stored?: StoredBytes;
+  /** `finalized` where it is left out. */
+  finality?: Finality;
   /** The transaction as it is shown, where it is kept so: between those who make such forms and those who show them. */
   form?: Buffer;
 }
@@ -146,6 +151,21 @@ export interface ActionRecord {
   content: string;
   /** What is to be known to show it, where that is kept: between those who make such forms and those who show them. */
   form?: Buffer;
+}
+
+/** An action of a trace that is not complete in the index: its root may be emulated. */
+export interface PendingActionRecord extends Omit<ActionRecord, 'traceId' | 'form'> {
+  traceId: Hash | null;
+  /** Types of the actions that it is a part of, innermost first. */
+  ancestors: readonly string[];
+  finality: Finality;
+}
+
+/** A trace that is not complete in the index. */
+export interface PendingTraceRecord extends Omit<TraceRecord, 'traceId' | 'places'> {
+  traceId: Hash | null;
+  /** Some of what is emulated was left out. */
+  isIncomplete: boolean;
 }
 
 export type Sort = 'asc' | 'desc';

@@ -1,5 +1,5 @@
 /** The state of an account as of a masterchain step. */
-import { readAccount as readCell } from '../chain/accounts.ts';
+import { type AccountCell, readAccount as readCell } from '../chain/accounts.ts';
 import { type Boc, openBoc } from '../chain/boc.ts';
 import { DecodeError } from '../chain/errors.ts';
 import { cellHash } from '../chain/hash.ts';
@@ -34,12 +34,7 @@ export const NO_ACCOUNT_HASH = Buffer.from('90aec8965afabb16ebc3cb9b408ebae71b61
 export function absent(account: Address, genUtime: number): AccountState {
   return {
     account,
-    status: 'nonexist',
-    balance: '0',
-    extraCurrencies: {},
-    frozenHash: null,
-    codeHash: null,
-    dataHash: null,
+    ...NO_STATE,
     hash: NO_ACCOUNT_HASH,
     code: null,
     data: null,
@@ -55,20 +50,41 @@ export function stateOfProof(account: Address, proven: ProvenAccount): AccountSt
   const bag = openBoc(boc);
   const cell = readCell(bag, bag.roots[0]);
   if (cell === null) return { ...absent(account, genUtime), lastTransaction: { lt, hash } };
-  const { status, balance, frozenHash, code, data } = cell;
+  const { code, data } = cell;
   return {
     account,
+    ...wordsOf(bag, cell),
+    hash: Buffer.from(cellHash(bag, bag.roots[0])),
+    code: code === null ? null : completeCells(bag, code),
+    data: data === null ? null : completeCells(bag, data),
+    lastTransaction: { lt, hash },
+    genUtime,
+  };
+}
+
+const NO_STATE: KnownState = {
+  status: 'nonexist',
+  balance: '0',
+  extraCurrencies: {},
+  frozenHash: null,
+  codeHash: null,
+  dataHash: null,
+};
+
+/** What an `Account` cell says. @throws {DecodeError} */
+export function knownState(bag: Boc, account: number): KnownState {
+  const cell = readCell(bag, account);
+  return cell === null ? NO_STATE : wordsOf(bag, cell);
+}
+
+function wordsOf(bag: Boc, { status, balance, frozenHash, code, data }: AccountCell): KnownState {
+  return {
     status,
     balance: balance.grams,
     extraCurrencies: balance.extra,
     frozenHash: frozenHash === null ? null : Buffer.from(frozenHash),
     codeHash: hashOf(bag, code),
     dataHash: hashOf(bag, data),
-    hash: Buffer.from(cellHash(bag, bag.roots[0])),
-    code: code === null ? null : completeCells(bag, code),
-    data: data === null ? null : completeCells(bag, data),
-    lastTransaction: { lt, hash },
-    genUtime,
   };
 }
 

@@ -12,7 +12,7 @@ import { statesOf } from '../../test/states.ts';
 import { openTarget, type WebhookTarget } from '../../test/webhook-target.ts';
 import { createFront } from '../api/front.ts';
 import { DEFAULT_LIMITS } from '../api/limits.ts';
-import { v3Api } from '../api/v3/api.ts';
+import { createAsked, v3Api } from '../api/v3/api.ts';
 import { createHostCounts, type KeyCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
 import { noLiteservers } from '../node/liteservers.ts';
@@ -100,7 +100,7 @@ async function openHost({
   });
   const metrics = new Registry();
   const { source } = chain;
-  const api = v3Api({
+  const options = {
     source,
     liteservers: noLiteservers(),
     contracts: noContracts(),
@@ -110,7 +110,8 @@ async function openHost({
     metrics,
     keptRenderings: 0,
     moreRoutes: routes,
-  });
+  };
+  const api = v3Api(options, createAsked(options));
   const server = createServer(
     createFront({ apis: [api], metrics, limits: DEFAULT_LIMITS, report: (error) => reported.push(error) }),
   );

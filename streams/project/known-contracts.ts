@@ -39,6 +39,8 @@ interface Source {
   read(rows: RowReader): object;
   /** What the rows of a step say, by the contract. */
   of(rows: GrowingRows): Iterable<readonly [Address, object]>;
+  /** What a row says. */
+  say(row: object): object;
 }
 
 function source<const C extends Columns, R extends RowOf<C> & { address: Address }, K extends keyof C & string>(
@@ -51,6 +53,7 @@ function source<const C extends Columns, R extends RowOf<C> & { address: Address
     columns: columnNames(columns),
     read: (rows) => say(Object.fromEntries(columns.map((name) => [name, table.columns[name].read(rows)])) as never),
     of: (rows) => rows.of(table).map((row) => [row.address, say(row)] as const),
+    say: (row) => say(row as never),
   };
 }
 
@@ -95,6 +98,12 @@ type Said = object | null;
 type Missing = Map<Kind, Set<RawAddress>>;
 
 const KINDS = Object.keys(SOURCES) as (keyof typeof SOURCES)[];
+
+/** What a row of a table of contracts says to actions; null for a table that says nothing. */
+export function saidOf({ name }: Pick<Table, 'name'>, row: object): { kind: Kind; said: object } | null {
+  const kind = KINDS.find((one) => SOURCES[one].table.name === name);
+  return kind === undefined ? null : { kind, said: SOURCES[kind].say(row) };
+}
 
 export type KnownStore = ReturnType<typeof createKnownStore>;
 

@@ -10,6 +10,7 @@ import { requireShelf, shelf } from '../../../test/shelf.ts';
 import { smallPool } from '../../../test/small-pool.ts';
 import { statesOf } from '../../../test/states.ts';
 import { noLiteservers } from '../../node/liteservers.ts';
+import { createViews } from '../../state/view.ts';
 import { createContracts } from '../contracts.ts';
 import { ApiError } from '../errors.ts';
 import { createFront } from '../front.ts';
@@ -45,7 +46,7 @@ const api: Api = {
       source,
       liteservers,
       states,
-      contracts: createContracts(states, smallPool(), { unknownBlocks: () => undefined }),
+      contracts: createContracts(states, smallPool(), createViews(states, { unknownBlocks: () => undefined })),
       context,
       testOnly: false,
     })),

@@ -69,24 +69,16 @@ const FORM: Form = {
   },
 };
 
-export function v3Api(options: V3Options): Api {
-  const {
-    source,
-    states,
-    liteservers,
-    contracts,
-    sent = noSentMessages,
-    limits,
-    testnet,
-    metrics,
-    keptRenderings,
-    moreRoutes = [],
-  } = options;
+/** What a request may use, of the v3 API and of those that show things as it does. */
+export type AskedBy = (asker: Asker) => Asked;
+
+export function createAsked(options: V3Options): AskedBy {
+  const { source, states, liteservers, contracts, sent = noSentMessages, testnet, metrics, keptRenderings } = options;
   const renderings = createRenderings({ maxBytes: keptRenderings });
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   watchRenderings(metrics, { renderings, bookRows });
 
-  function asked({ context, switches: { noAddressBook, noMetadata, actionsVersion } }: Asker): Asked {
+  return ({ context, switches: { noAddressBook, noMetadata, actionsVersion } }) => {
     const testOnly = testnet();
     const book = createBook(testOnly, bookRows);
     let records: Promise<readonly BookRecord[]> | null = null;
@@ -112,8 +104,10 @@ export function v3Api(options: V3Options): Api {
       metadata: async (known) =>
         noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context),
     };
-  }
+  };
+}
 
+export function v3Api({ limits, moreRoutes = [] }: V3Options, asked: AskedBy): Api {
   return {
     base: '/api/v3',
     version: VERSION,

@@ -264,7 +264,7 @@ export const messages = z
   .strictObject({ messages: z.array(message), address_book: addressBook, metadata, next_cursor: nextCursor })
   .meta({ id: 'Messages' });
 
-const traceNode = z
+export const traceNode = z
   .strictObject({
     tx_hash: hash,
     in_msg_hash: hash.optional(),
@@ -274,9 +274,9 @@ const traceNode = z
   })
   .meta({ id: 'TraceNode' });
 
-const action = z
+export const action = z
   .strictObject({
-    trace_id: hash,
+    trace_id: hash.nullable().meta({ description: 'Null while the root of the trace is emulated.' }),
     action_id: hash,
     start_lt: decimal,
     end_lt: decimal,
@@ -299,7 +299,7 @@ const action = z
 
 const trace = z
   .strictObject({
-    trace_id: hash,
+    trace_id: hash.nullable().meta({ description: 'Null while the root of the trace is emulated.' }),
     external_hash: hash.nullable(),
     mc_seqno_start: decimal,
     mc_seqno_end: decimal,

@@ -9,7 +9,14 @@ import type { Hash } from '../../../src/chain/model.ts';
 import { KNOWN_VERSION } from '../../../src/tvm/config.ts';
 import { type ChainView, type ObservedRun, runGetMethod } from '../../../src/tvm/contract.ts';
 import { textCell } from '../../../src/tvm/executor.ts';
-import { createTvmPool, type TvmConfig, TvmError, TvmTimeoutError, tvmConfig } from '../../../src/tvm/pool.ts';
+import {
+  createTvmPool,
+  type TvmConfig,
+  TvmError,
+  type TvmPool,
+  TvmTimeoutError,
+  tvmConfig,
+} from '../../../src/tvm/pool.ts';
 import { readStack, StackLimitError, type StackValue, writeStack } from '../../../src/tvm/stack.ts';
 import type { Counters } from '../counters.ts';
 import type { DecodedStep } from '../decode.ts';
@@ -46,8 +53,8 @@ export interface StepView {
 
 export type Methods = ReturnType<typeof createMethods>;
 
-export function createMethods(counters: Counters) {
-  const pool = createTvmPool({ workers: WORKERS, maxQueued: MAX_QUEUED, timeoutMs: TIMEOUT_MS });
+/** @param pool threads to share; without it there is one of its own */
+export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
   const configs = new Map<string, TvmConfig>();
   const hanging = new LRUCache<string, true>({ max: HANGING_CODES });
 
@@ -131,6 +138,10 @@ export function createMethods(counters: Counters) {
     },
     close: () => pool.close(),
   };
+}
+
+function ownPool(): TvmPool {
+  return createTvmPool({ workers: WORKERS, maxQueued: MAX_QUEUED, timeoutMs: TIMEOUT_MS });
 }
 
 const isDone = (exitCode: number): boolean => exitCode === 0 || exitCode === 1;

@@ -2,9 +2,9 @@ import type { Detail, Details } from '../../../chain/actions/kind.ts';
 import { printedType } from '../../../chain/actions/print.ts';
 import { unknown } from '../../../chain/actions/ton.ts';
 import { parseAddress } from '../../../chain/address.ts';
-import type { ActionRecord } from '../../../chain/records.ts';
+import type { ActionRecord, PendingActionRecord } from '../../../chain/records.ts';
 import { type Book, createBook } from './book.ts';
-import { hashJson } from './values.ts';
+import { hashJson, hashOrNull } from './values.ts';
 
 const HASH_BYTES = 32;
 const RAW_ADDRESS = /^-?\d+:[0-9A-F]{64}$/;
@@ -13,7 +13,7 @@ const UNLISTED_KEYS = /^(peer_swaps$|marketplace|royalty|.*fee_address)/;
 const UNLISTED_TYPES = /^(layerzero_|coffee_)/;
 
 /** Hashes of its transactions. */
-export function actionTransactions({ transactions }: ActionRecord): Buffer[] {
+export function actionTransactions({ transactions }: Pick<ActionRecord, 'transactions'>): Buffer[] {
   const count = transactions.length / HASH_BYTES;
   return Array.from({ length: count }, (_, i) => transactions.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
 }
@@ -34,12 +34,16 @@ interface Told {
 }
 
 /** JSON text of an action (schema `Action`). Addresses for the book are noted in `book`. */
-export function actionJson(action: ActionRecord, book: Book, { accounts, full }: ActionExtras): string {
-  const told = action.form === undefined ? tell(action, book) : toldBy(action.form, action.content, book);
+export function actionJson(
+  action: ActionRecord | PendingActionRecord,
+  book: Book,
+  { accounts, full }: ActionExtras,
+): string {
+  const told = 'form' in action && action.form ? toldBy(action.form, action.content, book) : tell(action, book);
   const { traceId, actionId, startLt, endLt, startUtime, endUtime, success, externalHash, externalHashNorm } = action;
   const norm = action.type === unknown.type ? null : externalHashNorm;
   return (
-    `{"trace_id":${hashJson(traceId)},"action_id":${hashJson(actionId)},"start_lt":"${startLt}","end_lt":"${endLt}"` +
+    `{"trace_id":${hashOrNull(traceId)},"action_id":${hashJson(actionId)},"start_lt":"${startLt}","end_lt":"${endLt}"` +
     `,"start_utime":${startUtime},"end_utime":${endUtime},"trace_end_lt":"${action.traceEndLt}"` +
     `,"trace_end_utime":${action.traceEndUtime},"trace_mc_seqno_end":${action.mcSeqno}` +
     `,"transactions":[${actionTransactions(action).map(hashJson)}],"success":${success}` +
@@ -48,11 +52,11 @@ export function actionJson(action: ActionRecord, book: Book, { accounts, full }:
     (norm === null ? '' : `,"trace_external_hash_norm":${hashJson(norm)}`) +
     (accounts ? `,"accounts":${told.accounts}` : '') +
     (full === undefined ? '' : `,"transactions_full":[${full.map(String)}]`) +
-    ',"finality":"finalized"}'
+    `,"finality":"${'finality' in action ? action.finality : 'finalized'}"}`
   );
 }
 
-function tell(action: ActionRecord, book: Book): Told {
+function tell(action: Pick<ActionRecord, 'type' | 'content'>, book: Book): Told {
   const [details, found] = readContent(action);
   if (!UNLISTED_TYPES.test(action.type)) noteAddresses(details, book);
   const type = printedType({ type: action.type, details });
@@ -60,7 +64,7 @@ function tell(action: ActionRecord, book: Book): Told {
 }
 
 /** As the projection wrote it. */
-function readContent({ content }: ActionRecord): [Details, string[]] {
+function readContent({ content }: Pick<ActionRecord, 'content'>): [Details, string[]] {
   return JSON.parse(content);
 }
 

@@ -1,6 +1,6 @@
 import { hashKey } from '../../../chain/hash.ts';
 import type { Hash } from '../../../chain/model.ts';
-import type { TraceRecord, TransactionRecord } from '../../../chain/records.ts';
+import type { PendingTraceRecord, TraceRecord, TransactionRecord } from '../../../chain/records.ts';
 import type { Book } from './book.ts';
 import type { Renderings } from './renderings.ts';
 import { hashJson, hashOrNull } from './values.ts';
@@ -18,28 +18,44 @@ export interface TraceBody {
 }
 
 /** JSON of a trace (schema `Trace`). Addresses for the book are noted in `book`. */
-export function traceJson(trace: TraceRecord, body: TraceBody, book: Book, renderings: Renderings): Buffer {
+export function traceJson(
+  trace: TraceRecord | PendingTraceRecord,
+  body: TraceBody,
+  book: Book,
+  renderings: Renderings,
+): Buffer {
   const { transactions, actions } = body;
   const told = actions === null || transactions === null ? '' : `,"actions":[${actions}]`;
   if (transactions === null) return Buffer.from(`${headJson(trace, true, TOO_LARGE)}}`);
   const tree = traceTree(transactions);
-  const isWhole = trace.state === 'complete';
+  const isIncomplete = 'isIncomplete' in trace ? trace.isIncomplete : trace.state !== 'complete';
   const ids = transactions.map(({ transaction }) => hashJson(transaction.hash));
   const before =
-    `${headJson(trace, !isWhole, tree.isWhole ? null : MISSING_NODE)}${told},"trace":${tree.json}` +
+    `${headJson(trace, isIncomplete, tree.isWhole ? null : MISSING_NODE)}${told},"trace":${tree.json}` +
     `,"transactions_order":[${ids}],"transactions":{`;
-  const entries = ids.map((id, i) => ({ id, record: transactions[i] })).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const parts = entries.flatMap(({ id, record }, i) => [
-    Buffer.from(`${i > 0 ? ',' : ''}${id}:`),
-    renderings.transaction(record, book),
-  ]);
-  return Buffer.concat([Buffer.from(before), ...parts, Buffer.from('}}')]);
+  return Buffer.concat([Buffer.from(before), ...entriesOf(transactions, book, renderings), Buffer.from('}}')]);
 }
 
-function headJson(trace: TraceRecord, isIncomplete: boolean, warning: string | null): string {
+/** JSON of a map of transactions by their hashes, in parts. */
+export function transactionMap(transactions: readonly TransactionRecord[], book: Book, renderings: Renderings): Buffer {
+  return Buffer.concat([Buffer.from('{'), ...entriesOf(transactions, book, renderings), Buffer.from('}')]);
+}
+
+function entriesOf(transactions: readonly TransactionRecord[], book: Book, renderings: Renderings): Buffer[] {
+  const entries = transactions.map((record) => ({ id: hashJson(record.transaction.hash), record }));
+  return entries
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap(({ id, record }, i) => [Buffer.from(`${i > 0 ? ',' : ''}${id}:`), renderings.transaction(record, book)]);
+}
+
+function headJson(
+  trace: Omit<PendingTraceRecord, 'isIncomplete'>,
+  isIncomplete: boolean,
+  warning: string | null,
+): string {
   const { traceId, externalHash, startLt, startUtime, endLt, endUtime, state, classification } = trace;
   return (
-    `{"trace_id":${hashJson(traceId)},"external_hash":${hashOrNull(externalHash)}` +
+    `{"trace_id":${hashOrNull(traceId)},"external_hash":${hashOrNull(externalHash)}` +
     `,"mc_seqno_start":"${trace.mcSeqnoStart}","mc_seqno_end":"${trace.mcSeqnoEnd}"` +
     `,"start_lt":"${startLt}","start_utime":${startUtime},"end_lt":"${endLt}","end_utime":${endUtime}` +
     `,"trace_info":{"trace_state":"${state}","messages":${trace.messages},"transactions":${trace.transactions}` +

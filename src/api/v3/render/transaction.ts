@@ -28,6 +28,7 @@ export function transactionJson(record: TransactionRecord, book: Book): string {
 }
 
 export function transactionText(record: TransactionRecord, book: Book): TransactionText {
+  const { finality = 'finalized' } = record;
   const { inMsg, outMsgs, stateBefore, stateAfter } = record.transaction;
   const messages: MessagePlace[] = [];
   let text = headJson(record, book);
@@ -50,7 +51,7 @@ export function transactionText(record: TransactionRecord, book: Book): Transact
   text +=
     `],"account_state_before":${stateJson(stateBefore, record.before)}` +
     `,"account_state_after":${stateJson(stateAfter, record.after)}` +
-    ',"emulated":false,"finality":"finalized"}';
+    `,"emulated":${finality === 'pending'},"finality":"${finality}"}`;
   return { text, messages };
 }
 

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { DecodeError } from '../../chain/errors.ts';
+import { MAX_EXTERNAL_BYTES } from '../../chain/external-message.ts';
+import { type ReadMessage, readMessage } from '../../emulation/emulator.ts';
+import { ApiError } from '../errors.ts';
+import type { Route } from '../v3/route.ts';
+import { answer, type EmulateParts, emulated, options, route } from './answer.ts';
+
+/** Whole groups of four, padded. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Message, options and spaces. */
+const MAX_BODY_BYTES = 4 * MAX_EXTERNAL_BYTES;
+
+export function emulateTraceRoute(parts: EmulateParts): Route {
+  return route({
+    path: '/emulateTrace',
+    methods: ['POST'],
+    tag: 'emulate',
+    summary: 'What a message would do: its trace with all transactions and actions',
+    parameters: z.object({
+      boc: z.string().meta({
+        type: 'string',
+        description: 'The message, from outside or internal: a bag of cells in base64.',
+        required: true,
+      }),
+      ignore_chksig: z
+        .boolean()
+        .default(false)
+        .meta({ type: 'boolean', description: 'Let every check of a signature by its receiver succeed.' }),
+      ...options,
+    }),
+    response: emulated,
+    maxBodyBytes: MAX_BODY_BYTES,
+    acts: true,
+    async answer({ boc, ignore_chksig: ignoreSignatures, ...how }, asked) {
+      return answer(messageOf(boc), { ...how, ignoreSignatures, actionTypes: 'latest' }, asked, parts);
+    },
+  });
+}
+
+function messageOf(boc: string): ReadMessage {
+  if (boc === '' || !BASE64.test(boc)) throw new ApiError(400, 'boc is not base64');
+  try {
+    return readMessage(Buffer.from(boc, 'base64'));
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new ApiError(400, `boc is no message: ${error.message}`, { cause: error });
+  }
+}

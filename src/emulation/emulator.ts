@@ -1,0 +1,111 @@
+/** Emulation on the states of the chain as of a step. */
+import { randomBytes } from 'node:crypto';
+import { openBoc } from '../chain/boc.ts';
+import { type Cell, parseBoc, toBoc } from '../chain/builder.ts';
+import { DecodeError } from '../chain/errors.ts';
+import { decodeMessage } from '../chain/message.ts';
+import type { Decimal, Hash } from '../chain/model.ts';
+import type { QueryContext } from '../chain/records.ts';
+import type { StateSource } from '../state/source.ts';
+import type { Step } from '../state/steps.ts';
+import type { ViewOf } from '../state/view.ts';
+import { globalVersion } from '../tvm/config.ts';
+import type { TvmPool } from '../tvm/pool.ts';
+import {
+  type AccountBefore,
+  type Beginning,
+  EMULATION_LIMITS,
+  type Emulation,
+  type EmulationLimits,
+  emulate,
+  type Surroundings,
+} from './trace.ts';
+
+/** A message that can be emulated: from outside, or from one account to another. */
+export interface ReadMessage {
+  cell: Cell;
+  hash: Hash;
+  /** The normalised hash of one from outside, null for an internal one. */
+  hashNorm: Hash | null;
+  destination: Buffer;
+  createdLt: Decimal | null;
+}
+
+/** Reads a bag of cells that is one message. @throws {DecodeError} also for a message that leaves the chain */
+export function readMessage(boc: Buffer): ReadMessage {
+  const bag = openBoc(boc, { maxRoots: 1 });
+  const { hash, destination, kind, createdLt, hashNorm } = opened(bag);
+  if (destination === null) throw new DecodeError(`a message of kind ${kind}, which no account receives`);
+  return { cell: parseBoc(boc), hash, hashNorm, destination, createdLt };
+}
+
+function opened(bag: ReturnType<typeof openBoc>) {
+  const message = decodeMessage(bag, bag.roots[0]);
+  return { ...message, hash: message.hash, hashNorm: message.hashNorm() };
+}
+
+export interface Emulated extends Emulation {
+  step: Step;
+  surroundings: Surroundings;
+  randSeed: Hash;
+  nowMs: number;
+  /** Of the configuration: how messages are shown. */
+  globalVersion: number;
+}
+
+export interface EmulateHow {
+  ignoreSignatures?: boolean;
+  limits?: EmulationLimits;
+  /** Unix milliseconds at which the next block is made; now unless given. */
+  nowMs?: number;
+  /** Accounts as earlier messages leave them, in the place of the step's; undefined for all others. */
+  ahead?: (address: Buffer) => AccountBefore | undefined;
+}
+
+export interface Emulator {
+  /**
+   * What begins with these messages, on the states of a step.
+   * @throws {NotAccepted} @throws {TvmError} @throws {NodeError} @throws {NoNetworkError}
+   */
+  run(beginnings: readonly Beginning[], step: Step, how: EmulateHow, context: QueryContext): Promise<Emulated>;
+}
+
+export interface EmulatorOptions {
+  states: Pick<StateSource, 'accountCell'>;
+  viewOf: ViewOf;
+  pool: TvmPool;
+  /** Unix milliseconds. */
+  clock?: () => number;
+}
+
+export function createEmulator({ states, viewOf, pool, clock = Date.now }: EmulatorOptions): Emulator {
+  return {
+    async run(beginnings, step, how, context) {
+      const { ignoreSignatures = false, ahead, limits = EMULATION_LIMITS } = how;
+      const view = await viewOf(step, context);
+      const nowMs = Math.max(how.nowMs ?? clock(), step.header.genUtime * 1000);
+      const surroundings: Surroundings = {
+        pool,
+        view,
+        tops: step.tops ?? [step.header],
+        account: async (address) => ahead?.(address) ?? states.accountCell(address, step, context),
+      };
+      const randSeed = randomBytes(32);
+      const options = { nowMs, randSeed, ignoreSignatures, limits, signal: context.signal };
+      const emulation = await emulate(beginnings, surroundings, options);
+      const { version } = globalVersion(view.config.root);
+      return { ...emulation, step, surroundings, randSeed, nowMs, globalVersion: version };
+    },
+  };
+}
+
+/** The message as what begins in the next block. */
+export function beginningOf({ cell, destination, createdLt }: ReadMessage): Beginning {
+  return { message: cell, destination, createdLt, hop: 0, depth: 0 };
+}
+
+/** An account as an emulated transaction leaves it. */
+export function accountLeft({ left, transaction }: Pick<Emulation['transactions'][number], 'left' | 'transaction'>) {
+  const [account] = parseBoc(Buffer.from(left, 'base64')).refs;
+  return { boc: toBoc(account), lastTransactionHash: transaction.hash, lastTransactionLt: transaction.lt };
+}

@@ -1,0 +1,217 @@
+/**
+ * What actions ask of contracts when the trace is emulated: of those that it deploys, what the projector would tell of
+ * the states that it leaves, by the same detectors; of all others, what the tables have.
+ */
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { encodeState } from '../../clickhouse/states.ts';
+import type { BatchAccounts, BatchPlace } from '../../streams/project/accounts.ts';
+import { type CodeStore, createCodeStore } from '../../streams/project/contracts/codes.ts';
+import { detect } from '../../streams/project/contracts/detection.ts';
+import { dnsCollections } from '../../streams/project/contracts/domains.ts';
+import { createMethods } from '../../streams/project/contracts/methods.ts';
+import { newCounters } from '../../streams/project/counters.ts';
+import { createKnownStore, saidOf } from '../../streams/project/known-contracts.ts';
+import type { StoredAccount } from '../../streams/project/packed.ts';
+import { traceTransaction } from '../chain/actions/chain-trace.ts';
+import { type Classification, classify } from '../chain/actions/classify.ts';
+import type { KnownContracts } from '../chain/actions/known.ts';
+import type { RawAddress, Trace } from '../chain/actions/trace.ts';
+import { rawAddress } from '../chain/address.ts';
+import { openBoc } from '../chain/boc.ts';
+import { hashKey } from '../chain/hash.ts';
+import { WALLET_CODES } from '../chain/interface-marks.ts';
+import { CellView } from '../chain/layouts/cell-view.ts';
+import type { Address, Hash } from '../chain/model.ts';
+import { stateOfProof } from '../state/account.ts';
+import type { TvmPool } from '../tvm/pool.ts';
+import { accountLeft, type Emulated } from './emulator.ts';
+import type { AccountBefore, EmulatedTransaction } from './trace.ts';
+
+export interface Knowledge {
+  /**
+   * Tells what a trace does.
+   * @param emulated the part of it that is emulated; null for none
+   * @param mcSeqno the step behind which the tables are asked
+   */
+  classify(trace: Trace, emulated: Emulated | null, mcSeqno: number, signal: AbortSignal): Promise<Classification>;
+}
+
+export interface KnowledgeOptions {
+  clickhouse: ClickHouse;
+  pool: TvmPool;
+  /** Collections whose items are domains, beside those known by name. */
+  dnsCollections: readonly string[];
+}
+
+/** Rounds of looking up what was asked for, as the projector's. */
+const MAX_ROUNDS = 8;
+/** All that the tables have counts. */
+const EVERYTHING: BatchPlace = { number: 0, firstMcSeqno: Number.MAX_SAFE_INTEGER };
+/** Deployed contracts of one trace that are looked at. */
+const MAX_DEPLOYED = 32;
+
+const WALLETS = new Set(WALLET_CODES.map((hash) => hashKey(Buffer.from(hash, 'base64'))));
+
+type Said = Map<string, object>;
+
+const keyOf = (kind: string, address: RawAddress): string => `${kind} ${address}`;
+
+export function createKnowledge({ clickhouse, pool, dnsCollections: more }: KnowledgeOptions): Knowledge {
+  const methods = createMethods(newCounters(), pool);
+  const isDnsCollection = dnsCollections(more);
+  /** What the tables say may be another thing after each step. */
+  const ask = (mcSeqno: number) => ({
+    mcSeqno,
+    known: createKnownStore(clickhouse),
+    codes: createCodeStore(clickhouse),
+  });
+  let stored = ask(-1);
+
+  function storedAt(mcSeqno: number): typeof stored {
+    if (stored.mcSeqno !== mcSeqno) stored = ask(mcSeqno);
+    return stored;
+  }
+
+  /** Accounts as they stand behind the emulation, in the shape in which the projector's detectors read them. */
+  function accountsOf({ transactions, surroundings }: Emulated, codes: CodeStore) {
+    const left = new Map(transactions.map((one) => [hashKey(one.transaction.account), one]));
+    const held = new Map<string, { account: StoredAccount; data: Buffer | null }>();
+
+    async function reach(address: Address, signal: AbortSignal): Promise<BatchAccounts> {
+      const key = hashKey(address);
+      if (!held.has(key)) await hold(address, left.get(key) ?? (await surroundings.account(address)), signal);
+      return accounts;
+    }
+
+    async function hold(address: Address, found: EmulatedTransaction | AccountBefore, signal: AbortSignal) {
+      const { boc, lastTransactionHash, lastTransactionLt } = 'left' in found ? accountLeft(found) : found;
+      const proven = { boc, lastTransactionHash, lastTransactionLt, genUtime: 0 };
+      const state = stateOfProof(address, proven);
+      if (state.codeHash !== null && state.code !== null) {
+        codes.put(state.codeHash, state.code, EVERYTHING.number);
+        codes.written(EVERYTHING.number);
+        await codes.loadWithLibraries([state.codeHash], signal);
+      }
+      const account = { lt: lastTransactionLt, hash: state.hash, state: encodeState(state), storedData: null };
+      held.set(hashKey(address), { account, data: state.data });
+    }
+
+    const accounts: BatchAccounts = {
+      get: (address) => held.get(hashKey(address))?.account ?? null,
+      put: () => undefined,
+      dataOf: async (address) => held.get(hashKey(address))?.data ?? null,
+      putData: () => undefined,
+    };
+    return { accounts, reach };
+  }
+
+  async function detectDeployed(emulated: Emulated, codes: CodeStore, signal: AbortSignal): Promise<Said> {
+    const said: Said = new Map();
+    const { accounts, reach } = accountsOf(emulated, codes);
+    const { surroundings, nowMs } = emulated;
+    const options = {
+      accounts,
+      reach: (account: Address) => reach(account, signal),
+      codes,
+      known: { get: () => null },
+      methods,
+      isDnsCollection,
+      step: { now: Math.floor(nowMs / 1000), config: surroundings.view.config },
+      signal,
+    };
+    for (const address of deployedBy(emulated.transactions).slice(0, MAX_DEPLOYED)) {
+      await reach(address, signal);
+      const { detected } = await detect(address, options);
+      if (detected === null) continue;
+      const { codeHash } = detected.subject;
+      for (const { kind, row } of detected.found) {
+        const known = saidOf(kind.table, { ...row, codeHash });
+        if (known !== null) said.set(keyOf(known.kind, rawAddress(address)), known.said);
+      }
+    }
+    return said;
+  }
+
+  return {
+    async classify(trace, emulated, mcSeqno, signal) {
+      const { known: store, codes } = storedAt(mcSeqno);
+      const fresh = emulated === null ? new Map() : await detectDeployed(emulated, codes, signal);
+      const states = statesLeft(emulated?.transactions ?? []);
+      for (let round = 1; ; round++) {
+        const { contracts, missing } = store.known();
+        const told = classify(trace, knownOf(contracts, fresh, states));
+        if (missing.size === 0 || round === MAX_ROUNDS) return told;
+        await store.loadMissing(missing, EVERYTHING, signal);
+      }
+    },
+  };
+}
+
+function deployedBy(transactions: readonly EmulatedTransaction[]): Address[] {
+  const found = new Map<string, { address: Address; codeHash: Hash | null; deployed: boolean }>();
+  for (const { transaction, before, after } of transactions) {
+    const key = hashKey(transaction.account);
+    const deployed = found.get(key)?.deployed ?? before.status !== 'active';
+    found.set(key, { address: transaction.account, codeHash: after.codeHash, deployed });
+  }
+  const isContract = (codeHash: Hash | null): boolean => codeHash !== null && !WALLETS.has(hashKey(codeHash));
+  return [...found.values()].flatMap(({ address, codeHash, deployed }) =>
+    deployed && isContract(codeHash) ? [address] : [],
+  );
+}
+
+interface Left {
+  isWallet: boolean;
+  data(): CellView | undefined;
+}
+
+function statesLeft(transactions: readonly EmulatedTransaction[]): Map<RawAddress, Left> {
+  return new Map(
+    transactions.map((one) => {
+      const { after, transaction } = one;
+      const isWallet = after.codeHash === null || WALLETS.has(hashKey(after.codeHash));
+      const data = (): CellView | undefined => {
+        const { boc, lastTransactionHash, lastTransactionLt } = accountLeft(one);
+        const proven = { boc, lastTransactionHash, lastTransactionLt, genUtime: 0 };
+        const { data: bag } = stateOfProof(transaction.account, proven);
+        return bag === null ? undefined : CellView.of(openBoc(bag), 0);
+      };
+      return [rawAddress(transaction.account), { isWallet, data }] as const;
+    }),
+  );
+}
+
+/** Of wallets nothing is asked: they are none of what can be known. */
+function knownOf(stored: KnownContracts, fresh: Said, left: ReadonlyMap<RawAddress, Left>): KnownContracts {
+  const of =
+    <V>(kind: string, ask: (address: RawAddress) => V | undefined) =>
+    (address: RawAddress): V | undefined => {
+      const own = fresh.get(keyOf(kind, address)) as V | undefined;
+      if (own !== undefined) return own;
+      return left.get(address)?.isWallet ? undefined : ask(address);
+    };
+  return {
+    jettonWallet: of('jettonWallet', stored.jettonWallet),
+    nftItem: of('nftItem', stored.nftItem),
+    nftSale: of('nftSale', stored.nftSale),
+    nftAuction: of('nftAuction', stored.nftAuction),
+    multisigOrder: of('multisigOrder', stored.multisigOrder),
+    dedustPool: of('dedustPool', stored.dedustPool),
+    isNominatorPool: (address) =>
+      fresh.has(keyOf('nominatorPool', address)) || (!left.get(address)?.isWallet && stored.isNominatorPool(address)),
+    data: (address) => left.get(address)?.data() ?? stored.data(address),
+  };
+}
+
+/** A trace as actions read it. */
+export function traceOf(
+  ends: Pick<Trace, 'id' | 'externalHash' | 'externalHashNorm' | 'mcSeqnoEnd'>,
+  transactions: readonly EmulatedTransaction['transaction'][],
+): Trace {
+  let [endLt, endUtime] = ['0', 0];
+  for (const { lt, now } of transactions) {
+    if (BigInt(lt) > BigInt(endLt)) endLt = lt;
+    endUtime = Math.max(endUtime, now);
+  }
+  return { ...ends, endLt, endUtime, transactions: transactions.map(traceTransaction) };
+}
