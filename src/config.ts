@@ -556,6 +556,20 @@ export const settings = {
     group: 'Service',
     schema: bool.default(false),
   },
+  pendingTraces: {
+    flag: 'pending-traces',
+    env: 'TONSTREAM_PENDING_TRACES',
+    about: 'Traces of sent messages that are told of before they are final, at a time; 0 for none',
+    group: 'Limits',
+    schema: integer(0, 1_000_000).default(10_000),
+  },
+  pendingRate: {
+    flag: 'pending-rate',
+    env: 'TONSTREAM_PENDING_RATE',
+    about: 'Messages to one account in ten seconds that are told of so',
+    group: 'Limits',
+    schema: integer(1, 100_000).default(30),
+  },
   tvmThreads: {
     flag: 'tvm-threads',
     env: 'TONSTREAM_TVM_THREADS',

@@ -15,6 +15,7 @@ import { type Config, readConfig } from './config.ts';
 import { createHostCounts } from './feed/key-counts.ts';
 import { createMetrics } from './metrics.ts';
 import { noLiteservers } from './node/liteservers.ts';
+import { createPendingStore } from './pending/store.ts';
 import { health, httpUrl, listen, serve } from './service.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
@@ -95,6 +96,7 @@ describe('serve', () => {
       version: () => String(head.seqno),
       liteservers: noLiteservers(),
       tvm: smallPool(),
+      pending: createPendingStore(),
       apis: [],
       async open(opened) {
         const url = httpUrl('127.0.0.1', await listen(opened, '127.0.0.1', 0));

@@ -25,6 +25,7 @@ import { createPositions } from './feed/positions.ts';
 import { createStreaming } from './feed/streaming.ts';
 import type { Metrics } from './metrics.ts';
 import type { Liteservers } from './node/liteservers.ts';
+import { type PendingStore, pendingStatus } from './pending/store.ts';
 import { masterBlocks } from './state/master-blocks.ts';
 import { createStateMetrics } from './state/metrics.ts';
 import { createStateSource } from './state/source.ts';
@@ -59,6 +60,8 @@ export interface ServiceParts {
   liteservers: Liteservers;
   /** What runs contracts; closed by the caller. */
   tvm: TvmPool;
+  /** What becomes of sent messages before it is final. */
+  pending: PendingStore;
   /** What keys have taken of the feed. */
   keys: KeyCounts;
   /** What is served besides the APIs of TON Center. */
@@ -72,7 +75,7 @@ const TESTNET = -3;
 /** Answers HTTP in this process; what it answers from is opened and closed by the caller. */
 export async function serve(parts: ServiceParts): Promise<HttpService> {
   const { config, clickhouse, head, source, metrics, logger } = parts;
-  const status = () => readStatus(parts);
+  const status = async () => ({ ...(await readStatus(parts)), pending: pendingStatus(parts.pending) });
   const testnet = () => head.globalId === TESTNET;
   const web = createWeb({
     source,
@@ -134,6 +137,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     liteservers: parts.liteservers,
     states,
     contracts,
+    pending: parts.pending,
     sent: createSentMessages({ log: parts.log, topic: topicNames(config.topicPrefix).pending }),
     emulator: createEmulator({ states, viewOf, pool: parts.tvm }),
     knowledge: createKnowledge({ clickhouse, pool: parts.tvm, dnsCollections: config.dnsCollections }),

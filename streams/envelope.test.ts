@@ -155,6 +155,7 @@ describe('topics', () => {
       dead: 'ton.dead.v1',
       steps: 'ton.steps.v1',
       pending: 'ton.pending.v1',
+      pendingTraces: 'ton.pending-traces.v1',
     });
     expect(topicNames('ton.testnet').blocks).toBe('ton.testnet.blocks.v1');
     expect(topicRetentionMs('ton.testnet.blocks.v1')).toBe(-1);

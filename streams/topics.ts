@@ -8,7 +8,7 @@ export const DEFAULT_TOPIC_PREFIX = 'ton';
 const HOUR_MS = 3_600_000;
 const FOREVER = -1;
 
-/** `blocks`, `cells` and `dead` are the log of record; `steps` and `pending` are feeds that can be made again or lost. */
+/** `blocks`, `cells` and `dead` are the log of record; `steps`, `pending` and `pendingTraces` are feeds that can be made again or lost. */
 const TOPICS = {
   /** Key `workchain:shard:seqno`, value the block's bag of cells as received (envelope.ts). Never compacted. */
   blocks: { suffix: 'blocks.v1', retentionMs: FOREVER },
@@ -21,6 +21,8 @@ const TOPICS = {
   steps: { suffix: 'steps.v1', retentionMs: FOREVER },
   /** Key message hash, value the external message's bag of cells. */
   pending: { suffix: 'pending.v1', retentionMs: HOUR_MS },
+  /** Key normalised message hash, value the pending trace as it stands (pending-trace.ts). Its writer trims it. */
+  pendingTraces: { suffix: 'pending-traces.v1', retentionMs: HOUR_MS },
 } as const;
 
 export type TopicNames = Record<keyof typeof TOPICS, string>;
@@ -33,6 +35,7 @@ export function topicNames(prefix: string = DEFAULT_TOPIC_PREFIX): TopicNames {
     dead: `${prefix}.${TOPICS.dead.suffix}`,
     steps: `${prefix}.${TOPICS.steps.suffix}`,
     pending: `${prefix}.${TOPICS.pending.suffix}`,
+    pendingTraces: `${prefix}.${TOPICS.pendingTraces.suffix}`,
   };
 }
 

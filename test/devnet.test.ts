@@ -10,6 +10,7 @@ import { describeContracts } from './devnet/contracts.ts';
 import { describeEmulation } from './devnet/emulation.ts';
 import { describeMessages } from './devnet/messages.ts';
 import { browserMissing, describePages } from './devnet/pages.ts';
+import { describePending } from './devnet/pending.ts';
 import { describeShards } from './devnet/shards.ts';
 import { describeSql } from './devnet/sql.ts';
 import { describeWallets } from './devnet/wallets.ts';
@@ -36,6 +37,7 @@ afterAll(async () => {
 
 describe('tonstream start', () => {
   describe('wallets', () => describeWallets(() => stack));
+  describe('pending', () => describePending(() => stack));
   describe('emulation', () => describeEmulation(() => stack));
   describe('shards', () => describeShards(() => stack));
   describe('SQL', () => describeSql(() => stack));

@@ -45,7 +45,7 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
     const make = async (waiting: Caller) =>
       makeAnswer(await route.answer(sent, { ...asker, context: waiting }), isTagged(route, sent));
     const made =
-      version === undefined || route.acts === true
+      version === undefined || route.acts === true || route.live === true
         ? await make(context)
         : await shared.get(questionOf(base, route, sent, asker), version(), context, make);
     await sendAnswer(made, exchange, compression);

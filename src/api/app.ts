@@ -6,6 +6,7 @@ import type { ChainSource } from '../chain/chain-source.ts';
 import type { Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
 import type { Liteservers } from '../node/liteservers.ts';
+import type { PendingStore } from '../pending/store.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Contracts } from './contracts.ts';
 import { emulateApi } from './emulate/api.ts';
@@ -29,6 +30,8 @@ export interface AppOptions {
   contracts: Contracts;
   /** External messages that hosts of ours have sent; none are known by default. */
   sent?: SentMessages;
+  /** What becomes of sent messages before it is final; nothing by default. */
+  pending?: PendingStore;
   /** Tells what messages would do on them; the kinds of contracts are asked of `knowledge`. */
   emulator: Emulator;
   knowledge: Knowledge;

@@ -25,6 +25,8 @@ export interface Route<Asked> {
    * parameters is given. For what clients ask again and again and changes seldom.
    */
   tagged?: 'always' | readonly string[];
+  /** The answer may change while the head stays: each request is answered for itself. */
+  live?: true;
   /** Answering does something, as sending a message: each request is answered for itself, never by another's answer. */
   acts?: true;
   /** JSON of the answer. Throws ApiError. */

@@ -8,6 +8,7 @@ import type { GiftQuestion } from '../workers/messages.ts';
 import { startWorkerPool } from '../workers/pool.ts';
 import { shareOf, workerCount } from '../workers/share.ts';
 import type { AskLiteservers } from './liteservers.ts';
+import type { Pending } from './pending.ts';
 import type { Running } from './running.ts';
 
 export interface HttpParts {
@@ -19,11 +20,12 @@ export interface HttpParts {
   globalId: () => number | null;
   devnet: DevnetThread | null;
   askLite: AskLiteservers;
+  pending: Pick<Pending, 'onTold'>;
 }
 
 /** Answers HTTP requests in workers of this process until the shutdown. Gives the URL. */
 export async function openHttp({ config, logger, shutdown }: Running, parts: HttpParts): Promise<string> {
-  const { clickhouseUrl, metrics, head, globalId, devnet, askLite } = parts;
+  const { clickhouseUrl, metrics, head, globalId, devnet, askLite, pending } = parts;
   const count = workerCount(config);
   const dispatcher = createDispatcher(metrics.registry);
   const url = httpUrl(config.host, await listen(dispatcher.server, config.host, config.port));
@@ -34,6 +36,7 @@ export async function openHttp({ config, logger, shutdown }: Running, parts: Htt
     startOf: (index) => ({ config: shareOf(config, index, count), url, clickhouseUrl, faucet }),
     answer: (question, signal) =>
       question.kind === 'gift' ? give(devnet?.faucet ?? null, question) : askLite(question, signal),
+    onPending: pending.onTold,
     dispatcher,
     registry: metrics.registry,
     logger: logger.child({ part: 'http' }),

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 import type { EventLog } from '../../streams/log.ts';
-import { createPendingWriter } from '../../streams/pending.ts';
+import { createPendingWriter, type NoteOutcome } from '../../streams/pending.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { readExternalMessage } from '../chain/external-message.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
@@ -19,7 +19,15 @@ export function openSends(
     metrics,
     askLite,
     devnet,
-  }: { log: EventLog; metrics: Metrics; askLite: AskLiteservers; devnet: Pick<DevnetThread, 'onExternal'> | null },
+    onNoted,
+  }: {
+    log: EventLog;
+    metrics: Metrics;
+    askLite: AskLiteservers;
+    devnet: Pick<DevnetThread, 'onExternal'> | null;
+    /** There is one more on the topic. */
+    onNoted: () => void;
+  },
 ): AskLiteservers {
   const sent = new Counter({
     name: 'tonstream_sent_messages_total',
@@ -33,12 +41,16 @@ export function openSends(
     report: (error) => logger.warn({ err: error }, 'the topic of pending messages cannot be written'),
   });
   shutdown.onClose('pending messages', async () => writer.close());
-  devnet?.onExternal((boc) => void writer.note({ ...readExternalMessage(boc), boc }));
+  const note = async (boc: Buffer): Promise<NoteOutcome> => {
+    const outcome = await writer.note({ ...readExternalMessage(boc), boc });
+    if (outcome === 'noted') onNoted();
+    return outcome;
+  };
+  devnet?.onExternal((boc) => void note(boc));
   return async (question, signal) => {
     const reply = await askLite(question, signal);
     if (question.kind === 'send') {
-      const boc = Buffer.from(question.boc);
-      sent.inc({ log: await writer.note({ ...readExternalMessage(boc), boc }) });
+      sent.inc({ log: await note(Buffer.from(question.boc)) });
     }
     return reply;
   };

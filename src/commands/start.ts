@@ -16,6 +16,7 @@ import { devnetLines, openDevnet } from './chain.ts';
 import { openHttp } from './http.ts';
 import { networkToAsk, openLiteservers } from './liteservers.ts';
 import { despiteOutages, openParts } from './parts.ts';
+import { openPending } from './pending.ts';
 import type { Running } from './running.ts';
 import { openSends } from './sends.ts';
 import { openWindowWriter } from './window.ts';
@@ -86,11 +87,20 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const devnet = await roles.devnet;
   const globalConfig = devnet?.ready.globalConfig ?? roles.globalConfig;
   const servers = openLiteservers(running, { globalConfig, ingests: roles.projects, metrics });
-  const askLite = openSends(running, { log, metrics, askLite: servers, devnet });
   // Something may have failed meanwhile: then nothing is served any more.
   shutdown.signal.throwIfAborted();
   const globalId = () => head.globalId;
-  const url = await openHttp(running, { clickhouseUrl, metrics, head: window.head, globalId, devnet, askLite });
+  const pending = openPending(running, { clickhouseUrl, metrics, head: window.head, globalId, askLite: servers });
+  const askLite = openSends(running, { log, metrics, askLite: servers, devnet, onNoted: pending.sent });
+  const url = await openHttp(running, {
+    clickhouseUrl,
+    metrics,
+    head: window.head,
+    globalId,
+    devnet,
+    askLite,
+    pending,
+  });
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
 

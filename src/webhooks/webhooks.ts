@@ -5,12 +5,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
+import { createLease, type Terms } from '../../clickhouse/lease.ts';
 import type { Feed } from '../feed/feed.ts';
 import { type KeyCounts, NO_LIMIT } from '../feed/key-counts.ts';
 import { createPositions, type Position, type Positions } from '../feed/positions.ts';
 import type { IsAllowed } from './addresses.ts';
 import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
-import { createLease, type Terms } from './lease.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { createPoster } from './poster.ts';
 import { createWebhookStore, type Webhook } from './store.ts';

@@ -49,6 +49,8 @@ export type Reply = string | Uint8Array | Taken | null;
 export type ToWorker =
   | { type: 'start'; start: WorkerStart }
   | ({ type: 'head' } & KnownHead)
+  /** There is more in the topic of pending traces. */
+  | { type: 'pending' }
   /** Comes with its socket. */
   | { type: 'connection'; id: number }
   /** Asks for the metrics of this process. */

@@ -30,6 +30,8 @@ export interface WorkerPoolOptions {
    */
   answer: (question: Exclude<Question, { kind: 'metrics' | 'key' }>, signal: AbortSignal) => Promise<Reply>;
   /** Has the port, and gives its connections to the workers. Closed with the pool. */
+  /** Calls back when there is more in the topic of pending traces. */
+  onPending?: (listener: () => void) => void;
   dispatcher: Dispatcher;
   /** Of this process; gets the figures of the workers. */
   registry: Registry;
@@ -92,6 +94,9 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   // Before the first worker: one that is being started must not miss what comes meanwhile.
   head.onAdvance(() => {
     for (const worker of running.values()) tell(worker, { type: 'head', ...head.known() });
+  });
+  options.onPending?.(() => {
+    for (const worker of running.values()) tell(worker, { type: 'pending' });
   });
   cluster.setupPrimary({ exec: options.program ?? PROGRAM, args: [], serialization: 'advanced' });
 

@@ -16,6 +16,8 @@ import { createLogger } from '../logger.ts';
 import { createMetrics } from '../metrics.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { askLiteservers, type LiteQuestion, type LiteReply } from '../node/liteservers.ts';
+import { followPending } from '../pending/follow.ts';
+import { createPendingStore } from '../pending/store.ts';
 import { serve } from '../service.ts';
 import { createTvmPool } from '../tvm/pool.ts';
 import { createTvmMetrics } from '../tvm-metrics.ts';
@@ -94,6 +96,8 @@ function faucetDoor({ address, limits }: NonNullable<WorkerStart['faucet']>): Fa
 /** What is done with messages of the main process once the worker serves. */
 interface Serving {
   tell(head: KnownHead): void;
+  /** There is more in the topic of pending traces. */
+  wake(): void;
   enter(socket: Socket): void;
   metrics(id: number): void;
   stop(): void;
@@ -122,6 +126,16 @@ async function begin(start: WorkerStart): Promise<Serving> {
     timeoutMs: config.tvmTimeoutMs,
     metrics: createTvmMetrics(metrics.registry),
   });
+  const pending = createPendingStore();
+  const ended = new AbortController();
+  const follower = followPending({
+    log,
+    topic: topicNames(config.topicPrefix).pendingTraces,
+    store: pending,
+    continuous: config.kafkaBrokers !== undefined,
+    report: (error) => logger.warn({ err: error }, 'pending traces cannot be followed'),
+  });
+  const following = follower.run(ended.signal);
   const service = await serve({
     config,
     clickhouse,
@@ -137,11 +151,16 @@ async function begin(start: WorkerStart): Promise<Serving> {
     keys: countKeys(),
     liteservers: askLiteservers(askLite),
     tvm,
+    pending,
     open: doorway.open,
   });
   const close = async (): Promise<void> => {
     for (const end of [
       () => service.close(),
+      () => {
+        ended.abort();
+        return following;
+      },
       () => tvm.close(),
       () => answers.close(),
       () => log.close(),
@@ -152,6 +171,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
   };
   return {
     tell: ({ mcSeqno, globalId }) => head.advance(mcSeqno, globalId),
+    wake: follower.wake,
     enter: doorway.enter,
     metrics(id) {
       void metrics.registry.getMetricsAsJSON().then((told) => tell({ type: 'metrics', id, metrics: told }));
@@ -195,7 +215,8 @@ process.on('message', (message: ToWorker, handle?: unknown) => {
   } else if (message.type === 'head') {
     known = message;
     serving?.tell(message);
-  } else if (message.type === 'answer' || message.type === 'refusal') main.receive(message);
+  } else if (message.type === 'pending') serving?.wake();
+  else if (message.type === 'answer' || message.type === 'refusal') main.receive(message);
   else if (message.type === 'metrics') serving?.metrics(message.id);
   else if (serving === null) process.exit(0);
   else serving.stop();

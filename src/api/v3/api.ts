@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { ChainSource } from '../../chain/chain-source.ts';
 import type { BookRecord } from '../../chain/records.ts';
 import { type Liteservers, NoNetworkError } from '../../node/liteservers.ts';
+import { createPendingStore, type PendingStore } from '../../pending/store.ts';
 import type { StateSource } from '../../state/source.ts';
 import { watchRenderings } from '../api-metrics.ts';
 import type { Contracts } from '../contracts.ts';
@@ -25,6 +26,8 @@ export interface V3Options {
   states: StateSource;
   /** External messages that were sent; none are known by default. */
   sent?: SentMessages;
+  /** What becomes of sent messages before it is final; nothing by default. */
+  pending?: PendingStore;
   limits: ApiLimits;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
@@ -73,7 +76,17 @@ const FORM: Form = {
 export type AskedBy = (asker: Asker) => Asked;
 
 export function createAsked(options: V3Options): AskedBy {
-  const { source, states, liteservers, contracts, sent = noSentMessages, testnet, metrics, keptRenderings } = options;
+  const {
+    source,
+    states,
+    liteservers,
+    contracts,
+    sent = noSentMessages,
+    pending = createPendingStore(),
+    testnet,
+    metrics,
+    keptRenderings,
+  } = options;
   const renderings = createRenderings({ maxBytes: keptRenderings });
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   watchRenderings(metrics, { renderings, bookRows });
@@ -94,6 +107,7 @@ export function createAsked(options: V3Options): AskedBy {
       liteservers,
       contracts,
       sent,
+      pending,
       context,
       testOnly,
       book,

@@ -2,6 +2,7 @@
 import type { ChainSource } from '../../chain/chain-source.ts';
 import type { BookRecord, QueryContext } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
+import type { PendingStore } from '../../pending/store.ts';
 import type { StateSource } from '../../state/source.ts';
 import type { Contracts } from '../contracts.ts';
 import type { Parameters } from '../parameters.ts';
@@ -21,6 +22,8 @@ export interface Asked {
   contracts: Contracts;
   /** What hosts of ours have sent. */
   sent: SentMessages;
+  /** What becomes of sent messages before it is final. */
+  pending: PendingStore;
   context: QueryContext;
   /** Whether user-friendly addresses carry the test flag. */
   testOnly: boolean;

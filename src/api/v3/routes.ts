@@ -27,6 +27,9 @@ import { nftCollectionsRoute } from './nftCollections.ts';
 import { nftItemsRoute } from './nftItems.ts';
 import { nftSalesRoute } from './nftSales.ts';
 import { nftTransfersRoute } from './nftTransfers.ts';
+import { pendingActionsRoute } from './pendingActions.ts';
+import { pendingTracesRoute } from './pendingTraces.ts';
+import { pendingTransactionsRoute } from './pendingTransactions.ts';
 import type { Route } from './route.ts';
 import { runGetMethodRoute } from './runGetMethod.ts';
 import { topAccountsByBalanceRoute } from './topAccountsByBalance.ts';
@@ -50,9 +53,12 @@ export function v3Routes(limits: ApiLimits): Route[] {
     transactionsByMessageRoute(limits),
     adjacentTransactionsRoute(),
     messagesRoute(limits),
+    pendingTransactionsRoute(limits),
     tracesRoute(limits),
+    pendingTracesRoute(),
     eventsRoute(limits),
     actionsRoute(limits),
+    pendingActionsRoute(),
     messageTraceRoute(),
     balanceChangesRoute(),
     balanceHistoryRoute(limits),

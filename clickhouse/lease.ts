@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ClickHouse } from '../../clickhouse/client.ts';
-import { text } from '../../clickhouse/literal.ts';
-import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import type { ClickHouse } from './client.ts';
+import { text } from './literal.ts';
+import { RowWriter } from './rowbinary.ts';
 
 export interface Lease {
   /** Whether this process is the one, at this moment. */
@@ -50,7 +50,7 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
     const sql = `SELECT holder, toString(claimed_us) AS claimed_us FROM leases FINAL
       WHERE name = ${text(name)} AND NOT released AND renewed_at > now64(6) - INTERVAL ${terms.lastsMs} MILLISECOND
       ORDER BY leases.claimed_us, holder`;
-    return clickhouse.json(sql, ROW, { label: 'reading who delivers', signal, timeoutMs: terms.settleMs });
+    return clickhouse.json(sql, ROW, { label: 'reading who holds a lease', signal, timeoutMs: terms.settleMs });
   }
 
   /** @returns milliseconds until the server had it */
@@ -63,7 +63,7 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
     writer.bool(released);
     writer.endRow();
     const columns = ['name', 'holder', ...(claimedUs === null ? [] : ['claimed_us']), 'released'];
-    const options = { label: 'claiming who delivers', signal, timeoutMs: terms.settleMs };
+    const options = { label: 'claiming a lease', signal, timeoutMs: terms.settleMs };
     await clickhouse.insert('leases', columns, writer.take(), options);
     return performance.now() - began;
   }

@@ -1,0 +1,48 @@
+/** Pending traces as the three operations ask for them: those that the index does not have complete yet. */
+import { hashKey } from '../../chain/hash.ts';
+import type { Address, Hash } from '../../chain/model.ts';
+import type { OpenTrace } from '../../pending/store.ts';
+import { ApiError } from '../errors.ts';
+import type { Asked } from './route.ts';
+
+/** Of one account, or of all: what there is above is left out. */
+const MAX_TRACES = 1_000;
+
+/** Those of an account, else those that begin with one of these messages. @throws {ApiError} when nothing is asked for */
+export function pendingOf(account: Address | undefined, messages: readonly Hash[], { pending }: Asked): OpenTrace[] {
+  if (account !== undefined) return pending.byAccount(account).slice(0, MAX_TRACES);
+  if (messages.length === 0) throw new ApiError(422, 'account or ext_msg_hash should be specified');
+  return distinct(messages.flatMap((hash) => pending.byMessage(hash) ?? []));
+}
+
+export function distinct(traces: readonly OpenTrace[]): OpenTrace[] {
+  return [...new Set(traces)].slice(0, MAX_TRACES);
+}
+
+/**
+ * Without those that the index has complete. They are looked for in what all other operations answer from, so a trace is
+ * shown here until it is shown there: the index may have a step before its traces are told of here.
+ */
+export async function notStored(traces: readonly OpenTrace[], { source, context }: Asked): Promise<OpenTrace[]> {
+  if (traces.length === 0) return [];
+  const { rows } = await source.traces(
+    {
+      traceIds: [],
+      txHashes: [],
+      messageHashes: traces.map(({ trace }) => trace.hashNorm),
+      utime: {},
+      ltWindow: {},
+      sort: 'desc',
+      page: { limit: traces.length, offset: 0 },
+    },
+    context,
+  );
+  const complete = rows.filter(({ state }) => state === 'complete');
+  const stored = new Set(complete.flatMap(({ traceId, externalHash }) => [traceId, externalHash].flatMap(keyOf)));
+  return traces.filter(({ trace, nodes: [root] }) => {
+    const { hash, inMsg } = root.transaction;
+    return ![hash, trace.externalHash, inMsg?.hash].flatMap(keyOf).some((key) => stored.has(key));
+  });
+}
+
+const keyOf = (hash: Hash | null | undefined): string[] => (hash ? [hashKey(hash)] : []);

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { compareDecimal } from '../../chain/decimal.ts';
+import { hashKey } from '../../chain/hash.ts';
+import type { PendingActionRecord } from '../../chain/records.ts';
+import { isTold } from '../../emulation/told.ts';
+import { actionRecords, transactionRecords } from '../../pending/records.ts';
+import { supportedTypesOf } from './actions.ts';
+import { address, flag, hashes, supportedTypes } from './parameters.ts';
+import { notStored, pendingOf } from './pending.ts';
+import { actionJson, actionTransactions } from './render/action.ts';
+import { joinRows } from './render/renderings.ts';
+import { type Route, route } from './route.ts';
+import { actions } from './schemas.ts';
+
+export function pendingActionsRoute(): Route {
+  return route({
+    path: '/pendingActions',
+    tag: 'actions',
+    summary: 'What traces do that are not complete yet',
+    parameters: z.object({
+      account: address('Account of a transaction of the trace; wins over `ext_msg_hash`.'),
+      ext_msg_hash: hashes('Hashes or normalized hashes of the messages that begin the traces.'),
+      supported_action_types: supportedTypes(),
+      include_transactions: flag('Add the transactions of each action.'),
+    }),
+    response: actions,
+    live: true,
+    async answer({ account, ext_msg_hash: messages, supported_action_types: names, include_transactions }, asked) {
+      const { book, renderings, addressBook, metadata } = asked;
+      const known = supportedTypesOf(names, asked);
+      const found = await notStored(pendingOf(account, messages, asked), asked);
+      const rows = found
+        .flatMap((one) => actionRecords(one).map((action) => ({ one, action })))
+        .filter(({ action }) => isTold(action, known))
+        .sort((a, b) => latestFirst(a.action, b.action));
+      const list = rows.map(({ one, action }) => {
+        const wanted = new Set(actionTransactions(action).map(hashKey));
+        const full = include_transactions
+          ? transactionRecords(one)
+              .filter(({ transaction: { hash } }) => wanted.has(hashKey(hash)))
+              .map((record) => renderings.transaction(record, book))
+          : undefined;
+        return Buffer.from(actionJson(action, book, { accounts: false, full }));
+      });
+      return joinRows('{"actions":[', list, `],"address_book":${await addressBook()},"metadata":${await metadata()}}`);
+    },
+  });
+}
+
+function latestFirst(a: PendingActionRecord, b: PendingActionRecord): number {
+  return (
+    compareDecimal(b.traceEndLt, a.traceEndLt) ||
+    compareDecimal(b.endLt, a.endLt) ||
+    compareDecimal(b.startLt, a.startLt) ||
+    a.actionId.compare(b.actionId)
+  );
+}

@@ -1,0 +1,59 @@
+/** Keeps a store of pending traces at the end of their topic. */
+import { createFollower, type Follower } from '../../streams/follow.ts';
+import type { EventLog } from '../../streams/log.ts';
+import { decodePendingChange, type StoredPendingChange } from '../../streams/pending-trace.ts';
+import type { PendingStore } from './store.ts';
+
+export interface FollowPendingOptions {
+  log: EventLog;
+  /** The topic of pending traces. */
+  topic: string;
+  store: PendingStore;
+  /** The log wakes its readers itself (a broker does). */
+  continuous: boolean;
+  report(error: unknown): void;
+}
+
+const BATCH_BYTES = 1024 * 1024;
+
+/**
+ * From the oldest record on, again so after trouble. What was in the topic when it was begun with is applied without
+ * being announced.
+ */
+export function followPending({ log, topic, store, continuous, report }: FollowPendingOptions): Follower {
+  /** Behind what is past. */
+  let liveFrom: number | null = null;
+  let next = 0;
+  return createFollower<StoredPendingChange[]>({
+    log,
+    topic,
+    continuous,
+    maxBytes: BATCH_BYTES,
+    async *read(from, reading) {
+      for await (const batch of log.read(topic, from, reading)) {
+        yield {
+          items: batch.map((record) => decodePendingChange(record, topic)),
+          nextOffset: batch[batch.length - 1].offset + 1,
+        };
+      }
+    },
+    async position() {
+      const end = await log.end(topic);
+      liveFrom ??= end;
+      // A topic that was made anew: nothing of what was known is in it.
+      if (end < next) {
+        liveFrom = end;
+        next = end;
+      }
+      store.clear();
+      return null;
+    },
+    async take(changes) {
+      for (const { change, offset } of changes) {
+        store.apply(change, offset >= (liveFrom ?? 0) && offset >= next);
+        next = Math.max(next, offset + 1);
+      }
+    },
+    onTrouble: report,
+  });
+}

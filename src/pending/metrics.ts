@@ -1,0 +1,61 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { InvalidationReason } from '../../streams/pending-trace.ts';
+import type { Likeness } from './compare.ts';
+
+export interface PendingMetrics {
+  /** What became of a sent message: told, known, late, full, rate, refused, overtaken, failed. */
+  message(outcome: string): void;
+  /** Milliseconds from a message to its trace in the topic. */
+  took(ms: number): void;
+  compared(likeness: Likeness): void;
+  invalidated(reason: InvalidationReason): void;
+  tailFailed(): void;
+}
+
+export function createPendingMetrics(registry: Registry, size: () => number): PendingMetrics {
+  const registers = [registry];
+  const messages = new Counter({
+    name: 'tonstream_pending_messages_total',
+    help: 'Sent messages by what was told of them: told, known, late, full, rate, refused, overtaken, failed',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'tonstream_pending_seconds',
+    help: 'From reading a sent message to its pending trace in the topic',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers,
+  });
+  const compared = new Counter({
+    name: 'tonstream_pending_compared_total',
+    help: 'Traces that came true, by whether they did as they were emulated: same, near (values apart by some storage), other',
+    labelNames: ['result'],
+    registers,
+  });
+  const invalidated = new Counter({
+    name: 'tonstream_pending_invalidated_total',
+    help: 'Pending traces that were invalidated, by the reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  const tails = new Counter({
+    name: 'tonstream_pending_tail_failures_total',
+    help: 'Traces that are real in part and whose rest could not be emulated',
+    registers,
+  });
+  new Gauge({
+    name: 'tonstream_pending_traces',
+    help: 'Pending traces that this process tells of',
+    registers,
+    collect() {
+      this.set(size());
+    },
+  });
+  return {
+    message: (outcome) => messages.inc({ outcome }),
+    took: (ms) => seconds.observe(ms / 1000),
+    compared: (result) => compared.inc({ result }),
+    invalidated: (reason) => invalidated.inc({ reason }),
+    tailFailed: () => tails.inc(),
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * Shard blocks that are signed and that no masterchain block has registered yet, as far as a liteserver shows them
+ * (`nonfinal` of the lite protocol). They are looked for again and again; most networks' liteservers refuse to tell.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { encodeStates } from '../../clickhouse/states.ts';
+import { accountStatesAfter, blockTransactions } from '../chain/accounts.ts';
+import { decodeBlock } from '../chain/block.ts';
+import { openBoc } from '../chain/boc.ts';
+import { compareDecimal } from '../chain/decimal.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { BlockIdExt } from '../chain/model.ts';
+import { serialize } from '../chain/serialize.ts';
+import { NodeError } from '../node/chain-node.ts';
+import { blockIdExtFromTl, blockIdExtToTl, LiteServerError } from '../node/lite-api.ts';
+import { checkBlock } from '../node/lite-proofs.ts';
+import { type Liteservers, NoNetworkError } from '../node/liteservers.ts';
+
+/** The ordinary transactions of a signed block, by lt. */
+export interface SignedTransactions {
+  id: BlockIdExt;
+  transactions: { boc: Buffer; states: Buffer }[];
+}
+
+export interface SignedBlocksOptions {
+  liteservers: Liteservers;
+  timeoutMs: number;
+  take(block: SignedTransactions, signal: AbortSignal): Promise<void>;
+  /** Whether a liteserver shows them: told when that is known first, and when it changes. */
+  onShown(shown: boolean): void;
+  /** Whether anybody waits for one at present. */
+  isWanted(): boolean;
+  report(error: unknown): void;
+}
+
+const LOOK_MS = 60;
+/** Where nobody shows any. */
+const REFUSED_MS = 30_000;
+const TROUBLE_MS = 1_000;
+const SEEN = 256;
+/** Blocks before an unseen one that are looked at, too. */
+const MOST_BEFORE = 8;
+
+/** Until the signal aborts. */
+export async function watchSignedBlocks(options: SignedBlocksOptions, signal: AbortSignal): Promise<void> {
+  const { liteservers, timeoutMs, take, onShown, isWanted, report } = options;
+  const seen = new LRUCache<string, true>({ max: SEEN });
+  let shown: boolean | null = null;
+  const say = (now: boolean): void => {
+    if (shown !== now) onShown(now);
+    shown = now;
+  };
+
+  async function fetchBlock(id: BlockIdExt): Promise<Buffer> {
+    const answer = await liteservers.query({ method: 'getBlock', id: blockIdExtToTl(id) }, { signal, timeoutMs });
+    return checkBlock(answer, id);
+  }
+
+  /** A block with those before it that were not seen either, oldest first. */
+  async function lookAt(newest: BlockIdExt): Promise<void> {
+    const unseen: SignedTransactions[] = [];
+    let id: BlockIdExt | undefined = newest;
+    while (id !== undefined && !seen.has(hashKey(id.rootHash)) && unseen.length <= MOST_BEFORE) {
+      const bytes = await fetchBlock(id);
+      unseen.unshift(readSigned(id, bytes));
+      seen.set(hashKey(id.rootHash), true);
+      // What is before the first one that is looked at is registered already.
+      if (shown === null) break;
+      const { prev } = decodeBlock(openBoc(bytes)).header;
+      id = prev.length === 1 ? prev[0] : undefined;
+    }
+    for (const block of unseen) await take(block, signal);
+  }
+
+  while (!signal.aborted) {
+    let pauseMs = LOOK_MS;
+    try {
+      const request = { method: 'nonfinal.getPendingShardBlocks', mode: 0 } as const;
+      if (shown === null || isWanted()) {
+        const { signedBlocks } = await liteservers.query(request, { signal, timeoutMs });
+        for (const block of signedBlocks) await lookAt(blockIdExtFromTl(block));
+        say(true);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isRefusal(error)) {
+        say(false);
+        pauseMs = REFUSED_MS;
+      } else {
+        // The newest one may be replaced between the two questions.
+        pauseMs = error instanceof NodeError && error.code === 'not_found' ? LOOK_MS : TROUBLE_MS;
+        if (pauseMs === TROUBLE_MS) report(error);
+      }
+    }
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The servers do not tell, and will not. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof NoNetworkError) return true;
+  return (
+    error instanceof NodeError &&
+    error.cause instanceof LiteServerError &&
+    /not allowed|unknown/i.test(error.cause.message)
+  );
+}
+
+/** @throws {DecodeError} */
+export function readSigned(id: BlockIdExt, bytes: Buffer): SignedTransactions {
+  const boc = openBoc(bytes);
+  const block = decodeBlock(boc);
+  const after = new Map(accountStatesAfter(block).map((state) => [hashKey(state.lastTransactionHash), state]));
+  const transactions = [...blockTransactions(block)]
+    .filter(({ description }) => description.type === 'ord')
+    .sort((a, b) => compareDecimal(a.lt, b.lt))
+    .map(({ cell, hash }) => ({
+      boc: serialize(boc, cell),
+      states: encodeStates(null, after.get(hashKey(hash)) ?? null),
+    }));
+  return { id, transactions };
+}
