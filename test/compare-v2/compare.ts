@@ -44,7 +44,9 @@ function sent(base: string, { method, parameters }: Question, form: Form): [stri
 
 async function ask(base: string, question: Question, form: Form): Promise<Answer> {
   const [url, init] = sent(base, question, form);
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(WAIT_MS) });
+  // On a connection of its own: the reference closes idle ones whenever it likes.
+  const headers = { ...init.headers, Connection: 'close' };
+  const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(WAIT_MS) });
   const { result, error } = enveloped.parse(await response.json());
   return { status: response.status, ...(response.ok ? { result } : { error: String(error) }) };
 }

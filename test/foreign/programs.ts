@@ -116,7 +116,6 @@ export const FOREIGN: Readonly<Record<string, () => Promise<ForeignProgram | nul
   tonsdk,
   tonweb,
   duckdb,
-
   'ton-http-api': tonHttpApi,
 };
 
