@@ -28,9 +28,6 @@ function describeNothing(subject: () => Subject): void {
     ['blocks', 'blocks', { workchain: 5 }],
     ['blocks', 'blocks', { mc_seqno: ABSENT.seqno }],
     ['accountStates', 'accounts', { address: ABSENT.account }],
-    ['pendingTraces', 'traces', { account: ABSENT.account }],
-    ['pendingTraces', 'traces', { ext_msg_hash: ABSENT.hash }],
-    ['pendingActions', 'actions', { account: ABSENT.account }],
   ])('finds nothing: /%s %s %o', async (endpoint, key, query) => {
     expect((await subject().client.page(endpoint, key, query)).rows).toEqual([]);
   });
