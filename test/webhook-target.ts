@@ -1,4 +1,5 @@
 /** Where webhooks lead in tests: a server that verifies what comes, and answers as it is told. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
@@ -15,8 +16,8 @@ export interface WebhookTarget {
   requests: number;
   /** Of bodies that could not be verified. */
   forged: unknown[];
-  /** Of webhooks that lead here: their signatures are verified by it. */
-  secret: string;
+  /** For the webhooks that lead here, given when they are made: a body may come before the answer to that. */
+  readonly secret: string;
   /** Status of the answer to these notifications; 0 cuts the connection. */
   answer: (notifications: Received[]) => number;
   close(): void;
@@ -54,7 +55,7 @@ export async function openTarget(): Promise<WebhookTarget> {
     received: [],
     requests: 0,
     forged: [],
-    secret: '',
+    secret: `whsec_${randomBytes(32).toString('base64')}`,
     answer: () => 200,
     close() {
       server.close();

@@ -222,11 +222,10 @@ async function openWebhook(
     }
     return 200;
   };
-  const body = { url: target.url, batch: WEBHOOK_BATCH, subscription: { ...subscriptionOf(wanted), from_mc_seqno: 1 } };
+  const subscription = { ...subscriptionOf(wanted), from_mc_seqno: 1 };
+  const body = { url: target.url, secret: target.secret, batch: WEBHOOK_BATCH, subscription };
   const { status, text } = await ask(`${url}/api/v3/webhooks`, 'new', JSON.stringify(body));
   if (status !== 200) throw new Error(`a webhook cannot be made: ${status} ${text}`);
-  const made: unknown = JSON.parse(text);
-  if (typeof made === 'object' && made !== null && 'secret' in made) target.secret = String(made.secret);
   return target;
 }
 
