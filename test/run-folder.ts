@@ -3,7 +3,7 @@
  * that a disk's file system takes a third of all CPU time; a kill -9 loses nothing there either. The long run, and
  * machines with less memory, take the disk.
  */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,7 +18,10 @@ export function runFolder(): string {
     const pid = NAME.exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(parent, name), { recursive: true, force: true });
   }
-  return mkdtempSync(join(parent, `tonstream-tests-${process.pid}-`));
+  const folder = mkdtempSync(join(parent, `tonstream-tests-${process.pid}-`));
+  // Passed by other users, too: a test starts a program as one.
+  chmodSync(folder, 0o711);
+  return folder;
 }
 
 function isRoomy(): boolean {

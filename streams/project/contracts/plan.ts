@@ -56,7 +56,8 @@ export async function planBatch(made: readonly GrowingRows[], memory: Memory): P
   waiting.push(...(await waits.begin(waiting, batch, signal)));
   for (const account of waiting) interesting.set(hashKey(account), account);
   const accounts = await store.begin(batch, [...interesting.values()], signal);
-  await codes.loadWithLibraries(codesOf(waiting, accounts), signal);
+  // Of those who wait, and of those whose data alone a node was asked for, the batch shows no code.
+  await codes.loadWithLibraries(codesOf([...interesting.values()], accounts), signal);
   await known.begin(asked(made, interesting, accounts, codes), batch, signal);
   return accounts;
 }
