@@ -63,7 +63,7 @@ test('keeps no more records than it may', async () => {
 test('a log that fails or hangs costs the record, is told of, and is tried again', async () => {
   let append: EventLog['append'] = () => Promise.reject(new Error('full'));
   const failing = { ...log, append: (...words: Parameters<EventLog['append']>) => append(...words) };
-  const writer = createPendingWriter({ log: failing, topic, report, patienceMs: 20 });
+  const writer = createPendingWriter({ log: failing, topic, report, patienceMs: 1_000 });
   expect(await writer.note(message(1))).toBe('failed');
   expect(reported).toEqual([new Error('full')]);
   append = () => new Promise(() => undefined);
