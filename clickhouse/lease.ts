@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ClickHouse } from './client.ts';
-import { text } from './literal.ts';
+import { textLiteral } from './literal.ts';
 import { RowWriter } from './rowbinary.ts';
 
 export interface Lease {
@@ -48,7 +48,7 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
 
   async function live(signal: AbortSignal): Promise<z.output<typeof ROW>[]> {
     const sql = `SELECT holder, toString(claimed_us) AS claimed_us FROM leases FINAL
-      WHERE name = ${text(name)} AND NOT released AND renewed_at > now64(6) - INTERVAL ${terms.lastsMs} MILLISECOND
+      WHERE name = ${textLiteral(name)} AND NOT released AND renewed_at > now64(6) - INTERVAL ${terms.lastsMs} MILLISECOND
       ORDER BY leases.claimed_us, holder`;
     return clickhouse.json(sql, ROW, { label: 'reading who holds a lease', signal, timeoutMs: terms.settleMs });
   }

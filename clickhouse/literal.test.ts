@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from './client.ts';
-import { bytes, i32, identifier, LiteralError, list, text, u32, u64, u256 } from './literal.ts';
+import { bytes, i32, identifier, LiteralError, list, textLiteral, u32, u64, u256 } from './literal.ts';
 import { RowReader } from './rowbinary.ts';
 import { silent, startTestServer, type TestServer } from './test-server.ts';
 
@@ -40,7 +40,7 @@ describe('literals, as ClickHouse reads them', () => {
   });
 
   it('text and numbers', async () => {
-    expect(await one(`toString(${text("O'Größe 💎\\n")})`)).toBe("O'Größe 💎\\n");
+    expect(await one(`toString(${textLiteral("O'Größe 💎\\n")})`)).toBe("O'Größe 💎\\n");
     expect(await one(`toString(${u64('18446744073709551615')})`)).toBe('18446744073709551615');
     const max = (2n ** 256n - 1n).toString();
     expect(await one(`toString(${u256(max)})`)).toBe(max);

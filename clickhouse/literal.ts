@@ -27,7 +27,7 @@ export function bytes(value: Uint8Array): string {
 }
 
 /** Text as a string literal. */
-export function text(value: string): string {
+export function textLiteral(value: string): string {
   return bytes(Buffer.from(value, 'utf8'));
 }
 

@@ -111,6 +111,11 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.code === 'connection';
 }
 
+/** The query would read more rows than it may (`max_rows_to_read`). */
+export function isTooManyRows(error: unknown): boolean {
+  return error instanceof ClickHouseQueryError && error.serverType === 'TOO_MANY_ROWS';
+}
+
 export function isTimeout(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.code === 'timeout';
 }

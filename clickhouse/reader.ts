@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { ClickHouseQueryError } from './client.ts';
-import { identifier, text } from './literal.ts';
+import { identifier, textLiteral } from './literal.ts';
 import { describeFailure } from './query-error.ts';
 import { HEAD_SETTING } from './views/view.ts';
 
@@ -124,7 +124,7 @@ export function readerStatements(limits: ReaderLimits, user: string): string[] {
   const quoted = identifier(user);
   return [
     `CREATE SETTINGS PROFILE ${quoted} SETTINGS ${[...settings, ...open].join(', ')}`,
-    `CREATE USER ${quoted} IDENTIFIED BY ${text('a password')} SETTINGS PROFILE ${text(user)}`,
+    `CREATE USER ${quoted} IDENTIFIED BY ${textLiteral('a password')} SETTINGS PROFILE ${textLiteral(user)}`,
     `GRANT SELECT ON ${identifier(database)}.* TO ${quoted}`,
     `CREATE QUOTA ${quoted} KEYED BY client_key, ip_address FOR INTERVAL 1 HOUR MAX queries = ${hourly.queries}, ` +
       `read_rows = ${hourly.rows}, execution_time = ${hourly.seconds} TO ${quoted}`,

@@ -17,6 +17,9 @@ const CODE = 8;
 const DATA = 16;
 const EXTRA = 32;
 
+/** What makes such a column of a state on its own, as that after. */
+export const AFTER_ALONE = Buffer.from([AFTER]);
+
 /** Number of an account status in the Enum8 columns. */
 export function statusNumber(status: AccountStatus): number {
   return ACCOUNT_STATUSES.indexOf(status);

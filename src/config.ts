@@ -26,6 +26,8 @@ const integer = (low: number, high: number) => z.coerce.number().int().min(low).
 const bool = z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1')]);
 const MB = 1024 * 1024;
 const MOST_WORKERS_UNASKED = 4;
+/** More than any disk has. */
+const MOST_ARCHIVE_BYTES = 2 ** 50;
 
 /** A number of bytes: `512`, `64k`, `256M`, `8G`. */
 const bytes = (low: number, high: number) =>
@@ -54,6 +56,22 @@ const addressList = z.union([
   ),
 ]);
 
+/** Base URLs, each with a slash at its end. */
+const gatewayList = z.union([
+  z.array(z.string()),
+  z.string().transform((list, { addIssue }) =>
+    list
+      .split(',')
+      .map((one) => one.trim())
+      .filter(Boolean)
+      .map((one) => {
+        const isUrl = URL.canParse(one) && /^https?:$/.test(new URL(one).protocol);
+        if (!isUrl) addIssue({ code: 'custom', message: `${one} is no http or https URL` });
+        return one.endsWith('/') ? one : `${one}/`;
+      }),
+  ),
+]);
+
 /** Milliseconds from `400ms` or `0.4s`. */
 const duration = (low: number, high: number) =>
   z
@@ -68,7 +86,7 @@ export const settings = {
   dataDir: {
     flag: 'data-dir',
     env: 'TONSTREAM_DATA_DIR',
-    about: 'Folder of the embedded log, ClickHouse, the window and the devnet',
+    about: 'Folder of the embedded log, ClickHouse, the window, the archive and the devnet',
     group: 'Service',
     schema: text.default('./data'),
   },
@@ -177,6 +195,21 @@ export const settings = {
     about: 'Port of the HTTP server; 0 takes a free one',
     group: 'Service',
     schema: integer(0, 65_535).default(8081),
+  },
+  metricsPort: {
+    flag: 'metrics-port',
+    env: 'TONSTREAM_METRICS_PORT',
+    about:
+      'Port at which `ingest`, `project`, `devnet` and `metadata`, run alone, answer `/metrics`; 0 takes a free one, and without it there are none. `start` and `api` answer it at `--port`',
+    group: 'Service',
+    schema: integer(0, 65_535).optional(),
+  },
+  metricsHost: {
+    flag: 'metrics-host',
+    env: 'TONSTREAM_METRICS_HOST',
+    about: 'Address that `--metrics-port` is of',
+    group: 'Service',
+    schema: text.default('127.0.0.1'),
   },
   workers: {
     flag: 'workers',
@@ -400,6 +433,14 @@ export const settings = {
     group: 'Limits',
     schema: bytes(0, 1024 * 1024 * MB).default(8 * 1024 * MB),
   },
+  archiveBytes: {
+    flag: 'archive-bytes',
+    env: 'TONSTREAM_ARCHIVE_BYTES',
+    about:
+      'Size of the archive of older steps by key in the data folder, behind a window, at most half of the free disk; `all` for the whole history, 0 for none',
+    group: 'Limits',
+    schema: z.union([z.literal('all').transform(() => MOST_ARCHIVE_BYTES), bytes(0, MOST_ARCHIVE_BYTES)]).default(0),
+  },
   stepsBytes: {
     flag: 'steps-bytes',
     env: 'TONSTREAM_STEPS_BYTES',
@@ -471,6 +512,22 @@ export const settings = {
     group: 'Limits',
     schema: bytes(1024, 64 * MB).default(2 * MB),
   },
+  learnPerSecond: {
+    flag: 'learn-per-second',
+    env: 'TONSTREAM_LEARN_PER_SECOND',
+    about:
+      'Most accounts a second that liteservers are asked for because contracts name them and no block of the log has shown them (masters of wallets, collections of items); 0 asks for none',
+    group: 'Limits',
+    schema: integer(0, 1_000).default(20),
+  },
+  learnMentioned: {
+    flag: 'learn-mentioned',
+    env: 'TONSTREAM_LEARN_MENTIONED',
+    about:
+      'Most accounts a second that liteservers are asked for because answers mention them and nothing is known of them; 0 asks for none',
+    group: 'Limits',
+    schema: integer(0, 1_000).default(5),
+  },
   queryTimeoutMs: {
     flag: 'query-timeout-ms',
     env: 'TONSTREAM_QUERY_TIMEOUT_MS',
@@ -502,9 +559,16 @@ export const settings = {
   cachedRenderingsBytes: {
     flag: 'cached-renderings-bytes',
     env: 'TONSTREAM_CACHED_RENDERINGS_BYTES',
-    about: 'Transactions kept in memory as they are printed; 0 for none',
+    about: 'Transactions kept in memory as they are printed, by v2 and by v3 each; 0 for none',
     group: 'Limits',
     schema: bytes(0, 64 * 1024 * MB).default(64 * MB),
+  },
+  keptRunsBytes: {
+    flag: 'kept-runs-bytes',
+    env: 'TONSTREAM_KEPT_RUNS_BYTES',
+    about: 'Results of get-methods kept in memory while contract and configuration stay the same; 0 for none',
+    group: 'Limits',
+    schema: bytes(0, 64 * 1024 * MB).default(16 * MB),
   },
   feedConnections: {
     flag: 'feed-connections',
@@ -556,17 +620,63 @@ export const settings = {
     group: 'Service',
     schema: bool.default(false),
   },
+  metadataAtOnce: {
+    flag: 'metadata-at-once',
+    env: 'TONSTREAM_METADATA_AT_ONCE',
+    about: 'Documents of tokens that `tonstream metadata` fetches at a time',
+    group: 'Limits',
+    schema: integer(1, 256).default(16),
+  },
+  metadataBytes: {
+    flag: 'metadata-bytes',
+    env: 'TONSTREAM_METADATA_BYTES',
+    about: 'Largest document of a token that is kept; a larger one counts as none',
+    group: 'Limits',
+    schema: bytes(256, MB).default(32 * 1024),
+  },
+  metadataTimeoutMs: {
+    flag: 'metadata-timeout-ms',
+    env: 'TONSTREAM_METADATA_TIMEOUT_MS',
+    about: 'Longest time to fetch a document of a token, redirects included, in milliseconds',
+    group: 'Limits',
+    schema: integer(100, 600_000).default(10_000),
+  },
+  metadataAgeHours: {
+    flag: 'metadata-age-hours',
+    env: 'TONSTREAM_METADATA_AGE_HOURS',
+    about:
+      'Age at which a document of a token is fetched again, in hours; one that failed is tried again after a day, then twice as late each time, up to that age; 0 fetches none again',
+    group: 'Limits',
+    schema: integer(0, 87_600).default(720),
+  },
+  metadataPrivate: {
+    flag: 'metadata-private',
+    env: 'TONSTREAM_METADATA_PRIVATE',
+    about: 'Whether documents of tokens may be fetched from addresses that are not public',
+    group: 'Service',
+    schema: bool.default(false),
+  },
+  ipfsGateways: {
+    flag: 'ipfs-gateways',
+    env: 'TONSTREAM_IPFS_GATEWAYS',
+    about:
+      'Gateways that `ipfs://` documents are asked of, one after the other: URLs to be followed by id and path, separated by commas',
+    group: 'Service',
+    schema: gatewayList.default(['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/']),
+    shownDefault: 'https://ipfs.io/ipfs/,https://dweb.link/ipfs/',
+  },
   pendingTraces: {
     flag: 'pending-traces',
     env: 'TONSTREAM_PENDING_TRACES',
-    about: 'Traces of sent messages that are told of before they are final, at a time; 0 for none',
+    about:
+      'Traces of sent messages that are told of before they are final, at a time; of messages above it the end alone is told; 0 for none',
     group: 'Limits',
     schema: integer(0, 1_000_000).default(10_000),
   },
   pendingRate: {
     flag: 'pending-rate',
     env: 'TONSTREAM_PENDING_RATE',
-    about: 'Messages to one account in ten seconds that are told of so',
+    about: 'Messages to one account in ten seconds that are told of so; more wait for their turn',
     group: 'Limits',
     schema: integer(1, 100_000).default(30),
   },

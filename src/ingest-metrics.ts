@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { IngestMetrics } from '../streams/ingest/follow.ts';
+import type { ServerStates } from '../streams/ingest/pool.ts';
 
 /** The instruments of the ingester, in the service's registry. */
 export function createIngestMetrics(registry: Registry): IngestMetrics {
@@ -57,4 +58,18 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
     unproven: () => unproven.inc(),
     serverFault: (kind) => faults.inc({ kind }),
   };
+}
+
+/** Shows how many liteservers are in which state, read when the metrics are. */
+export function watchServers(registry: Registry, states: () => ServerStates): void {
+  new Gauge({
+    name: 'tonstream_liteservers',
+    help: 'Liteservers of the network by state',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [state, count] of Object.entries(states())) this.set({ state }, count);
+    },
+  });
 }

@@ -14,6 +14,8 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
       --stand-by               wait for another ingester to end instead of failing
   tonstream project            only the projection: log -> ClickHouse
   tonstream api                only the HTTP API
+  tonstream metadata           only fetch the documents that tokens name into the log
+  tonstream learn ADDRESS…     have a liteserver asked what these contracts are, into the log
   tonstream verify             compare the tables with the log
   tonstream rebuild            make the tables anew from the log
   tonstream devnet             only the chain in a box, with its liteserver and faucet
@@ -34,7 +36,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
  * Commands that open the log and the tables; the result, when it is a number, is the exit status. Each is loaded when it
  * is asked for: what the others need takes a second of CPU time.
  */
-const COMMANDS: Record<string, (running: Running, flags: Flags) => Promise<unknown>> = {
+const COMMANDS: Record<string, (running: Running, flags: Flags, words: readonly string[]) => Promise<unknown>> = {
   start: async (running) => (await import('./commands/start.ts')).runStart(running),
   async ingest(running, flags) {
     const { ingestSettings, openNetwork } = await import('./commands/chain.ts');
@@ -48,6 +50,8 @@ const COMMANDS: Record<string, (running: Running, flags: Flags) => Promise<unkno
   },
   project: async (running) => (await import('./commands/start.ts')).runProject(running),
   api: async (running) => (await import('./commands/start.ts')).runApi(running),
+  metadata: async (running) => (await import('./commands/metadata.ts')).runMetadata(running),
+  learn: async (running, _, words) => (await import('./commands/learn.ts')).runLearn(running, words),
   verify: async (running) => (await import('./commands/verify.ts')).runVerify(running),
   rebuild: async (running) => (await import('./commands/rebuild.ts')).runRebuild(running),
 };
@@ -62,6 +66,8 @@ const FLAGS = {
   'as-of': { type: 'string' },
   'user-statements': { type: 'boolean' },
 } as const;
+/** These take words beside flags. */
+const TAKES_WORDS = new Set(['learn']);
 /** These stay until they are stopped. */
 const LASTING = new Set(['start', 'api']);
 
@@ -97,11 +103,12 @@ async function main(): Promise<number> {
   }
   const run = COMMANDS[command];
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);
-  if (rest.length > 0) throw new ConfigError(`${command} takes no ${JSON.stringify(rest[0])}`);
+  if (rest.length > 0 && !TAKES_WORDS.has(command))
+    throw new ConfigError(`${command} takes no ${JSON.stringify(rest[0])}`);
   const shutdown = createShutdown(logger);
   let status = 0;
   try {
-    const result = await run({ config, logger, shutdown, print }, flags);
+    const result = await run({ config, logger, shutdown, print }, flags, rest);
     if (typeof result === 'number') status = result;
     if (!LASTING.has(command)) shutdown.stop('finished');
   } catch (error) {

@@ -13,13 +13,14 @@ import { smallPool } from '../test/small-pool.ts';
 import { listen as listenToEvents } from '../test/soak/asking.ts';
 import { type Config, readConfig } from './config.ts';
 import { createHostCounts } from './feed/key-counts.ts';
+import { httpUrl, listen } from './listen.ts';
 import { createMetrics } from './metrics.ts';
 import { noLiteservers } from './node/liteservers.ts';
 import { createPendingStore } from './pending/store.ts';
-import { health, httpUrl, listen, serve } from './service.ts';
+import { health, serve } from './service.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
-const PATIENCE = { timeout: 30_000, interval: 5 };
+const PATIENCE = { timeout: 180_000, interval: 5 };
 
 const servers: Server[] = [];
 function server(): Server {
@@ -89,6 +90,7 @@ describe('serve', () => {
       log,
       blocksTopic: 'blocks',
       metrics: createMetrics(),
+      mentioned: () => undefined,
       keys: createHostCounts().open(),
       printMetrics: async () => '',
       logger: silent,

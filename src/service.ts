@@ -1,21 +1,23 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
 import { subscribersDatabase } from '../clickhouse/subscribers.ts';
 import type { EventLog } from '../streams/log.ts';
 import { topicNames } from '../streams/topics.ts';
+import { watchRuns } from './api/api-metrics.ts';
 import { createApp, type Health } from './api/app.ts';
 import { type Contracts, createContracts } from './api/contracts.ts';
+import { createKeptRuns } from './api/kept-runs.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
+import { createMentions, noMentions } from './api/mentions.ts';
 import type { Api } from './api/route.ts';
 import { createSentMessages } from './api/sent-messages.ts';
 import { openSql } from './api/sql/open.ts';
 import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/chain-source.ts';
+import type { Address } from './chain/model.ts';
 import type { Config } from './config.ts';
 import { createEmulator } from './emulation/emulator.ts';
 import { createKnowledge } from './emulation/knowledge.ts';
@@ -62,6 +64,8 @@ export interface ServiceParts {
   tvm: TvmPool;
   /** What becomes of sent messages before it is final. */
   pending: PendingStore;
+  /** Takes accounts that answers mention and nothing is known of: somebody may ask a liteserver. */
+  mentioned: (accounts: readonly Address[]) => void;
   /** What keys have taken of the feed. */
   keys: KeyCounts;
   /** What is served besides the APIs of TON Center. */
@@ -91,6 +95,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   const streaming = createStreaming({
     source,
     head,
+    pending: parts.pending,
     globalId: () => head.globalId,
     testnet,
     renderings: createRenderings({ maxBytes: 0 }),
@@ -123,7 +128,9 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     report: (error) => logger.error({ err: error }, 'webhooks cannot be looked after'),
   });
   const viewOf = createViews(states, createViewMetrics(metrics.registry));
-  const contracts = createContracts(states, parts.tvm, viewOf);
+  const runs = createKeptRuns(config.keptRunsBytes);
+  watchRuns(metrics.registry, runs);
+  const contracts = createContracts(states, parts.tvm, viewOf, runs);
   const beyond = watchExecutor(contracts, parts);
   const sql = openSql({
     config,
@@ -132,7 +139,18 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     registry: metrics.registry,
     report: (error) => logger.warn({ err: error }, 'a query of SQL could not be answered or ended'),
   });
+  const mentions =
+    config.learnMentioned === 0
+      ? noMentions
+      : createMentions({
+          source,
+          perSecond: config.learnMentioned,
+          name: parts.mentioned,
+          metrics: metrics.registry,
+          report: (error) => logger.debug({ err: error }, 'accounts that answers mention cannot be looked at'),
+        });
   const app = createApp({
+    mentions,
     source,
     liteservers: parts.liteservers,
     states,
@@ -167,6 +185,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   return {
     url,
     async close() {
+      mentions.close();
       web.close();
       await webhooks.close();
       await streaming.close();
@@ -175,32 +194,6 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       await subscribers.close();
     },
   };
-}
-
-/** `http://host:port` with an IPv6 address in brackets. */
-export function httpUrl(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** The port that was taken. Errors say which setting to change. */
-export async function listen(server: NetServer, host: string, port: number): Promise<number> {
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    const reasons: Record<string, string> = {
-      EADDRINUSE: `port ${port} of ${host} is in use: stop what listens there or choose another with --port`,
-      EACCES: `port ${port} of ${host} needs more rights than this user has: choose another with --port`,
-      EADDRNOTAVAIL: `${host} is no address of this machine: choose another with --host`,
-      ENOTFOUND: `${host} is no address of this machine: choose another with --host`,
-    };
-    const reason = typeof code === 'string' ? reasons[code] : undefined;
-    if (reason === undefined) throw error;
-    throw new Error(reason, { cause: error });
-  }
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
 /**

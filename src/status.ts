@@ -10,6 +10,8 @@ export interface Status {
   /** Steps in the log that are not in the tables yet. An upper bound where the log has holes. */
   lag_steps: number;
   rows: Record<string, number>;
+  /** Contracts that cannot be told before a node has told of what the log never showed; counted once a minute. */
+  waiting_contracts: number;
   /** Steps left out because a block of theirs cannot be decoded. */
   gaps: { mc_seqno: number; block: string; error: string }[];
 }
@@ -29,7 +31,7 @@ export interface StatusSources {
 export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources): Promise<Status> {
   const label = 'reading the status';
   const tables = COUNTED.map((table) => `'${table}'`).join(', ');
-  const [rows, gaps, [position], { sealed }, end] = await Promise.all([
+  const [rows, gaps, waiting, [position], { sealed }, end] = await Promise.all([
     clickhouse.json(
       `SELECT table, toUInt64(sum(rows)) AS rows FROM system.parts
        WHERE database = '${clickhouse.database}' AND active AND table IN (${tables}) GROUP BY table ORDER BY table`,
@@ -37,6 +39,7 @@ export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources
       { label },
     ),
     readGaps(clickhouse),
+    readWaiting(clickhouse),
     clickhouse.json(
       'SELECT mc_seqno, next_offset FROM projection_state WHERE done ORDER BY number DESC LIMIT 1',
       positionRow,
@@ -51,8 +54,25 @@ export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources
     projected: { mc_seqno: position?.mc_seqno ?? null },
     lag_steps: Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
     rows: Object.fromEntries(COUNTED.map((table) => [table, rows.find((row) => row.table === table)?.rows ?? 0])),
+    waiting_contracts: waiting,
     gaps,
   };
+}
+
+const WAITING_MS = 60_000;
+const countRow = z.object({ count: z.coerce.number() });
+/** By the tables that were asked: the count reads every wait there is. */
+const waitingCounts = new WeakMap<ClickHouse, { at: number; count: Promise<number> }>();
+
+function readWaiting(clickhouse: ClickHouse): Promise<number> {
+  const known = waitingCounts.get(clickhouse);
+  if (known && performance.now() - known.at < WAITING_MS) return known.count;
+  const sql = 'SELECT uniq(address) AS count FROM contract_waits FINAL WHERE waits';
+  const count = clickhouse.json(sql, countRow, { label: 'counting who waits' }).then(([row]) => row.count);
+  // One that failed is counted again at once.
+  count.catch(() => waitingCounts.delete(clickhouse));
+  waitingCounts.set(clickhouse, { at: performance.now(), count });
+  return count;
 }
 
 /** The newest gaps, a hundred at most. */

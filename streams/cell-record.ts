@@ -6,11 +6,15 @@ import type { Address, Decimal, Hash } from '../src/chain/model.ts';
 import { EnvelopeError } from './envelope.ts';
 import type { LogRecord, StoredRecord } from './log.ts';
 
-/** `library`: the code behind a library cell, under the hash that the cell names. */
-export type CellKind = 'code' | 'data' | 'library';
+/**
+ * `library`: the code behind a library cell, under the hash that the cell names. `account`: an `Account` cell as a
+ * whole, of an account that the log may not have shown at all.
+ */
+export type CellKind = 'code' | 'data' | 'library' | 'account';
 
-const KINDS: readonly string[] = ['code', 'data', 'library'] satisfies CellKind[];
+const KINDS: readonly string[] = ['code', 'data', 'library', 'account'] satisfies CellKind[];
 const VERSION = '1';
+const HASH = /^[0-9a-f]{64}$/;
 
 /**
  * A tree of cells that no block of the log showed when it was asked of a node.
@@ -27,6 +31,8 @@ export interface CellRecord {
   account: Address | null;
   /** Lt of the account's last transaction in that state; null for a library. */
   lt: Decimal | null;
+  /** Hash of that transaction; of an `account` alone. */
+  transaction: Hash | null;
   /** The step whose state was asked for. */
   mcSeqno: number;
   /** Offset in the topic of blocks. */
@@ -54,6 +60,7 @@ export function encodeCellRecord(cell: CellRecord): LogRecord {
   };
   if (cell.account !== null) headers.account = rawAddress(cell.account);
   if (cell.lt !== null) headers.lt = cell.lt;
+  if (cell.transaction !== null) headers.tx = cell.transaction.toString('hex');
   return { key: cell.hash.toString('hex'), headers, value: cell.boc };
 }
 
@@ -70,17 +77,22 @@ export function decodeCellEnvelope(record: StoredRecord, topic: string): Omit<St
     const text = headers[name] ?? fail(name, 'missing');
     return /^-?\d{1,15}$/.test(text) ? Number(text) : fail(name, `${text} is not an integer`);
   };
-  const { v, kind, lt = null } = headers;
+  const { v, kind, lt = null, tx } = headers;
   if (v !== VERSION) fail('v', `version ${v ?? '(none)'} is not ${VERSION}`);
-  if (!/^[0-9a-f]{64}$/.test(key)) fail('key', `${key} is not 64 lower-case hex digits`);
+  if (!HASH.test(key)) fail('key', `${key} is not 64 lower-case hex digits`);
   if (lt !== null && !/^\d{1,20}$/.test(lt)) fail('lt', `${lt} is not a logical time`);
+  if (tx !== undefined && !HASH.test(tx)) fail('tx', `${tx} is not a hash in hex`);
   const account = headers.account === undefined ? null : parseAddress(headers.account);
   if (headers.account !== undefined && account === null) fail('account', `${headers.account} is not an address`);
+  if (kind === 'account' && (account === null || lt === null || tx === undefined)) {
+    fail('kind', 'an account without its address or its last transaction');
+  }
   return {
     kind: isKind(kind) ? kind : fail('kind', `${kind ?? '(none)'} is none of ${KINDS.join(', ')}`),
     hash: Buffer.from(key, 'hex'),
     account,
     lt,
+    transaction: tx === undefined ? null : Buffer.from(tx, 'hex'),
     mcSeqno: integer('mc'),
     after: integer('after'),
     globalId: integer('net'),

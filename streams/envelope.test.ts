@@ -155,6 +155,10 @@ describe('topics', () => {
       dead: 'ton.dead.v1',
       steps: 'ton.steps.v1',
       pending: 'ton.pending.v1',
+      documents: 'ton.documents.v1',
+      missing: 'ton.missing.v1',
+      wishes: 'ton.wishes.v1',
+      mentions: 'ton.mentions.v1',
       pendingTraces: 'ton.pending-traces.v1',
     });
     expect(topicNames('ton.testnet').blocks).toBe('ton.testnet.blocks.v1');

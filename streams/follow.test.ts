@@ -95,7 +95,7 @@ it('tries again from its position what it could not take', async () => {
     },
   });
   await append(1, 2);
-  await expect.poll(() => taken, { timeout: 10_000 }).toEqual([1, 2]);
+  await expect.poll(() => taken).toEqual([1, 2]);
   expect(trouble).toEqual([new Error('no room')]);
 });
 

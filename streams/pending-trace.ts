@@ -4,7 +4,7 @@
  * its end; so the newest record of a key is its state, and whoever reads the topic has what every other reader has.
  */
 import { RowBinaryError, RowReader, RowWriter } from '../clickhouse/rowbinary.ts';
-import type { BlockId, Decimal, Hash } from '../src/chain/model.ts';
+import type { Address, BlockId, Decimal, Hash } from '../src/chain/model.ts';
 import type { Finality } from '../src/chain/records.ts';
 import { EnvelopeError } from './envelope.ts';
 import type { LogRecord, StoredRecord } from './log.ts';
@@ -24,6 +24,16 @@ export interface PendingNode {
   transaction: Buffer;
   /** What is known of its account before and after (clickhouse/states.ts). */
   states: Buffer;
+  /** Of a transaction in a signed block that leaves a verified jetton wallet, the wallet; null of all others. */
+  wallet: PendingWallet | null;
+}
+
+/** A jetton wallet behind a transaction. */
+export interface PendingWallet {
+  owner: Address;
+  /** The master. */
+  jetton: Address;
+  balance: Decimal;
 }
 
 /** An action of a pending trace; the rest of what is shown of it follows from the trace. */
@@ -73,7 +83,8 @@ export type InvalidationReason = (typeof REASONS)[number];
 
 export type PendingChange =
   | { kind: 'trace'; trace: PendingTrace }
-  | { kind: 'invalidated'; hashNorm: Hash; reason: InvalidationReason }
+  /** `account`: whom the message was for, where nothing was told of it before. */
+  | { kind: 'invalidated'; hashNorm: Hash; reason: InvalidationReason; account?: Address }
   /** It is complete, and has been in the index for a while. */
   | { kind: 'ended'; hashNorm: Hash }
   /** Whether signed shard blocks are seen, which is where `confirmed` comes from. */
@@ -90,7 +101,10 @@ export interface StoredPendingChange {
 }
 
 const FINALITIES: readonly Finality[] = ['pending', 'confirmed', 'finalized'];
+/** In the place of a level: confirmed, and a wallet follows. */
+const CONFIRMED_WALLET = FINALITIES.length;
 const NO_HASH = Buffer.alloc(32);
+const ADDRESS_BYTES = 36;
 const CHUNK_BYTES = 32 * 1024;
 
 export function encodePendingChange(change: PendingChange, mcSeqno: number): LogRecord {
@@ -101,8 +115,12 @@ export function encodePendingChange(change: PendingChange, mcSeqno: number): Log
   if (change.kind === 'trace') {
     return { key: change.trace.hashNorm.toString('hex'), headers, value: encodeTrace(change.trace) };
   }
-  const reason = change.kind === 'invalidated' ? { reason: change.reason } : {};
-  return { key: change.hashNorm.toString('hex'), headers: { ...headers, ...reason }, value: Buffer.alloc(0) };
+  const end = change.kind === 'invalidated' ? endHeaders(change) : {};
+  return { key: change.hashNorm.toString('hex'), headers: { ...headers, ...end }, value: Buffer.alloc(0) };
+}
+
+function endHeaders({ reason, account }: Extract<PendingChange, { kind: 'invalidated' }>): Record<string, string> {
+  return account === undefined ? { reason } : { reason, account: account.toString('hex') };
 }
 
 /** @throws {EnvelopeError} */
@@ -122,7 +140,10 @@ export function decodePendingChange(record: StoredRecord, topic: string): Stored
     if (headers.kind === 'ended') return { kind: 'ended', hashNorm };
     if (headers.kind === 'invalidated') {
       const reason = REASONS.find((one) => one === headers.reason) ?? fail('reason', 'not a reason');
-      return { kind: 'invalidated', hashNorm, reason };
+      const { account } = headers;
+      if (account === undefined) return { kind: 'invalidated', hashNorm, reason };
+      if (!/^[0-9a-f]{72}$/.test(account)) fail('account', 'not an address');
+      return { kind: 'invalidated', hashNorm, reason, account: Buffer.from(account, 'hex') };
     }
     if (headers.kind !== 'trace') fail('kind', `${headers.kind ?? '(none)'} is not known`);
     try {
@@ -145,7 +166,8 @@ function encodeTrace(trace: PendingTrace): Buffer {
   writer.u64(String(trace.changedMs));
   writer.u16(trace.nodes.length);
   for (const node of trace.nodes) {
-    writer.u8(FINALITIES.indexOf(node.finality));
+    const { wallet } = node;
+    writer.u8(wallet === null ? FINALITIES.indexOf(node.finality) : CONFIRMED_WALLET);
     writer.i32(node.block.workchain);
     writer.string(node.block.shard);
     writer.u32(node.block.seqno);
@@ -153,6 +175,10 @@ function encodeTrace(trace: PendingTrace): Buffer {
     writer.u32(node.mcSeqno);
     writer.string(node.transaction);
     writer.string(node.states);
+    if (wallet === null) continue;
+    writer.fixed(wallet.owner, ADDRESS_BYTES);
+    writer.fixed(wallet.jetton, ADDRESS_BYTES);
+    writer.string(wallet.balance);
   }
   writer.u16(trace.actions.length);
   for (const action of trace.actions) {
@@ -191,7 +217,8 @@ function decodeTrace(value: Buffer, hashNorm: Hash): PendingTrace {
 }
 
 function readNode(reader: RowReader): PendingNode {
-  const finality = FINALITIES[reader.u8()];
+  const level = reader.u8();
+  const finality = level === CONFIRMED_WALLET ? 'confirmed' : FINALITIES[level];
   if (finality === undefined) throw new RowBinaryError('not a level of finality');
   const block = { workchain: reader.i32(), shard: reader.string(), seqno: reader.u32() };
   const blockHash = reader.fixed(32);
@@ -202,7 +229,12 @@ function readNode(reader: RowReader): PendingNode {
     mcSeqno: reader.u32(),
     transaction: reader.bytes(),
     states: reader.bytes(),
+    wallet: level === CONFIRMED_WALLET ? readWallet(reader) : null,
   };
+}
+
+function readWallet(reader: RowReader): PendingWallet {
+  return { owner: reader.fixed(ADDRESS_BYTES), jetton: reader.fixed(ADDRESS_BYTES), balance: reader.string() };
 }
 
 function readAction(reader: RowReader): PendingAction {

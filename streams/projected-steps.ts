@@ -148,3 +148,41 @@ export async function lastProjectedStep(log: EventLog, topic: string): Promise<S
   }
   return null;
 }
+
+/**
+ * The first record of the first step of which some record passes the test, or the end; what passes must be at the end of
+ * the topic. Records of an earlier version never pass.
+ */
+export async function firstPassing(log: EventLog, topic: string, passes: (part: StepPart) => boolean): Promise<number> {
+  const partAt = async (offset: number): Promise<StepPart | null> => {
+    const record = await log.get(topic, offset);
+    return record === null || isEarlier(record) ? null : decodeStepPart(record);
+  };
+  const end = await log.end(topic);
+  let [low, high] = [await log.low(topic), end];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const part = await partAt(middle);
+    if (part !== null && passes(part)) high = middle;
+    else low = middle + 1;
+  }
+  if (low === end) return end;
+  // The step may begin before the part that passes.
+  const part = await partAt(low);
+  return part === null ? low : Math.max(await log.low(topic), low - part.part);
+}
+
+/** The first record of the newest steps that have about so many bytes, before a step or in all. */
+export async function newestSteps(
+  log: EventLog,
+  topic: string,
+  bytes: number,
+  before: number = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  const end = await firstPassing(log, topic, ({ mcSeqno }) => mcSeqno >= before);
+  const low = await log.low(topic);
+  const last = end > low ? await log.get(topic, end - 1) : null;
+  if (last === null || isEarlier(last)) return end;
+  const { sum } = decodeStepPart(last);
+  return firstPassing(log, topic, (part) => part.sum > sum - bytes);
+}

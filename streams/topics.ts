@@ -6,15 +6,25 @@
 export const DEFAULT_TOPIC_PREFIX = 'ton';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const FOREVER = -1;
 
-/** `blocks`, `cells` and `dead` are the log of record; `steps`, `pending` and `pendingTraces` are feeds that can be made again or lost. */
+/** `blocks`, `cells`, `documents` and `dead` are the log of record; `missing`, `wishes`, `mentions`, `steps`, `pending` and `pendingTraces` are feeds that can be made again or lost. */
 const TOPICS = {
   /** Key `workchain:shard:seqno`, value the block's bag of cells as received (envelope.ts). Never compacted. */
   blocks: { suffix: 'blocks.v1', retentionMs: FOREVER },
   /** Key hash of a code or data cell, value its bag of cells: what no block showed and a node was asked for
    * (cell-record.ts). Never compacted: a record counts from a place in `blocks` on. */
   cells: { suffix: 'cells.v1', retentionMs: FOREVER },
+  /** Key hash of a URI that the content of tokens names, value what was fetched there (document-record.ts). */
+  documents: { suffix: 'documents.v1', retentionMs: FOREVER },
+  /** Key what the projection lacks, an account or a hash (missing.ts): questions to whoever has liteservers. A lost one
+   * is asked when it is named again. Its writer trims it. */
+  missing: { suffix: 'missing.v1', retentionMs: DAY_MS },
+  /** The same, named by a person (`tonstream learn`). */
+  wishes: { suffix: 'wishes.v1', retentionMs: DAY_MS },
+  /** The same, mentioned by answers of the API. */
+  mentions: { suffix: 'mentions.v1', retentionMs: DAY_MS },
   /** Key `topic:offset` of what could not be projected, value JSON (dead-letters.ts). */
   dead: { suffix: 'dead.v1', retentionMs: FOREVER },
   /** Key masterchain seqno, value the projected step for windows and feeds. Its publisher trims it. */
@@ -32,6 +42,10 @@ export function topicNames(prefix: string = DEFAULT_TOPIC_PREFIX): TopicNames {
   return {
     blocks: `${prefix}.${TOPICS.blocks.suffix}`,
     cells: `${prefix}.${TOPICS.cells.suffix}`,
+    documents: `${prefix}.${TOPICS.documents.suffix}`,
+    missing: `${prefix}.${TOPICS.missing.suffix}`,
+    wishes: `${prefix}.${TOPICS.wishes.suffix}`,
+    mentions: `${prefix}.${TOPICS.mentions.suffix}`,
     dead: `${prefix}.${TOPICS.dead.suffix}`,
     steps: `${prefix}.${TOPICS.steps.suffix}`,
     pending: `${prefix}.${TOPICS.pending.suffix}`,

@@ -10,6 +10,12 @@ const action = z.looseObject({
   type: z.string(),
   transactions: z.array(z.string()),
   accounts: z.array(z.string()),
+  details: z.looseObject({
+    opcode: z.string().nullish(),
+    asset: z.string().nullish(),
+    value: z.string().nullish(),
+    amount: z.string().nullish(),
+  }),
 });
 type Action = z.output<typeof action>;
 
@@ -50,6 +56,12 @@ function questionsOf(all: readonly Action[]): Question[] {
   const { trace_id, type, trace_mc_seqno_end: step, trace_end_utime: time, trace_end_lt: lt } = middle;
   const [transaction] = middle.transactions;
   const text = encodeURIComponent;
+  const opcode = all.find((one) => one.details.opcode)?.details.opcode;
+  const jetton = all.find((one) => one.details.asset)?.details.asset;
+  const worth = ({ details }: Action): bigint | null => toBigInt(details.value ?? details.amount);
+  const value = worth(all.find((one) => worth(one) !== null) ?? middle);
+  const names = (one: Action, address: string): boolean =>
+    JSON.stringify([one.details, one.accounts]).includes(address);
   const of = (one: Action, some: readonly string[]): boolean => some.some((address) => one.accounts.includes(address));
   return [
     [`account=${account}`, (one) => of(one, [account])],
@@ -67,9 +79,24 @@ function questionsOf(all: readonly Action[]): Question[] {
     [`action_id=${text(middle.action_id)}`, (one) => one.action_id === middle.action_id],
     [`mc_seqno=${step}`, (one) => one.trace_mc_seqno_end === step],
     [`start_lt=${lt}`, (one) => BigInt(one.trace_end_lt) >= BigInt(lt)],
+    ...(opcode ? told(`opcode=${opcode}`, (one) => one.details.opcode === opcode) : []),
+    ...(jetton ? told(`jetton=${jetton}`, (one) => names(one, jetton)) : []),
+    ...(value === null
+      ? []
+      : [
+          ...told(`min_value=${value}`, (one) => (worth(one) ?? -1n) >= value),
+          ...told(
+            `max_value=${value}&account=${account}`,
+            (one) => of(one, [account]) && (worth(one) ?? value + 1n) <= value,
+          ),
+        ]),
     [`start_utime=${time}`, (one) => one.trace_end_utime >= time],
   ];
 }
+
+const told = (query: string, passes: Question[1]): Question[] => [[query, passes]];
+
+const toBigInt = (text: string | null | undefined): bigint | null => (text && /^\d+$/.test(text) ? BigInt(text) : null);
 
 /** What has extra currencies with it is shown under another type than the one it is found by. */
 const isFoundAsShown = ({ type }: Action): boolean => type !== 'extra_currency_transfer';

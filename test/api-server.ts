@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { type AppOptions, createApp } from '../src/api/app.ts';
 import { createContracts } from '../src/api/contracts.ts';
+import type { KeptRuns } from '../src/api/kept-runs.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
 import { createEmulator } from '../src/emulation/emulator.ts';
@@ -18,6 +19,12 @@ import { statesOf } from './states.ts';
 /** For answers of a real ClickHouse on a machine that runs other tests beside this one. */
 export const PATIENT_LIMITS = { ...DEFAULT_LIMITS, queryTimeoutMs: 60_000 };
 
+/**
+ * Who asks is in the same process mostly: what holds that up for a while is no slow client, and a connection that is cut
+ * off for it fails a test.
+ */
+const UNHURRIED = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
+
 export interface ApiServer {
   url: string;
   port: number;
@@ -27,25 +34,31 @@ export interface ApiServer {
 }
 
 /** Of servers without a database. */
-const NO_KNOWLEDGE: Knowledge = { classify: async () => ({ state: 'unclassified', actions: [] }) };
+const NO_KNOWLEDGE: Knowledge = {
+  classify: async () => ({ state: 'unclassified', actions: [] }),
+  wallets: async () => [],
+  deployed: async () => ({ items: [], collections: [], masters: [], wallets: [] }),
+};
 
 /** `listenOn`: a free one unless given. */
 export async function serveApi(
   source: ChainSource,
-  options: Partial<AppOptions & Pick<StateSourceOptions, 'masterBlock'>> = {},
+  options: Partial<
+    AppOptions & Pick<StateSourceOptions, 'masterBlock'> & { tvmTimeoutMs: number; runs: KeptRuns }
+  > = {},
   listenOn = 0,
 ): Promise<ApiServer> {
   const reported: unknown[] = [];
-  const { liteservers = noLiteservers(), masterBlock = async () => null, ...rest } = options;
+  const { liteservers = noLiteservers(), masterBlock = async () => null, tvmTimeoutMs, runs, ...rest } = options;
   const metrics = new Registry();
   const states = statesOf(source, { liteservers, masterBlock, metrics: createStateMetrics(metrics) });
-  const pool = smallPool();
+  const pool = smallPool(tvmTimeoutMs);
   const viewOf = createViews(states, { unknownBlocks: () => undefined });
   const app = createApp({
     source,
     liteservers,
     states,
-    contracts: createContracts(states, pool, viewOf),
+    contracts: createContracts(states, pool, viewOf, runs),
     emulator: createEmulator({ states, viewOf, pool }),
     knowledge: NO_KNOWLEDGE,
     health: () => ({ ok: true }),
@@ -56,7 +69,7 @@ export async function serveApi(
     report: (error) => reported.push(error),
     ...rest,
   });
-  const server = createServer(SERVER_OPTIONS, app);
+  const server = createServer({ ...SERVER_OPTIONS, ...UNHURRIED }, app);
   await new Promise<void>((resolve) => server.listen(listenOn, '127.0.0.1', resolve));
   const address = server.address();
   const { port }: Pick<AddressInfo, 'port'> = typeof address === 'object' && address !== null ? address : { port: 0 };

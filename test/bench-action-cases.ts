@@ -15,9 +15,10 @@ export async function actionCases(clickhouse: ClickHouse, seed: number): Promise
   const row = z.record(z.string(), z.union([z.string(), z.number()]));
   const rows = (sql: string): Promise<Row[]> => clickhouse.json(sql, row, { timeoutMs: 60_000 });
   const by = (column: string): string => `ORDER BY cityHash64(${column}, ${seed}) LIMIT ${DRAWN}`;
+  // Each trace is as likely as any other: most transactions of the load are in a few large ones.
   const drawn = await rows(
-    `SELECT ${hex('t.hash', 'hash')} FROM transactions AS t
-     WHERE t.trace_id IN (SELECT trace_id FROM traces WHERE state = 'complete') ${by('t.hash')}`,
+    `SELECT ${hex('any(t.hash)', 'hash')} FROM transactions AS t
+     WHERE t.trace_id IN (SELECT trace_id FROM traces WHERE state = 'complete') GROUP BY t.trace_id ${by('t.trace_id')}`,
   );
   const accounts = async (table: string, least: number): Promise<string[]> => {
     const found = await rows(
@@ -29,8 +30,8 @@ export async function actionCases(clickhouse: ClickHouse, seed: number): Promise
   const actors = await accounts('action_accounts', 1);
   const ofAccounts = (found: readonly string[], limit: number): string[] =>
     found.slice(0, DRAWN).map((account) => `${API}/actions?account=${account}&limit=${limit}`);
-  const types = await rows('SELECT type FROM actions GROUP BY type ORDER BY type');
-  const steps = await rows(`SELECT mc_seqno FROM actions GROUP BY mc_seqno ${by('mc_seqno')}`);
+  const types = await rows("SELECT type FROM actions WHERE type != '' GROUP BY type ORDER BY type");
+  const steps = await rows(`SELECT end_mc_seqno AS mc_seqno FROM actions GROUP BY mc_seqno ${by('mc_seqno')}`);
   const ends = await rows(
     `SELECT trace_end_lt, ${hex('a.trace_id', 'trace')}, number FROM actions AS a ${by('a.action_id')}`,
   );

@@ -17,17 +17,20 @@ export interface BenchServiceOptions {
   workers: number;
   /** Default: on, with the window in the folder of the load. */
   window?: boolean;
+  /** Default: none; else the one in the folder of the load, of the whole history. */
+  archive?: boolean;
   /** Bytes of answers that are kept. Default: none, as a case asks few things again and again. */
   answersBytes?: number;
 }
 
 export async function startBenchService(
   { config, server }: Pick<Bench, 'config' | 'server'>,
-  { workers, window = true, answersBytes = 0 }: BenchServiceOptions,
+  { workers, window = true, archive = false, answersBytes = 0 }: BenchServiceOptions,
 ): Promise<BenchService> {
   const words = ['api', '--data-dir', config.dataDir, '--port', '0', '--clickhouse-url', server.url];
   words.push('--workers', String(workers), '--cached-answers-bytes', String(answersBytes));
-  const run = runTonstream(...words, ...(window ? [] : ['--window-bytes', '0']));
+  words.push('--archive-bytes', archive ? 'all' : '0', ...(window ? [] : ['--window-bytes', '0']));
+  const run = runTonstream(...words);
   let url = '';
   await waitFor('the service', run, async () => {
     url = /^ +API +(http:\S+?)\/api\/v3\/$/m.exec(run.output())?.[1] ?? '';

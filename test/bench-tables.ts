@@ -13,7 +13,7 @@ import type { Progress } from '../streams/project/options.ts';
 import { PROJECTIONS } from '../streams/project/projections.ts';
 import { project } from '../streams/project/projector.ts';
 import { topicNames } from '../streams/topics.ts';
-import { type Load, prepareLoad } from './load.ts';
+import { type Load, prepareJettonLoad, prepareLoad } from './load.ts';
 
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -29,14 +29,16 @@ export interface Bench {
 }
 
 const TRANSACTIONS = Number(process.env.BENCH_TRANSACTIONS ?? 500_000);
+/** `BENCH_LOAD=jettons`: half of the transactions are of jetton wallets. */
+const OF_JETTONS = process.env.BENCH_LOAD === 'jettons';
 /** Names of projections beside the chain itself; all of them without the variable. */
 const NAMED = process.env.BENCH_PROJECTIONS?.split(',');
 const MARK_CACHE_BYTES = 64 * 1024 * 1024;
 const logger = pino({ level: 'warn' });
 
-/** Opens the tables of the load; `fresh` drops what an earlier run has left. */
-export async function openBench(fresh: boolean): Promise<Bench> {
-  const load = await prepareLoad(TRANSACTIONS, print);
+/** Opens the tables of the load; `fresh` drops what an earlier run has left. `users`: of the server, besides its own. */
+export async function openBench(fresh: boolean, users?: string): Promise<Bench> {
+  const load = await (OF_JETTONS ? prepareJettonLoad : prepareLoad)(TRANSACTIONS, print);
   const { config } = readConfig(['--data-dir', load.folder], process.env);
   const folder = join(load.folder, 'clickhouse');
   if (fresh) {
@@ -48,6 +50,7 @@ export async function openBench(fresh: boolean): Promise<Bench> {
     maxMemoryBytes: config.clickhouseMemory,
     markCacheBytes: MARK_CACHE_BYTES,
     logger,
+    ...(users === undefined ? {} : { users }),
   });
   if (server.pid === null) throw new Error('the server is not up');
   const requests = new Map<string, { count: number; ms: number; bytes: number }>();

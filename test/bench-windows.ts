@@ -1,4 +1,7 @@
-/** Windows over the load of the benchmarks: with all of its steps, with the newer half of them, or none. */
+/**
+ * Windows over the load of the benchmarks: with all of its steps, with the newer half of them, with the newest twentieth
+ * over an archive of all others, or none.
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,11 +17,12 @@ import { topicNames } from '../streams/topics.ts';
 import { type BenchService, startBenchService } from './bench-service.ts';
 import { type Bench, print } from './bench-tables.ts';
 import { metricOf } from './metrics.ts';
+import { processUsage } from './process-usage.ts';
 
-export const HELD = ['all', 'half', 'nothing'] as const;
+export const HELD = ['all', 'half', 'archived', 'nothing'] as const;
 export type Held = (typeof HELD)[number];
 
-const SHARE: Record<Held, number> = { all: 1, half: 0.5, nothing: 0 };
+const SHARE: Record<Held, number> = { all: 1, half: 0.5, archived: 0.05, nothing: 0 };
 /** Room in the topic of steps for all of the load, several times over. */
 const ROOM = 64 * 1024 ** 3;
 const FILL_MS = 20 * 60_000;
@@ -26,11 +30,14 @@ const SCRATCH = 'bench_steps';
 const logger = pino({ level: 'warn' });
 const marker = z.object({ first: z.number(), head: z.number() });
 
-/** Makes the folder `window` of the load the one that holds this much; filled by the service itself the first time. */
-export async function useWindow(bench: Bench, held: Held): Promise<void> {
+/**
+ * Makes the folder `window` of the load the one that holds this much; filled by the service itself the first time.
+ * @returns its first step; null without a window
+ */
+export async function useWindow(bench: Bench, held: Held): Promise<number | null> {
   const { load } = bench;
   rmSync(join(load.folder, 'window'), { recursive: true, force: true });
-  if (held === 'nothing') return;
+  if (held === 'nothing') return null;
   const name = `window-${held}`;
   const folder = join(load.folder, name);
   const filled = `${folder}.json`;
@@ -42,7 +49,42 @@ export async function useWindow(bench: Bench, held: Held): Promise<void> {
     const state = await fill(bench);
     writeFileSync(filled, JSON.stringify(state));
   } else symlinkSync(name, join(load.folder, 'window'));
-  await showShare(bench, marker.parse(JSON.parse(readFileSync(filled, 'utf8'))));
+  const state = marker.parse(JSON.parse(readFileSync(filled, 'utf8')));
+  await showShare(bench, state);
+  if (held === 'archived') await fillArchive(bench);
+  return state.first;
+}
+
+/** The folder `archive` of the load, filled by the service itself; goes on where a run before has left it. */
+async function fillArchive(bench: Bench): Promise<void> {
+  const service = await startBenchService(bench, { workers: 1, archive: true });
+  const metric = async (name: string): Promise<number> =>
+    metricOf(await (await fetch(`${service.url}/metrics`)).text(), `tonstream_archive_${name}`);
+  const before = { node: service.cpuMs(), server: processUsage(bench.serverPid).cpuMs };
+  const began = performance.now();
+  try {
+    for (let told = began; (await metric('complete')) === 0 || (await metric('mc_seqno')) === 0; await sleep(500)) {
+      if (performance.now() - began > FILL_MS) throw new Error(`no whole archive within ${FILL_MS / 60_000} minutes`);
+      if (performance.now() - told < 10_000) continue;
+      told = performance.now();
+      print(`  the archive has steps down to ${await metric('first_mc_seqno')}`);
+    }
+    const { n: transactions } = await countUpTo(bench, await metric('mc_seqno'));
+    const each = (value: number): string => (value / transactions).toFixed(0);
+    const seconds = ((performance.now() - began) / 1000).toFixed(0);
+    const cpu = [service.cpuMs() - before.node, processUsage(bench.serverPid).cpuMs - before.server];
+    print(
+      `archive: ${transactions} transactions, ${each(await metric('bytes'))} bytes each; filled in ${seconds} s, CPU of the service ${each(1000 * cpu[0])} us and of ClickHouse ${each(1000 * cpu[1])} us each`,
+    );
+  } finally {
+    await service.stop();
+  }
+}
+
+async function countUpTo({ clickhouse }: Bench, mcSeqno: number): Promise<{ n: number }> {
+  const counted = z.object({ n: z.coerce.number() });
+  const [row] = await clickhouse.json(`SELECT count() AS n FROM transactions WHERE mc_seqno <= ${mcSeqno}`, counted);
+  return row ?? { n: 0 };
 }
 
 /** Puts this share of the load into the topic of steps, the newest of it. */
@@ -94,13 +136,13 @@ async function fill(bench: Bench): Promise<z.output<typeof marker>> {
         first: await windowMetric(service, 'first_mc_seqno'),
         head: await windowMetric(service, 'mc_seqno'),
       };
-      if (state.head === head) {
+      if (state.head === head && (await windowMetric(service, 'filled')) === 1) {
         print(`window filled in ${((performance.now() - began) / 1000).toFixed(0)} s`);
         return state;
       }
       if (performance.now() - told < 10_000) continue;
       told = performance.now();
-      print(`  the window has steps up to ${state.head} of ${head}`);
+      print(`  the window has steps ${state.first} to ${state.head} of ${head}`);
     }
     throw new Error(`the window was not filled within ${FILL_MS / 60_000} minutes`);
   } finally {

@@ -13,6 +13,9 @@ if (browserProgram === null) {
   process.stderr.write(`skipped: tests in a browser: ${what}\n`);
 }
 
+/** For machines that do much else; the browser's own is half a minute. */
+const PATIENCE_MS = 180_000;
+
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
@@ -26,7 +29,7 @@ const ARGUMENTS = [
 
 export function openBrowser(): Promise<Browser> {
   if (browserProgram === null) throw new Error('no browser');
-  return chromium.launch({ executablePath: browserProgram, args: ARGUMENTS });
+  return chromium.launch({ executablePath: browserProgram, args: ARGUMENTS, timeout: PATIENCE_MS });
 }
 
 export interface Visit {
@@ -41,6 +44,7 @@ export interface Visit {
 /** Opens an address in a context of its own. */
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   const requests: string[] = [];

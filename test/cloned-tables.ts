@@ -1,7 +1,7 @@
 /** Copies of projected tables, which take a fraction of the time that projecting them again does. */
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import { identifier, text } from '../clickhouse/literal.ts';
+import { identifier, textLiteral } from '../clickhouse/literal.ts';
 
 const listed = z.object({ name: z.string(), isView: z.number(), statement: z.string() });
 
@@ -13,7 +13,7 @@ export async function cloneTables(clickhouse: ClickHouse, from: string): Promise
   await system.close();
   const tables = await clickhouse.json(
     `SELECT name, engine = 'MaterializedView' AS isView, create_table_query AS statement
-     FROM system.tables WHERE database = ${text(from)} AND (isView OR engine LIKE '%MergeTree') ORDER BY isView, name`,
+     FROM system.tables WHERE database = ${textLiteral(from)} AND (isView OR engine LIKE '%MergeTree') ORDER BY isView, name`,
     listed,
   );
   if (tables.length === 0) throw new Error(`there are no tables in ${from}`);

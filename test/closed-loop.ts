@@ -2,10 +2,13 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 
+/** A path to GET, or what to POST there. */
+export type LoopRequest = string | { path: string; body: string };
+
 export interface ClosedLoop {
   url: string;
   /** Asked in turn by all connections together. */
-  paths: readonly string[];
+  paths: readonly LoopRequest[];
   connections: number;
   /** Ends when both are reached; but not above `maxRequests`. */
   seconds: number;
@@ -42,9 +45,13 @@ export async function closedLoop(options: ClosedLoop): Promise<LoopResult> {
   async function run(socket: Socket): Promise<void> {
     await once(socket, 'connect');
     while (goesOn()) {
-      const path = paths[asked++ % paths.length];
+      const next = paths[asked++ % paths.length];
       const sent = performance.now();
-      const length = await ask(socket, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, path);
+      const length = await ask(
+        socket,
+        textOf(next, host),
+        typeof next === 'string' ? next : `${next.path} ${next.body}`,
+      );
       bytes += length;
       times.push(performance.now() - sent);
     }
@@ -60,6 +67,12 @@ export async function closedLoop(options: ClosedLoop): Promise<LoopResult> {
   }
   const elapsed = (performance.now() - began) / 1000;
   return { requests: times.length, seconds: elapsed, bytes, times: times.sort((a, b) => a - b) };
+}
+
+function textOf(next: LoopRequest, host: string): string {
+  if (typeof next === 'string') return `GET ${next} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+  const { path, body } = next;
+  return `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 /** Bytes of the body. */

@@ -14,5 +14,6 @@ export function emptyTables(): ClickHouseSource {
     events: noContracts(),
   };
   const names = { held: 0, leftOut: 0, failed: 0 };
-  return { ...bounded, head: madeHead(0, null), names, below: () => bounded };
+  const statistics = { chain: async () => null, subjects: async () => null, totals: async () => null };
+  return { ...bounded, head: madeHead(0, null), names, statistics, below: () => bounded };
 }

@@ -22,6 +22,7 @@ const EMPTY: ChainSource = {
   traces: async () => ({ rows: [], nextCursor: null }),
   actions: async () => ({ rows: [], nextCursor: null }),
   accountStates: async () => [],
+  accountStatesAt: async () => [],
   book: async (accounts) => accounts.map((account) => ({ account, codeHash: null, methods: null })),
   topBalances: async () => [],
   contracts: noContracts(),
@@ -48,6 +49,7 @@ export function noContracts(): ContractSource {
     multisigOrders: none,
     vestingContracts: none,
     tokens: async () => ({ items: [], collections: [], masters: [], wallets: [] }),
+    documents: async () => new Map(),
   };
 }
 

@@ -12,6 +12,7 @@ import { createHostCounts, type HostCounts } from '../src/feed/key-counts.ts';
 import { createFeedMetrics } from '../src/feed/metrics.ts';
 import type { Position, Positions } from '../src/feed/positions.ts';
 import { createStreaming, type FeedLimits } from '../src/feed/streaming.ts';
+import { createPendingStore, type PendingStore } from '../src/pending/store.ts';
 import type { FeedSource } from './feed-source.ts';
 
 export const LIMITS: FeedLimits = {
@@ -40,11 +41,13 @@ export async function serveFeed(
   limits: Partial<FeedLimits> = {},
   positions: Positions = createKeptPositions(),
   keys: HostCounts = createHostCounts(),
+  pending: PendingStore = createPendingStore(),
 ) {
   const failures: unknown[] = [];
   const streaming = createStreaming({
     source: chain.source,
     head: chain.head,
+    pending,
     globalId: () => -239,
     testnet: () => false,
     withV1: true,

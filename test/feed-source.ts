@@ -13,6 +13,8 @@ export interface FeedSource {
   /** All transactions of a step by lt, then account. */
   transactionsOf(mcSeqno: number): TransactionRecord[];
   advance(to: number): void;
+  /** The bag of cells that a transaction is stored as. */
+  bagOf(record: TransactionRecord): Buffer;
   /** Steps whose transactions were asked for. */
   asked: { steps: number[] };
 }
@@ -101,6 +103,11 @@ export function createFeedSource(recording: Recording): FeedSource {
     asked,
     steps: masterchain.map((block) => block.mcSeqno),
     transactionsOf: (mcSeqno) => byStep.get(mcSeqno) ?? [],
+    bagOf({ transaction: { hash } }) {
+      const bag = chain.bags.get(hash.toString('base64'));
+      if (bag === undefined) throw new Error(`transaction ${hash.toString('hex')} is not recorded`);
+      return bag();
+    },
     advance(to) {
       const from = seqno;
       seqno = to;

@@ -1,5 +1,11 @@
+import { Address, beginCell, external, storeMessage } from '@ton/core';
 import { Kafka, logLevel } from 'kafkajs';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silent } from '../clickhouse/test-server.ts';
+import { createSentMessages } from '../src/api/sent-messages.ts';
+import { openSends } from '../src/commands/sends.ts';
+import { createMetrics } from '../src/metrics.ts';
+import { askLiteservers } from '../src/node/liteservers.ts';
 import {
   collect,
   describeEventLog,
@@ -10,7 +16,12 @@ import {
 } from '../streams/conformance.ts';
 import { writeNumbered } from '../streams/conformance-writer.ts';
 import { openKafkaLog } from '../streams/kafka.ts';
+import type { EventLog } from '../streams/log.ts';
+import { topicNames } from '../streams/topics.ts';
+import { serveApi } from './api-server.ts';
 import { isLong } from './chance.ts';
+import { createFakeSource } from './fake-source.ts';
+import { describeLevels } from './feed-levels.ts';
 import { createKafkaLocal, type KafkaLocal, kafkaMissing } from './kafka-local.ts';
 
 const missing = kafkaMissing();
@@ -66,6 +77,65 @@ describe.skipIf(broker === null)('on a real broker', () => {
       expect(await log.append(topic, records)).toEqual({ first: 1, last: 100 });
       expect((await collect(log, topic, 1)).map(({ key }) => key)).toEqual(records.map(({ key }) => key));
       await log.close();
+    });
+
+    describe('the feed', () => {
+      let log: EventLog;
+      beforeAll(() => {
+        log = open();
+      });
+      afterAll(() => log?.close());
+      describeLevels('Kafka', () => ({ log, continuous: true }));
+    });
+
+    it('shows a message that one host has sent by v2 at another', async () => {
+      const topicPrefix = 'two-hosts.';
+      const topic = topicNames(topicPrefix).pending;
+      const logs = { here: open(), there: open() };
+      const closing: (() => Promise<void> | void)[] = [];
+      const onClose = (_name: string, close: () => Promise<void> | void) => void closing.push(close);
+      const taken: Uint8Array[] = [];
+      const noted: true[] = [];
+      const ask = openSends(
+        { config: { topicPrefix }, logger: silent, shutdown: { onClose } },
+        {
+          log: logs.here,
+          metrics: createMetrics(),
+          askLite: async (question) => {
+            if (question.kind === 'send') taken.push(question.boc);
+            return null;
+          },
+          devnet: null,
+          pending: { sending: () => undefined, sent: () => noted.push(true) },
+        },
+      );
+      await logs.there.ensureTopic(topic);
+      const sent = createSentMessages({ log: logs.there, topic });
+      const { source } = createFakeSource({});
+      const here = await serveApi(source, { liteservers: askLiteservers(ask) });
+      const there = await serveApi(source, { sent });
+      const message = beginCell()
+        .store(storeMessage(external({ to: new Address(0, Buffer.alloc(32, 7)), body: beginCell().endCell() })))
+        .endCell();
+      const stageOf = async (hash: string) => {
+        const response = await fetch(`${there.url}/api/v3/messageTrace?hash=${encodeURIComponent(hash)}`);
+        return response.json();
+      };
+      const [own, before] = [message.hash().toString('base64'), Date.now()];
+      expect(await stageOf(own)).toMatchObject({ stage: 'unknown', seen_utime_ms: null });
+      const body = JSON.stringify({ boc: message.toBoc().toString('base64') });
+      for (const _again of [1, 2]) {
+        const answer = await fetch(`${here.url}/api/v2/sendBocReturnHash`, { method: 'POST', body });
+        expect(await answer.json()).toMatchObject({ ok: true, result: { hash: own } });
+      }
+      const { stage, seen_utime_ms: seenMs } = (await stageOf(own)) as Record<string, unknown>;
+      expect([stage, Number(seenMs) >= before]).toEqual(['seen', true]);
+      // Sent twice, it is there once.
+      expect([taken.length, noted.length, await logs.there.end(topic)]).toEqual([2, 1, 1]);
+      expect([here.reported, there.reported]).toEqual([[], []]);
+      for (const one of [here, there]) await one.close();
+      for (const close of closing) await close();
+      for (const log of [logs.here, logs.there]) await log.close();
     });
 
     it('leaves progress where lag tools look for it', async () => {

@@ -86,7 +86,7 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     expect(await hashesOfTables(stack.clickhouseUrl)).toEqual(before);
     await stack.import([sequencePath(SEQUENCE)]);
     await expectUpTo(LAST);
-  }, 240_000);
+  });
 
   it('is as before when blocks of another chain are refused', async () => {
     const before = await hashesOfTables(stack.clickhouseUrl);
@@ -108,5 +108,5 @@ describe.skipIf(shelf === null)('import into a running stack', () => {
     } finally {
       await atOnce.remove();
     }
-  }, 300_000);
+  });
 });

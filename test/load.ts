@@ -9,10 +9,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
+import { blockTransactions } from '../src/chain/accounts.ts';
+import { decodeBlock } from '../src/chain/block.ts';
+import { openBoc } from '../src/chain/boc.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { logFolder } from '../streams/open.ts';
 import { topicNames } from '../streams/topics.ts';
 import { blockTemplate, type Template } from './load-block.ts';
+import { createPeopledDevnet, logWithCells } from './peopled-devnet.ts';
 import { blockFile } from './recorded-blocks.ts';
 import { requireShelf } from './shelf.ts';
 
@@ -46,14 +50,28 @@ const line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
 const summary = z.object({ transactions: z.number(), steps: z.number(), bytes: z.number() });
 
 /** The load, from the temporary folder when an earlier run left it there. Takes about a minute to make. */
-export async function prepareLoad(minimum: number, print: (line: string) => void): Promise<Load> {
-  const folder = join(tmpdir(), `tonstream-bench-v${VERSION}-${minimum}`);
+export function prepareLoad(minimum: number, print: (line: string) => void): Promise<Load> {
+  return prepare(`v${VERSION}-${minimum}`, (folder) => writeLog(folder, minimum), print, minimum);
+}
+
+/** The same of a devnet whose people pay in jettons: half of the transactions are of jetton wallets. */
+export function prepareJettonLoad(minimum: number, print: (line: string) => void): Promise<Load> {
+  return prepare(`jettons-v${VERSION}-${minimum}`, (folder) => writeJettonLog(folder, minimum), print, minimum);
+}
+
+async function prepare(
+  name: string,
+  write: (folder: string) => Promise<Omit<Load, 'folder'>>,
+  print: (line: string) => void,
+  minimum: number,
+): Promise<Load> {
+  const folder = join(tmpdir(), `tonstream-bench-${name}`);
   const about = join(folder, 'load.json');
   if (existsSync(about)) return { folder, ...summary.parse(JSON.parse(readFileSync(about, 'utf8'))) };
   print(`making ${minimum.toLocaleString('en')} transactions in ${folder}`);
   const making = mkdtempSync(`${folder}-`);
   try {
-    const made = await writeLog(making, minimum);
+    const made = await write(making);
     writeFileSync(join(making, 'load.json'), JSON.stringify(made));
     rmSync(folder, { recursive: true, force: true });
     renameSync(making, folder);
@@ -96,6 +114,31 @@ async function writeLog(folder: string, minimum: number): Promise<Omit<Load, 'fo
       await log.append(topic, records);
     }
   }
+  await log.close();
+  return made;
+}
+
+/** Of the devnet of the jetton load. */
+const PEOPLE = 200;
+const MESSAGES_A_STEP = 60;
+const JETTON_DEEDS = { jettonPayment: 20, transfer: 1, mint: 1, burn: 1, giveItem: 1, mintItem: 1, names: 1 } as const;
+
+async function writeJettonLog(folder: string, minimum: number): Promise<Omit<Load, 'folder'>> {
+  const log = openEmbeddedLog({ folder: logFolder({ dataDir: folder }) });
+  const topics = topicNames();
+  for (const topic of [topics.blocks, topics.cells]) await log.ensureTopic(topic);
+  const options = { weights: JETTON_DEEDS, traders: PEOPLE };
+  const devnet = await createPeopledDevnet('a load of jettons', MESSAGES_A_STEP, options);
+  const made = { transactions: 0, steps: 0, bytes: 0 };
+  await logWithCells(devnet, log, topics, ({ shards, mc }) => {
+    made.steps++;
+    for (const { bytes } of [...shards, mc]) {
+      made.bytes += bytes.length;
+      made.transactions += [...blockTransactions(decodeBlock(openBoc(bytes)))].length;
+    }
+    return made.transactions < minimum;
+  });
+  devnet.close();
   await log.close();
   return made;
 }

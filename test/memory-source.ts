@@ -8,11 +8,11 @@ import type { ChainSource } from '../src/chain/chain-source.ts';
 import { compareDecimal } from '../src/chain/decimal.ts';
 import { completeCells } from '../src/chain/merge.ts';
 import type { AccountState, Decimal, Hash } from '../src/chain/model.ts';
-import type { AccountRecord, BlockRecord, TransactionRecord, Window } from '../src/chain/records.ts';
+import type { AccountRecord, BlockRecord, Bounds, TransactionRecord } from '../src/chain/records.ts';
 import { serialize } from '../src/chain/serialize.ts';
 import { createFakeSource } from './fake-source.ts';
 
-const within = (value: Decimal, { start, end }: Window<Decimal>): boolean =>
+const within = (value: Decimal, { start, end }: Bounds<Decimal>): boolean =>
   (start === undefined || compareDecimal(value, start) >= 0) && (end === undefined || compareDecimal(value, end) <= 0);
 
 /** A block of a masterchain step. */

@@ -1,6 +1,9 @@
 /** The page at `/` in a real browser: over the whole stack, and over chains made up to be hostile, empty or broken. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import type { StatisticsQueries } from '../clickhouse/queries/statistics.ts';
+import { statsApi } from '../src/api/stats/api.ts';
 import { createWeb, type Web, type WebLimits } from '../src/web/web.ts';
 import { transactionsWanted } from './api/contract.ts';
 import { base64, type Network, readSequenceFacts, sequencePath } from './api/network.ts';
@@ -12,7 +15,21 @@ import { commentBody, madeBlock, madeHash, madeHead, madeMessage, madeTransactio
 import { shelf } from './shelf.ts';
 import { type Stack, startStack, temporaryFolder } from './stack.ts';
 
-const PATIENCE = { timeout: 60_000, interval: 50 };
+const HOURS: StatisticsQueries = {
+  chain: async () => ({
+    mcSeqno: 50,
+    time: 10_000,
+    points: [
+      { from: 3_600, isOpen: false, value: '40' },
+      { from: 7_200, isOpen: true, value: '2' },
+    ],
+  }),
+  subjects: async () => null,
+  totals: async () => null,
+};
+const PATIENCE = { timeout: 180_000, interval: 50 };
+
+const hours = z.object({ points: z.array(z.object({ from: z.number(), value: z.number() })) });
 
 let browser: Browser;
 let opened: Visit | null = null;
@@ -101,6 +118,19 @@ describe.skipIf(shelf === null || browserProgram === null)('page over a running 
     expect(complaints).toEqual([]);
   });
 
+  it('draws the hours as the statistics tell them', async () => {
+    if (stack === null) throw new Error('no stack');
+    const { page, complaints } = await open(`${stack.url}/`);
+    await page.locator('#day summary').click();
+    const told = await page
+      .locator('#day td[data-from]')
+      .evaluateAll((cells) => cells.map((cell) => [Number(cell.getAttribute('data-from')), Number(cell.textContent)]));
+    const { points } = hours.parse(await (await fetch(`${stack.url}/api/stats/transactions`)).json());
+    expect(told).toEqual(points.map(({ from, value }) => [from, value]));
+    expect(points.some(({ value }) => value > 0)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
   it('leads to pages and to answers of the API', async () => {
     if (stack === null) throw new Error('no stack');
     const { page } = await open(`${stack.url}/`);
@@ -179,17 +209,18 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
         projected: { mc_seqno: head.seqno },
         lag_steps: 0,
         rows: { blocks: 100, transactions: 1_234_567 },
+        waiting_contracts: 0,
         gaps: Array.from({ length: gaps }, () => ({ mc_seqno: 1, block: '', error: '' })),
       }),
       head,
       globalId: () => -3,
       testnet: () => true,
       network,
-      queryTimeoutMs: 1_000,
+      queryTimeoutMs: 60_000,
       report: () => undefined,
       limits: { statusEveryMs: 50, chainEveryMs: 20, ...limits },
     });
-    server = await serveApi(source, { web: web.router }, port);
+    server = await serveApi(source, { web: web.router, apis: [statsApi(HOURS)] }, port);
     return { head, url: `${server.url}/`, port: server.port };
   }
 

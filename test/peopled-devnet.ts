@@ -11,7 +11,7 @@ import { type InitialAccount, initialAccounts } from '../src/devnet/actors/initi
 import type { Deed } from '../src/devnet/actors/traffic.ts';
 import { createChain } from '../src/devnet/chain.ts';
 import { chainLedger, genesisOf } from '../src/devnet/chain-ledger.ts';
-import type { Chain, ChainOptions, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
+import type { Chain, ChainOptions, GenesisAccount, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
 import { type CellRecord, encodeCellRecord } from '../streams/cell-record.ts';
 import { encodeBlockRecord } from '../streams/envelope.ts';
 import { askAccount } from '../streams/ingest/cell-answers.ts';
@@ -22,7 +22,7 @@ export interface PeopledDevnet {
   chain: Chain;
   cast: Cast;
   genesis: readonly InitialAccount[];
-  /** Another step, a second later, and what the people send after it. */
+  /** Another step, a second later unless its time is given, and what the people send after it. */
   step(): Promise<ProducedStep>;
   close(): void;
 }
@@ -35,8 +35,16 @@ export interface PeopledOptions {
   /** Of the chain, where it is to be another than usual. */
   chain?: Partial<ChainOptions>;
   weights?: Partial<Record<Deed, number>>;
+  /** How many people. */
+  traders?: number;
+  /** Let messages race with each other. */
+  races?: boolean;
   /** Behind which steps nobody sends anything: what is on its way comes to rest. */
   rests?: (mcSeqno: number) => boolean;
+  /** Accounts of the zero state besides the people's. */
+  contracts?: readonly GenesisAccount[];
+  /** Time of a step in seconds behind the start. Default: its seqno. */
+  secondsOf?: (mcSeqno: number) => number;
 }
 
 /** Jettons and items have data of several cells, of which a block shows those that change. */
@@ -46,20 +54,28 @@ const TOKEN_DEEDS = { transfer: 1, jettonPayment: 4, burn: 1, mint: 2, giveItem:
 export async function createPeopledDevnet(
   seed: string,
   rate: number,
-  { weights = TOKEN_DEEDS, rests = () => false, chain: more = {} }: PeopledOptions = {},
+  {
+    weights = TOKEN_DEEDS,
+    traders = TRADERS,
+    races = false,
+    rests = () => false,
+    secondsOf = (mcSeqno) => mcSeqno,
+    contracts = [],
+    chain: more = {},
+  }: PeopledOptions = {},
 ): Promise<PeopledDevnet> {
-  const cast = createCast({ seed, traders: TRADERS });
+  const cast = createCast({ seed, traders });
   const genesis = initialAccounts(cast);
   const options = { folder: null, seed, blockTimeMs: 1000, startUtime: START, ...more };
-  const chain = await createChain({ ...options, genesis: genesisOf(genesis) });
+  const chain = await createChain({ ...options, genesis: [...genesisOf(genesis), ...contracts] });
   const now = { seqno: 0, nowMs: START * 1000 };
-  const actors = createActors({ seed, traders: TRADERS, ledger: chainLedger(chain), now, rate, weights });
+  const actors = createActors({ seed, traders, ledger: chainLedger(chain), now, rate, weights, races });
   return {
     chain,
     cast,
     genesis,
     async step() {
-      const step = chain.produce(START + chain.head().mc.seqno + 1);
+      const step = chain.produce(START + secondsOf(chain.head().mc.seqno + 1));
       if (!rests(step.mc.seqno)) await actors.step({ seqno: step.mc.seqno, nowMs: step.mc.genUtime * 1000 });
       return step;
     },
@@ -106,8 +122,17 @@ interface Question {
 /**
  * Appends steps with the cells that their blocks leave out: some answers come before the next step, others later, and
  * some of those are outrun by a newer state, which is then asked for, too. Each comes twice.
+ *
+ * @param steps how many, or whether there is to be another one behind a step
  */
-export async function logWithCells(devnet: PeopledDevnet, log: EventLog, topics: TopicNames, steps: number) {
+export async function logWithCells(
+  devnet: PeopledDevnet,
+  log: EventLog,
+  topics: TopicNames,
+  steps: number | ((step: ProducedStep) => boolean),
+) {
+  const isLast = (n: number, step: ProducedStep): boolean =>
+    typeof steps === 'number' ? n === steps - 1 : !steps(step);
   const waiting = new Map<string, Question>();
   const newest = new Map<string, Question>();
   const known = new Set<string>();
@@ -117,8 +142,9 @@ export async function logWithCells(devnet: PeopledDevnet, log: EventLog, topics:
   async function answer(question: Question): Promise<CellRecord[]> {
     const { state, block, mcSeqno } = question;
     const found = devnet.chain.account(workchainOf(state.account), state.account.subarray(4), mcSeqno);
-    const node = { account: async () => ({ boc: found && toBoc(found.account) }) };
-    const { account, hash: stateHash, lastTransactionLt: lt } = state;
+    const { account, hash: stateHash, lastTransactionLt: lt, lastTransactionHash } = state;
+    const last = { lastTransactionLt: lt, lastTransactionHash };
+    const node = { account: async () => ({ boc: found && toBoc(found.account), ...last }) };
     const { globalId } = devnet.chain;
     const answers = await askAccount(
       node,
@@ -149,12 +175,14 @@ export async function logWithCells(devnet: PeopledDevnet, log: EventLog, topics:
     }
   }
 
-  for (let n = 0; n < steps; n++) {
+  let isOver = steps === 0;
+  for (let n = 0; !isOver; n++) {
     const step = await devnet.step();
     await log.append(topics.blocks, stepRecords(devnet, step));
     look(step);
+    isOver = isLast(n, step);
     for (const [account, question] of waiting) {
-      if (question.due > step.mc.seqno && n < steps - 2) continue;
+      if (question.due > step.mc.seqno && (typeof steps !== 'number' || n < steps - 2)) continue;
       waiting.delete(account);
       known.add(account);
       await keep(question);

@@ -23,6 +23,7 @@ export function runTonstream(...words: string[]): Run {
       TONSTREAM_LOG_LEVEL: 'warn',
       TONSTREAM_WORKERS: '1',
       TONSTREAM_QUERY_TIMEOUT_MS: '60000',
+      TONSTREAM_TVM_TIMEOUT_MS: '60000',
     },
   });
   let text = '';
@@ -50,7 +51,7 @@ export function runTonstream(...words: string[]): Run {
 }
 
 /** Waits until `check` holds; fails with what the run wrote when the run ends or the time is up. */
-export async function waitFor(what: string, run: Run | null, check: () => Promise<boolean>, timeoutMs = 100_000) {
+export async function waitFor(what: string, run: Run | null, check: () => Promise<boolean>, timeoutMs = 300_000) {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     if (await check()) return;

@@ -9,6 +9,7 @@ import { openBoc } from '../src/chain/boc.ts';
 import { DecodeError } from '../src/chain/errors.ts';
 import type { AccountState, Message } from '../src/chain/model.ts';
 import type { AccountRecord, BlockRecord, MessageRecord, TransactionRecord } from '../src/chain/records.ts';
+import { serialize } from '../src/chain/serialize.ts';
 import { requireShelf } from './shelf.ts';
 
 const Line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
@@ -30,6 +31,8 @@ export interface RecordedChain {
   blocks: Map<string, BlockRecord>;
   transactions: Map<string, TransactionRecord>;
   messages: Map<string, MessageRecord>;
+  /** Of a transaction, by its hash in base64: the bag of cells that it is stored as. */
+  bags: Map<string, () => Buffer>;
   /** The latest state that the blocks show, by raw address. Without code, data and methods. */
   accounts: Map<string, AccountRecord>;
 }
@@ -48,6 +51,7 @@ export function recordedChain(recording: Recording): RecordedChain {
     blocks: new Map(),
     transactions: new Map(),
     messages: new Map(),
+    bags: new Map(),
     accounts: new Map(),
   };
   for (const line of readLines(`${recording}/blocks.ndjson.gz`)) {
@@ -59,7 +63,8 @@ export function recordedChain(recording: Recording): RecordedChain {
 
 /** Adds one block with everything in it. States and traces are not known from a block alone and stay null. */
 export function addBlock(chain: RecordedChain, bytes: Buffer, mcSeqno: number): void {
-  const block = decodeBlock(openBoc(bytes));
+  const boc = openBoc(bytes);
+  const block = decodeBlock(boc);
   const { header, createdBy, randSeed } = block;
   const globalVersion = header.genSoftware?.version ?? 0;
   const place = { workchain: header.workchain, shard: header.shard, seqno: header.seqno };
@@ -69,6 +74,7 @@ export function addBlock(chain: RecordedChain, bytes: Buffer, mcSeqno: number): 
     const trace = { traceId: null, externalHash: null };
     const record = { transaction, block: place, mcSeqno, ...trace, globalVersion, before: null, after: null };
     chain.transactions.set(transaction.hash.toString('base64'), record);
+    chain.bags.set(transaction.hash.toString('base64'), () => serialize(boc, transaction.cell));
     if (transaction.inMsg !== null) note(chain, transaction.inMsg, globalVersion).inTxHash = transaction.hash;
     for (const message of transaction.outMsgs) note(chain, message, globalVersion).outTxHash = transaction.hash;
   }

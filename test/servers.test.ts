@@ -5,6 +5,7 @@ import { spread } from './api/client.ts';
 import { readSequenceFacts, sequencePath } from './api/network.ts';
 import { cutSequence } from './cut-sequence.ts';
 import { createKafkaLocal, type KafkaLocal, kafkaMissing } from './kafka-local.ts';
+import { metricOf } from './metrics.ts';
 import {
   type Environment,
   hashesOfTables,
@@ -71,7 +72,7 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
       TONSTREAM_DATA_DIR: folder.path,
     };
     // Both begin on an empty database at once, as under docker compose.
-    projector = runProgram(['project'], environment);
+    projector = runProgram(['project', '--metrics-port', '0'], environment);
     api = await startStack({ command: 'api', environment });
     await projector.printed(/projecting into of_servers/);
     await runToEnd(['import', first], environment);
@@ -79,7 +80,7 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
     await runToEnd(['import', second], environment);
     await api.caughtUp(LAST);
     embedded = await projectFiles([sequencePath(SEQUENCE)]);
-  }, 400_000);
+  });
 
   afterAll(async () => {
     try {
@@ -91,7 +92,7 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
       await kafka?.remove();
       folder?.remove();
     }
-  }, 300_000);
+  });
 
   it('make the same tables as an embedded log', async () => {
     const tables = await hashesOfTables(server.server.url, DATABASE);
@@ -119,6 +120,14 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
 
   it('agree with the log, as verify sees it', async () => {
     expect(await runToEnd(['verify'], environment)).toMatch(/176 steps compared .*: 0 differences, 0 gaps/);
+  });
+
+  it('tell what the projector counts', async () => {
+    const [url] = await projector.printed(/http:\S+(?=\/metrics)/);
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(metricOf(text, 'tonstream_projected_mc_seqno')).toBe(LAST);
+    const counted = metricOf(text, 'tonstream_projected_total{kind="blocks"}');
+    expect(counted).toBe((await api.status()).rows.blocks);
   });
 
   it('hold one chain: another is refused', async () => {

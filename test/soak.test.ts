@@ -7,34 +7,39 @@ import { type AgreedFigures, expectAgreement } from './agreement.ts';
 import { drawn, isLong, random, rounds, seed } from './chance.ts';
 import type { DevnetFolderOptions } from './devnet-folder.ts';
 import { soak } from './soak/run.ts';
-import { VICTIMS } from './soak/service.ts';
+import { VICTIMS, type Victim } from './soak/service.ts';
 
 const GB = 1024 ** 3;
-const devnet: DevnetFolderOptions = { seed: 'crash', blockTimeMs: rounds(500, 250), splitAt: 25, mergeAt: 50 };
+const devnet: DevnetFolderOptions = { seed: 'crash', blockTimeMs: rounds(700, 250), splitAt: 25, mergeAt: 50 };
+/** Those that no other test kills under `start` with a small window; all of them in the long run. */
+const DYING: readonly Victim[] = isLong ? VICTIMS : ['writer', 'ClickHouse', 'starting'];
 
 it(
   'a devnet under traffic with a small window and kills: each step once, no request that fails',
   async () => {
-    const victims = drawn(VICTIMS, VICTIMS.length);
+    const victims = drawn(DYING, DYING.length);
     const agreed: AgreedFigures[] = [];
     const report = await soak({
       minutes: rounds(0.1, 30),
       killSeconds: rounds(1, 60),
+      auditedTraces: rounds(0, 50_000),
       leastKills: victims.length,
       clients: rounds(2, 3),
+      mostSteps: rounds(8, 50),
+      comparedLive: rounds(8, 25),
       pauseMs: rounds(250, 0),
       ...(isLong ? { subscribers: { sockets: 20, streams: 20, webhooks: 5 } } : {}),
       victims,
       seed,
       settings: {
         blockTimeMs: devnet.blockTimeMs,
-        rate: rounds(4, 12),
+        rate: rounds(2, 12),
         // A few seconds of steps.
         windowBytes: rounds(256, 512) * 1024,
         // In the short run all that was published is still there at the end.
         stepsBytes: rounds(GB, 1024 ** 2),
         // On a machine that runs other tests beside this one queries may take long.
-        queryTimeoutMs: 20_000,
+        queryTimeoutMs: 60_000,
         flags: [
           ...['--devnet-seed', devnet.seed, '--split-at', String(devnet.splitAt), '--merge-at', String(devnet.mergeAt)],
           ...['--batch-steps', String(1 + random(20)), '--batch-bytes', '64k', '--batch-ms', '20'],
@@ -49,11 +54,11 @@ it(
     expect(report.verify).toMatch(/^\d+ steps compared .*: 0 differences, 0 gaps$/);
     expect(Object.keys(report.kills)).toEqual([...victims].sort());
     expect(report.turnovers).toBeGreaterThan(0);
-    expect(report.requests).toBeGreaterThan(200);
+    expect(report.requests).toBeGreaterThan(50);
     expect(report.counts['heads asked for']).toBeGreaterThan(10);
     expect(report.counts['events "chain"']).toBeGreaterThan(10);
     expect(report.statuses['POST /devnet/faucet 200']).toBeGreaterThan(0);
-    expect(report.counts['steps compared with the log']).toBeGreaterThan(20);
+    expect(report.counts['steps compared with the log']).toBeGreaterThan(10);
     if (isLong) {
       expect(report.counts['subscribers compared with the log']).toBe(45);
       expect(report.counts['events that subscribers heard']).toBeGreaterThan(1000);

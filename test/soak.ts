@@ -1,7 +1,8 @@
 /**
- * `npm run soak`: the soak of test/soak for SOAK_MINUTES (30), with a kill every SOAK_KILL_SECONDS (0: none), by
- * SOAK_CLIENTS (4), heard by SOAK_SUBSCRIBERS (20) WebSockets and as many streams of server-sent events, and by a
- * quarter as many webhooks. Prints the figures; ends with status 1 when anything was wrong.
+ * `npm run soak`: the soak of test/soak for SOAK_MINUTES (30), with steps every SOAK_BLOCK_MS (400) whose messages race,
+ * with a kill every SOAK_KILL_SECONDS (0: none), by SOAK_CLIENTS (4), heard by SOAK_SUBSCRIBERS (20) WebSockets and as
+ * many streams of server-sent events, and by a quarter as many webhooks. Prints the figures; ends with status 1 when
+ * anything was wrong.
  */
 import { type SoakReport, soak } from './soak/run.ts';
 import { VICTIMS } from './soak/service.ts';
@@ -20,6 +21,12 @@ const options = {
   clients: setting('SOAK_CLIENTS', 4),
   subscribers: { sockets: subscribers, streams: subscribers, webhooks: Math.ceil(subscribers / 4) },
   victims: VICTIMS,
+  settings: {
+    blockTimeMs: setting('SOAK_BLOCK_MS', 400),
+    // On a machine that does other things, too, queries may take long.
+    queryTimeoutMs: 20_000,
+    flags: ['--devnet-races', 'true'],
+  },
   seed: setting('SOAK_SEED', Math.floor(Math.random() * 2 ** 31)),
 };
 

@@ -13,13 +13,14 @@ import { tableHashes } from './table-hashes.ts';
 
 const PROGRAM = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
 /** Long enough for a slow machine that runs other tests beside this one; a stack is ready after a few seconds. */
-export const PATIENCE_MS = 180_000;
+export const PATIENCE_MS = 300_000;
+/** Characters of the beginning, where a program says what tests go by, and of the end. */
 const KEPT_OUTPUT = 20_000;
 
 export type Environment = Record<string, string>;
 
 export interface Program {
-  /** What it printed so far, the last of it when that was much. */
+  /** What it printed so far, the beginning and the end of it when that was much. */
   output(): string;
   /** Waits until it prints something that matches, and gives the match. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
@@ -36,7 +37,7 @@ export function temporaryFolder(): { path: string; remove(): void } {
 
 /**
  * Starts `tonstream` with these words. Settings of the caller's environment do not reach it; requests are answered in
- * one process, and take as long as they need.
+ * one process; they, and runs of contracts, take as long as they need.
  */
 export function runProgram(words: readonly string[], environment: Environment = {}): Program {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
@@ -46,14 +47,18 @@ export function runProgram(words: readonly string[], environment: Environment = 
       TONSTREAM_LOG_LEVEL: 'warn',
       TONSTREAM_WORKERS: '1',
       TONSTREAM_QUERY_TIMEOUT_MS: '60000',
+      TONSTREAM_TVM_TIMEOUT_MS: '60000',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
+  let [begun, since] = ['', ''];
+  const output = (): string => begun + since;
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(-KEPT_OUTPUT);
+      const room = KEPT_OUTPUT - begun.length;
+      begun += text.slice(0, room);
+      since = (since + text.slice(room)).slice(-KEPT_OUTPUT);
     });
   }
   // The test process may be ended in the middle; nothing may outlive it.
@@ -68,12 +73,12 @@ export function runProgram(words: readonly string[], environment: Environment = 
   });
   const name = `tonstream ${words[0]}`;
   return {
-    output: () => output,
+    output,
     ended,
     async printed(pattern) {
       return await until(`${name} prints ${pattern}`, async () => {
-        const match = pattern.exec(output);
-        if (match === null && hasEnded(child)) throw new Error(`${name} ended early:\n${output}`);
+        const match = pattern.exec(output());
+        if (match === null && hasEnded(child)) throw new Error(`${name} ended early:\n${output()}`);
         return match;
       });
     },
@@ -82,7 +87,7 @@ export function runProgram(words: readonly string[], environment: Environment = 
       child.kill('SIGTERM');
       const status = await Promise.race([ended, sleep(PATIENCE_MS, 'late' as const, { ref: false })]);
       if (status === 'late') child.kill('SIGKILL');
-      if (early || status !== 0) throw new Error(`${name}: ${early ? 'ended early' : `exit ${status}`}:\n${output}`);
+      if (early || status !== 0) throw new Error(`${name}: ${early ? 'ended early' : `exit ${status}`}:\n${output()}`);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What the projected tables hold, as one hash a table. */
+/** What the projected tables hold, as one hash a table, and in which rows two databases differ. */
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { identifier } from '../clickhouse/literal.ts';
@@ -23,7 +23,7 @@ export async function tableHashes(clickhouse: ClickHouse): Promise<Record<string
   const names = tables.map(({ name }) => name).filter((name) => !BOOKKEEPING.includes(name));
   const hashes: Record<string, string> = {};
   for (const name of names) {
-    const rows = rowsOf(name);
+    const rows = rowsOf(name, clickhouse.database);
     hashes[name] = await oneText(
       clickhouse,
       `SELECT concat(toString(count()), ' rows, ', toString(sum(cityHash64(toString(tuple(*)))))) AS text FROM ${rows}`,
@@ -37,20 +37,73 @@ export async function tableHashes(clickhouse: ClickHouse): Promise<Record<string
   return hashes;
 }
 
+const SHOWN_ROWS = 4;
+/** Of a value, bytes as hex. */
+const SHOWN_CHARACTERS = 160;
+/** Told whichever table differs: what a contract still waits for explains most differences of the others. */
+const ALWAYS_SHOWN = 'contract_waits';
+
+/**
+ * What to print when the hashes of two databases of one server differ: of each table that does, rows that only one of
+ * them has, text as hex. Empty when no hash differs.
+ */
+export async function tableDifferences(clickhouse: ClickHouse, one: string, other: string): Promise<string> {
+  const [left, right] = [clickhouse.withDatabase(one), clickhouse.withDatabase(other)];
+  try {
+    const [hashes, expected] = [await tableHashes(left), await tableHashes(right)];
+    const names = Object.keys({ ...hashes, ...expected }).filter((name) => hashes[name] !== expected[name]);
+    if (names.length === 0) return '';
+    const lines = names.map((name) => `${name}: ${hashes[name]} in ${one}, ${expected[name]} in ${other}`);
+    for (const name of new Set([...names, ALWAYS_SHOWN])) {
+      if (hashes[name] === undefined || expected[name] === undefined || name === 'position') continue;
+      const columns = await shownColumns(clickhouse, name, one);
+      for (const [has, lacks] of [
+        [one, other],
+        [other, one],
+      ]) {
+        const sql = `SELECT ${columns} FROM ${rowsOf(name, has)} EXCEPT SELECT ${columns} FROM ${rowsOf(name, lacks)}`;
+        const rows = await clickhouse.json(`${sql} LIMIT ${SHOWN_ROWS}`, z.record(z.string(), z.unknown()), options);
+        lines.push(...rows.map((row) => `  ${name}, only in ${has}: ${JSON.stringify(row)}`));
+      }
+    }
+    return lines.join('\n');
+  } finally {
+    await left.close();
+    await right.close();
+  }
+}
+
+/** The columns of the rows that count, as text of bounded length. */
+async function shownColumns(clickhouse: ClickHouse, name: string, database: string): Promise<string> {
+  const described = await clickhouse.json(
+    `DESCRIBE (SELECT * FROM ${rowsOf(name, database)})`,
+    z.object({ name: z.string(), type: z.string() }),
+    options,
+  );
+  return described
+    .map(({ name: column, type }) => {
+      const value = identifier(column);
+      const isBytes = /String/.test(type) && !/^(Array|Map|Tuple)/.test(type);
+      return `left(${isBytes ? `hex(${value})` : `toString(${value})`}, ${SHOWN_CHARACTERS}) AS ${identifier(`${column}_`)}`;
+    })
+    .join(', ');
+}
+
 /** The rows of a table that count. */
-function rowsOf(name: string): string {
+function rowsOf(name: string, database: string): string {
+  const stored = (table: string): string => `${identifier(database)}.${identifier(table)}`;
   const declared = TABLES.find((table) => table.name === name);
   // Pairs of a signed table vanish at merges only.
   if (declared?.kind === 'pairs') {
     const key = columnNames(declared.key).join(', ');
-    return `(SELECT ${key}, maxIf(mc_seqno, sign = 1), sum(sign) AS net FROM ${name} GROUP BY ${key} HAVING net != 0)`;
+    return `(SELECT ${key}, maxIf(mc_seqno, sign = 1) AS newest, sum(sign) AS net FROM ${stored(name)} GROUP BY ${key} HAVING net != 0)`;
   }
   // Entries of rows that were replaced: how many there are depends on the batches.
   const source = TABLES.find((table) => table.indexes.some((index) => index.name === name && index.stays));
   const index = source?.indexes.find((one) => one.name === name);
-  if (source === undefined || index === undefined) return `${identifier(name)} FINAL`;
+  if (source === undefined || index === undefined) return `${stored(name)} FINAL`;
   const columns = indexColumns(index).join(', ');
-  return `(SELECT * FROM ${name} FINAL WHERE (${columns}) IN (SELECT ${indexSelect(source, index).columns} FROM ${source.name} FINAL))`;
+  return `(SELECT * FROM ${stored(name)} FINAL WHERE (${columns}) IN (SELECT ${indexSelect(source, index).columns} FROM ${stored(source.name)} FINAL))`;
 }
 
 async function oneText(clickhouse: ClickHouse, sql: string): Promise<string> {

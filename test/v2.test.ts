@@ -1,5 +1,5 @@
 /** The v2 API of the one command of a newcomer: over the devnet, the log, the tables and the window, with traffic. */
-import { Address, Cell } from '@ton/core';
+import { Address, beginCell, Cell, contractAddress, external, storeMessage } from '@ton/core';
 import { TonClient } from '@ton/ton';
 import type { LiteClient } from 'ton-lite-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   wallets = [...stack.program.output().matchAll(/v\dr\d +(\S+) +[0-9a-f]{64}/g)].map(([, text]) => Address.parse(text));
   lite = await liteClient(stack.dataDir);
   await until(`step ${HEAD}`, async () => ((await shownHead(stack.url)) >= HEAD ? true : null));
-}, 300_000);
+});
 afterAll(async () => {
   lite?.close();
   await stack?.remove();
@@ -150,6 +150,116 @@ it('pages through the history of every wallet to its first transaction', async (
   }
 });
 
+it('answers every operation by GET, POST and name alike, in the form of the contract', async () => {
+  const asked = await operations();
+  for (const { path, methods } of v2Routes()) {
+    const name = path.slice(1);
+    const [schema, parameters] = asked[name] ?? [];
+    expect(parameters, `${name} is asked`).toBeDefined();
+    const posted = await posting(name, parameters);
+    const named = await posting('jsonRPC', { id: 'x', jsonrpc: '2.0', method: name, params: parameters });
+    for (const { status, body } of [posted, named]) expect([name, status, body.error]).toEqual([name, 200, undefined]);
+    expect(named.body).toMatchObject({ jsonrpc: '2.0', id: 'x' });
+    if (schema !== null) for (const { body } of [posted, named]) hold(schema ?? '', body.result);
+    const query = new URLSearchParams(
+      Object.entries(parameters ?? {}).map(([key, value]): [string, string] => [key, String(value)]),
+    );
+    const got = await fetch(`${stack.url}/api/v2${path}?${query}`);
+    expect([name, got.status]).toEqual([name, methods.includes('GET') ? 200 : 405]);
+    const { result } = answered.parse(await got.json());
+    if (methods.includes('GET') && schema !== null) hold(schema ?? '', result);
+  }
+});
+
+async function posting(path: string, members: object = {}) {
+  const response = await fetch(`${stack.url}/api/v2/${path}`, { method: 'POST', body: JSON.stringify(members) });
+  return { status: response.status, body: answered.parse(await response.json()) };
+}
+
+/** `SETCP0, ACCEPT`: takes whatever it is sent. */
+const ACCEPTING = { code: beginCell().storeUint(0xff00f800, 32).endCell(), data: new Cell() };
+const masters = z.object({ jetton_masters: z.array(z.object({ address: z.string() })) });
+
+async function fundAccepting(): Promise<Address> {
+  const address = contractAddress(0, ACCEPTING);
+  const body = JSON.stringify({ address: address.toString({ bounceable: false }), amount: '5' });
+  expect((await fetch(`${stack.url}/devnet/faucet`, { method: 'POST', body })).status).toBe(200);
+  const balance = () => posting('getAddressBalance', { address: address.toString() });
+  await until('the gift arrives', async () => ((await balance()).body.result === '0' ? null : true));
+  return address;
+}
+
+/** Of each operation the form of its result, null where the contract has none, and what it can be asked with. */
+async function operations(): Promise<Record<string, [string | null, object]>> {
+  const [wallet] = wallets;
+  const of = { address: wallet.toString() };
+  const accepting = (await fundAccepting()).toString();
+  const { result: history } = (await posting('getTransactions', { address: accepting })).body;
+  const { source, destination, created_lt } = history[0].in_msg;
+  const message = { source, destination, created_lt };
+  const { jetton_masters } = masters.parse(await (await fetch(`${stack.url}/api/v3/jetton/masters`)).json());
+  const block = { workchain: -1, shard: shardText('8000000000000000'), seqno: 12 };
+  const run = { ...of, method: 'seqno', stack: [] };
+  const base64 = (cell: Cell): string => cell.toBoc().toString('base64');
+  const init = { init_code: base64(ACCEPTING.code), init_data: base64(ACCEPTING.data) };
+  const query = { address: accepting, body: base64(beginCell().endCell()), ...init };
+  const { result: root } = (await posting('getConfigParam', { config_id: 4 })).body;
+  const resolver = new Address(-1, Cell.fromBase64(root.config.bytes).beginParse().loadBuffer(32));
+  const sent = external({
+    to: contractAddress(0, ACCEPTING),
+    init: ACCEPTING,
+    body: beginCell().storeBit(1).endCell(),
+  });
+  const boc = base64(beginCell().store(storeMessage(sent)).endCell());
+  const hash = Buffer.alloc(32, 1).toString('base64url');
+  return {
+    getAddressInformation: ['AddressInformationResult', of],
+    getExtendedAddressInformation: ['ExtendedAddressInformationResult', of],
+    getWalletInformation: ['WalletInformationResult', of],
+    getAddressBalance: ['AddressBalanceResult', of],
+    getAddressState: ['AddressStateResult', of],
+    getShardAccountCell: ['ShardAccountCellResult', of],
+    getTokenData: ['TokenDataResult', { address: jetton_masters[0].address }],
+    dnsResolve: ['DnsResolveResult', { address: resolver.toString(), name: 'ton', ttl: 8 }],
+    getMasterchainInfo: ['MasterchainInfoResult', {}],
+    getConsensusBlock: ['ConsensusBlockResult', {}],
+    lookupBlock: ['LookupBlockResult', block],
+    shards: ['ShardsResult', { seqno: 12 }],
+    getShards: ['ShardsResult', { seqno: 12 }],
+    getBlockHeader: ['BlockHeaderResult', block],
+    getBlockTransactions: ['BlockTransactionsResult', block],
+    getBlockTransactionsExt: ['BlockTransactionsExtResult', block],
+    getMasterchainBlockSignatures: ['MasterchainBlockSignaturesResult', { seqno: 12 }],
+    getShardBlockProof: ['ShardBlockProofResult', block],
+    getOutMsgQueueSizes: ['OutMsgQueueSizesResult', {}],
+    getOutMsgQueueSize: ['OutMsgQueueSizesResult', {}],
+    getWorkerState: [null, {}],
+    getTransactions: ['TransactionsResult', of],
+    getTransactionsStd: ['TransactionsStdResult', of],
+    tryLocateTx: ['TryLocateTxResult', message],
+    tryLocateResultTx: ['TryLocateTxResult', message],
+    tryLocateSourceTx: ['TryLocateTxResult', message],
+    getConfigParam: ['ConfigInfoResult', { param: 8 }],
+    getConfigAll: ['ConfigInfoResult', {}],
+    getLibraries: ['LibrariesResult', { libraries: hash }],
+    runGetMethod: ['RunGetMethodResult', run],
+    runGetMethodStd: ['RunGetMethodStdResult', run],
+    sendBoc: ['SendBocResult', { boc }],
+    sendBocReturnHash: ['SendBocReturnHashResult', { boc }],
+    sendBocReturnHashNoError: ['SendBocReturnHashResult', { boc }],
+    sendBocUnsafe: ['SendBocResult', { boc }],
+    sendQuery: ['SendQueryResult', query],
+    sendQuerySimple: ['SendQueryResult', query],
+    sendCellSimple: ['SendBocResult', { cell: boc }],
+    estimateFee: ['EstimateFeeResult', query],
+    estimateFeeSimple: ['EstimateFeeResult', query],
+    detectAddress: ['DetectAddressResult', of],
+    detectHash: ['DetectHashResult', { hash }],
+    packAddress: ['PackAddressResult', of],
+    unpackAddress: ['UnpackAddressResult', of],
+  };
+}
+
 it('documents every operation', async () => {
   const page = await fetch(`${stack.url}/api/v2/`);
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
@@ -158,6 +268,7 @@ it('documents every operation', async () => {
     .parse(await (await fetch(`${stack.url}/api/v2/openapi.json`)).json());
   const paths = Object.keys(document.paths).map((path) => path.replace(/^\/api\/v2/, ''));
   for (const { path } of v2Routes()) expect(paths).toContain(path);
+  expect(paths).toContain('/jsonRPC');
 });
 
 function bytes(base64: string): Buffer {

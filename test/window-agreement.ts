@@ -8,7 +8,7 @@ import { silent } from '../clickhouse/test-server.ts';
 import { canonicalBoc } from '../src/chain/canonical.ts';
 import { createWindowFollower } from '../src/window/follow.ts';
 import { createWindowSource } from '../src/window/source.ts';
-import type { View } from '../src/window/view.ts';
+import type { WindowView } from '../src/window/view.ts';
 import type { Window } from '../src/window/window.ts';
 import type { EventLog } from '../streams/log.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
@@ -20,7 +20,7 @@ import { requests } from './window-requests.ts';
 
 export interface Compared {
   /** A snapshot; ended here. There must be one. */
-  view: View | null;
+  view: WindowView | null;
   clickhouseUrl: string;
   database: string;
   paths: readonly string[];
@@ -59,7 +59,7 @@ export async function differences(compared: Compared): Promise<string[]> {
 }
 
 /** The same moment for every request; not ended by them. */
-function pin(view: View): { view: View; reads: () => number } {
+function pin(view: WindowView): { view: WindowView; reads: () => number } {
   let reads = 0;
   const pinned = new Proxy(view, {
     get(target, name) {
@@ -100,7 +100,7 @@ function differenceText(path: string, merged: unknown, alone: unknown): string {
 }
 
 /** It stays where the view is, whatever comes. */
-function headAt(head: Head, { head: seqno, globalId }: View): Head {
+function headAt(head: Head, { head: seqno, globalId }: WindowView): Head {
   head.advance(seqno);
   return {
     ...head,

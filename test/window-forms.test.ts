@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBookRows } from '../src/api/v3/render/book-rows.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
+import { createRenderings } from '../src/api/v3/render/renderings.ts';
+import { createNotifier } from '../src/feed/notification.ts';
+import { NOTHING, type Subscription } from '../src/feed/protocol.ts';
+import type { Wants } from '../src/feed/step.ts';
+import { createStepReader } from '../src/feed/steps.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import { type Arrival, openWindow, type Window } from '../src/window/window.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
@@ -20,6 +26,16 @@ import { requests } from './window-requests.ts';
 const GB = 1024 ** 3;
 const RUNS = rounds(80, 400);
 const SWITCHES = ['', 'x_no_address_book=true', 'x_no_metadata=true'];
+
+/** All that needs no other contract's state. */
+const WANTS: Wants = {
+  parts: new Set(['states', 'messages', 'blocks']),
+  traces: new Set(),
+  addressBook: true,
+  metadata: false,
+};
+const HEARD: Subscription = { ...NOTHING, addressBook: true, cursors: true };
+const NOTHING_CHOSEN = { chosen: () => [] };
 
 interface Side {
   window: Window;
@@ -68,6 +84,37 @@ describe.skipIf(shelf === null).each([false, true])(
       });
       await fc.assert(same, { numRuns: RUNS, endOnFailure: true });
       expect([...formed.server.reported, ...rendered.server.reported]).toEqual([]);
+    });
+
+    it('tell what happens in a step as its records do', async () => {
+      const signal = new AbortController().signal;
+      const told = async ({ window }: Side): Promise<string[]> => {
+        const source = createWindowSource(window, emptyTables());
+        const reader = createStepReader({ source, queryTimeoutMs: 30_000, keptTransactions: 1 });
+        const notifier = createNotifier({
+          renderings: createRenderings({ maxBytes: 0 }),
+          rows: createBookRows(0),
+          globalId: () => -239,
+          testOnly: () => testnet,
+          domainOf: () => null,
+        });
+        const texts: string[] = [];
+        for (const { step } of steps) {
+          const read = await reader.read(step.mcSeqno, signal);
+          await read.load(WANTS, signal);
+          for (const event of read.events) {
+            const whole = notifier.bytes(event, HEARD, NOTHING_CHOSEN, read).toString();
+            const pieces = notifier.pieces(event, HEARD, NOTHING_CHOSEN, read);
+            expect(pieces.map(String).join('')).toBe(whole);
+            texts.push(whole);
+          }
+        }
+        return texts;
+      };
+      const texts = await told(formed);
+      const types = new Set(texts.map((text) => JSON.parse(text).type));
+      expect([...types].sort()).toEqual(['account_state_change', 'block', 'external_out', 'message', 'transactions']);
+      expect(texts).toEqual(await told(rendered));
     });
 
     it.each(['/transactions?limit=1000', '/transactions?limit=1000&sort=asc&offset=100', '/messages?limit=1000'])(

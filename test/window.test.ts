@@ -1,26 +1,91 @@
 /** Answers with a window against answers from the tables alone, for random requests and boundaries anywhere. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actions } from '../clickhouse/tables/actions.ts';
+import { messages } from '../clickhouse/tables/messages.ts';
 import { traces } from '../clickhouse/tables/traces.ts';
+import { transactions } from '../clickhouse/tables/transactions.ts';
+import { type Archive, openArchive } from '../src/archive/archive.ts';
+import { compareArchive } from '../src/archive/compare.ts';
+import {
+  type ActionFilter,
+  ANY_ACTION,
+  ANY_MESSAGE,
+  type MessageFilter,
+  type TraceFilter,
+  type TransactionFilter,
+  type TransactionRecord,
+} from '../src/chain/records.ts';
 import { readChainView } from '../src/web/chain-view.ts';
+import { stepOf } from '../src/window/kind.ts';
 import { KINDS } from '../src/window/kinds.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
-import { rounds } from './chance.ts';
+import { archiveOf } from './archived.ts';
+import { isLong, random, rounds } from './chance.ts';
+import { startProgram } from './program.ts';
 import { privateBlocks, requireShelf, shelf } from './shelf.ts';
 import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
-import { context, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
+import { context, fillDown, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
 
 const RUNS = rounds(25, 300);
+/** Over an archive, at each of several places, and of a window that was filled downwards. */
+const RUNS_OF_OTHERS = rounds(5, 100);
 /** Where the window begins, as a share of the steps. */
 const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
+/** The blocks over which windows of all sizes and archives are looked at in the usual run. */
+const IN_FULL = 'private';
 /** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */
 const ROOM = 0.75;
 
-/** Answered otherwise once; asked of every window. */
-const ONCE_WRONG: [string][] = [['/messages?limit=1000&offset=1&sort=desc&only_externals=true']];
+/** Answered otherwise once, or by the tables without need; asked of every window. */
+const ONCE_WRONG: [string][] = [
+  ['/messages?limit=1000&offset=1&sort=desc&only_externals=true'],
+  [`/blocks?root_hash=${'7'.repeat(64)}`],
+  [`/transactions?hash=${'7'.repeat(64)}`],
+  ['/transactions?workchain=0&shard=8000000000000000&seqno=2147483647'],
+];
+
+const ARCHIVE_WRITER = fileURLToPath(new URL('./archive-writer.ts', import.meta.url));
+
+const EVERYTHING: TransactionFilter = {
+  accounts: [],
+  excludeAccounts: [],
+  hashes: [],
+  utime: {},
+  ltWindow: {},
+  sort: 'desc',
+  page: { limit: 1_000, offset: 0 },
+};
+
+const EVERY_ACTION: ActionFilter = { ...ANY_ACTION, sort: 'desc', page: { limit: 1_000, offset: 0 } };
+
+const EVERY_TRACE: TraceFilter = {
+  traceIds: [],
+  txHashes: [],
+  messageHashes: [],
+  utime: {},
+  ltWindow: {},
+  sort: 'desc',
+  page: { limit: 1_000, offset: 0 },
+};
+
+const EVERY_MESSAGE: MessageFilter = { ...ANY_MESSAGE, sort: 'desc', page: { limit: 1_000, offset: 0 } };
+
+/** Waits for so many lines. */
+async function linesFrom({ stdout }: Pick<ChildProcess, 'stdout'>, count: number): Promise<void> {
+  if (stdout === null) throw new Error('the process says nothing');
+  let read = 0;
+  for await (const _ of createInterface({ input: stdout })) if (++read >= count) return;
+  throw new Error('the process ended early');
+}
 
 const FILES: Record<string, () => string> = {
   private: privateBlocks,
@@ -43,7 +108,27 @@ function entries({ window }: Windowed): string[][] {
   }
 }
 
+/** All keys of all ways, and the rows that they lead to. */
+function rowsByKey({ window }: Windowed): string[][] {
+  const view = window.view();
+  if (view === null) throw new Error('the window is empty');
+  try {
+    const range = { low: Buffer.alloc(1), high: null };
+    return KINDS.flatMap((kind) =>
+      kind.layouts.map((layout) =>
+        Array.from(
+          view.range(layout, range),
+          ({ key, value }) => `${key.toString('hex')} ${stepOf(value)} ${view.row(kind, value).toString('hex')}`,
+        ),
+      ),
+    );
+  } finally {
+    view.done();
+  }
+}
+
 describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s blocks', (name) => {
+  const inFull = isLong || name === IN_FULL;
   let projected: Projected;
   let tables: ApiServer;
 
@@ -65,13 +150,13 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     expect(steps.map(({ step }) => step.previous)).toEqual([0, ...steps.slice(0, -1).map(({ step }) => step.mcSeqno)]);
   });
 
-  async function compare(windowed: Windowed): Promise<void> {
+  async function compare(windowed: Windowed, numRuns = RUNS): Promise<void> {
     const server = await serveApi(windowed.source, { limits: PATIENT_LIMITS });
     try {
       const same = fc.asyncProperty(requests(projected.steps), async (path) => {
         expect(await pages(server.url, path)).toEqual(await pages(tables.url, path));
       });
-      await fc.assert(same, { numRuns: RUNS, endOnFailure: true, examples: ONCE_WRONG });
+      await fc.assert(same, { numRuns, endOnFailure: true, examples: ONCE_WRONG });
       expect([...server.reported, ...tables.reported]).toEqual([]);
     } finally {
       await server.close();
@@ -88,7 +173,117 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     expect(told).toEqual(await readChainView({ ...asked, source: projected.tables }));
   }
 
-  it.each(BOUNDARIES)('from %f of the steps on answers as the tables do', async (share) => {
+  /** What the archive has otherwise than the tables. */
+  async function differences(archive: Pick<Archive, 'view'>): Promise<string[]> {
+    const view = archive.view();
+    if (view === null) return ['the archive is empty'];
+    return (await compareArchive(view, projected.clickhouse, context().signal).finally(() => view.done())).problems;
+  }
+
+  /** Over an archive that reaches down to the first step: the tables are not asked for what it has keys for. */
+  async function expectAlone({ window, source, asked }: Windowed): Promise<void> {
+    const { first = 0 } = window.state ?? {};
+    const older = projected.steps.filter(({ step }) => step.mcSeqno < first - 1);
+    const wanted = older.flatMap(({ step }) => step.rows.of(transactions)).slice(0, 50);
+    expect(wanted.length).toBeGreaterThan(10);
+    for (const { account, hash, lt, mcSeqno } of wanted) {
+      const has = (rows: readonly TransactionRecord[]): boolean =>
+        rows.some(({ transaction }) => transaction.lt === lt && transaction.account.equals(account));
+      for (const asks of [{ accounts: [account] }, { hashes: [hash] }, { mcSeqno }]) {
+        expect(has((await source.transactions({ ...EVERYTHING, ...asks }, context())).rows)).toBe(true);
+      }
+      expect(await source.accountStates([account], [], false, context())).toMatchObject([{ account }]);
+      const isThere = await projected.tables.hasMasterchainBlock(mcSeqno, context());
+      expect(await source.hasMasterchainBlock(mcSeqno, context())).toBe(isThere);
+    }
+    const ended = older.flatMap(({ step }) => step.rows.of(actions)).slice(0, 20);
+    expect(ended.length).toBeGreaterThan(5);
+    for (const { traceId, actionId, endMcSeqno: mcSeqno } of ended) {
+      const traceIds = [traceId];
+      const [named] = (await source.traces({ ...EVERY_TRACE, traceIds }, context())).rows;
+      expect(named.traceId).toEqual(traceId);
+      for (const asks of [{ traceIds }, { actionIds: [actionId] }, { mcSeqno }]) {
+        const { rows } = await source.actions({ ...EVERY_ACTION, ...asks }, context());
+        expect(rows.some((row) => row.actionId.equals(actionId))).toBe(true);
+      }
+    }
+    const sent = older.flatMap(({ step }) => step.rows.of(messages)).filter(({ createdLt }) => createdLt !== null);
+    const answered = await Promise.all(
+      sent.slice(0, 50).map(({ hash }) => source.messages({ ...EVERY_MESSAGE, messageHashes: [hash] }, context())),
+    );
+    expect(answered.map(({ rows }) => rows.map(({ message }) => message.hash))).toEqual(
+      sent.slice(0, 50).map(({ hash }) => [hash]),
+    );
+    const known = /\.(transactions|transactionsAt|blocks|hasMasterchainBlock|messages|accountStates|traces|actions)$/;
+    expect(asked().filter((one) => known.test(one))).toEqual([]);
+  }
+
+  function describeArchive(): void {
+    it('answers as the tables do over an archive, whatever part of the rest that has', async () => {
+      const archived = archiveOf(projected);
+      const { archive } = archived;
+      const seqnoAt = (share: number): number =>
+        projected.steps[Math.floor((projected.steps.length - 1) * share)].step.mcSeqno;
+      const over = (share: number) =>
+        windowFrom(projected, Math.floor((projected.steps.length - 1) * share), undefined, archive);
+      try {
+        const large = await over(0.5);
+        await archived.fill(large.window, { downTo: seqnoAt(0.25) });
+        const { first = 0, head = 0 } = archive.state ?? {};
+        expect(first).toBeGreaterThan(projected.steps[0].step.mcSeqno);
+        expect(first).toBeLessThanOrEqual(seqnoAt(0.25));
+        expect(head).toBeGreaterThanOrEqual(seqnoAt(0.5));
+        await compare(large, RUNS_OF_OTHERS);
+        // The steps between went by without it.
+        await compare(await over(0.95), RUNS_OF_OTHERS);
+        const small = await over(0.9);
+        await archived.fill(small.window);
+        expect(archive.state).toMatchObject({ below: null });
+        expect(archive.state?.head).toBeGreaterThan(seqnoAt(0.9));
+        expect(await differences(archive)).toEqual([]);
+        await expectAlone(small);
+        await comparePage(small);
+        await compare(small, RUNS_OF_OTHERS);
+        // With less room than it takes, it has the newest.
+        const last = await over(0.8);
+        await archived.fill(last.window, { maxBytes: archive.bytes * ROOM });
+        expect(archive.state?.first).toBeGreaterThan(projected.steps[0].step.mcSeqno);
+        expect(await differences(archive)).toEqual([]);
+        await compare(last, RUNS_OF_OTHERS);
+      } finally {
+        await archived.remove();
+      }
+    });
+
+    it('is over an archive of whole steps whenever the writer of that is killed', async () => {
+      const windowed = await windowFrom(projected, Math.floor(projected.steps.length * 0.6));
+      const folder = mkdtempSync(join(tmpdir(), 'tonstream-archive-'));
+      const { state } = windowed.window;
+      let held = 0;
+      const told = JSON.stringify({ ...state, speaks: true, below: null });
+      try {
+        for (let round = 0; round < rounds(2, 30); round++) {
+          const writer = startProgram(ARCHIVE_WRITER, folder, projected.url, projected.clickhouse.database, told);
+          const ended = once(writer, 'exit');
+          await linesFrom(writer, 1 + random(15));
+          writer.kill('SIGKILL');
+          await ended;
+          const archive = openArchive(folder);
+          const { first = 0, head = 0 } = archive.state ?? {};
+          held += head + 1 - first;
+          if (first <= head) expect(await differences(archive)).toEqual([]);
+          await archive.close();
+        }
+        // One that was killed when it had just begun anew holds nothing.
+        expect(held).toBeGreaterThan(0);
+      } finally {
+        await windowed.remove();
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+
+  it.each(inFull ? BOUNDARIES : [0, 0.6])('from %f of the steps on answers as the tables do', async (share) => {
     const first = Math.floor(projected.steps.length * share);
     const windowed = await windowFrom(projected, first);
     expect(windowed.window.state?.first).toBe(projected.steps[first].step.mcSeqno);
@@ -100,6 +295,25 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
       .filter((asked) => /^below\.(transactions|messages|blocks|traces|actions)$/.test(asked));
     if (share === 0) expect(pagesBelow).toEqual([]);
     else expect(pagesBelow).not.toEqual([]);
+  });
+
+  if (inFull) describe('with an archive', describeArchive);
+
+  it('is the same when it was begun with the newest steps and filled downwards', async () => {
+    const count = projected.steps.length;
+    const [whole, filled] = [await windowFrom(projected, 0), await windowFrom(projected, count - 2)];
+    const halfway = Math.floor(count / 2);
+    await fillDown(filled, projected, { from: count - 2, to: halfway, atOnce: 1 });
+    const half = await windowFrom(projected, halfway);
+    expect(rowsByKey(filled)).toEqual(rowsByKey(half));
+    expect(filled.window.state?.below).toEqual(half.window.state?.below);
+    await half.remove();
+    await fillDown(filled, projected, { from: halfway, to: 0, atOnce: 7 });
+    expect(rowsByKey(filled)).toEqual(rowsByKey(whole));
+    const { first, head, below } = whole.window.state ?? {};
+    expect(filled.window.state).toMatchObject({ first, head, below });
+    await whole.remove();
+    await compare(filled, RUNS_OF_OTHERS);
   });
 
   it('answers as the tables do when it has taken steps out', async () => {

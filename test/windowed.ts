@@ -11,6 +11,8 @@ import { accountData, codes } from '../clickhouse/tables/accounts.ts';
 import type { StepRows } from '../clickhouse/tables/table.ts';
 import { silent, startTestServer } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
+import type { Archive } from '../src/archive/archive.ts';
+import { beneathArchive } from '../src/archive/source.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
 import type { QueryContext } from '../src/chain/records.ts';
 import { readConfig } from '../src/config.ts';
@@ -133,6 +135,7 @@ export async function windowFrom(
   projected: Pick<Projected, 'tables' | 'steps'>,
   first: number,
   maxBytes = GB,
+  archive?: Pick<Archive, 'view'>,
 ): Promise<Windowed> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
   const window = openWindow({ folder, maxBytes, form: transactionForm });
@@ -141,13 +144,28 @@ export async function windowFrom(
   const noted = notingSource(tables, window);
   return {
     window,
-    source: createWindowSource(window, noted.source),
+    source: createWindowSource(window, noted.source, archive && beneathArchive(archive, noted.source)),
     asked: noted.asked,
     async remove() {
       await window.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Fills a window that begins with the step at `from` downwards to the one at `to`, so many steps in a commit. */
+export async function fillDown(
+  { window }: Pick<Windowed, 'window'>,
+  { tables, steps }: Pick<Projected, 'tables' | 'steps'>,
+  { from, to, atOnce }: Record<'from' | 'to' | 'atOnce', number>,
+): Promise<void> {
+  for (let end = from; end > to; ) {
+    const start = Math.max(to, end - atOnce);
+    const some = steps.slice(start, end).map(({ step }) => step);
+    const done = await window.prepend(some, steps[end].step.mcSeqno, await belowOf(tables, some[0].mcSeqno));
+    if (done !== 'added') throw new Error(`steps before ${some[0].mcSeqno} cannot be added: ${done}`);
+    end = start;
+  }
 }
 
 async function belowOf(tables: ClickHouseSource, mcSeqno: number): Promise<Below> {

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { KnownState, QueryContext } from '../../src/chain/records.ts';
 import { RowReader, RowWriter } from '../rowbinary.ts';
 import { encodeState } from '../states.ts';
+import { arrayOf, u32 } from '../tables/columns.ts';
 import { accountQueries } from './accounts.ts';
-import { createHead, HeadBehind } from './head.ts';
+import { createHead, type Head, HeadBehind } from './head.ts';
 import type { NewestReading, Reading } from './reading.ts';
 
+const methodIds = arrayOf(u32);
 const ACCOUNT = Buffer.alloc(36, 7);
 const BALANCE = '1000000000';
 const STATE: KnownState = {
@@ -120,8 +122,31 @@ it('keeps one code hash for all accounts that have it, in no more memory than it
   expect(found.map((hash) => hash?.buffer.byteLength)).toEqual([32, 32, 32]);
 });
 
+it('asks once a head for a code that the tables do not have, and takes what a later one brings', async () => {
+  const [account, code] = [Buffer.alloc(36, 1), Buffer.alloc(32, 3)];
+  const head = standingAt(1);
+  let asked = 0;
+  const rows: Reading['rows'] = async (_sql, label) => {
+    const row = new RowWriter();
+    if (label === 'codes of accounts') {
+      row.fixed(account);
+      row.fixed(code);
+    }
+    if (label === 'methods of codes' && ++asked > 1) {
+      row.fixed(code);
+      methodIds.write(row, [85_143]);
+    }
+    return new RowReader(Buffer.concat(row.take()));
+  };
+  const { book } = accountQueries({ head, rows });
+  const methods = async () => (await book([account], contextOf()))[0].methods;
+  expect([await methods(), await methods(), asked]).toEqual([null, null, 1]);
+  head.advance(2);
+  expect([await methods(), await methods(), asked]).toEqual([[85_143], [85_143], 2]);
+});
+
 /** A head whose tables stay where they are. */
-function standingAt(seqno: number): NewestReading['head'] {
+function standingAt(seqno: number): Head {
   const head = createHead({
     json: async (_sql, row) => [row.parse({ seqno, global_id: -3 })],
   });

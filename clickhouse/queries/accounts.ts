@@ -1,11 +1,13 @@
 import { compareDecimal } from '../../src/chain/decimal.ts';
-import { hashKey } from '../../src/chain/hash.ts';
+import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
-import type { AccountRecord, BalanceRecord, Page, QueryContext } from '../../src/chain/records.ts';
+import type { AccountRecord, BalanceRecord, KnownState, Page, QueryContext } from '../../src/chain/records.ts';
+import { bytes, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
-import { decodeState } from '../states.ts';
+import { AFTER_ALONE, decodeState, decodeStates } from '../states.ts';
 import { createAddressBook } from './address-book.ts';
-import { addresses, distinct, hashes } from './keys.ts';
+import { reached } from './at-step.ts';
+import { addresses, hashes } from './keys.ts';
 import { collect, type NewestReading } from './reading.ts';
 
 interface StoredState {
@@ -15,6 +17,11 @@ interface StoredState {
   hash: Hash;
   lastTransactionHash: Hash;
   state: Buffer;
+}
+
+interface Known {
+  row: Omit<StoredState, 'state'>;
+  state: KnownState;
 }
 
 export type AccountQueries = ReturnType<typeof accountQueries>;
@@ -66,6 +73,58 @@ export function accountQueries(reading: NewestReading) {
 
   const { book, accountCodes, methodsOf, standing, noteCode } = addressBook;
 
+  /** What the last transaction up to a step has left, or where there is none, what a node was asked for. */
+  async function statesAt(accounts: Address[], mcSeqno: number, context: QueryContext): Promise<Known[]> {
+    const some = `account IN ${addresses(accounts)} AND mc_seqno <= ${u32(mcSeqno)}`;
+    const own = `SELECT account, lt, mc_seqno, state_after, hash, states FROM transactions WHERE (account, lt) IN (
+        SELECT account, max(lt) FROM transactions WHERE ${some} AND state_after != toFixedString('', 32) GROUP BY account)
+      UNION ALL SELECT account, lt, mc_seqno, hash, last_transaction_hash, concat(${bytes(AFTER_ALONE)}, state)
+        FROM learned_accounts WHERE ${some}`;
+    const found = new Map<string, Known>();
+    for (const { state, ...row } of collect(await reading.rows(own, 'past account states', context), readState)) {
+      const other = found.get(hashKey(row.account));
+      const { after } = decodeStates(state);
+      if (after === null || (other && compareDecimal(other.row.lt, row.lt) > 0)) continue;
+      found.set(hashKey(row.account), { row, state: after });
+    }
+    return [...found.values()];
+  }
+
+  /** In the order in which they were asked for. */
+  async function records(
+    known: Known[],
+    wanted: readonly Address[],
+    includeBoc: boolean,
+    context: QueryContext,
+  ): Promise<AccountRecord[]> {
+    const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
+    const [cells, methods] = await Promise.all([
+      includeBoc && known.length > 0
+        ? bocs(
+            known.map(({ row }) => row.account),
+            codes,
+            context,
+          )
+        : null,
+      methodsOf(codes, context),
+    ]);
+    const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
+    known.sort((a, b) => position.get(hashKey(a.row.account))! - position.get(hashKey(b.row.account))!);
+    return known.map(({ row, state }) => {
+      const data = cells?.dataOf.get(hashKey(row.account));
+      return {
+        ...state,
+        account: row.account,
+        hash: row.hash,
+        lastTransactionHash: row.lastTransactionHash,
+        lastTransactionLt: row.lt,
+        codeBoc: (state.codeHash && cells?.codeOf.get(hashKey(state.codeHash))) ?? null,
+        dataBoc: data && state.dataHash?.equals(data.hash) ? data.boc : null,
+        methods: (state.codeHash && methods.get(hashKey(state.codeHash))) ?? null,
+      };
+    });
+  }
+
   return {
     book,
     accountCodes,
@@ -83,34 +142,26 @@ export function accountQueries(reading: NewestReading) {
       if (wanted.length === 0) return [];
       const stood = standing();
       const states = await newestStates(wanted, codeHashes, context);
-      const known = states.map((row) => ({ row, state: decodeState(row.state) }));
+      const known = states.map(({ state, ...row }) => ({ row, state: decodeState(state) }));
       for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
-      const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
-      const [cells, methods] = await Promise.all([
-        includeBoc && states.length > 0
-          ? bocs(
-              states.map(({ account }) => account),
-              codes,
-              context,
-            )
-          : null,
-        methodsOf(codes, context),
-      ]);
-      const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
-      known.sort((a, b) => position.get(hashKey(a.row.account))! - position.get(hashKey(b.row.account))!);
-      return known.map(({ row, state }) => {
-        const data = cells?.dataOf.get(hashKey(row.account));
-        return {
-          ...state,
-          account: row.account,
-          hash: row.hash,
-          lastTransactionHash: row.lastTransactionHash,
-          lastTransactionLt: row.lt,
-          codeBoc: (state.codeHash && cells?.codeOf.get(hashKey(state.codeHash))) ?? null,
-          dataBoc: data && state.dataHash?.equals(data.hash) ? data.boc : null,
-          methods: (state.codeHash && methods.get(hashKey(state.codeHash))) ?? null,
-        };
-      });
+      return records(known, wanted, includeBoc, context);
+    },
+
+    async accountStatesAt(
+      accounts: Address[],
+      codeHashes: Hash[],
+      includeBoc: boolean,
+      mcSeqno: number,
+      context: QueryContext,
+    ): Promise<AccountRecord[]> {
+      const wanted = distinct(accounts);
+      if (wanted.length === 0) return [];
+      await reached(reading, mcSeqno, context);
+      const codes = new Set(codeHashes.map(hashKey));
+      const known = (await statesAt(wanted, mcSeqno, context)).filter(
+        ({ state: { codeHash } }) => codes.size === 0 || (codeHash !== null && codes.has(hashKey(codeHash))),
+      );
+      return records(known, wanted, includeBoc, context);
     },
 
     /**

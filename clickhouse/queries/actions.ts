@@ -1,20 +1,34 @@
+import { opcodeText } from '../../src/chain/actions/kind.ts';
+import { rawAddress } from '../../src/chain/address.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
-import type { Hash } from '../../src/chain/model.ts';
-import type { ActionFilter, ActionRecord, QueryContext, Rows } from '../../src/chain/records.ts';
-import { bytes, text } from '../literal.ts';
+import type { Address, Hash } from '../../src/chain/model.ts';
+import type { ActionFilter, ActionRecord, QueryContext, Rows, Sort } from '../../src/chain/records.ts';
+import { bytes, list, textLiteral, u64 } from '../literal.ts';
+import { isTooManyRows } from '../query-error.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { type ActionRow, actionAccounts, actions as actionTable } from '../tables/actions.ts';
 import { columnNames } from '../tables/sql.ts';
-import { all, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
-import { addresses, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
+import { all, behind, type Condition, orderBy, type Sorted, where } from './conditions.ts';
+import { addresses, direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
 import { type TraceOrder, timeBound, tracedTransactions, traceOrder } from './traces.ts';
 
-type Key = Pick<ActionRow, 'traceEndLt' | 'traceId' | 'number' | 'mcSeqno' | 'traceEndUtime' | 'type' | 'ancestors'>;
+type Key = Pick<
+  ActionRow,
+  'traceEndLt' | 'traceId' | 'number' | 'mcSeqno' | 'endMcSeqno' | 'traceEndUtime' | 'type' | 'ancestors'
+>;
 
 const COLUMNS = columnNames(Object.keys(actionTable.columns)).join(', ');
 const KEY = 'trace_end_lt, trace_id, number';
 const NUMBER = /^\d{1,5}$/;
+/** Keys that are looked at beside those that a page needs, as some may be of tellings that count no more. */
+const SPARE_KEYS = 100;
+/** How many more each time when that was not enough. */
+const MORE = 4;
+/** For each account and each row of a page of several accounts; a granule of each table in each of a dozen parts. */
+const ROWS_READ = 4096;
+/** How much farther, or less far, is looked from the beginning of such a page when that was not enough, or too much. */
+const FARTHER = 16n;
 
 export function actionQueries(reading: Reading) {
   return {
@@ -22,9 +36,39 @@ export function actionQueries(reading: Reading) {
       const order = traceOrder(filter);
       const conditions = await conditionsOf(reading, filter, context);
       if (conditions === null) return { rows: [], nextCursor: null };
-      const keys = pageKeys(filter, order, conditions);
-      const sql = `SELECT ${COLUMNS} FROM actions WHERE (${KEY}) IN (${keys}) LIMIT 1 BY ${KEY}`;
-      const rows = collect(await reading.rows(sql, 'actions', context), readActionRow);
+      const { limit, offset } = filter.page;
+
+      /** The newest tellings of these actions. */
+      async function newest(keys: string, { told, bound }: Conditions): Promise<Told[]> {
+        const sql = `SELECT ${COLUMNS} FROM actions WHERE (${KEY}) IN (${keys}) AND mc_seqno <= ${told}
+          ORDER BY ${KEY}, mc_seqno DESC LIMIT 1 BY ${KEY}${bound}`;
+        return collect(await reading.rows(sql, 'actions', context), readActionRow);
+      }
+
+      /** Of actions that any telling passes of: those of the page whose newest does. */
+      async function certain(told: Conditions): Promise<string[]> {
+        const enough = offset + limit;
+        for (let most = enough + SPARE_KEYS; ; most *= MORE) {
+          const sql = judgedKeys(filter, order, told, most) + told.bound;
+          const found = collect(await reading.rows(sql, 'keys of actions', context), readJudged);
+          const passing = found.filter(({ passes }) => passes);
+          if (found.length < most || passing.length >= enough)
+            return passing.slice(offset, enough).map(({ key }) => key);
+        }
+      }
+
+      async function page(asked: Conditions): Promise<Told[]> {
+        const found = offset > 0 ? null : await newest(candidates(filter, order, asked, limit), asked);
+        if (found !== null && !found.some(({ isAgain }) => isAgain)) return found;
+        const keys = await certain(asked);
+        return keys.length === 0 ? [] : newest(keys.join(', '), asked);
+      }
+
+      const isMerged = order === 'lt' && filter.accounts.length > 1 && ownTable(filter, conditions) === null;
+      const found = isMerged
+        ? await nearest(filter, conditions, { page, ends: () => endsOfActions(reading, context) })
+        : await page(conditions);
+      const rows = found.map(({ row }) => row);
       rows.sort((a, b) => compareActions(a, b, filter, order));
       const nextCursor = nextActions(rows, filter, order);
       if (order === 'time') rows.sort((a, b) => compareByTime(a, b, filter));
@@ -33,17 +77,96 @@ export function actionQueries(reading: Reading) {
   };
 }
 
-/** Those that every table of actions can tell, and those that only `actions` can; null when nothing passes. */
-interface Conditions {
-  any: string[];
-  own: string[];
+/** Logical times, inclusive. */
+type Span = { low: bigint; high: bigint };
+
+/**
+ * The page of several accounts. Their actions do not lie in the order of the page, so all that match are read and
+ * sorted. Where these are too many, which the server knows before it reads them, those next to the page's beginning
+ * are read alone; a sixteenth less far each time until they are few, and farther again where they do not fill the page.
+ */
+async function nearest(
+  filter: ActionFilter,
+  conditions: Conditions,
+  { page, ends }: { page: (asked: Conditions) => Promise<Told[]>; ends: () => Promise<Span> },
+): Promise<Told[]> {
+  let rows = ROWS_READ * (filter.accounts.length + filter.page.offset + filter.page.limit);
+  let span: Span | null = null;
+  for (let share = 1n; ; ) {
+    const part = span && partOf(span, share, filter);
+    const place = part === null ? [] : [`trace_end_lt BETWEEN ${part.low} AND ${part.high}`];
+    const bound = ` SETTINGS max_rows_to_read = ${rows}`;
+    try {
+      const found = await page({ ...conditions, place: [...conditions.place, ...place], bound });
+      if (share === 1n || found.length >= filter.page.limit) return found;
+      share /= FARTHER;
+      rows *= Number(FARTHER);
+    } catch (error) {
+      if (!isTooManyRows(error)) throw error;
+      span ??= spanOf(filter, await ends());
+      if (span.high - span.low > share) share *= FARTHER;
+      else rows *= Number(FARTHER);
+    }
+  }
 }
 
+/** One in `share` of the span, at the end that the page begins with. */
+function partOf({ low, high }: Span, share: bigint, { sort }: ActionFilter): Span {
+  const length = (high - low) / share;
+  return sort === 'desc' ? { low: high - length, high } : { low, high: low + length };
+}
+
+/** Where the actions of a page lie. */
+function spanOf(filter: ActionFilter, all: Span): Span {
+  const { ltWindow, sort } = filter;
+  const after = readActionCursor(filter, 'lt');
+  const place = after === null ? undefined : String(after[0]);
+  const lows = [ltWindow.start, sort === 'asc' ? place : undefined];
+  const highs = [ltWindow.end, sort === 'desc' ? place : undefined];
+  const low = lows.reduce((most, one) => (one !== undefined && BigInt(one) > most ? BigInt(one) : most), all.low);
+  const high = highs.reduce((least, one) => (one !== undefined && BigInt(one) < least ? BigInt(one) : least), all.high);
+  return low > high ? { low, high: low } : { low, high };
+}
+
+/** Of all that the tables have. */
+async function endsOfActions(reading: Reading, context: QueryContext): Promise<Span> {
+  const end = (sort: Sort): string =>
+    `(SELECT trace_end_lt FROM actions ORDER BY trace_end_lt ${direction(sort)} LIMIT 1)`;
+  const rows = await reading.rows(
+    `SELECT assumeNotNull(${end('asc')}), assumeNotNull(${end('desc')})`,
+    'ends of actions',
+    context,
+  );
+  return { low: BigInt(rows.u64()), high: BigInt(rows.u64()) };
+}
+
+/** What is asked of an action, by where it can be told. */
+interface Conditions {
+  /** The newest step whose tellings count. */
+  told: number;
+  /** The same for all tellings of an action. */
+  place: string[];
+  /** What the telling that counts must look like: by every table of actions. */
+  any: string[];
+  /** By `actions` alone: the place, and the telling that counts. */
+  ownPlace: string[];
+  own: string[];
+  /** SQL behind each statement: how much it may read. */
+  bound: string;
+}
+
+/** Null when nothing passes. */
 async function conditionsOf(reading: Reading, filter: ActionFilter, context: QueryContext): Promise<Conditions | null> {
   const { actionIds, txHashes, messageHashes, excludeAccounts } = filter;
   const head = reading.head.seqno;
-  const ends: Condition<Key>[] = [{ column: 'mcSeqno', to: head }, ...actionEnds(filter)];
-  const conditions: Conditions = { any: [where(actionTable, ends), ...typeConditions(filter)], own: [] };
+  const told = filter.told ?? head;
+  const ends: Condition<Key>[] = [
+    { column: 'endMcSeqno', to: head },
+    { column: 'mcSeqno', to: told },
+    ...actionEnds(filter),
+  ];
+  const place = [where(actionTable, ends)];
+  const conditions: Conditions = { told, place, any: typeConditions(filter), ownPlace: [], own: [], bound: '' };
   let { traceIds } = filter;
   if (txHashes.length > 0 || messageHashes.length > 0) {
     const found = await tracedTransactions(reading, filter, context);
@@ -53,16 +176,38 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
     // Hashes lie one behind the other; that one is found across two of them is as likely as that two are the same.
     conditions.own.push(`arrayExists(h -> position(transactions, h) > 0, [${found.map(({ hash }) => bytes(hash))}])`);
   }
-  if (traceIds.length > 0) conditions.any.push(inTraces(traceIds, head));
+  if (traceIds.length > 0) place.push(inTraces(traceIds, head));
   if (actionIds.length > 0) {
     const keys = `SELECT trace_end_lt, number FROM actions_by_id WHERE action_id IN ${hashes(actionIds)}`;
-    conditions.own.push(`(trace_end_lt, number) IN (${keys})`, `action_id IN ${hashes(actionIds)}`);
+    conditions.ownPlace.push(`(trace_end_lt, number) IN (${keys})`);
+    conditions.own.push(`action_id IN ${hashes(actionIds)}`);
   }
-  if (excludeAccounts.length > 0) {
-    const keys = `SELECT ${KEY} FROM action_accounts WHERE account IN ${addresses(excludeAccounts)}`;
-    conditions.any.push(`(${KEY}) NOT IN (${keys})`);
-  }
+  conditions.own.push(...contentConditions(filter));
+  if (excludeAccounts.length > 0) place.push(`(${KEY}) NOT IN (${keysOfAccounts(excludeAccounts, told)})`);
   return conditions;
+}
+
+/** As `contentTest` (src/chain/actions/content.ts) tells it. */
+function contentConditions({ opcodes = [], jettons = [], value = {} }: ActionFilter): string[] {
+  const told = (name: string): string => `JSONExtractString(content, 1, '${name}')`;
+  const worth = `toUInt256OrNull(if(JSONType(content, 1, 'value') = 'Null', ${told('amount')}, ${told('value')}))`;
+  const bound = (number: string): string => `toUInt256(${textLiteral(number)})`;
+  return [
+    ...(opcodes.length > 0 ? [`${told('opcode')} IN ${list(opcodes.map(opcodeText).map(textLiteral))}`] : []),
+    ...(jettons.length > 0
+      ? [`(${jettons.map((jetton) => `position(content, ${textLiteral(rawAddress(jetton))}) > 0`).join(' OR ')})`]
+      : []),
+    ...(value.start === undefined ? [] : [`${worth} >= ${bound(value.start)}`]),
+    ...(value.end === undefined ? [] : [`${worth} <= ${bound(value.end)}`]),
+  ];
+}
+
+/** Keys of the actions that one of these accounts is named in. */
+function keysOfAccounts(accounts: readonly Address[], told: number): string {
+  return `SELECT ${KEY} FROM (SELECT account, ${KEY}, type FROM action_accounts
+      WHERE account IN ${addresses(accounts)} AND mc_seqno <= ${told}
+      ORDER BY account, ${KEY}, mc_seqno DESC LIMIT 1 BY account, ${KEY})
+    WHERE type != ''`;
 }
 
 /** What a filter asks of the end of an action's trace. */
@@ -70,7 +215,7 @@ export function actionEnds({ utime, ltWindow, mcSeqno }: ActionFilter): Conditio
   return [
     { column: 'traceEndLt', from: ltWindow.start, to: ltWindow.end },
     { column: 'traceEndUtime', from: utime.start, to: utime.end },
-    ...(mcSeqno === undefined ? [] : [{ column: 'mcSeqno', is: mcSeqno } as const]),
+    ...(mcSeqno === undefined ? [] : [{ column: 'endMcSeqno', is: mcSeqno } as const]),
   ];
 }
 
@@ -81,40 +226,77 @@ function inTraces(ids: readonly Hash[], head: number): string {
 
 /** A composite action that the client knows stands for its parts; without it they are shown themselves. */
 function typeConditions({ types, excludeTypes, supported }: ActionFilter): string[] {
-  const words = (values: Iterable<string>): string => [...values].map(text).join(', ');
+  const words = (values: Iterable<string>): string => [...values].map(textLiteral).join(', ');
   const wanted = types.length > 0 ? types : supported;
   return [
-    ...(wanted === null ? [] : [`type IN (${words(wanted)})`]),
+    ...(wanted === null ? ["type != ''"] : [`type IN (${words(wanted)})`]),
     ...(excludeTypes.length > 0 ? [`type NOT IN (${words(excludeTypes)})`] : []),
     ...(supported === null ? [] : [`NOT hasAny(ancestors, [${words(supported)}])`]),
   ];
 }
 
-/** Keys of one page. */
-function pageKeys(filter: ActionFilter, order: TraceOrder, { any, own }: Conditions): string {
-  const { accounts, page } = filter;
+/** Where a filter finds actions, and what their tellings must look like there. */
+interface Where {
+  table: 'actions' | 'action_accounts';
+  place: readonly string[];
+  telling: readonly string[];
+}
+
+/** Null for the tables of the accounts. */
+function ownTable({ accounts }: ActionFilter, conditions: Conditions): Where | null {
+  const { own, ownPlace, place, any, told } = conditions;
+  if (accounts.length > 0 && own.length + ownPlace.length === 0) return null;
+  const named = accounts.length === 0 ? [] : [`(${KEY}) IN (${keysOfAccounts(accounts, told)})`];
+  return { table: 'actions', place: [...place, ...ownPlace, ...named], telling: [...any, ...own] };
+}
+
+/**
+ * Keys of the first actions that any telling passes of. Where nothing was told again there is one telling of each, so
+ * these are the page.
+ */
+function candidates(filter: ActionFilter, order: TraceOrder, conditions: Conditions, most: number): string {
   const sorted = actionOrder(filter, order);
-  const place = readActionCursor(filter, order);
-  const conditions = place ? [...any, behind(actionAccounts, sorted, place)] : any;
-  const by = orderBy(sorted);
-  const names = order === 'time' ? `${KEY}, trace_end_utime` : KEY;
-  if (accounts.length === 0) {
-    const from = `FROM actions WHERE ${all([...conditions, ...own])}`;
-    const bound = order === 'time' ? timeBound({ from, lt: 'trace_end_lt', time: 'trace_end_utime' }, filter) : '';
-    return `SELECT ${KEY} ${from}${bound} ORDER BY ${by} ${limits(page)}`;
+  const after = readActionCursor(filter, order);
+  const cursor = after ? [behind(actionAccounts, sorted, after)] : [];
+  const limit = `LIMIT 1 BY ${KEY} LIMIT ${most}`;
+  const first = ({ table, place, telling }: Where): string => {
+    const from = (more: readonly string[]): string =>
+      `FROM ${table} WHERE ${all([...place, ...cursor, ...telling, ...more])}`;
+    const ends = { from: from([]), lt: 'trace_end_lt', time: 'trace_end_utime' };
+    const page = { limit: most, offset: 0 };
+    const bounds = order === 'time' ? [timeBound(ends, { sort: filter.sort, page })] : [];
+    return `SELECT ${KEY}, trace_end_utime ${from(bounds)} ORDER BY ${orderBy(sorted)} ${limit}`;
+  };
+  const own = ownTable(filter, conditions);
+  if (own !== null) return `SELECT ${KEY} FROM (${first(own)})`;
+  const named = [accountIn(filter.accounts), ...conditions.place];
+  return `SELECT ${KEY} FROM (${first({ table: 'action_accounts', place: named, telling: conditions.any })})`;
+}
+
+/** One account's rows lie in the order of a page, which the server only sees where the account is the same for all. */
+function accountIn(accounts: readonly Address[]): string {
+  return accounts.length === 1 ? `account = ${bytes(accounts[0])}` : `account IN ${addresses(accounts)}`;
+}
+
+/** Each of the {@link candidates}, in their order, and whether the telling of it that counts passes. */
+function judgedKeys(filter: ActionFilter, order: TraceOrder, conditions: Conditions, most: number): string {
+  const { told, any } = conditions;
+  const keys = `(${KEY}) IN (${candidates(filter, order, conditions, most)}) AND mc_seqno <= ${told}`;
+  const sorted = orderBy(actionOrder(filter, order));
+  const own = ownTable(filter, conditions);
+  if (own !== null) {
+    return `SELECT ${KEY}, passes FROM (SELECT ${KEY}, trace_end_utime, ifNull(${all(own.telling)}, 0) AS passes FROM actions WHERE ${keys}
+      ORDER BY ${KEY}, mc_seqno DESC LIMIT 1 BY ${KEY}) ORDER BY ${sorted}`;
   }
-  if (own.length > 0) {
-    const keys = `SELECT ${KEY} FROM action_accounts WHERE account IN ${addresses(accounts)}`;
-    return `SELECT ${KEY} FROM actions WHERE ${all([...conditions, ...own])} AND (${KEY}) IN (${keys}) ORDER BY ${by} ${limits(page)}`;
-  }
-  // Each account's are in this order; the page is merged of as many of each as it could need.
-  const enough = page.offset + page.limit;
-  const each = accounts.map(
-    (account) =>
-      `(SELECT ${names} FROM action_accounts WHERE account = ${bytes(account)} AND ${all(conditions)}
-        ORDER BY ${by} LIMIT ${enough})`,
-  );
-  return `SELECT ${KEY} FROM (${each.join(' UNION ALL ')}) ORDER BY ${by} LIMIT 1 BY ${KEY} ${limits(page)}`;
+  return `SELECT ${KEY}, max(passes) FROM (SELECT account, ${KEY}, trace_end_utime, ${all(any)} AS passes FROM action_accounts
+    WHERE account IN ${addresses(filter.accounts)} AND ${keys}
+    ORDER BY account, ${KEY}, mc_seqno DESC LIMIT 1 BY account, ${KEY})
+    GROUP BY ${KEY}, trace_end_utime ORDER BY ${sorted}`;
+}
+
+/** As it stands in a list of keys. */
+function readJudged(rows: RowReader): { key: string; passes: boolean } {
+  return { key: `(${u64(rows.u64())}, ${bytes(rows.fixed(32))}, ${rows.u16()})`, passes: rows.u8() !== 0 };
 }
 
 export function compareActions(a: ActionRecord, b: ActionRecord, { sort }: ActionFilter, order: TraceOrder): number {
@@ -154,8 +336,15 @@ export function nextActions(rows: readonly ActionRecord[], { page }: ActionFilte
   return makeCursor(order, [end, last.traceId.toString('hex'), String(last.number)]);
 }
 
-function readActionRow(rows: RowReader): ActionRow {
-  const row: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(actionTable.columns)) row[name] = column.read(rows);
-  return row as ActionRow;
+interface Told {
+  row: ActionRecord;
+  /** Whether it is another telling than the first. */
+  isAgain: boolean;
+}
+
+function readActionRow(rows: RowReader): Told {
+  const read: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(actionTable.columns)) read[name] = column.read(rows);
+  const { mcSeqno, endMcSeqno, ...row } = read as ActionRow;
+  return { row: { ...row, mcSeqno: endMcSeqno }, isAgain: mcSeqno > endMcSeqno };
 }

@@ -1,10 +1,10 @@
 /** The address book: codes of accounts and methods of codes, and all that is remembered of them. */
 import { LRUCache } from 'lru-cache';
-import { hashKey } from '../../src/chain/hash.ts';
+import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { BookRecord, QueryContext } from '../../src/chain/records.ts';
 import { arrayOf, hashOrNone, u32 } from '../tables/columns.ts';
-import { addresses, distinct, hashes } from './keys.ts';
+import { addresses, hashes } from './keys.ts';
 import type { Reading } from './reading.ts';
 
 /** Codes and accounts that are remembered. */
@@ -13,12 +13,17 @@ const CACHED_ACCOUNTS = 200_000;
 /** A step count above which what is known of accounts is dropped rather than brought up to date. */
 const CATCH_UP_STEPS = 1_000;
 
+/** Before every head. */
+const NEVER = -1;
+
 /** One for all accounts that have it. */
 interface Code {
   /** In memory of its own: a small buffer out of Node's pool would keep all 8 KB alive that it was cut from. */
   readonly hash: Hash;
   /** Get-method ids; null until the tables have the code. */
   methods: number[] | null;
+  /** The head at which the tables did not have it: they are not asked again before there is another. */
+  absentAt: number;
 }
 
 export type AddressBook = ReturnType<typeof createAddressBook>;
@@ -38,7 +43,7 @@ export function createAddressBook(reading: Reading) {
     if (code === undefined) {
       const own = Buffer.allocUnsafeSlow(hash.length);
       own.set(hash);
-      code = { hash: own, methods: null };
+      code = { hash: own, methods: null, absentAt: NEVER };
       codes.set(key, code);
     }
     return code;
@@ -48,7 +53,9 @@ export function createAddressBook(reading: Reading) {
 
   /** Reads what is not known of them. */
   async function learnMethods(wanted: readonly Code[], context: QueryContext): Promise<void> {
-    const missing = new Map(wanted.filter(({ methods }) => methods === null).map((code) => [hashKey(code.hash), code]));
+    const head = reading.head.seqno;
+    const isUnknown = ({ methods, absentAt }: Code): boolean => methods === null && absentAt !== head;
+    const missing = new Map(wanted.filter(isUnknown).map((code) => [hashKey(code.hash), code]));
     if (missing.size === 0) return;
     const keys = hashes([...missing.values()].map(({ hash }) => hash));
     const sql = `SELECT code_hash, methods FROM codes WHERE code_hash IN ${keys} LIMIT 1 BY code_hash`;
@@ -58,6 +65,7 @@ export function createAddressBook(reading: Reading) {
       const methods = methodIds.read(rows);
       if (code) code.methods = methods;
     }
+    for (const code of missing.values()) if (code.methods === null) code.absentAt = head;
   }
 
   /** @param condition which rows of the accounts count, all unless given */

@@ -19,6 +19,7 @@ import {
 } from './conditions.ts';
 import { makeCursor, readCursor, SHARD, shardNumber, shardOf, TIME, WORKCHAIN } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
+import type { Steps } from './steps.ts';
 
 const COLUMNS = 'mc_seqno, tx_count, global_id, root_hash, file_hash, rand_seed, created_by, info';
 const KEY = '(mc_seqno, workchain, shard, seqno)';
@@ -26,7 +27,7 @@ const CURSOR = 'b';
 
 export type BlockQueries = ReturnType<typeof blockQueries>;
 
-export function blockQueries(reading: Reading) {
+export function blockQueries(reading: Reading, steps: Steps) {
   return {
     async masterchainInfo(context: QueryContext): Promise<{ first: BlockRecord; last: BlockRecord } | null> {
       const edge = (sort: string) =>
@@ -42,12 +43,7 @@ export function blockQueries(reading: Reading) {
 
     async hasMasterchainBlock(seqno: number, context: QueryContext): Promise<boolean> {
       if (seqno < 1 || seqno > reading.head.seqno) return false;
-      const rows = await reading.rows(
-        `SELECT 1 FROM blocks WHERE mc_seqno = ${u32(seqno)} AND workchain = -1 LIMIT 1`,
-        'masterchain block',
-        context,
-      );
-      return !rows.done;
+      return (await steps.spanOf(seqno, context))?.hasMasterchainBlock ?? false;
     },
 
     /**

@@ -22,7 +22,7 @@ import type { Place } from './transactions.ts';
 
 const HEAD = 10;
 /** For a busy machine. */
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 180_000 };
 const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 60_000 };
 const page = { limit: 100, offset: 0 };
 
@@ -84,7 +84,7 @@ beforeAll(async () => {
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
   source = contractQueries(createReading(clickhouse, gate, head), transactionsAt);
-}, 60_000);
+});
 afterAll(async () => {
   await clickhouse?.close();
   await test?.remove();

@@ -1,13 +1,15 @@
 import type { ContractSource, TokenCandidates, Tokens } from '../../src/chain/contract-records.ts';
+import { distinct } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { QueryContext } from '../../src/chain/records.ts';
 import { jettonMasters, jettonWallets } from '../tables/jettons.ts';
 import { nftCollections, nftItems } from '../tables/nfts.ts';
+import { documentQueries } from './documents.ts';
 import { createDomains, type NameFigures } from './domains.ts';
 import { eventQueries } from './events.ts';
 import { jettonQueries } from './jettons.ts';
-import { addresses, distinct } from './keys.ts';
-import { newest } from './newest.ts';
+import { addresses } from './keys.ts';
+import { newestOf, part } from './newest.ts';
 import { nftQueries } from './nfts.ts';
 import type { FollowingReading } from './reading.ts';
 import { serviceQueries } from './services.ts';
@@ -24,18 +26,23 @@ export function contractQueries(
     { items, collections, masters, wallets }: TokenCandidates,
     context: QueryContext,
   ): Promise<Tokens> {
-    const at = (some: readonly Address[]) => ({
-      conditions: [`address IN ${addresses(distinct([...some]))}`],
-      order: 'address',
-    });
-    const [foundItems, foundCollections, foundWallets] = await Promise.all([
-      items.length === 0 ? [] : newest(reading, nftItems, at(items), context),
-      collections.length === 0 ? [] : newest(reading, nftCollections, at(collections), context),
-      wallets.length === 0 ? [] : newest(reading, jettonWallets, at(wallets), context),
-    ]);
+    const among = (some: readonly Address[]): string | null =>
+      some.length === 0 ? null : `address IN ${addresses(distinct(some))}`;
+    const ownWallets = among(wallets);
     // A wallet brings its master along.
-    const all = [...masters, ...foundWallets.map(({ jetton }) => jetton)];
-    const foundMasters = all.length === 0 ? [] : await newest(reading, jettonMasters, at(all), context);
+    const ofWallets = ownWallets && `address IN (SELECT jetton FROM ${jettonWallets.name} FINAL WHERE ${ownWallets})`;
+    const ownMasters = [among(masters), ofWallets].filter((condition) => condition !== null);
+    const [foundItems, foundCollections, foundWallets, foundMasters] = await newestOf(
+      reading,
+      [
+        part(nftItems, among(items)),
+        part(nftCollections, among(collections)),
+        part(jettonWallets, ownWallets),
+        part(jettonMasters, ownMasters.length === 0 ? null : ownMasters.join(' OR ')),
+      ],
+      'tokens',
+      context,
+    );
     return { items: foundItems, collections: foundCollections, masters: foundMasters, wallets: foundWallets };
   }
 
@@ -46,6 +53,7 @@ export function contractQueries(
     ...nftQueries(reading),
     ...serviceQueries(reading),
     ...eventQueries(reading, transactionsAt),
+    ...documentQueries(reading),
     tokens,
   };
 }

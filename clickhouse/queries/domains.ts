@@ -21,6 +21,13 @@ interface Held {
   account: string | null;
 }
 
+/** Of a step, its own names alone are looked at; at first all. */
+function isNewer(mcSeqno: number): string {
+  return mcSeqno === 0
+    ? '1'
+    : `address IN (SELECT address FROM dns_records_by_step WHERE mc_seqno > ${mcSeqno}) AND mc_seqno > ${mcSeqno}`;
+}
+
 export type Domains = ReturnType<typeof createDomains>;
 
 /** What is held of names, for metrics. */
@@ -72,7 +79,7 @@ export function createDomains(reading: FollowingReading) {
     while (current < reading.head.seqno) {
       const to = reading.head.seqno;
       const sql = `SELECT address, last_transaction_lt, domain, nft_item_owner, dns_wallet FROM dns_records
-        WHERE mc_seqno > ${current} ORDER BY last_transaction_lt`;
+        WHERE ${isNewer(current)} ORDER BY last_transaction_lt`;
       const rows = await reading.rows(sql, 'names of accounts', context);
       collect(rows, (row) => {
         const [item, lt, domain] = [hashKey(row.fixed(36)), row.u64(), row.string()];

@@ -8,13 +8,14 @@ import type {
   JettonWalletRecord,
   WalletState,
 } from '../../src/chain/contract-records.ts';
-import { hashKey } from '../../src/chain/hash.ts';
+import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { Page, QueryContext, Sort, TracePlace } from '../../src/chain/records.ts';
 import { bytes, list, u64 } from '../literal.ts';
 import { jettonBalances, jettonHolders, jettonMasters, jettonWallets } from '../tables/jettons.ts';
+import { reached, toldUpTo, walletsAt, withHashesAt } from './at-step.ts';
 import { all, behind, limits, where } from './conditions.ts';
-import { addresses, direction, distinct } from './keys.ts';
+import { addresses, direction } from './keys.ts';
 import { newest, waiting } from './newest.ts';
 import { collect, type NewestReading } from './reading.ts';
 
@@ -85,12 +86,13 @@ export function jettonQueries(reading: NewestReading) {
     },
 
     async jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]> {
-      const { owners, jettons, byBalance, excludeZeroBalance } = filter;
+      const { owners, jettons, byBalance, excludeZeroBalance, at } = filter;
       const one = jettons.length === 1 ? jettons[0] : undefined;
       const only = filter.addresses.length === 0 && owners.length === 0;
-      if (only && one !== undefined && byBalance !== undefined) {
+      const place = filter.behind && 'balance' in filter.behind ? filter.behind : undefined;
+      const isHolders = only && one !== undefined && byBalance !== undefined;
+      if (isHolders && at === undefined) {
         const { page } = filter;
-        const place = filter.behind && 'balance' in filter.behind ? filter.behind : undefined;
         const asked = { jetton: one, sort: byBalance, page, excludeZero: excludeZeroBalance, place };
         const wallets = await holders(asked, context);
         if (wallets.length === 0) return [];
@@ -104,30 +106,45 @@ export function jettonQueries(reading: NewestReading) {
         return found.sort((a, b) => (places.get(hashKey(a.address)) ?? 0) - (places.get(hashKey(b.address)) ?? 0));
       }
       const beginning = filter.behind && 'id' in filter.behind ? behindId(filter.behind) : [];
-      const conditions: string[] = [...beginning];
+      // What holds of a wallet at every step: a wallet is confirmed by its master, by owner and master, and neither changes.
+      const keys: string[] = [...beginning];
       let page: Page | null = filter.page;
-      if (filter.addresses.length > 0) conditions.push(`address IN ${addresses(filter.addresses)}`);
+      if (filter.addresses.length > 0) keys.push(`address IN ${addresses(filter.addresses)}`);
       const jetton = jettons.length > 0 ? `jetton IN ${addresses(jettons)}` : null;
       if (owners.length > 0) {
         const owner = `owner IN ${addresses(owners)}`;
-        const keys = jetton === null ? owner : `${owner} AND ${jetton}`;
-        conditions.push(owner, `address IN (SELECT address FROM jetton_wallets_by_owner WHERE ${keys})`);
+        const both = jetton === null ? owner : `${owner} AND ${jetton}`;
+        keys.push(owner, `address IN (SELECT address FROM jetton_wallets_by_owner WHERE ${both})`);
       }
-      if (jetton !== null) conditions.push(jetton);
-      if (excludeZeroBalance) conditions.push('balance > 0');
       if (only) {
-        // A wallet is confirmed by its master, by owner and master: neither changes, so the page can be cut from the keys.
         const whole = excludeZeroBalance || byBalance !== undefined;
-        const keys = one === undefined ? 'jetton_wallets_by_id' : 'jetton_wallets_by_jetton';
+        const table = one === undefined ? 'jetton_wallets_by_id' : 'jetton_wallets_by_jetton';
         if (!whole) {
-          const keysOf = [...(jetton === null ? [] : [jetton]), ...beginning];
-          conditions.push(`address IN (${firstDetected(keys, keysOf, filter.page)})`);
+          const told = at === undefined ? [] : [toldUpTo(at)];
+          const keysOf = [...(jetton === null ? [] : [jetton]), ...beginning, ...told];
+          keys.push(`address IN (${firstDetected(table, keysOf, filter.page)})`);
           page = null;
         } else if (jetton !== null) {
-          conditions.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
+          keys.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
         }
       }
-      return newest(reading, jettonWallets, { conditions, order: walletOrder(filter), page }, context);
+      const conditions = [...(jetton === null ? [] : [jetton]), ...(excludeZeroBalance ? ['balance > 0'] : [])];
+      if (at === undefined) {
+        const selection = { conditions: [...keys, ...conditions], order: walletOrder(filter), page };
+        return newest(reading, jettonWallets, selection, context);
+      }
+      await reached(reading, at, context);
+      if (isHolders) conditions.push(...behindHolder(byBalance, place));
+      const order = isHolders
+        ? `balance ${direction(byBalance)}, address ${direction(byBalance)}`
+        : walletOrder(filter);
+      const found = await newest(
+        reading,
+        jettonWallets,
+        { from: walletsAt(at, keys), conditions, order, page },
+        context,
+      );
+      return withHashesAt(found, reading, context);
     },
 
     async walletsAt(places: readonly TracePlace[], context: QueryContext): Promise<WalletState[]> {

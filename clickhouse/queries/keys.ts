@@ -1,6 +1,3 @@
-export { compareDecimal } from '../../src/chain/decimal.ts';
-
-import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash, Shard } from '../../src/chain/model.ts';
 import type { Sort } from '../../src/chain/records.ts';
 import { bytes, list } from '../literal.ts';
@@ -24,11 +21,6 @@ export function hashes(values: readonly Hash[]): string {
 }
 
 export const addresses: (values: readonly Address[]) => string = hashes;
-
-/** Each value once. */
-export function distinct(values: readonly Buffer[]): Buffer[] {
-  return [...new Map(values.map((value) => [hashKey(value), value])).values()];
-}
 
 /** Workchain of a stored address. */
 export function workchainOf(account: Address): number {

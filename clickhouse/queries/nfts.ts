@@ -8,15 +8,18 @@ import type {
   NftItemRecord,
   NftSaleRecord,
 } from '../../src/chain/contract-records.ts';
-import { hashKey } from '../../src/chain/hash.ts';
+import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { Page, QueryContext } from '../../src/chain/records.ts';
-import { list, u256 } from '../literal.ts';
-import { nftCollections, nftItems } from '../tables/nfts.ts';
-import { nftAuctions, nftSales, telemintItems } from '../tables/sales.ts';
+import { list, u32, u256 } from '../literal.ts';
+import { nftCollectionStates, nftCollections, nftItemStates, nftItems } from '../tables/nfts.ts';
+import { nftAuctionStates, nftAuctions, nftSaleStates, nftSales, telemintItems } from '../tables/sales.ts';
+import type { Table } from '../tables/table.ts';
+import { reached, statesAt, toldUpTo } from './at-step.ts';
+import { all } from './conditions.ts';
 import { behindId, firstDetected } from './jettons.ts';
-import { addresses, distinct } from './keys.ts';
-import { newest } from './newest.ts';
+import { addresses } from './keys.ts';
+import { newest, type Selection } from './newest.ts';
 import type { NewestReading } from './reading.ts';
 
 /** The zeros that stand for no address come first in the table's order, and last in the contract's. */
@@ -25,35 +28,39 @@ const NO_ADDRESS = "toFixedString('', 36)";
 export function nftQueries(reading: NewestReading) {
   const at = (some: readonly Address[]) => [`address IN ${addresses(distinct([...some]))}`];
 
-  /** Items with their collection and the contract that sells them. */
-  async function listed(items: NftItemRecord[], context: QueryContext): Promise<ListedNftItem[]> {
+  /** Items with their collection and the contract that sells them, all as of a step where one is named. */
+  async function listed(
+    items: NftItemRecord[],
+    context: QueryContext,
+    step: number | undefined = undefined,
+  ): Promise<ListedNftItem[]> {
+    const of = (states: Table, conditions: string[]) => ({
+      conditions,
+      order: 'address',
+      from: past(states, step, conditions),
+    });
     const [collections, sales, auctions] = await Promise.all([
       byAddress(
         items.map((item) => item.collectionAddress),
-        (conditions) => newest(reading, nftCollections, { conditions, order: 'address' }, context),
+        (conditions) => newest(reading, nftCollections, of(nftCollectionStates, conditions), context),
       ),
       byAddress(
         items.map((item) => item.ownerAddress),
-        (conditions) => newest(reading, nftSales, { conditions, order: 'address' }, context),
+        (conditions) => newest(reading, nftSales, of(nftSaleStates, conditions), context),
       ),
       byAddress(
         items.map((item) => item.ownerAddress),
-        (conditions) => newest(reading, nftAuctions, { conditions, order: 'address' }, context),
+        (conditions) => newest(reading, nftAuctions, of(nftAuctionStates, conditions), context),
       ),
     ]);
-    const saleOf = (item: NftItemRecord): ListedNftItem['sale'] => {
-      const owner = item.ownerAddress && hashKey(item.ownerAddress);
-      const sells = (one: NftSaleRecord | NftAuctionRecord | undefined): one is NftSaleRecord | NftAuctionRecord =>
-        one?.nftAddress.equals(item.address) ?? false;
-      if (owner === null) return null;
-      const [sale, auction] = [sales.get(owner), auctions.get(owner)];
-      if (sells(sale)) return { kind: 'sale', address: sale.address, seller: sale.nftOwner };
-      return sells(auction) ? { kind: 'auction', address: auction.address, seller: auction.nftOwner } : null;
-    };
     return items.map((item) => ({
       item,
       collection: (item.collectionAddress && collections.get(hashKey(item.collectionAddress))) ?? null,
-      sale: saleOf(item),
+      sale: sellerOf(
+        item,
+        item.ownerAddress ? sales.get(hashKey(item.ownerAddress)) : undefined,
+        item.ownerAddress ? auctions.get(hashKey(item.ownerAddress)) : undefined,
+      ),
     }));
   }
 
@@ -87,8 +94,9 @@ export function nftQueries(reading: NewestReading) {
     },
 
     async nftItems(filter: NftItemFilter, context: QueryContext): Promise<ListedNftItem[]> {
-      const selection = itemSelection(filter);
-      return listed(await newest(reading, nftItems, selection, context), context);
+      const { at: step } = filter;
+      if (step !== undefined) await reached(reading, step, context);
+      return listed(await newest(reading, nftItems, itemSelection(filter), context), context, step);
     },
 
     async nftSales(some: Address[], context: QueryContext): Promise<FoundSales> {
@@ -113,59 +121,114 @@ export function nftQueries(reading: NewestReading) {
   };
 }
 
+/** @param sale and `auction`: what its owner is, where that sells something */
+export function sellerOf(
+  { address }: NftItemRecord,
+  sale: NftSaleRecord | undefined,
+  auction: NftAuctionRecord | undefined,
+): ListedNftItem['sale'] {
+  if (sale?.nftAddress.equals(address)) return { kind: 'sale', address: sale.address, seller: sale.nftOwner };
+  if (!auction?.nftAddress.equals(address)) return null;
+  return { kind: 'auction', address: auction.address, seller: auction.nftOwner };
+}
+
+/** What stands for the table of newest states as of a step; nothing where none is named. */
+function past(states: Table, step: number | undefined, keys: readonly string[]): string | undefined {
+  return step === undefined ? undefined : statesAt(states, step, keys);
+}
+
 /** Spec v3 endpoints 6.2. */
-function itemSelection(filter: NftItemFilter): { conditions: string[]; order: string; page: Page | null } {
-  const { addresses: some, owners, collections, indexes, byLastTransaction, behind } = filter;
+function itemSelection(filter: NftItemFilter): Selection {
+  const { addresses: some, owners, collections, indexes, byLastTransaction, behind, at } = filter;
   const beginning = behind && 'id' in behind ? behindId(behind) : [];
+  // What holds of an item at every step: its collection confirms it by its index.
+  const keys: string[] = [];
   const conditions: string[] = [];
   let page: Page | null = filter.page;
-  if (some.length > 0) conditions.push(`address IN ${addresses(some)}`);
-  if (owners.length > 0) conditions.push(...owned(owners, filter.includeOnSale));
+  if (some.length > 0) keys.push(`address IN ${addresses(some)}`);
+  if (owners.length > 0) {
+    const owned = ownedBy(owners, filter);
+    keys.push(owned.key);
+    conditions.push(owned.condition);
+  }
   if (collections.length > 0) {
     const collection = `collection_address IN ${addresses(collections)}`;
     const place = behind && 'nftIndex' in behind ? ` AND nft_index > ${u256(behind.nftIndex)}` : '';
     const index = (indexes.length === 0 ? '' : ` AND nft_index IN ${list(indexes.map(u256))}`) + place;
     conditions.push(collection + index);
     if (some.length === 0 && owners.length === 0) {
-      conditions.push(`address IN (SELECT address FROM nft_items_by_collection WHERE ${collection}${index})`);
+      keys.push(`address IN (SELECT address FROM nft_items_by_collection WHERE ${collection}${index})`);
     }
   }
-  if (conditions.length === 0) {
-    conditions.push(
-      `address IN (${byLastTransaction ? newestItems(filter.page) : firstDetected('nft_items_by_id', beginning, filter.page)})`,
-    );
+  if (keys.length === 0) {
+    const told = at === undefined ? [] : [toldUpTo(at)];
+    const first = byLastTransaction
+      ? newestItems(filter.page, at)
+      : firstDetected('nft_items_by_id', [...beginning, ...told], filter.page);
+    keys.push(`address IN (${first})`);
     page = byLastTransaction ? filter.page : null;
   } else conditions.push(...beginning);
-  return { conditions, order: itemOrder(filter), page };
+  const order = itemOrder(filter);
+  if (at !== undefined) return { from: statesAt(nftItemStates, at, keys), conditions, order, page };
+  return { conditions: [...keys, ...conditions], order, page };
 }
 
 /**
  * Entries of older states of the same items stand between those of the newest: as many items as the page ends with are
  * taken, and the page is cut from them once more by their rows.
  */
-function newestItems({ offset, limit }: Page): string {
-  return `SELECT address FROM nft_items_by_lt ORDER BY last_transaction_lt DESC LIMIT 1 BY address LIMIT ${offset + limit}`;
+function newestItems({ offset, limit }: Page, at: number | undefined): string {
+  const entries = at === undefined ? 'nft_items_by_lt' : `nft_item_states WHERE mc_seqno <= ${u32(at)}`;
+  return `SELECT address FROM ${entries} ORDER BY last_transaction_lt DESC LIMIT 1 BY address LIMIT ${offset + limit}`;
 }
 
-/** Items whose owner is one of these; with `onSale` their owner or the seller that their owner sells them for. */
-function owned(owners: readonly Address[], onSale: boolean): string[] {
+/**
+ * Items whose owner is one of these; on sale too, their owner or the seller that their owner sells them for.
+ * @returns `key`: all that may be so at some step
+ */
+function ownedBy(
+  owners: readonly Address[],
+  { includeOnSale, at }: Pick<NftItemFilter, 'includeOnSale' | 'at'>,
+): { key: string; condition: string } {
   const some = addresses(owners);
   const owner = `owner_address IN ${some}`;
-  const direct = `SELECT address FROM nft_items_by_owner WHERE ${owner}`;
-  if (!onSale) return [owner, `address IN (${direct})`];
-  const selling = (table: string, condition: string) =>
-    `SELECT address, nft_address FROM ${table} FINAL WHERE ${condition}`;
-  const both = (condition: (table: string) => string) =>
-    `${selling('nft_sales', condition('nft_sales'))} UNION ALL ${selling('nft_auctions', condition('nft_auctions'))}`;
-  const sellers = both(
-    (table) => `nft_owner IN ${some} AND address IN (SELECT address FROM ${table}_by_owner WHERE nft_owner IN ${some})`,
-  );
-  const contracts = both(() => `address IN ${some}`);
-  const sold = `SELECT address FROM nft_items_by_owner WHERE owner_address IN (SELECT address FROM (${sellers}))`;
-  return [
-    `address IN (${direct} UNION ALL ${sold})`,
-    `((${owner} AND (owner_address, address) NOT IN (${contracts})) OR (owner_address, address) IN (${sellers}))`,
-  ];
+  // Entries of a table of newest states may lack owners of between: several steps come at once.
+  const byOwner = at === undefined ? 'nft_items_by_owner' : 'nft_item_states_by_owner';
+  const direct = `SELECT address FROM ${byOwner} WHERE ${owner}`;
+  if (!includeOnSale) return { key: `address IN (${direct})`, condition: owner };
+  const sellers = SELLERS.map(({ newest: table, states }) => {
+    const keys = [
+      `address IN (SELECT address FROM ${at === undefined ? table : states.name}_by_owner WHERE nft_owner IN ${some})`,
+    ];
+    return selling({ table, states, at, keys, condition: `nft_owner IN ${some}` });
+  }).join(' UNION ALL ');
+  const contracts = SELLERS.map(({ newest: table, states }) =>
+    selling({ table, states, at, keys: [`address IN ${some}`], condition: '1' }),
+  ).join(' UNION ALL ');
+  const sold = `SELECT address FROM ${byOwner} WHERE owner_address IN (SELECT address FROM (${sellers}))`;
+  return {
+    key: `address IN (${direct} UNION ALL ${sold})`,
+    condition: `((${owner} AND (owner_address, address) NOT IN (${contracts})) OR (owner_address, address) IN (${sellers}))`,
+  };
+}
+
+const SELLERS = [
+  { newest: nftSales.name, states: nftSaleStates },
+  { newest: nftAuctions.name, states: nftAuctionStates },
+] as const;
+
+/** Contracts that sell, each with what it sells. */
+function selling({ table, states, at, keys, condition }: Selling): string {
+  const conditions = all([...(at === undefined ? keys : []), condition]);
+  return `SELECT address, nft_address FROM ${past(states, at, keys) ?? `${table} FINAL`} WHERE ${conditions}`;
+}
+
+interface Selling {
+  table: string;
+  states: Table;
+  at: number | undefined;
+  keys: readonly string[];
+  condition: string;
 }
 
 function itemOrder({ owners, collections, byLastTransaction, includeOnSale }: NftItemFilter): string {

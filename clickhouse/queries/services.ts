@@ -7,7 +7,7 @@ import type {
 } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { Page, QueryContext, Sort } from '../../src/chain/records.ts';
-import { bytes, list, text } from '../literal.ts';
+import { bytes, list, textLiteral } from '../literal.ts';
 import { dnsRecords } from '../tables/nfts.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
 import { addresses, direction } from './keys.ts';
@@ -27,7 +27,7 @@ export function serviceQueries(reading: NewestReading) {
         conditions.push(is, `address IN (SELECT address FROM dns_records_by_wallet WHERE ${is})`);
       }
       if (domain !== undefined) {
-        const is = `domain = ${text(domain)}`;
+        const is = `domain = ${textLiteral(domain)}`;
         conditions.push(is, `address IN (SELECT address FROM dns_records_by_domain WHERE ${is})`);
       }
       return newest(reading, dnsRecords, { conditions, order: 'lengthUTF8(domain), domain, address', page }, context);

@@ -11,6 +11,8 @@ import { type EventQueries, eventQueries } from './events.ts';
 import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
 import { createReading, type Reading, readingBelow } from './reading.ts';
+import { type StatisticsQueries, statisticsQueries } from './statistics.ts';
+import { createSteps } from './steps.ts';
 import { traceQueries } from './traces.ts';
 import { transactionQueries } from './transactions.ts';
 
@@ -26,6 +28,8 @@ export interface ClickHouseSource extends BoundedSource {
   head: Head;
   /** Of the names of accounts that are held. */
   names: NameFigures;
+  /** Hours and days up to the head. */
+  statistics: StatisticsQueries;
   /** What the steps before `mcSeqno` hold. Newest states, balances, contracts and the address book are not bounded by it. */
   below(mcSeqno: number): BoundedSource;
 }
@@ -35,14 +39,15 @@ const RECENT_BOUNDS = 8;
 /** Answers every question about the chain from ClickHouse, for the steps up to the head. */
 export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, head: Head): ClickHouseSource {
   const reading = createReading(clickhouse, gate, head);
-  // They remember codes and names, so there is one of each.
+  // They remember codes, names and steps, so there is one of each.
   const accounts = accountQueries(reading);
-  const transactions = transactionQueries(reading);
+  const steps = createSteps(reading);
+  const transactions = transactionQueries(reading, steps);
   const { names, ...contracts } = contractQueries(reading, transactions.transactionsAt);
   const bounded = (bound: Reading): BoundedSource => {
-    const own = transactionQueries(bound);
+    const own = transactionQueries(bound, steps);
     return {
-      ...blockQueries(bound),
+      ...blockQueries(bound, steps),
       ...own,
       ...messageQueries(bound),
       ...traceQueries(bound),
@@ -61,5 +66,5 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
     recent.set(mcSeqno, made);
     return made;
   };
-  return { ...bounded(reading), head, names, below };
+  return { ...bounded(reading), head, names, statistics: statisticsQueries(reading), below };
 }

@@ -123,7 +123,7 @@ function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
   const place = readTraceCursor(filter, order);
   if (place) conditions.push(behind(traceAccounts, sorted, place));
   const from = `FROM ${table} WHERE ${all(conditions)}`;
-  const bound = order === 'time' ? timeBound({ from, lt: 'end_lt', time: 'end_utime' }, filter) : '';
+  const bound = order === 'time' ? ` AND ${timeBound({ from, lt: 'end_lt', time: 'end_utime' }, filter)}` : '';
   return `SELECT trace_id ${from}${bound} ORDER BY ${orderBy(sorted)} ${limits(page)}`;
 }
 
@@ -140,7 +140,7 @@ export function timeBound(
   const ends = `SELECT ${time} ${from} ORDER BY ${lt} ${direction(sort)} LIMIT ${rows}`;
   // Fewer rows than the page may have end nowhere.
   const end = `SELECT if(count() < ${rows}, ${sort === 'desc' ? 0 : 0xffff_ffff}, ${last}(${time})) FROM (${ends})`;
-  return ` AND ${time} ${sign} (${end})`;
+  return `${time} ${sign} (${end})`;
 }
 
 export function sortedTraces({ sort }: Pick<TraceFilter, 'sort'>, order: TraceOrder): Sorted<Ends>[] {

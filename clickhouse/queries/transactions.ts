@@ -34,6 +34,7 @@ import {
 } from './keys.ts';
 import { type MessageSelection, messageConditions, messageKeys } from './messages.ts';
 import { collect, type Reading } from './reading.ts';
+import type { StepSpan, Steps } from './steps.ts';
 
 export type { Place };
 
@@ -47,7 +48,7 @@ export type Order = 'lt' | 'time' | 'hash' | 'text' | 'account';
 
 export type TransactionQueries = ReturnType<typeof transactionQueries>;
 
-export function transactionQueries(reading: Reading) {
+export function transactionQueries(reading: Reading, steps: Steps) {
   /** The transactions of these keys (a subquery of account and lt). */
   async function byKeys(keys: string, label: string, context: QueryContext): Promise<TransactionRecord[]> {
     const sql = `SELECT ${COLUMNS} FROM transactions WHERE (account, lt) IN (${keys})`;
@@ -77,12 +78,20 @@ export function transactionQueries(reading: Reading) {
     return collect(await reading.rows(sql, label, context), readTransaction);
   }
 
+  /** Of the step that a filter names, null where there is none; undefined when it names none. */
+  async function spanOf({ mcSeqno }: TransactionFilter, context: QueryContext): Promise<StepSpan | null | undefined> {
+    if (mcSeqno === undefined) return undefined;
+    return mcSeqno < 0 || mcSeqno > reading.head.seqno ? null : steps.spanOf(mcSeqno, context);
+  }
+
   return {
     transactionsAt,
 
     async transactions(filter: TransactionFilter, context: QueryContext): Promise<Rows<TransactionRecord>> {
       const order = orderOf(filter);
-      const conditions = conditionsOf(filter, order, reading.head.seqno);
+      const span = await spanOf(filter, context);
+      if (span === null) return { rows: [], nextCursor: null };
+      const conditions = conditionsOf(filter, order, reading.head.seqno, span);
       const orderBy = orderText(order, filter);
       let found: TransactionRecord[];
       if (filter.accounts.length > 0 || filter.hashes.length > 0 || order === 'text') {
@@ -190,13 +199,13 @@ export function transactionConditions(filter: TransactionFilter): Conditions {
 }
 
 /** With what finds them fast: keys by hash, and the logical times of the blocks that are named. */
-function conditionsOf(filter: TransactionFilter, order: Order, head: number): string {
-  const { hashes: wanted, workchain, shard, seqno, mcSeqno } = filter;
+function conditionsOf(filter: TransactionFilter, order: Order, head: number, span: StepSpan | undefined): string {
+  const { hashes: wanted, workchain, shard, seqno } = filter;
   const conditions = [where(transactionTable, [{ column: 'mcSeqno', to: head }, ...transactionConditions(filter)])];
   if (wanted.length > 0) {
     conditions.push(`(account, lt) IN (SELECT account, lt FROM transactions_by_hash WHERE hash IN ${hashes(wanted)})`);
   }
-  if (mcSeqno !== undefined && mcSeqno >= 0) conditions.push(...inLtOf(`blocks WHERE mc_seqno = ${u32(mcSeqno)}`));
+  if (span) conditions.push(where(transactionTable, [{ column: 'lt', from: span.startLt, to: span.endLt }]));
   if (workchain !== undefined && shard !== undefined) {
     const id = [...asked('workchain', workchain), ...asked('shard', shard)];
     const block = seqno === undefined || seqno < 0 ? [] : asked('seqno', seqno);

@@ -42,6 +42,19 @@ export function accountRow(state: AccountState, mcSeqno: number): AccountRow {
   };
 }
 
+/**
+ * Accounts that a node was asked for because contracts name them and the log had never shown them: their state where
+ * no transaction tells it.
+ */
+export const learnedAccounts = table({
+  name: 'learned_accounts',
+  columns: { account: address, lt: u64, mcSeqno: u32, hash, state: bytes, lastTransactionHash: hash },
+  kind: 'fact',
+  key: ['account', 'lt'],
+  inStatus: true,
+  carried: false,
+});
+
 /** The newest data of each account that was ever seen in full. */
 export const accountData = table({
   name: 'account_data',

@@ -3,7 +3,9 @@ import { type Row, table } from './table.ts';
 
 /**
  * What complete traces did. A trace's actions are numbered in the order of their ends (`end_lt`, then `action_id`), so
- * that the key has the order of the listings.
+ * that the key has the order of the listings. A trace whose contracts were not all known is told again in the step that
+ * shows them: then each of its numbers has another row, and of those up to a step the newest counts. One without type
+ * says that the new telling has none of that number.
  */
 export const actions = table({
   name: 'actions',
@@ -12,8 +14,10 @@ export const actions = table({
     traceId: hash,
     number: u16,
     actionId: hash,
-    /** Step in which the trace ended. */
+    /** Step in which it was told. */
     mcSeqno: u32,
+    /** Step in which the trace ended. */
+    endMcSeqno: u32,
     traceEndUtime: u32,
     startLt: u64,
     endLt: u64,
@@ -33,14 +37,17 @@ export const actions = table({
     content: text,
   },
   kind: 'fact',
-  key: ['traceEndLt', 'traceId', 'number'],
-  indexes: [{ name: 'actions_by_id', key: ['actionId', 'traceEndLt', 'number'], also: ['mcSeqno'] }],
+  key: ['traceEndLt', 'traceId', 'number', 'mcSeqno'],
+  indexes: [{ name: 'actions_by_id', key: ['actionId', 'traceEndLt', 'number', 'mcSeqno'], also: [] }],
   inStatus: true,
 });
 
 export type ActionRow = Row<typeof actions>;
 
-/** Which accounts an action is found by, with what it is filtered by. */
+/**
+ * Which accounts an action is found by, with what it is filtered by; without type once a later telling does not name the
+ * account.
+ */
 export const actionAccounts = table({
   name: 'action_accounts',
   columns: {
@@ -49,10 +56,22 @@ export const actionAccounts = table({
     traceId: hash,
     number: u16,
     mcSeqno: u32,
+    endMcSeqno: u32,
     traceEndUtime: u32,
     type: word,
     ancestors: arrayOf(word),
   },
   kind: 'fact',
-  key: ['account', 'traceEndLt', 'traceId', 'number'],
+  key: ['account', 'traceEndLt', 'traceId', 'number', 'mcSeqno'],
+});
+
+export type ActionAccountRow = Row<typeof actionAccounts>;
+
+/** Which contracts a trace was told without knowing: it is told again in the step that shows what they are. */
+export const actionDoubts = table({
+  name: 'action_doubts',
+  columns: { address, mcSeqno: u32, traceEndLt: u64, traceId: hash },
+  kind: 'fact',
+  key: ['address', 'traceEndLt', 'traceId', 'mcSeqno'],
+  carried: false,
 });

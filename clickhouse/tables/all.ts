@@ -1,6 +1,7 @@
-import { accountCodes, accountData, accounts, balances, codes } from './accounts.ts';
-import { actionAccounts, actions } from './actions.ts';
+import { accountCodes, accountData, accounts, balances, codes, learnedAccounts } from './accounts.ts';
+import { actionAccounts, actionDoubts, actions } from './actions.ts';
 import { blocks, shardTops } from './blocks.ts';
+import { documents } from './documents.ts';
 import { gaps } from './gaps.ts';
 import {
   jettonBalances,
@@ -8,11 +9,12 @@ import {
   jettonHolders,
   jettonMasters,
   jettonTransfers,
+  jettonWalletCodes,
   jettonWallets,
 } from './jettons.ts';
 import { messages } from './messages.ts';
-import { dnsRecords, nftCollections, nftItems, nftTransfers } from './nfts.ts';
-import { nftAuctions, nftSales, telemintItems } from './sales.ts';
+import { dnsRecords, nftCollectionStates, nftCollections, nftItemStates, nftItems, nftTransfers } from './nfts.ts';
+import { nftAuctionStates, nftAuctions, nftSaleStates, nftSales, telemintItems } from './sales.ts';
 import {
   contractWaits,
   dedustPools,
@@ -21,6 +23,7 @@ import {
   nominatorPools,
   vestingContracts,
 } from './services.ts';
+import { chainStatistics, subjectStatistics } from './statistics.ts';
 import type { Table } from './table.ts';
 import { traceAccounts, traces } from './traces.ts';
 import { transactions } from './transactions.ts';
@@ -32,6 +35,7 @@ export const TABLES: readonly Table[] = [
   transactions,
   messages,
   accounts,
+  learnedAccounts,
   accountData,
   accountCodes,
   codes,
@@ -40,19 +44,25 @@ export const TABLES: readonly Table[] = [
   traceAccounts,
   actions,
   actionAccounts,
+  actionDoubts,
   gaps,
   jettonMasters,
   jettonWallets,
+  jettonWalletCodes,
   jettonHolders,
   jettonBalances,
   jettonTransfers,
   jettonBurns,
   nftCollections,
+  nftCollectionStates,
   nftItems,
+  nftItemStates,
   dnsRecords,
   nftTransfers,
   nftSales,
+  nftSaleStates,
   nftAuctions,
+  nftAuctionStates,
   telemintItems,
   multisigWallets,
   multisigOrders,
@@ -60,4 +70,7 @@ export const TABLES: readonly Table[] = [
   dedustPools,
   nominatorPools,
   contractWaits,
+  documents,
+  chainStatistics,
+  subjectStatistics,
 ];

@@ -4,7 +4,7 @@ import type { AccountStatus, Address, Decimal, Hash, Shard } from '../../src/cha
 import {
   bytes as bytesLiteral,
   i32 as i32Literal,
-  text as textLiteral,
+  textLiteral,
   u32 as u32Literal,
   u64 as u64Literal,
   u256 as u256Literal,

@@ -49,6 +49,15 @@ export const jettonWallets = table({
 
 export type JettonWalletRow = Row<typeof jettonWallets>;
 
+/** Codes of the wallets that a master confirms, each since the step that showed the first. */
+export const jettonWalletCodes = table({
+  name: 'jetton_wallet_codes',
+  columns: { jetton: address, codeHash: hash, mcSeqno: u32 },
+  kind: 'fact',
+  key: ['jetton', 'codeHash'],
+  carried: false,
+});
+
 /** Wallets of a jetton in order of balance: a row for each state, taken back by the next. */
 export const jettonHolders = table({
   name: 'jetton_holders',
@@ -63,7 +72,17 @@ export const jettonHolders = table({
 /** Every balance that a wallet has had at the end of a step in which it changed. */
 export const jettonBalances = table({
   name: 'jetton_balances',
-  columns: { address, lt: u64, mcSeqno: u32, jetton: address, balance: i256 },
+  columns: {
+    address,
+    lt: u64,
+    mcSeqno: u32,
+    jetton: address,
+    balance: i256,
+    mintlessIsClaimed: nullable(bool),
+    owner: address,
+    /** Time of the step. */
+    utime: u32,
+  },
   kind: 'fact',
   key: ['address', 'lt'],
   carried: false,

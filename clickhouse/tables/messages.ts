@@ -1,14 +1,18 @@
 import { DecodeError } from '../../src/chain/errors.ts';
+import { CellView } from '../../src/chain/layouts/cell-view.ts';
+import { commentOf } from '../../src/chain/layouts/common.ts';
 import type { Decimal, Hash, Message } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import {
   addressOrNone,
+  bool,
   bytes,
   type Column,
   hash,
   hashOrNone,
   ltOrNone,
   nullable,
+  text,
   timeOrNone,
   u8,
   u16,
@@ -39,6 +43,19 @@ const columns = {
   globalVersion: u8,
   /** The message as a bag of its own. */
   payload: bytes,
+  traceId: hash,
+  /** Time of the transaction that received it. */
+  inNow: u32,
+  ihrDisabled: nullable(bool),
+  bounce: nullable(bool),
+  bounced: nullable(bool),
+  fwdFee: nullable(u128),
+  /** From global version 12 on the slot holds flags. */
+  ihrFeeOrFlags: nullable(u128),
+  importFee: nullable(u128),
+  initHash: hashOrNone,
+  /** Of a body that is a plain comment. */
+  comment: nullable(text),
 };
 
 /** The transaction on one side of a message. */
@@ -128,6 +145,9 @@ export const messages = table({
   },
 });
 
+/** Opcode of plain comments. */
+const COMMENT = 0;
+
 /** What a transaction does not tell of its messages. */
 export interface MessageFacts {
   /** Of the block that sent it, or that received it where the sender is not known. */
@@ -136,15 +156,16 @@ export interface MessageFacts {
 }
 
 /**
- * The row of a message that a transaction received (index 0) or sent. The payload is made when it is asked for: most
- * rows of messages that were only sent are replaced before.
+ * The row of a message that a transaction received (index 0) or sent. Payload and comment are made when they are asked
+ * for: most rows of messages that were only sent are replaced before.
  */
 export function messageRow(transaction: TransactionRow, index: number, facts: MessageFacts): MessageRow {
   const { inMsg, outMsgs } = transaction.transaction;
   const message = index === 0 ? inMsg : outMsgs[index - 1];
   if (!message)
     throw new DecodeError(`transaction ${transaction.hash.toString('hex')} has no message ${index}`, 'message');
-  const { createdLt, hash, source, destination, createdAt, opcode, bodyHash, value } = message;
+  const { createdLt, hash, source, destination, createdAt, opcode, bodyHash, value, init } = message;
+  const { ihrDisabled, bounce, bounced, fwdFee, ihrFeeOrFlags, importFee } = message;
   const { sender, globalVersion } = facts;
   const norm = message.hashNorm();
   const here = { mcSeqno: transaction.mcSeqno, lt: transaction.lt, txHash: transaction.hash };
@@ -168,6 +189,18 @@ export function messageRow(transaction: TransactionRow, index: number, facts: Me
     globalVersion: Math.min(globalVersion, 255),
     get payload() {
       return serialize(transaction.boc, message.cell, { crc: false });
+    },
+    traceId: transaction.traceId,
+    inNow: received === null ? 0 : transaction.now,
+    ihrDisabled,
+    bounce,
+    bounced,
+    fwdFee,
+    ihrFeeOrFlags,
+    importFee,
+    initHash: init?.hash ?? null,
+    get comment() {
+      return opcode === COMMENT ? commentOf(CellView.parse(message.bodyBoc())) : null;
     },
     message,
     transaction,

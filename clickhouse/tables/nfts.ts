@@ -1,6 +1,6 @@
 /** NFT items and collections (TEP-62), domains among them (TEP-81), and transfers (spec v3 semantics 6). */
 import { address, addressOrNone, bool, hashOrNone, i256, text, u32, u64, u256OrNone } from './columns.ts';
-import { detected, detectedIndexes } from './detected.ts';
+import { detected, detectedIndexes, statesOf } from './detected.ts';
 import { type Row, table } from './table.ts';
 
 export const nftCollections = table({
@@ -25,6 +25,8 @@ export const nftCollections = table({
 });
 
 export type NftCollectionRow = Row<typeof nftCollections>;
+
+export const nftCollectionStates = table({ ...statesOf('nft_collection_states'), columns: nftCollections.columns });
 
 /** Items that their collection confirms, and those without one. */
 export const nftItems = table({
@@ -60,6 +62,20 @@ export const nftItems = table({
 
 export type NftItemRow = Row<typeof nftItems>;
 
+export const nftItemStates = table({
+  ...statesOf('nft_item_states'),
+  columns: nftItems.columns,
+  indexes: [
+    {
+      name: 'nft_item_states_by_owner',
+      each: { as: 'ownerAddress', of: ['ownerAddress'] },
+      key: ['ownerAddress', 'address'],
+      also: [],
+      stays: true,
+    },
+  ],
+});
+
 /** Names and where they lead to, by the item that holds the name. */
 export const dnsRecords = table({
   ...detected('dns_records'),
@@ -74,6 +90,7 @@ export const dnsRecords = table({
   },
   indexes: [
     ...detectedIndexes('dns_records'),
+    { name: 'dns_records_by_step', key: ['mcSeqno', 'address'], also: [], stays: true },
     { name: 'dns_records_by_domain', key: ['domain', 'address'], also: [], stays: true },
     {
       name: 'dns_records_by_wallet',

@@ -1,11 +1,22 @@
 /** Contracts that sell NFTs: fix-price sales and auctions of GetGems, names of Telegram (spec v3 semantics 6.2). */
 import { address, addressOrNone, bool, i256, nullable, text, u32, u64 } from './columns.ts';
-import { detected, detectedIndexes } from './detected.ts';
+import { detected, detectedIndexes, statesOf } from './detected.ts';
 import { type Row, table } from './table.ts';
 
 /** Those that one seller has, and those of one item. */
 const ways = (name: string) => [
   ...detectedIndexes(name),
+  {
+    name: `${name}_by_owner`,
+    each: { as: 'nftOwner', of: ['nftOwner'] },
+    key: ['nftOwner', 'address'],
+    also: [],
+    stays: true,
+  },
+];
+
+/** Those that one seller has had. */
+const pastWays = (name: string) => [
   {
     name: `${name}_by_owner`,
     each: { as: 'nftOwner', of: ['nftOwner'] },
@@ -40,6 +51,12 @@ export const nftSales = table({
 
 export type NftSaleRow = Row<typeof nftSales>;
 
+export const nftSaleStates = table({
+  ...statesOf('nft_sale_states'),
+  columns: nftSales.columns,
+  indexes: pastWays('nft_sale_states'),
+});
+
 export const nftAuctions = table({
   ...detected('nft_auctions'),
   columns: {
@@ -70,6 +87,12 @@ export const nftAuctions = table({
 });
 
 export type NftAuctionRow = Row<typeof nftAuctions>;
+
+export const nftAuctionStates = table({
+  ...statesOf('nft_auction_states'),
+  columns: nftAuctions.columns,
+  indexes: pastWays('nft_auction_states'),
+});
 
 /** Names and numbers of Telegram with their auction. */
 export const telemintItems = table({

@@ -23,7 +23,7 @@ export interface Index {
   each?: { as: string; of: readonly string[] };
   /** Several rows of the table may have the same key: any one of them stays. */
   shared?: boolean;
-  /** Of a table that keeps the newest of a key: entries of rows that were replaced stay, who reads looks at the row. */
+  /** Entries stay when no row has them any more, or one entry stands for several rows: who reads looks at the row. */
   stays?: boolean;
 }
 
@@ -172,7 +172,8 @@ function writerOf<C extends Columns>(columns: C): (out: RowWriter, row: RowOf<C>
   };
 }
 
-function readerOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
+/** Reads a row of these columns. */
+export function readerOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
   const cells = Object.entries(columns);
   return (rows) => {
     const row: Record<string, unknown> = {};

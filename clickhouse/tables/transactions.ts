@@ -5,6 +5,7 @@ import { decodeTransaction } from '../../src/chain/transaction.ts';
 import { knowsAfter } from '../states.ts';
 import { type BlockRow, blocks } from './blocks.ts';
 import { address, bool, bytes, hash, hashOrNone, nullable, shard, u8, u16, u32, u64, u128 } from './columns.ts';
+import { phaseColumns, phasesOf } from './phases.ts';
 import { type RowOf, table } from './table.ts';
 
 const columns = {
@@ -29,6 +30,7 @@ const columns = {
   states: bytes,
   /** The transaction as a bag of its own. */
   payload: bytes,
+  ...phaseColumns,
 };
 
 /** A row, and what those know who make it or read it in a step. */
@@ -52,7 +54,10 @@ export const transactions = table({
     {
       name: 'transactions_by_lt',
       key: ['lt', 'account'],
-      also: ['mcSeqno', 'now', 'shard', 'seqno', 'inOpcode', 'hash', 'traceId', 'aborted', 'totalFees'],
+      also: [
+        ...['mcSeqno', 'now', 'shard', 'seqno', 'inOpcode', 'hash', 'traceId', 'aborted', 'totalFees'],
+        ...Object.keys(phaseColumns),
+      ],
     },
     { name: 'transactions_by_time', key: ['now', 'lt', 'account'], also: ['mcSeqno', 'shard', 'seqno'] },
     { name: 'transactions_by_hash', key: ['hash'], also: ['account', 'lt'] },
@@ -116,6 +121,7 @@ export function transactionRow(transaction: Transaction, facts: TransactionFacts
     stateAfter: knowsAfter(states) ? stateAfter : null,
     states,
     payload,
+    ...phasesOf(transaction),
     transaction,
     boc,
     at,

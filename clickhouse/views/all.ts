@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ClickHouse } from '../client.ts';
-import { identifier, text } from '../literal.ts';
+import { identifier, textLiteral } from '../literal.ts';
 import { chainViews } from './chain.ts';
 import { opcodesView } from './opcodes.ts';
+import { statisticsViews } from './statistics.ts';
 import { tokenViews } from './tokens.ts';
 import { tablesOf, type View } from './view.ts';
 
-export const VIEWS: readonly View[] = [...chainViews, ...tokenViews, opcodesView];
+export const VIEWS: readonly View[] = [...chainViews, ...tokenViews, ...statisticsViews, opcodesView];
 
 const made = z.object({ name: z.string(), comment: z.string() });
 
@@ -23,7 +24,7 @@ export async function makeViews(clickhouse: ClickHouse, database: string, signal
   const label = 'making the views';
   await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, { label, signal });
   const found = await clickhouse.json(
-    `SELECT name, comment FROM system.tables WHERE database = ${text(database)} AND engine = 'View'`,
+    `SELECT name, comment FROM system.tables WHERE database = ${textLiteral(database)} AND engine = 'View'`,
     made,
     { label, signal },
   );
@@ -35,7 +36,7 @@ export async function makeViews(clickhouse: ClickHouse, database: string, signal
     if (comments.get(view.name) === comment) continue;
     await clickhouse.command(
       `CREATE OR REPLACE VIEW ${identifier(database)}.${identifier(view.name)}
-       DEFINER = CURRENT_USER SQL SECURITY DEFINER AS ${select} COMMENT ${text(comment)}`,
+       DEFINER = CURRENT_USER SQL SECURITY DEFINER AS ${select} COMMENT ${textLiteral(comment)}`,
       { label, signal },
     );
   }

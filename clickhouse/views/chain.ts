@@ -1,7 +1,9 @@
 /** What the chain is made of: blocks, transactions, messages, accounts, traces. */
 
+import { HEADER_COLUMNS, header } from './header.ts';
 import { opcodeNames } from './opcodes.ts';
-import { balanceAfter, codeHashAfter, statusAfter, statusBefore } from './states.ts';
+import { PHASE_COLUMNS, phases } from './phases.ts';
+import { balanceAfter, codeHashAfter } from './states.ts';
 import {
   address,
   addressOrNull,
@@ -15,6 +17,7 @@ import {
   timeOrNull,
   times,
   type View,
+  wideAmount,
 } from './view.ts';
 
 const head: View = {
@@ -50,6 +53,7 @@ const blocks: View = {
     rand_seed: 'Base64',
     created_by: 'Public key of the validator, base64; NULL for none',
     tx_count: 'Transactions',
+    ...HEADER_COLUMNS,
     ...TIMES,
   },
   as: 'at step',
@@ -60,7 +64,8 @@ const blocks: View = {
       ${hash('t.file_hash')} AS file_hash, toInt32(-1) AS mc_block_workchain,
       toInt64('-9223372036854775808') AS mc_block_shard, t.mc_seqno AS mc_block_seqno, t.global_id AS global_id,
       t.gen_utime AS gen_utime, t.start_lt AS start_lt, t.end_lt AS end_lt, ${hash('t.rand_seed')} AS rand_seed,
-      ${hashOrNull('t.created_by')} AS created_by, t.tx_count AS tx_count, ${times('t.gen_utime')}
+      ${hashOrNull('t.created_by')} AS created_by, t.tx_count AS tx_count,
+      ${header('t.info')}, ${times('t.gen_utime')}
     FROM ${of('blocks')} AS t FINAL WHERE t.mc_seqno <= ${seqno}`,
 };
 
@@ -84,6 +89,7 @@ const transactions: View = {
     opcode_name: 'Name of the opcode; NULL where it has none',
     aborted: '',
     total_fees: 'Nanotons',
+    ...PHASE_COLUMNS,
     ...TIMES,
   },
   as: 'at step',
@@ -94,7 +100,7 @@ const transactions: View = {
       ${workchain('t.account')} AS block_workchain, t.shard AS block_shard, t.seqno AS block_seqno,
       t.mc_seqno AS mc_block_seqno, ${hash('t.trace_id')} AS trace_id, ${opcode('t.in_opcode')} AS opcode,
       ${opcodeNames('t.in_opcode')} AS opcode_name, t.aborted AS aborted, ${amount('t.total_fees')} AS total_fees,
-      ${times('t.now')}
+      ${phases}, ${times('t.now')}
     FROM ${of('transactions_by_lt')} AS t FINAL WHERE t.mc_seqno <= ${seqno}`,
 };
 
@@ -115,8 +121,7 @@ const accountTransactions: View = {
     opcode_name: 'Name of the opcode; NULL where it has none',
     aborted: '',
     total_fees: 'Nanotons',
-    orig_status: 'nonexist, uninit, active or frozen; NULL where it is not known',
-    end_status: 'As `orig_status`, after the transaction',
+    ...PHASE_COLUMNS,
     account_state_balance_after: 'Nanotons; NULL where the log has not shown the state',
     account_state_code_hash_after: 'Base64; NULL for none, or where the log has not shown the state',
     boc: 'The transaction as a bag of cells, base64',
@@ -128,11 +133,17 @@ const accountTransactions: View = {
       t.shard AS block_shard, t.seqno AS block_seqno, t.mc_seqno AS mc_block_seqno, ${hash('t.trace_id')} AS trace_id,
       ${hashOrNull('t.external_hash')} AS external_hash, ${opcode('t.in_opcode')} AS opcode,
       ${opcodeNames('t.in_opcode')} AS opcode_name, t.aborted AS aborted, ${amount('t.total_fees')} AS total_fees,
-      ${statusBefore('t.states')} AS orig_status, ${statusAfter('t.states')} AS end_status,
+      ${phases},
       ${balanceAfter('t.states')} AS account_state_balance_after,
       ${codeHashAfter('t.states')} AS account_state_code_hash_after, base64Encode(t.payload) AS boc, ${times('t.now')}
     FROM ${of('transactions')} AS t FINAL WHERE t.mc_seqno <= ${seqno}`,
 };
+
+/** From this global version on there is no `ihr_fee`. */
+const FLAGS_FROM = 12;
+
+/** Messages are sent at the time of their transaction. */
+const timeOf = (direction: 'in' | 'out'): string => (direction === 'in' ? 't.in_now' : 't.created_at');
 
 const messageSide = (direction: 'in' | 'out', from: string, seqno: string): string => `
     SELECT '${direction}' AS direction, ${hashOrNull(`t.${direction}_tx_hash`)} AS tx_hash, t.${direction}_lt AS tx_lt,
@@ -141,12 +152,19 @@ const messageSide = (direction: 'in' | 'out', from: string, seqno: string): stri
       if(${isAddress('t.source')} AND ${isAddress('t.destination')}, ${amount('t.value')}, NULL) AS value,
       ${ltOrNull('t.created_lt')} AS created_lt, ${timeOrNull('t.created_at')} AS created_at,
       ${opcode('t.opcode')} AS opcode, ${opcodeNames('t.opcode')} AS opcode_name, ${hash('t.body_hash')} AS body_hash,
-      t.${direction}_mc_seqno AS mc_block_seqno, base64Encode(t.payload) AS boc
+      t.${direction}_mc_seqno AS mc_block_seqno, ${timeOf(direction)} AS tx_now,
+      ${hash('t.trace_id')} AS trace_id, ${amount('t.fwd_fee')} AS fwd_fee,
+      ${amount(`if(t.global_version >= ${FLAGS_FROM} AND isNotNull(t.ihr_fee_or_flags), toUInt128(0), t.ihr_fee_or_flags)`)} AS ihr_fee,
+      ${amount('t.import_fee')} AS import_fee, t.bounce AS bounce, t.bounced AS bounced, t.ihr_disabled AS ihr_disabled,
+      t.comment AS comment, ${hashOrNull('t.init_hash')} AS init_state_hash, base64Encode(t.payload) AS boc,
+      ${times(timeOf(direction))}
     FROM ${from} AS t FINAL WHERE t.${direction}_mc_seqno > 0 AND t.${direction}_mc_seqno <= ${seqno}`;
 
 const messages: View = {
   name: 'messages',
   about: 'A side of a message: `in` with the transaction that received it, `out` with the one that sent it',
+  changes:
+    'a message from outside that is accepted once more, with the same bytes, is told with its newest transaction alone',
   columns: {
     direction: '`in` or `out`',
     tx_hash: 'Of that transaction, base64',
@@ -161,7 +179,18 @@ const messages: View = {
     opcode_name: 'Name of the opcode; NULL where it has none',
     body_hash: 'Base64',
     mc_block_seqno: 'Step of that transaction',
+    tx_now: 'Time of that transaction, seconds since 1970',
+    trace_id: 'Hash of the first transaction of its trace, base64',
+    fwd_fee: 'Nanotons; NULL for a message from or to the outside',
+    ihr_fee: 'Nanotons; NULL for a message from or to the outside',
+    import_fee: 'Nanotons; NULL but for a message from outside',
+    bounce: 'NULL for a message from or to the outside',
+    bounced: 'NULL for a message from or to the outside',
+    ihr_disabled: 'NULL for a message from or to the outside',
+    comment: 'Text of a plain comment; NULL for another body',
+    init_state_hash: 'Of the StateInit that it brings, base64; NULL for none',
     boc: 'The message as a bag of cells, base64',
+    ...TIMES,
   },
   as: 'at step',
   step: 'mc_block_seqno',
@@ -226,11 +255,12 @@ const accounts: View = {
 
 const balancesHistory: View = {
   name: 'balances_history',
-  about: 'A balance in TON after each transaction of an account, in the order of accounts: for `address = …`',
+  about:
+    'A balance in TON after each transaction of an account, and of jettons at the end of each step in which it changed',
   columns: {
-    address: 'Address',
-    asset: '`TON`',
-    amount: 'Nanotons; rows whose state the log has not shown are left out',
+    address: 'Of the owner: `address = …` is fast',
+    asset: '`TON`, or the address of the jetton',
+    amount: 'Smallest units; rows whose state the log has not shown are left out; NULL where it passes 38 digits',
     timestamp: 'Seconds since 1970',
     lt: '',
     mc_block_seqno: 'Step',
@@ -238,10 +268,14 @@ const balancesHistory: View = {
   },
   as: 'at step',
   select: ({ of, head: seqno }) => `
-    SELECT ${address('t.account')} AS address, 'TON' AS asset, assumeNotNull(${balanceAfter('t.states')}) AS amount,
+    SELECT ${address('t.account')} AS address, 'TON' AS asset, ${balanceAfter('t.states')} AS amount,
       t.now AS timestamp, t.lt AS lt, t.mc_seqno AS mc_block_seqno, ${times('t.now')}
     FROM ${of('transactions')} AS t FINAL
-    WHERE t.mc_seqno <= ${seqno} AND t.state_after != toFixedString('', 32)`,
+    WHERE t.mc_seqno <= ${seqno} AND t.state_after != toFixedString('', 32)
+    UNION ALL
+    SELECT ${address('t.owner')} AS address, ${address('t.jetton')} AS asset, ${wideAmount('t.balance')} AS amount,
+      t.utime AS timestamp, t.lt AS lt, t.mc_seqno AS mc_block_seqno, ${times('t.utime')}
+    FROM ${of('jetton_balances')} AS t FINAL WHERE t.mc_seqno <= ${seqno}`,
 };
 
 const traces: View = {

@@ -1,6 +1,6 @@
 /** Names of opcodes as the decoder has them. */
 import { opcodeName, opcodes } from '../../src/chain/layouts/registry.ts';
-import { text } from '../literal.ts';
+import { textLiteral } from '../literal.ts';
 import type { View } from './view.ts';
 
 const named = opcodes()
@@ -11,7 +11,7 @@ const named = opcodes()
   });
 
 const numbers = `[${named.map(({ opcode }) => opcode).join(', ')}]`;
-const names = `[${named.map(({ name }) => text(name)).join(', ')}]`;
+const names = `[${named.map(({ name }) => textLiteral(name)).join(', ')}]`;
 
 /** The name of a nullable opcode; NULL for an unknown one. */
 export const opcodeNames = (column: string): string => `nullIf(transform(${column}, ${numbers}, ${names}, ''), '')`;

@@ -19,20 +19,11 @@ function endOf(states: string, at: string): string {
   return `if(bitAnd(${byte(states, at)}, ${EXTRA}) = 0, toUInt64(${plain}), ${texts})`;
 }
 
-const status = (states: string, at: string): string =>
-  `transform(bitAnd(${byte(states, at)}, 3), [0, 1, 2, 3], ['nonexist', 'uninit', 'active', 'frozen'], '')`;
-
 /** Place of the state after; meaningless without one. */
 const after = (states: string): string =>
   `if(bitAnd(${byte(states, '1')}, ${BEFORE}) = 0, toUInt64(2), ${endOf(states, '2')})`;
 
 const knows = (states: string, side: number): string => `bitAnd(${byte(states, '1')}, ${side}) != 0`;
-
-/** Status of the account before; NULL where it is not known. */
-export const statusBefore = (states: string): string => `if(${knows(states, BEFORE)}, ${status(states, '2')}, NULL)`;
-
-export const statusAfter = (states: string): string =>
-  `if(${knows(states, AFTER)}, ${status(states, after(states))}, NULL)`;
 
 /** Nanotons; NULL where the state is not known. */
 export const balanceAfter = (states: string): string => {

@@ -87,16 +87,18 @@ const jettonBalances: View = {
   name: 'jetton_balances',
   about: 'A balance that a jetton wallet had at the end of a step in which it changed',
   columns: {
-    jetton_wallet: 'Address; its owner is in `jetton_wallets`',
+    jetton_wallet: 'Address',
+    owner: 'Address',
     jetton_master: 'Address',
     amount: 'Smallest units; NULL where it passes 38 digits',
     lt: 'Of the transaction that left it',
-    mc_block_seqno: 'Step; its time is in `blocks`',
+    mc_block_seqno: 'Step',
+    ...TIMES,
   },
   as: 'at step',
   select: ({ of, head }) => `
-    SELECT ${address('t.address')} AS jetton_wallet, ${address('t.jetton')} AS jetton_master,
-      ${wideAmount('t.balance')} AS amount, t.lt AS lt, t.mc_seqno AS mc_block_seqno
+    SELECT ${address('t.address')} AS jetton_wallet, ${address('t.owner')} AS owner, ${address('t.jetton')} AS jetton_master,
+      ${wideAmount('t.balance')} AS amount, t.lt AS lt, t.mc_seqno AS mc_block_seqno, ${times('t.utime')}
     FROM ${of('jetton_balances')} AS t FINAL WHERE t.mc_seqno <= ${head}`,
 };
 
@@ -168,6 +170,14 @@ const nftItems: View = {
     FROM ${of('nft_items')} AS t FINAL`,
 };
 
+/** Of a trace that was told again the newest telling: few are, and all of such a telling is of one step. */
+function asTold(table: string, head: string): string {
+  const again = `FROM ${table} WHERE mc_seqno > end_mc_seqno AND mc_seqno <= ${head}`;
+  return `t.end_mc_seqno <= ${head} AND t.mc_seqno <= ${head} AND t.type != '' AND (
+      t.trace_id NOT IN (SELECT trace_id ${again})
+      OR (t.trace_id, t.mc_seqno) IN (SELECT trace_id, max(mc_seqno) ${again} GROUP BY trace_id))`;
+}
+
 /** Details come first in the JSON of an action, then the accounts it is found by. */
 const DETAILS = 't.content, 1';
 
@@ -201,8 +211,8 @@ const actions: View = {
       t.start_utime AS start_utime, t.end_utime AS end_utime, t.trace_end_lt AS trace_end_lt,
       t.trace_end_utime AS trace_end_utime, ${hashOrNull('t.external_hash')} AS external_hash,
       JSONExtract(t.content, 2, 'Array(String)') AS accounts, JSONExtractRaw(${DETAILS}) AS details,
-      t.mc_seqno AS mc_block_seqno, ${times('t.trace_end_utime')}
-    FROM ${of('actions')} AS t FINAL WHERE t.mc_seqno <= ${head}`,
+      t.end_mc_seqno AS mc_block_seqno, ${times('t.trace_end_utime')}
+    FROM ${of('actions')} AS t FINAL WHERE ${asTold(of('actions'), head)}`,
 };
 
 const leg = (side: 'incoming' | 'outgoing', name: string): string =>
@@ -239,8 +249,8 @@ const dexTrades: View = {
       ${asset('incoming')} AS token_sold_address, ${asset('outgoing')} AS token_bought_address,
       toDecimal128OrNull(${leg('incoming', 'amount')}, 0) AS amount_sold_raw,
       toDecimal128OrNull(${leg('outgoing', 'amount')}, 0) AS amount_bought_raw,
-      t.end_lt AS end_lt, t.mc_seqno AS mc_block_seqno, ${times('t.end_utime')}
-    FROM ${of('actions')} AS t FINAL WHERE t.mc_seqno <= ${head} AND t.type = 'jetton_swap' AND t.success`,
+      t.end_lt AS end_lt, t.end_mc_seqno AS mc_block_seqno, ${times('t.end_utime')}
+    FROM ${of('actions')} AS t FINAL WHERE ${asTold(of('actions'), head)} AND t.type = 'jetton_swap' AND t.success`,
 };
 
 const dnsRecords: View = {

@@ -11,6 +11,8 @@ export interface View {
   as: 'at step' | 'newest';
   /** Column by which whole steps are cut out of it; absent where a view is no list of facts. */
   step?: string;
+  /** What a later step may change in the rows of an earlier one; absent where nothing does. */
+  changes?: string;
   /** Columns that tell rows of a step apart and give them an order. */
   order?: readonly string[];
   select(tables: Tables): string;
@@ -52,7 +54,7 @@ export const hash = (column: string): string => `base64Encode(${column})`;
 
 export const hashOrNull = (column: string): string => `if(${column} = ${NO_HASH}, NULL, base64Encode(${column}))`;
 
-/** Amounts of the chain have at most 120 bits, which fit. */
+/** Amounts of the chain have at most 120 bits, which fit; NULL stays NULL. */
 export const amount = (column: string): string => `toDecimal128(${column}, 0)`;
 
 /** Of numbers that a contract chose: NULL where it does not fit. */

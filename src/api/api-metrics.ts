@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Compression } from './compression.ts';
+import type { KeptRuns } from './kept-runs.ts';
 import type { SharedAnswers } from './shared-answers.ts';
 import type { BookRows } from './v3/render/book-rows.ts';
 import type { Renderings } from './v3/render/renderings.ts';
@@ -105,6 +106,19 @@ function kept(registry: Registry, read: Record<string, () => number>): void {
       for (const [what, bytes] of Object.entries(all)) this.set({ what }, bytes());
     },
   });
+}
+
+/** Memory of something else that is kept to answer faster. */
+export function watchKept(registry: Registry, what: string, bytes: () => number): void {
+  kept(registry, { [what]: bytes });
+}
+
+/** Runs of get-methods: those that were made, and those that were kept. */
+export function watchRuns(registry: Registry, runs: KeptRuns): void {
+  counter(registry, 'get_methods_total', 'Get-methods answered: run (made), or the same as before (kept)', () => ({
+    ...runs.figures,
+  }));
+  kept(registry, { runs: () => runs.bytes });
 }
 
 function counter(registry: Registry, name: string, help: string, read: () => Record<string, number>): void {

@@ -1,17 +1,21 @@
 /**
  * Asks the HTTP API, running in processes of its own over the tables of `npm run bench:project` (made when they are
  * not there), as fast as it answers: requests a second, times, and CPU time of the service and of ClickHouse for each
- * kind of request; with a window that holds all of the steps, the newer half of them or none, by one worker and by all,
- * over one connection and over eight. Whole answers are not kept, as a case asks few things again and again. Run by
+ * kind of request; with a window that holds all of the steps, the newer half of them, the newest twentieth over an
+ * archive of the others (`archived`) or none, by one worker and by all,
+ * over one connection and over eight, beside what is to be reached and what the reference service gave. Where a window ends
+ * somewhere, also what lies below its first step, above it and across. Whole answers are not kept, as a case asks few things again and again. Run by
  * `npm run bench:api`. In the environment, lists with commas:
- * BENCH_WINDOW (all,half,nothing), BENCH_WORKERS (1 and the number of cores, at most 4), BENCH_CONNECTIONS (1,8),
- * BENCH_CASES (`asked` for what is asked most, `every` for all kinds), BENCH_ONLY (cases whose name has this text),
- * BENCH_SECONDS (each case), BENCH_SEED (repeats a draw), BENCH_ANSWERS (bytes of answers that are kept).
+ * BENCH_WINDOW (all,half,archived,nothing), BENCH_WORKERS (1 and the number of cores, at most 4), BENCH_CONNECTIONS (1,8),
+ * BENCH_CASES (`asked` for what is asked most, `every` for all kinds), BENCH_ONLY (cases whose names begin so),
+ * BENCH_SECONDS (each case), BENCH_SEED (repeats a draw), BENCH_ANSWERS (bytes of answers that are kept), BENCH_RESULTS (a
+ * file to which each figure is added as a line of JSON).
  */
+import { appendFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { type ApiCase, apiCases, askedMost } from '../../test/bench-cases.ts';
+import { type ApiCase, apiCases, askedMost, borderCases } from '../../test/bench-cases.ts';
 import { type BenchService, startBenchService } from '../../test/bench-service.ts';
 import { type Bench, isProjected, openBench, print, projectLoad } from '../../test/bench-tables.ts';
 import { HELD, type Held, useWindow } from '../../test/bench-windows.ts';
@@ -24,7 +28,8 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 2);
 const SEED = Number(process.env.BENCH_SEED ?? Math.floor(Math.random() * 1_000_000));
 const ANSWERS = Number(process.env.BENCH_ANSWERS ?? 0);
 const EVERY = process.env.BENCH_CASES === 'every';
-const ONLY = process.env.BENCH_ONLY ?? '';
+const ONLY = list('BENCH_ONLY', ['']);
+const RESULTS = process.env.BENCH_RESULTS;
 const CORES = Math.min(4, availableParallelism());
 const WORKERS = list('BENCH_WORKERS', [...new Set(['1', String(CORES)])]).map(Number);
 const CONNECTIONS = list('BENCH_CONNECTIONS', ['1', '8']).map(Number);
@@ -35,7 +40,7 @@ const WARM_UP = 20;
 const MIN_REQUESTS = 30;
 const MAX_REQUESTS = 50_000;
 const MERGE_WAIT_MS = 60_000;
-const NAMES = ['requests/s', 'reach', 'p50 ms', 'p99 ms', 'node ms', 'server ms', 'KB'];
+const NAMES = ['requests/s', 'reach', 'reference', 'p50 ms', 'p99 ms', 'node ms', 'server ms', 'KB'];
 
 const bench = await openBench(false);
 try {
@@ -45,9 +50,10 @@ try {
   }
   await settleMerges(bench);
   const drawn = EVERY ? await apiCases(bench.clickhouse, SEED) : await askedMost(bench.clickhouse, SEED);
-  const cases = drawn.filter(({ name }) => name.includes(ONLY));
   for (const held of WINDOWS) {
-    await useWindow(bench, held);
+    const first = await useWindow(bench, held);
+    const border = first === null || held === 'all' ? [] : await borderCases(bench.clickhouse, SEED, first);
+    const cases = [...drawn, ...border].filter(({ name }) => ONLY.some((text) => name.startsWith(text)));
     for (const workers of WORKERS) await measureService(held, workers, cases);
   }
 } finally {
@@ -71,13 +77,18 @@ async function settleMerges({ clickhouse }: Bench): Promise<void> {
 }
 
 async function measureService(held: Held, workers: number, cases: readonly ApiCase[]): Promise<void> {
-  const service = await startBenchService(bench, { workers, window: held !== 'nothing', answersBytes: ANSWERS });
+  const service = await startBenchService(bench, {
+    workers,
+    window: held !== 'nothing',
+    archive: held === 'archived',
+    answersBytes: ANSWERS,
+  });
   try {
     for (const { paths } of cases) await ask(service, paths, { connections: workers, requests: FIRST_ROUND });
     for (const connections of CONNECTIONS) {
       print(`\nwindow holds ${held}, ${workers} worker(s), ${connections} connection(s)`);
       print(`${'request'.padEnd(40)}${NAMES.map((name) => name.padStart(11)).join('')}`);
-      for (const one of cases) await measure(service, one, connections);
+      for (const one of cases) await measure(service, one, { held, workers, connections });
     }
     const megabytes = (pid: number): string => `${Math.round(processUsage(pid).peakBytes / 1024 / 1024)} MB`;
     print(
@@ -98,7 +109,17 @@ function ask(
   return closedLoop({ url, paths, connections, seconds: SECONDS, minRequests: WARM_UP, maxRequests: requests });
 }
 
-async function measure(service: BenchService, { name, paths, reach }: ApiCase, connections: number): Promise<void> {
+interface Circumstances {
+  held: Held;
+  workers: number;
+  connections: number;
+}
+
+async function measure(
+  service: BenchService,
+  { name, paths, reach, reference }: ApiCase,
+  { held, workers, connections }: Circumstances,
+): Promise<void> {
   await ask(service, paths, { connections, requests: WARM_UP });
   const before = { node: service.cpuMs(), server: processUsage(bench.serverPid).cpuMs };
   const { requests, seconds, bytes, times } = await closedLoop({
@@ -112,7 +133,12 @@ async function measure(service: BenchService, { name, paths, reach }: ApiCase, c
   const node = (service.cpuMs() - before.node) / requests;
   const server = (processUsage(bench.serverPid).cpuMs - before.server) / requests;
   const at = (share: number): string => times[Math.floor(requests * share)].toFixed(2);
-  const figures = [(requests / seconds).toFixed(0), reach === undefined ? '-' : String(reach), at(0.5), at(0.99)];
+  const told = [reach, reference].map((one) => (one === undefined ? '-' : String(one)));
+  const rate = requests / seconds;
+  const figures = [rate.toFixed(0), ...told, at(0.5), at(0.99)];
+  if (RESULTS !== undefined) {
+    appendFileSync(RESULTS, `${JSON.stringify({ name, held, workers, connections, rate, node, server })}\n`);
+  }
   figures.push(node.toFixed(2), server.toFixed(2), (bytes / requests / 1024).toFixed(1));
   print(`${name.padEnd(40)}${figures.map((figure) => figure.padStart(11)).join('')}`);
 }

@@ -13,6 +13,7 @@ import { emulateApi } from './emulate/api.ts';
 import { ApiError, type Report, sendJson } from './errors.ts';
 import { createFront, serveGet } from './front.ts';
 import type { ApiLimits } from './limits.ts';
+import type { Mentions } from './mentions.ts';
 import type { Api, Asker, Route } from './route.ts';
 import type { SentMessages } from './sent-messages.ts';
 import { v2Api } from './v2/api.ts';
@@ -32,6 +33,8 @@ export interface AppOptions {
   sent?: SentMessages;
   /** What becomes of sent messages before it is final; nothing by default. */
   pending?: PendingStore;
+  /** Hears of the accounts that answers mention; nobody does by default. */
+  mentions?: Mentions;
   /** Tells what messages would do on them; the kinds of contracts are asked of `knowledge`. */
   emulator: Emulator;
   knowledge: Knowledge;
@@ -81,7 +84,7 @@ export function createApp(options: AppOptions): RequestListener {
   const asked = createAsked(v3Options);
   const v3 = v3Api(v3Options, asked);
   return createFront({
-    apis: [v3, v2Api(options), emulateApi(options, asked), ...apis],
+    apis: [v3, v2Api(v3Options), emulateApi(options, asked), ...apis],
     others: [web ?? toDocumentation(v3.base), ...(feed ? [feed] : []), ...(sql ?? []), serviceRoutes(options)],
     metrics,
     limits,

@@ -58,7 +58,33 @@ export function membersOf(body: object): Sent {
   return new Map(Object.entries(body).filter(([, value]) => value !== null));
 }
 
+/** Deepest nesting of a body: what handles it further on does so by recursion. Stacks of get-methods take three a level. */
+const MAX_DEPTH = 4096;
+
+/** Whether arrays and objects stand deeper inside each other than that. */
+function isTooDeep(text: string): boolean {
+  // Each takes two characters at least.
+  if (text.length <= 2 * MAX_DEPTH) return false;
+  let depth = 0;
+  let inText = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (inText) {
+      if (char === BACKSLASH) at++;
+      else if (char === QUOTE) inText = false;
+    } else if (char === QUOTE) inText = true;
+    else if (char === 0x5b || char === 0x7b) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (char === 0x5d || char === 0x7d) depth--;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
 function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new BodyError(`request body is nested deeper than ${MAX_DEPTH}`);
   try {
     return JSON.parse(text);
   } catch (error) {

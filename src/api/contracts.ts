@@ -11,15 +11,22 @@ import { EMPTY, readAccount } from '../tvm/account.ts';
 import { beyondExecutor } from '../tvm/config.ts';
 import { type ContractState, contractState, type GetMethodRun, runGetMethod } from '../tvm/contract.ts';
 import { estimateFees, type FeeQuery, type Fees } from '../tvm/fees.ts';
+import { countValues } from '../tvm/long-stack.ts';
 import type { TvmPool } from '../tvm/pool.ts';
-import type { StackLimits, StackValue } from '../tvm/stack.ts';
+import { StackLimitError, type StackLimits, type StackValue, writeStack } from '../tvm/stack.ts';
+import { createKeptRuns, type KeptRuns } from './kept-runs.ts';
 
 /** A contract as of a step, to be asked any number of times. */
 export interface OpenContract {
   account: AccountState;
   /** The masterchain block of the step. */
   block: BlockIdExt;
-  run(method: number, stack: readonly StackValue[], limits?: StackLimits): Promise<GetMethodRun>;
+  /** @param options `longStacks`: also such as are too long for cells, which takes some times as long */
+  run(
+    method: number,
+    stack: readonly StackValue[],
+    options?: { limits?: StackLimits; longStacks?: boolean },
+  ): Promise<GetMethodRun>;
 }
 
 export interface FeeRequest extends Pick<FeeQuery, 'address' | 'body' | 'init' | 'ignoreSignatures'> {}
@@ -39,9 +46,34 @@ export interface Contracts {
 /** What an account without code answers: nothing runs, and the arguments stay with the id of the method on top. */
 const NO_CODE = -13;
 
+/** Values that a method may leave, those in tuples and lists included: the reference's. */
+const MAX_LEFT = 7999;
+
+/** Null for what is not to be kept. */
+function argumentsKey(stack: readonly StackValue[]): string | null {
+  if (stack.length === 0) return '';
+  if (stack.length > MOST_ARGUMENTS || stack.some(({ type }) => type === 'tuple')) return null;
+  return hashKey(writeStack(stack).hash());
+}
+
+function bounded<T extends GetMethodRun>(run: T): T {
+  if (countValues(run.stack, MAX_LEFT) > MAX_LEFT) throw new StackLimitError('maxValues', MAX_LEFT);
+  return run;
+}
+
 /** Contracts whose state is kept in the executor's form. */
 const KEPT_BYTES = 32 * 1024 ** 2;
-export function createContracts(states: StateSource, pool: TvmPool, viewOf: ViewOf): Contracts {
+
+/** Arguments of runs that are kept: hardly a method takes more. */
+const MOST_ARGUMENTS = 8;
+
+/** @param runs where runs are kept; nowhere by default */
+export function createContracts(
+  states: StateSource,
+  pool: TvmPool,
+  viewOf: ViewOf,
+  runs: KeptRuns = createKeptRuns(0),
+): Contracts {
   const kept = new LRUCache<string, ContractState>({
     maxSize: KEPT_BYTES,
     sizeCalculation: ({ code, data }) => 500 + code.length + data.length,
@@ -69,14 +101,19 @@ export function createContracts(states: StateSource, pool: TvmPool, viewOf: View
       return {
         account,
         block: { workchain, shard, seqno: own, rootHash, fileHash },
-        async run(method, stack, limits) {
+        async run(method, stack, more) {
           if (state === null) {
             const left: StackValue[] = [...stack, { type: 'int', value: BigInt(method) }];
-            return { exitCode: NO_CODE, gasUsed: 0, stack: left };
+            return bounded({ exitCode: NO_CODE, gasUsed: 0, stack: left });
           }
           const { signal } = context;
-          const options = { now: account.genUtime, signal, ...(limits && { limits }) };
-          return runGetMethod(pool, await viewOf(newest, context), state, method, stack, options);
+          const options = { now: account.genUtime, signal, ...more };
+          const view = await viewOf(newest, context);
+          const run = () => runGetMethod(pool, view, state, method, stack, options);
+          const given = argumentsKey(stack);
+          if (given === null) return bounded(await run());
+          const key = `${hashKey(account.account)}${hashKey(account.hash)}${view.config.key}${method} ${given}`;
+          return bounded(await runs.once(key, run));
         },
       };
     },

@@ -94,6 +94,21 @@ describe('bodies', () => {
     expect(await post(`${await start()}/read`, body)).toEqual([422, { error }]);
   });
 
+  it('are refused where they are nested deeper than what reads them can follow', async () => {
+    const nested = (depth: number): string => `{"words":${'['.repeat(depth)}"]\\"]"${']'.repeat(depth)}}`;
+    expect(await post(`${await start()}/read`, nested(10_000))).toEqual([
+      422,
+      { error: 'request body is nested deeper than 4096' },
+    ]);
+    const error = 'failed to decode: schema: error converting value for "words"';
+    expect(await post(`${await start()}/read`, nested(4_000))).toEqual([422, { error }]);
+    // As long, and flat.
+    expect(await post(`${await start()}/read`, `{"number":1,"x":"${'['.repeat(10_000)}"}`)).toMatchObject([
+      200,
+      { number: 1 },
+    ]);
+  });
+
   it('that are no JSON are refused with the reason', async () => {
     const [status, answer] = await post(`${await start()}/read`, '{"number":');
     expect([status, answer]).toEqual([422, { error: expect.stringMatching(/^request body is not JSON: .*JSON/) }]);

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of an API, made from the declarations that its routes are served from. */
 import { z } from 'zod';
-import type { Api, Asker, Method, Route } from './route.ts';
+import type { Api, Asker, CallsByName, Method, Route } from './route.ts';
 
 type JsonObject = Record<string, unknown>;
 
@@ -13,6 +13,7 @@ export function openApiDocument(api: Api): JsonObject {
     paths[route.path] = path;
     for (const method of route.methods) path[method.toLowerCase()] = operation(api, route, method, components);
   }
+  if (api.calls) paths[api.calls.path] = { post: callByName(api, api.calls, components) };
   return {
     openapi: '3.1.0',
     info: { title, version: api.version, description },
@@ -29,13 +30,33 @@ export function openApiDocument(api: Api): JsonObject {
   };
 }
 
-function operation(api: Api, route: Route<Asker>, method: Method, components: JsonObject): JsonObject {
-  const { form, document } = api;
-  const answerType = form.answerType?.(route.response) ?? route.response;
+function responsesOf({ form, document }: Api, response: z.ZodType, components: JsonObject): JsonObject {
+  const answerType = form.answerType?.(response) ?? response;
   const responses: JsonObject = { 200: content('The answer.', reference(answerType, components)) };
   for (const [status, text] of Object.entries(document.failures)) {
     responses[status] = content(text, reference(form.refusalType, components));
   }
+  return responses;
+}
+
+function callByName(api: Api, { path, tag, summary }: CallsByName, components: JsonObject): JsonObject {
+  const called = api.routes.filter(({ methods }) => methods.includes('POST'));
+  const body = {
+    type: 'object',
+    properties: {
+      jsonrpc: { type: 'string', enum: ['2.0'] },
+      id: { type: ['string', 'number', 'null'] },
+      method: { type: 'string', enum: called.map((route) => route.path.slice(1)) },
+      params: { type: 'object' },
+    },
+    required: ['method'],
+  };
+  const responses = responsesOf(api, z.unknown(), components);
+  return { operationId: path.slice(1), tags: [tag], summary, requestBody: content(undefined, body), responses };
+}
+
+function operation(api: Api, route: Route<Asker>, method: Method, components: JsonObject): JsonObject {
+  const { document } = api;
   const headers = document.headers.map(({ name, type, description }) => ({
     name,
     in: 'header',
@@ -48,6 +69,7 @@ function operation(api: Api, route: Route<Asker>, method: Method, components: Js
       ? { parameters: headers, requestBody: content(undefined, membersSchema(declared)) }
       : { parameters: [...declared.map(queryParameter), ...headers] };
   const operationId = operationIdOf(api, route, method);
+  const responses = responsesOf(api, route.response, components);
   return { operationId, tags: [route.tag], summary: route.summary, ...asked, responses };
 }
 

@@ -87,6 +87,8 @@ export interface Api {
 /** A path under which every operation with a POST form is called by its name, in the manner of JSON-RPC. */
 export interface CallsByName {
   path: string;
+  tag: string;
+  summary: string;
   /** What is called, of the JSON of a body. Throws ApiError. */
   read(body: unknown): { name: string; parameters: object };
   unknown(name: string): ApiError;

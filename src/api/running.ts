@@ -26,7 +26,10 @@ export async function running<T>(run: () => Promise<T>): Promise<T> {
     if (error instanceof TvmTimeoutError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
     if (error instanceof EstimateError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
     if (error instanceof StackLimitError) {
-      throw new Refusal(533, `Result stack: ${error.message}`, { cause: error });
+      // In the words of the reference.
+      const isDeep = error.limit === 'maxDepth';
+      const text = isDeep ? `Result stack depth >= ${error.most}` : 'TVM stack size exceeds limit';
+      throw new Refusal(isDeep ? 533 : 500, text, { cause: error });
     }
     throw error;
   }

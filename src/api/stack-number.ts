@@ -12,6 +12,11 @@ export function readStackNumber(value: unknown): bigint | null {
   return fitsTvm(read) ? read : null;
 }
 
+/** A value of a request for an error that tells of it: what is no scalar is told by its kind alone. */
+export function told(value: unknown, longest = 100): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, longest) : typeof value;
+}
+
 /** `-0x1f`: the sign before the prefix, lower case, without padding. */
 export function hexNumber(value: bigint): string {
   return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`;

@@ -52,6 +52,14 @@ export interface ChainSource {
     includeBoc: boolean,
     context: QueryContext,
   ): Promise<AccountRecord[]>;
+  /** The same as a step left them that is shown: of what is known, code and data where they are still known. */
+  accountStatesAt(
+    accounts: Address[],
+    codeHashes: Hash[],
+    includeBoc: boolean,
+    mcSeqno: number,
+    context: QueryContext,
+  ): Promise<AccountRecord[]>;
   /** One record for each account asked for, unknown ones with null code. */
   book(accounts: Address[], context: QueryContext): Promise<BookRecord[]>;
   topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]>;

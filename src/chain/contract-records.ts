@@ -3,7 +3,7 @@
  * the questions one can ask about them. Names are those of the TON Center v3 API.
  */
 import type { Address, Decimal, Hash } from './model.ts';
-import type { Page, QueryContext, Sort, TracePlace, TransactionRecord, Window } from './records.ts';
+import type { Bounds, Page, QueryContext, Sort, TracePlace, TransactionRecord } from './records.ts';
 
 /** The newest state of a contract while it was of its kind. */
 export interface DetectedRecord {
@@ -69,6 +69,11 @@ export interface NftSaleRecord extends DetectedRecord {
   marketplaceFee: Decimal;
   royaltyAddress: Address | null;
   royaltyAmount: Decimal;
+  /** Of the contracts that tell them. */
+  soldAt: number | null;
+  soldQueryId: Decimal | null;
+  /** JSON; null where it has no prices in jettons. */
+  jettonPrices: string | null;
 }
 
 export interface NftAuctionRecord extends DetectedRecord {
@@ -91,6 +96,9 @@ export interface NftAuctionRecord extends DetectedRecord {
   createdAt: number;
   lastBidAt: number;
   isCanceled: boolean;
+  /** Of an auction in a jetton. */
+  jettonWallet: Address | null;
+  jettonMaster: Address | null;
 }
 
 export interface TelemintItemRecord extends DetectedRecord {
@@ -197,8 +205,8 @@ export interface EventFilter {
   contracts: Address[];
   /** The jetton's master, or the item's collection. */
   token?: Address | undefined;
-  utime: Window<number>;
-  ltWindow: Window<Decimal>;
+  utime: Bounds<number>;
+  ltWindow: Bounds<Decimal>;
   sort: Sort;
   page: Page;
 }
@@ -228,13 +236,15 @@ export interface JettonWalletFilter {
   byBalance?: Sort | undefined;
   /** `BehindBalance` where the wallets of one jetton are asked for by balance. */
   behind?: BehindId | BehindBalance | undefined;
+  /** As this step left them, one that is shown; as they are when absent. */
+  at?: number | undefined;
   page: Page;
 }
 
 /** Every balance that a jetton wallet has had. */
 export interface JettonBalanceFilter {
   wallet: Address;
-  ltWindow: Window<Decimal>;
+  ltWindow: Bounds<Decimal>;
   sort: Sort;
   limit: number;
 }
@@ -257,6 +267,8 @@ export interface NftItemFilter {
   byLastTransaction: boolean;
   /** `BehindIndex` where the items of one collection are asked for. */
   behind?: BehindId | BehindIndex | undefined;
+  /** As {@link JettonWalletFilter.at}, with their collections and who sells them. */
+  at?: number | undefined;
   page: Page;
 }
 
@@ -269,6 +281,20 @@ export interface Tokens {
 }
 
 /** Which kinds an address may be of. */
+/** What was fetched under a URI. */
+export interface TokenDocument {
+  /** JSON of an object; null where there is no such document. */
+  content: string | null;
+}
+
+/** What is shown of tokens beside the addresses of an answer. */
+export interface ShownTokens {
+  items: readonly Pick<NftItemRecord, 'address' | 'nftIndex' | 'content'>[];
+  collections: readonly Pick<NftCollectionRecord, 'address' | 'collectionContent'>[];
+  masters: readonly Pick<JettonMasterRecord, 'address' | 'jettonContent'>[];
+  wallets: readonly Pick<JettonWalletRecord, 'address' | 'owner' | 'jetton' | 'balance'>[];
+}
+
 export interface TokenCandidates {
   items: Address[];
   collections: Address[];
@@ -316,4 +342,6 @@ export interface ContractSource {
     context: QueryContext,
   ): Promise<VestingRecord[]>;
   tokens(candidates: TokenCandidates, context: QueryContext): Promise<Tokens>;
+  /** Documents that content names by URI, as they were fetched last; those that were not are left out. */
+  documents(uris: readonly string[], context: QueryContext): Promise<Map<string, TokenDocument>>;
 }

@@ -256,5 +256,5 @@ describe.skipIf(shelf === null)('recorded blocks', () => {
       transactions += decoded.length;
     }
     expect([blocks.length, transactions]).toEqual([1198, 5610]);
-  }, 300_000);
+  });
 });

@@ -194,3 +194,8 @@ export function ordinaryHash(data: Uint8Array, bits: number, children: readonly 
 
 /** Key of a 32-byte hash in a Map. */
 export const hashKey = (hash: Buffer): string => hash.toString('latin1');
+
+/** Each once, in the order of their first. */
+export function distinct(values: readonly Buffer[]): Buffer[] {
+  return [...new Map(values.map((value) => [hashKey(value), value])).values()];
+}

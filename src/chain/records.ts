@@ -176,7 +176,7 @@ export interface Page {
 }
 
 /** Inclusive on both ends. */
-export interface Window<T> {
+export interface Bounds<T> {
   start?: T | undefined;
   end?: T | undefined;
 }
@@ -188,8 +188,8 @@ export interface BlockFilter {
   rootHash?: Hash | undefined;
   fileHash?: Hash | undefined;
   mcSeqno?: number | undefined;
-  utime: Window<number>;
-  lt: Window<Decimal>;
+  utime: Bounds<number>;
+  lt: Bounds<Decimal>;
   sort: Sort;
   page: Page;
   cursor?: string | undefined;
@@ -206,8 +206,8 @@ export interface TransactionFilter {
   /** `hash` was given without a value. */
   emptyHash?: boolean | undefined;
   lt?: Decimal | undefined;
-  utime: Window<number>;
-  ltWindow: Window<Decimal>;
+  utime: Bounds<number>;
+  ltWindow: Bounds<Decimal>;
   sort: Sort;
   page: Page;
   cursor?: string | undefined;
@@ -232,14 +232,23 @@ export interface MessageFilter {
   destination?: Address | null | undefined;
   opcode?: number | undefined;
   direction?: 'in' | 'out' | undefined;
-  utime: Window<number>;
-  ltWindow: Window<Decimal>;
+  utime: Bounds<number>;
+  ltWindow: Bounds<Decimal>;
   excludeExternals: boolean;
   onlyExternals: boolean;
   sort: Sort;
   page: Page;
   cursor?: string | undefined;
 }
+
+/** What a filter of messages says that keeps nothing out. */
+export const ANY_MESSAGE: Omit<MessageFilter, 'sort' | 'page'> = {
+  messageHashes: [],
+  utime: {},
+  ltWindow: {},
+  excludeExternals: false,
+  onlyExternals: false,
+};
 
 /** Complete traces; such as are named are found too when they are broken. */
 export interface TraceFilter {
@@ -252,8 +261,8 @@ export interface TraceFilter {
   /** Step in which they ended. */
   mcSeqno?: number | undefined;
   /** Of their ends, as `ltWindow`. */
-  utime: Window<number>;
-  ltWindow: Window<Decimal>;
+  utime: Bounds<number>;
+  ltWindow: Bounds<Decimal>;
   sort: Sort;
   page: Page;
   cursor?: string | undefined;
@@ -269,19 +278,42 @@ export interface ActionFilter {
   /** Step in which their traces ended. */
   mcSeqno?: number | undefined;
   /** Of the ends of their traces, as `ltWindow`. */
-  utime: Window<number>;
-  ltWindow: Window<Decimal>;
+  utime: Bounds<number>;
+  ltWindow: Bounds<Decimal>;
   types: string[];
   excludeTypes: string[];
+  /** Told with one of these opcodes, about one of these jettons (masters), with a value or amount inside the bounds. */
+  opcodes?: number[];
+  jettons?: Address[];
+  value?: Bounds<Decimal>;
   /**
    * Types that the client knows: others are shown only when `types` names them, and parts of those that are known not at
    * all. Null for all there is, wholes and parts.
    */
   supported: ReadonlySet<string> | null;
+  /** Only as they were told up to this step, whatever was learned since. Default: as they are told at the head. */
+  told?: number | undefined;
+  /** Of what lies below some steps: among what passes is some that these steps have told again. */
+  toldBelow?: boolean | undefined;
   sort: Sort;
   page: Page;
   cursor?: string | undefined;
 }
+
+/** What a filter of actions says that keeps nothing out. */
+export const ANY_ACTION: Omit<ActionFilter, 'sort' | 'page'> = {
+  accounts: [],
+  excludeAccounts: [],
+  traceIds: [],
+  actionIds: [],
+  txHashes: [],
+  messageHashes: [],
+  utime: {},
+  ltWindow: {},
+  types: [],
+  excludeTypes: [],
+  supported: null,
+};
 
 /** A page of rows; `nextCursor` is null on the last page and where keyset paging does not apply. */
 export interface Rows<T> {

@@ -1,7 +1,7 @@
 /** Transactions as they are stored: each a bag of cells of its own, decoded when more than its place is asked for. */
 import { addressOf } from './address.ts';
 import { openBoc } from './boc.ts';
-import type { Address, Decimal, Hash, Transaction } from './model.ts';
+import type { Address, Decimal, Hash, Message, Transaction } from './model.ts';
 import { decodeTransaction } from './transaction.ts';
 
 /** A bag as serialize.ts writes it: magic, no cache bits, the root first. */
@@ -104,6 +104,69 @@ export abstract class LazyTransaction implements Transaction {
   }
   get outMsgs() {
     return this.whole.outMsgs;
+  }
+}
+
+/** A message of which some things are at hand: anything else asks for the whole of it. */
+export abstract class LazyMessage implements Message {
+  abstract readonly hash: Hash;
+  abstract readonly source: Address | null;
+  abstract readonly destination: Address | null;
+  protected abstract readonly whole: Message;
+
+  get createdLt() {
+    return this.whole.createdLt;
+  }
+  get createdAt() {
+    return this.whole.createdAt;
+  }
+  get opcode() {
+    return this.whole.opcode;
+  }
+  get bodyHash() {
+    return this.whole.bodyHash;
+  }
+  get cell() {
+    return this.whole.cell;
+  }
+  get kind() {
+    return this.whole.kind;
+  }
+  get externalBits() {
+    return this.whole.externalBits;
+  }
+  get value() {
+    return this.whole.value;
+  }
+  get extraCurrencies() {
+    return this.whole.extraCurrencies;
+  }
+  get ihrDisabled() {
+    return this.whole.ihrDisabled;
+  }
+  get bounce() {
+    return this.whole.bounce;
+  }
+  get bounced() {
+    return this.whole.bounced;
+  }
+  get fwdFee() {
+    return this.whole.fwdFee;
+  }
+  get ihrFeeOrFlags() {
+    return this.whole.ihrFeeOrFlags;
+  }
+  get importFee() {
+    return this.whole.importFee;
+  }
+  get init() {
+    return this.whole.init;
+  }
+  bodyBoc(): Buffer {
+    return this.whole.bodyBoc();
+  }
+  hashNorm(): Hash | null {
+    return this.whole.hashNorm();
   }
 }
 

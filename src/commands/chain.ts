@@ -2,12 +2,13 @@ import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
-import { openPool } from '../../streams/ingest/pool.ts';
+import { openPool, serverStates } from '../../streams/ingest/pool.ts';
 import { releaseWriterLock, takeWriterLock } from '../../streams/writer-lock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { DemoWallet } from '../devnet/actors/actors.ts';
 import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devnet/thread.ts';
 import { parseGlobalConfig } from '../node/global-config.ts';
+import type { FaultKind } from '../node/lite-faults.ts';
 import { findGlobalConfig } from '../node/network.ts';
 import type { IngestSettings, OpenChain } from './ingest.ts';
 import type { Running } from './running.ts';
@@ -67,8 +68,11 @@ export async function writeGlobalConfig(path: string, { globalConfig }: Pick<Dev
   await rename(`${path}.new`, path);
 }
 
-/** Connects to the liteservers of the configured network. */
-export async function openNetwork({ config, logger, shutdown, print }: Running): Promise<OpenChain> {
+/** Connects to the liteservers of the configured network. @param onFault is told what they do wrong */
+export async function openNetwork(
+  { config, logger, shutdown, print }: Running,
+  onFault: (kind: FaultKind) => void,
+): Promise<OpenChain> {
   if (config.network === 'none' || config.network === 'devnet') {
     throw new ConfigError(
       `--network ${config.network} names no servers to follow: give mainnet, testnet or the file of a global config ` +
@@ -79,12 +83,19 @@ export async function openNetwork({ config, logger, shutdown, print }: Running):
   const text = await findGlobalConfig({ ...config, source: config.globalConfig, logger, signal });
   const network = parseGlobalConfig(JSON.parse(text));
   print(`following ${config.network} through ${network.liteservers.length} liteservers; stop with Ctrl-C`);
-  const node = openPool({ config, globalConfig: text, logger });
+  const node = openPool({ config, globalConfig: text, logger, onFault });
   const servers = () => {
     const all = node.servers();
     return `${all.filter(({ state }) => state === 'ready').length} of ${all.length} servers`;
   };
-  return { node, prover: node.prover, source: 'lite', servers, close: () => node.close() };
+  return {
+    node,
+    prover: node.prover,
+    source: 'lite',
+    servers,
+    states: () => serverStates(node),
+    close: () => node.close(),
+  };
 }
 
 /** What the flags say of ingesting. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { FAUCET_PATH, faucetApi } from '../api/faucet.ts';
 import { createFront } from '../api/front.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../api/limits.ts';
-import { httpUrl, listen } from '../service.ts';
+import { httpUrl, listen } from '../listen.ts';
 import { devnetLines, openDevnet, writeGlobalConfig } from './chain.ts';
+import { answerMetrics } from './metrics.ts';
 import type { Running } from './running.ts';
 
 /**
@@ -16,10 +17,13 @@ export async function runDevnet(running: Running, configOut: string | null): Pro
   const { config, logger, shutdown, print } = running;
   const { ready, faucet, thread } = await openDevnet(running);
   if (configOut !== null) await writeGlobalConfig(configOut, ready);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  await answerMetrics(running, registry);
   const front = createFront({
     apis: [faucetApi(faucet)],
     limits: DEFAULT_LIMITS,
-    metrics: new Registry(),
+    metrics: registry,
     report: (error) => logger.error({ err: error }, 'a request failed'),
   });
   const server = createServer(SERVER_OPTIONS, front);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { httpUrl } from '../service.ts';
+import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
 
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FAUCET_PATH } from '../api/faucet.ts';
 import type { Config } from '../config.ts';
-import { httpUrl } from '../service.ts';
+import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
 
 const given = z.object({ message_hash: z.string(), address: z.string(), amount: z.string() });

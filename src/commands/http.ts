@@ -1,8 +1,8 @@
 import { Address } from '@ton/core';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import type { DevnetThread, FaucetDoor } from '../devnet/thread.ts';
+import { httpUrl, listen } from '../listen.ts';
 import type { Metrics } from '../metrics.ts';
-import { httpUrl, listen } from '../service.ts';
 import { createDispatcher } from '../workers/dispatcher.ts';
 import type { GiftQuestion } from '../workers/messages.ts';
 import { startWorkerPool } from '../workers/pool.ts';
@@ -21,11 +21,13 @@ export interface HttpParts {
   devnet: DevnetThread | null;
   askLite: AskLiteservers;
   pending: Pick<Pending, 'onTold'>;
+  /** Takes accounts that answers mention and nothing is known of. */
+  onMentioned: (accounts: readonly Uint8Array[]) => void;
 }
 
 /** Answers HTTP requests in workers of this process until the shutdown. Gives the URL. */
 export async function openHttp({ config, logger, shutdown }: Running, parts: HttpParts): Promise<string> {
-  const { clickhouseUrl, metrics, head, globalId, devnet, askLite, pending } = parts;
+  const { clickhouseUrl, metrics, head, globalId, devnet, askLite, pending, onMentioned } = parts;
   const count = workerCount(config);
   const dispatcher = createDispatcher(metrics.registry);
   const url = httpUrl(config.host, await listen(dispatcher.server, config.host, config.port));
@@ -37,6 +39,7 @@ export async function openHttp({ config, logger, shutdown }: Running, parts: Htt
     answer: (question, signal) =>
       question.kind === 'gift' ? give(devnet?.faucet ?? null, question) : askLite(question, signal),
     onPending: pending.onTold,
+    onMentioned,
     dispatcher,
     registry: metrics.registry,
     logger: logger.child({ part: 'http' }),

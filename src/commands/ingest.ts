@@ -1,13 +1,17 @@
 import { mkdir } from 'node:fs/promises';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { BlockSource } from '../../streams/envelope.ts';
 import { ingest } from '../../streams/ingest/follow.ts';
 import type { StartPoint } from '../../streams/ingest/follow-start.ts';
-import { proofInterval } from '../../streams/ingest/pool.ts';
+import { proofInterval, type ServerStates } from '../../streams/ingest/pool.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { createFollowView } from '../follow-view.ts';
+import { createIngestMetrics, watchServers } from '../ingest-metrics.ts';
 import type { BlockProver, ChainNode } from '../node/chain-node.ts';
+import type { FaultKind } from '../node/lite-faults.ts';
 import type { ProgressOptions } from '../progress.ts';
+import { answerMetrics } from './metrics.ts';
 import type { Running } from './running.ts';
 
 /** A chain that is ready to be followed. */
@@ -19,11 +23,12 @@ export interface OpenChain {
   source: BlockSource;
   /** A few words on the servers, e.g. `5 of 8 servers`. */
   servers?: () => string;
+  states?: () => ServerStates;
   close(): Promise<void>;
 }
 
-/** Opens the chain that the configuration names. */
-export type OpenNode = (running: Running) => Promise<OpenChain>;
+/** Opens the chain that the configuration names. `onFault` is told what its servers do wrong. */
+export type OpenNode = (running: Running, onFault: (kind: FaultKind) => void) => Promise<OpenChain>;
 
 export interface IngestSettings {
   /** Where an empty log begins. */
@@ -46,8 +51,13 @@ export async function runIngest(
   await mkdir(config.dataDir, { recursive: true });
   const log = openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
-  const chain = await openNode(running);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = createIngestMetrics(registry);
+  const chain = await openNode(running, metrics.serverFault);
   shutdown.onClose('chain node', () => chain.close());
+  if (chain.states !== undefined) watchServers(registry, chain.states);
+  await answerMetrics(running, registry);
   const view = createFollowView({ out, servers: chain.servers });
   try {
     await ingest(
@@ -59,10 +69,16 @@ export async function runIngest(
         options: {
           ...settings,
           source: chain.source,
-          cells: { maxBytes: config.maxDataBytes },
+          cells: {
+            maxBytes: config.maxDataBytes,
+            perSecond: config.learnPerSecond,
+            mentionedPerSecond: config.learnMentioned,
+          },
+          continuous: config.kafkaBrokers !== undefined,
           proofIntervalMs: proofInterval(config),
         },
         logger: logger.child({ part: 'ingest' }),
+        metrics,
         onProgress: view.update,
       },
       shutdown.signal,

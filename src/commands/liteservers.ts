@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Gauge, Histogram, type Registry } from 'prom-client';
-import { type ServerStates, startIngestThread } from '../../streams/ingest/thread.ts';
+import { Histogram, type Registry } from 'prom-client';
+import type { ServerStates } from '../../streams/ingest/pool.ts';
+import { startIngestThread } from '../../streams/ingest/thread.ts';
+import { watchServers } from '../ingest-metrics.ts';
 import type { Metrics } from '../metrics.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { type LiteQuestion, type LiteReply, NoNetworkError } from '../node/liteservers.ts';
@@ -56,16 +58,11 @@ function watchLiteservers(registry: Registry) {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
     registers: [registry],
   });
-  const servers = new Gauge({
-    name: 'tonstream_liteservers',
-    help: 'Liteservers of the network by state',
-    labelNames: ['state'],
-    registers: [registry],
-  });
+  let told: ServerStates = {};
+  watchServers(registry, () => told);
   return {
     servers(states: ServerStates): void {
-      servers.reset();
-      for (const [state, count] of Object.entries(states)) servers.set({ state }, count);
+      told = states;
     },
     timed(ask: AskLiteservers): AskLiteservers {
       return async (question, signal) => {

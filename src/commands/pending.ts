@@ -1,11 +1,13 @@
 import type { Metrics } from '../metrics.ts';
-import { startPendingThread } from '../pending/thread.ts';
 import type { HostHead } from '../window/head.ts';
+import { startPendingThread } from '../workers/pending/thread.ts';
 import type { AskLiteservers } from './liteservers.ts';
 import type { Running } from './running.ts';
 
 /** Who tells of pending traces on this host. */
 export interface Pending {
+  /** A message, which can be read, is given to liteservers: what it does can be found out meanwhile. */
+  sending(boc: Buffer): void;
   /** A message was put on the topic of sent ones. */
   sent(): void;
   /** There is more in the topic of pending traces. One listener. */
@@ -24,7 +26,7 @@ export interface PendingParts {
 export function openPending({ config, shutdown }: Running, parts: PendingParts): Pending {
   const { clickhouseUrl, metrics, head, globalId, askLite } = parts;
   if (config.network === 'none' || config.pendingTraces === 0) {
-    return { sent: () => undefined, onTold: () => undefined };
+    return { sending: () => undefined, sent: () => undefined, onTold: () => undefined };
   }
   let told = (): void => undefined;
   const thread = startPendingThread(
@@ -37,6 +39,7 @@ export function openPending({ config, shutdown }: Running, parts: PendingParts):
   head.onAdvance(advance);
   advance();
   return {
+    sending: thread.sending,
     sent: thread.sent,
     onTold(listener) {
       told = listener;

@@ -3,30 +3,37 @@ import type { EventLog } from '../../streams/log.ts';
 import { createPendingWriter, type NoteOutcome } from '../../streams/pending.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { readExternalMessage } from '../chain/external-message.ts';
+import type { Config } from '../config.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
 import type { Metrics } from '../metrics.ts';
 import type { AskLiteservers } from './liteservers.ts';
+import type { Pending } from './pending.ts';
 import type { Running } from './running.ts';
+
+type SendsOf = Pick<Running, 'logger'> & {
+  config: Pick<Config, 'topicPrefix'>;
+  shutdown: Pick<Running['shutdown'], 'onClose'>;
+};
 
 /**
  * Asks as `askLite` does; a message that a liteserver has taken is then put on the topic of pending ones, and so is
  * what the devnet's own people send.
  */
 export function openSends(
-  { config, logger, shutdown }: Running,
+  { config, logger, shutdown }: SendsOf,
   {
     log,
     metrics,
     askLite,
     devnet,
-    onNoted,
+    pending,
   }: {
     log: EventLog;
     metrics: Metrics;
     askLite: AskLiteservers;
     devnet: Pick<DevnetThread, 'onExternal'> | null;
-    /** There is one more on the topic. */
-    onNoted: () => void;
+    /** Who tells what becomes of them. */
+    pending: Pick<Pending, 'sending' | 'sent'>;
   },
 ): AskLiteservers {
   const sent = new Counter({
@@ -43,11 +50,12 @@ export function openSends(
   shutdown.onClose('pending messages', async () => writer.close());
   const note = async (boc: Buffer): Promise<NoteOutcome> => {
     const outcome = await writer.note({ ...readExternalMessage(boc), boc });
-    if (outcome === 'noted') onNoted();
+    if (outcome === 'noted') pending.sent();
     return outcome;
   };
   devnet?.onExternal((boc) => void note(boc));
   return async (question, signal) => {
+    if (question.kind === 'send') pending.sending(Buffer.from(question.boc));
     const reply = await askLite(question, signal);
     if (question.kind === 'send') {
       sent.inc({ log: await note(Buffer.from(question.boc)) });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readerStatements } from '../../clickhouse/reader.ts';
 import { readerLimits } from '../api/sql/limits.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { httpUrl } from '../service.ts';
+import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
 
 const flagsOf = z.object({

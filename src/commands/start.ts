@@ -15,6 +15,8 @@ import type { Shutdown } from '../shutdown.ts';
 import { devnetLines, openDevnet } from './chain.ts';
 import { openHttp } from './http.ts';
 import { networkToAsk, openLiteservers } from './liteservers.ts';
+import { openMentions } from './mentions.ts';
+import { answerMetrics } from './metrics.ts';
 import { despiteOutages, openParts } from './parts.ts';
 import { openPending } from './pending.ts';
 import type { Running } from './running.ts';
@@ -45,11 +47,14 @@ export async function runApi(running: Running): Promise<void> {
 }
 
 /** `tonstream project`: projects only, in this thread. */
-export async function runProject({ config, logger, shutdown, print }: Running): Promise<void> {
-  const { clickhouse, log } = await openParts({ config, logger, shutdown, print });
+export async function runProject(running: Running): Promise<void> {
+  const { config, logger, shutdown, print } = running;
+  const { clickhouse, log, metrics } = await openParts(running);
+  await answerMetrics(running, metrics.registry);
   print(`projecting into ${clickhouse.database}; stop with Ctrl-C`);
   const topics = topicNames(config.topicPrefix);
-  await project({ log, topics, clickhouse, config, logger, publish: publishSettings(config) }, shutdown.signal);
+  const options = { log, topics, clickhouse, config, logger, publish: publishSettings(config), names: true };
+  await project({ ...options, onProgress: metrics.projected }, shutdown.signal);
 }
 
 interface Roles {
@@ -69,7 +74,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   followHead(head, logger, shutdown);
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   const tables = createClickHouseSource(clickhouse, gate, head);
-  const window = openWindowWriter(running, { log, metrics, tables });
+  const window = openWindowWriter(running, { log, metrics, tables, clickhouse });
   if (roles.projects) {
     const thread = startProjectorThread(
       { config, clickhouseUrl },
@@ -91,7 +96,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   shutdown.signal.throwIfAborted();
   const globalId = () => head.globalId;
   const pending = openPending(running, { clickhouseUrl, metrics, head: window.head, globalId, askLite: servers });
-  const askLite = openSends(running, { log, metrics, askLite: servers, devnet, onNoted: pending.sent });
+  const askLite = openSends(running, { log, metrics, askLite: servers, devnet, pending });
   const url = await openHttp(running, {
     clickhouseUrl,
     metrics,
@@ -100,6 +105,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
     devnet,
     askLite,
     pending,
+    onMentioned: openMentions(running, { log, metrics }),
   });
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
@@ -119,6 +125,7 @@ function welcome(url: string, config: Config, clickhouseUrl: string, devnet: Dev
     '',
     `  Page        ${url}/`,
     `  API         ${url}/api/v3/`,
+    `  API v2      ${url}/api/v2/, for TonClient and the like ${url}/api/v2/jsonRPC`,
     `  Status      ${url}/status`,
     `  Metrics     ${url}/metrics`,
     ...(config.network === 'none' || devnet ? [] : [`  Network     ${config.network}`]),

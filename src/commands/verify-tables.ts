@@ -183,8 +183,10 @@ function accountPairs(done: number): Pair[] {
       actual: rowsText('account, lt, hash', `accounts FINAL WHERE ${isStill}`),
       expected: rowsText(
         'account, last AS lt, state AS hash',
-        `(SELECT account, max(lt) AS last, argMax(state_after, lt) AS state FROM transactions
-          WHERE mc_seqno <= ${done} AND state_after != ${hashOrNone.none} AND ${isStill} GROUP BY account)`,
+        `(SELECT account, max(lt) AS last, argMax(state_after, lt) AS state FROM (
+            SELECT account, lt, state_after, mc_seqno FROM transactions WHERE state_after != ${hashOrNone.none}
+            UNION ALL SELECT account, lt, hash, mc_seqno FROM learned_accounts)
+          WHERE mc_seqno <= ${done} AND ${isStill} GROUP BY account)`,
       ),
     },
     {
@@ -199,6 +201,7 @@ function accountPairs(done: number): Pair[] {
       name: 'account_data',
       // Behind a step that is left out, a node may have shown data of a transaction in it.
       actual: `SELECT toString(count()) FROM account_data FINAL WHERE (account, lt) NOT IN (SELECT account, lt FROM transactions)
+        AND (account, lt) NOT IN (SELECT account, lt FROM learned_accounts)
         AND mc_seqno <= ${done} AND mc_seqno <= (SELECT if(count() = 0, toUInt32(-1), min(mc_seqno)) FROM gaps)`,
       expected: "SELECT '0'",
     },

@@ -1,11 +1,17 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { createPositionStore } from '../../streams/project/position.ts';
 import { readSteps, type Step } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { readArchive } from '../archive/archive.ts';
+import { compareArchive } from '../archive/compare.ts';
+import type { Config } from '../config.ts';
 import { createProgress } from '../progress.ts';
 import { readGaps } from '../status.ts';
 import { openParts, type Parts } from './parts.ts';
 import type { Running } from './running.ts';
+import { compareStatistics } from './verify-statistics.ts';
 import { compareSteps } from './verify-steps.ts';
 import { compareTables, NEWEST_ONLY } from './verify-tables.ts';
 
@@ -36,7 +42,9 @@ export async function runVerify(running: Running): Promise<number> {
       if (isMoving && NEWEST_ONLY.has(table)) print(`not compared: ${table}, while a projector writes it`);
       else problems.push(text);
     }
+    problems.push(...(await compareStatistics(clickhouse, done.mcSeqno, signal)));
   }
+  problems.push(...(await verifyArchive(config, clickhouse, signal, print)));
   const gaps = await readGaps(clickhouse);
   for (const gap of gaps) print(`gap: step ${gap.mc_seqno}: ${gap.error}`);
   if (intent?.batch)
@@ -46,6 +54,28 @@ export async function runVerify(running: Running): Promise<number> {
     `${steps} steps compared up to masterchain block ${done?.mcSeqno ?? '(none)'}: ${problems.length} differences, ${gaps.length} gaps`,
   );
   return problems.length === 0 ? 0 : 1;
+}
+
+/** The archive of this host, where there is one, against the tables. */
+async function verifyArchive(
+  { archiveBytes, dataDir }: Pick<Config, 'archiveBytes' | 'dataDir'>,
+  clickhouse: ClickHouse,
+  signal: AbortSignal,
+  print: Running['print'],
+): Promise<string[]> {
+  const folder = join(dataDir, 'archive');
+  if (archiveBytes === 0 || !existsSync(folder)) return [];
+  const archive = readArchive(folder);
+  const view = archive.view();
+  try {
+    if (view === null) return [];
+    const { first, head, steps, transactions, problems } = await compareArchive(view, clickhouse, signal);
+    print(`archive: ${transactions} transactions of the steps ${first} to ${head}, ${steps} steps compared by row`);
+    return problems;
+  } finally {
+    view?.done();
+    await archive.close();
+  }
 }
 
 /** What the log says, up to an offset, against what the tables say. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import { httpUrl } from '../service.ts';
+import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
 
 const PATH = '/api/streaming/v2/sse';

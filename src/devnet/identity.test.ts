@@ -28,7 +28,7 @@ test('another seed is refused by name', () => {
 test('a devnet of an earlier version is refused with what to do', () => {
   writeFileSync(join(folder, 'devnet.json'), JSON.stringify(first));
   expect(() => claimIdentity(folder, first)).toThrow(/an earlier version made.*remove the data folder/);
-  writeFileSync(join(folder, 'devnet.json'), JSON.stringify({ format: 7, ...first }));
+  writeFileSync(join(folder, 'devnet.json'), JSON.stringify({ format: 8, ...first }));
   expect(() => claimIdentity(folder, first)).toThrow(/a later version made/);
 });
 

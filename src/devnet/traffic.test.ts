@@ -12,6 +12,7 @@ import { initialAccounts } from './actors/initial-accounts.ts';
 import type { Ledger } from './actors/ledger.ts';
 import { createChain } from './chain.ts';
 import { chainLedger, genesisOf } from './chain-ledger.ts';
+import { exchangeRouterAddress } from './contracts/exchange.ts';
 import { faultsAddress } from './contracts/faults.ts';
 import { JETTON_OPS, jettonWalletAddress, readJettonMaster, readJettonWallet } from './contracts/jettons.ts';
 import { NFT_OPS, nftItemAddress, readNftCollection } from './contracts/nfts.ts';
@@ -114,8 +115,9 @@ describe('100 blocks of traffic, through a split and a merge', () => {
   test('the supply is the sum of the jetton wallets, and the items are as many as the collection says', () => {
     const { ledger } = all;
     const { totalSupply } = readJettonMaster(dataOf(ledger, cast.jetton.master));
-    const wallets = [...cast.demo, ...cast.traders].map(({ address }) =>
-      readJettonWallet(dataOf(ledger, jettonWalletAddress(address, cast.jetton.master))),
+    const owners = [...[...cast.demo, ...cast.traders].map(({ address }) => address), exchangeRouterAddress];
+    const wallets = owners.map((owner) =>
+      readJettonWallet(dataOf(ledger, jettonWalletAddress(owner, cast.jetton.master))),
     );
     expect(wallets.reduce((sum, { balance }) => sum + balance, 0n)).toBe(totalSupply);
     const { nextIndex } = readNftCollection(dataOf(ledger, cast.collection.address));

@@ -1,8 +1,9 @@
 /** Emulation on the states of the chain as of a step. */
 import { randomBytes } from 'node:crypto';
 import { openBoc } from '../chain/boc.ts';
-import { type Cell, parseBoc, toBoc } from '../chain/builder.ts';
+import { Builder, type Cell, parseBoc, toBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
+import { writeExternalMessage } from '../chain/external-message.ts';
 import { decodeMessage } from '../chain/message.ts';
 import type { Decimal, Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
@@ -18,6 +19,7 @@ import {
   type Emulation,
   type EmulationLimits,
   emulate,
+  NotAccepted,
   type Surroundings,
 } from './trace.ts';
 
@@ -68,6 +70,8 @@ export interface Emulator {
    * @throws {NotAccepted} @throws {TvmError} @throws {NodeError} @throws {NoNetworkError}
    */
   run(beginnings: readonly Beginning[], step: Step, how: EmulateHow, context: QueryContext): Promise<Emulated>;
+  /** What the first message behind a step would wait for: the step's surroundings, the configuration in the executor. */
+  warm(step: Step, context: QueryContext): Promise<void>;
 }
 
 export interface EmulatorOptions {
@@ -78,8 +82,26 @@ export interface EmulatorOptions {
   clock?: () => number;
 }
 
+/** An account that is not there, to which something is sent that it does not take. */
+const NOBODY: AccountBefore = { boc: null, lastTransactionHash: Buffer.alloc(32), lastTransactionLt: '0' };
+const NOWHERE = Buffer.concat([Buffer.from([0x80, 0, 0, 0]), Buffer.alloc(32)]);
+const EMPTY = new Builder().cell();
+
 export function createEmulator({ states, viewOf, pool, clock = Date.now }: EmulatorOptions): Emulator {
+  /** Of the configuration that the executor has seen last. */
+  let warmed = '';
   return {
+    async warm(step, context) {
+      const view = await viewOf(step, context);
+      if (view.config.key === warmed) return;
+      warmed = view.config.key;
+      const surroundings: Surroundings = { pool, view, tops: [step.header], account: async () => NOBODY };
+      const options = { nowMs: step.header.genUtime * 1000, randSeed: randomBytes(32), signal: context.signal };
+      const message = readMessage(toBoc(writeExternalMessage({ address: NOWHERE, body: EMPTY, init: null })));
+      await emulate([beginningOf(message)], surroundings, options).catch((error: unknown) => {
+        if (!(error instanceof NotAccepted)) throw error;
+      });
+    },
     async run(beginnings, step, how, context) {
       const { ignoreSignatures = false, ahead, limits = EMULATION_LIMITS } = how;
       const view = await viewOf(step, context);

@@ -1,23 +1,29 @@
 /**
- * What actions ask of contracts when the trace is emulated: of those that it deploys, what the projector would tell of
- * the states that it leaves, by the same detectors; of all others, what the tables have.
+ * What actions ask of contracts when the trace is emulated: of those that it deploys, and of those that it reaches and
+ * the tables do not know, what the projector would tell of the states that it leaves, by the same detectors; of all
+ * others, what the tables have.
  */
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { encodeState } from '../../clickhouse/states.ts';
+import type { PendingWallet } from '../../streams/pending-trace.ts';
 import type { BatchAccounts, BatchPlace } from '../../streams/project/accounts.ts';
 import { type CodeStore, createCodeStore } from '../../streams/project/contracts/codes.ts';
 import { detect } from '../../streams/project/contracts/detection.ts';
 import { dnsCollections } from '../../streams/project/contracts/domains.ts';
+import { jettonMaster, jettonWallet } from '../../streams/project/contracts/jettons.ts';
 import { createMethods } from '../../streams/project/contracts/methods.ts';
+import { nftCollection, nftItem } from '../../streams/project/contracts/nfts.ts';
 import { newCounters } from '../../streams/project/counters.ts';
 import { createKnownStore, saidOf } from '../../streams/project/known-contracts.ts';
 import type { StoredAccount } from '../../streams/project/packed.ts';
 import { traceTransaction } from '../chain/actions/chain-trace.ts';
 import { type Classification, classify } from '../chain/actions/classify.ts';
-import type { KnownContracts } from '../chain/actions/known.ts';
+import type { KnownContracts, KnownJettonWallet } from '../chain/actions/known.ts';
 import type { RawAddress, Trace } from '../chain/actions/trace.ts';
 import { rawAddress } from '../chain/address.ts';
 import { openBoc } from '../chain/boc.ts';
+import type { ShownTokens } from '../chain/contract-records.ts';
+import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { hashKey } from '../chain/hash.ts';
 import { WALLET_CODES } from '../chain/interface-marks.ts';
 import { CellView } from '../chain/layouts/cell-view.ts';
@@ -34,6 +40,27 @@ export interface Knowledge {
    * @param mcSeqno the step behind which the tables are asked
    */
   classify(trace: Trace, emulated: Emulated | null, mcSeqno: number, signal: AbortSignal): Promise<Classification>;
+  /**
+   * The jetton wallets among accounts as blocks have left them: those that the tables know, or that are as they were
+   * emulated; null for what is none, and for what its step will tell.
+   * @param emulated what was emulated of the trace that they are of
+   */
+  wallets(
+    left: readonly LeftAccount[],
+    emulated: Emulated | null,
+    mcSeqno: number,
+    signal: AbortSignal,
+  ): Promise<(PendingWallet | null)[]>;
+  /** The tokens that an emulated trace deploys. */
+  deployed(emulated: Emulated, mcSeqno: number, signal: AbortSignal): Promise<ShownTokens>;
+}
+
+/** An account as a block has left it. */
+export interface LeftAccount {
+  account: Address;
+  dataHash: Hash | null;
+  /** What well-known code keeps in its data: a wallet, if its master says so. */
+  claims: JettonWalletState | null;
 }
 
 export interface KnowledgeOptions {
@@ -47,12 +74,24 @@ export interface KnowledgeOptions {
 const MAX_ROUNDS = 8;
 /** All that the tables have counts. */
 const EVERYTHING: BatchPlace = { number: 0, firstMcSeqno: Number.MAX_SAFE_INTEGER };
-/** Deployed contracts of one trace that are looked at. */
-const MAX_DEPLOYED = 32;
+/** Contracts remembered within a step. */
+const CACHED = 4_000;
+/** Contracts of one trace that are looked at. */
+const MAX_DETECTED = 32;
 
 const WALLETS = new Set(WALLET_CODES.map((hash) => hashKey(Buffer.from(hash, 'base64'))));
 
 type Said = Map<string, object>;
+
+/** By kind of contract where it is told. */
+const TOKEN_KINDS: ReadonlyMap<string, keyof ShownTokens> = new Map([
+  [nftItem.name, 'items'],
+  [nftCollection.name, 'collections'],
+  [jettonMaster.name, 'masters'],
+  [jettonWallet.name, 'wallets'],
+]);
+
+type Detected = { [K in keyof ShownTokens]: ShownTokens[K][number][] };
 
 const keyOf = (kind: string, address: RawAddress): string => `${kind} ${address}`;
 
@@ -62,7 +101,7 @@ export function createKnowledge({ clickhouse, pool, dnsCollections: more }: Know
   /** What the tables say may be another thing after each step. */
   const ask = (mcSeqno: number) => ({
     mcSeqno,
-    known: createKnownStore(clickhouse),
+    known: createKnownStore(clickhouse, CACHED),
     codes: createCodeStore(clickhouse),
   });
   let stored = ask(-1);
@@ -105,8 +144,10 @@ export function createKnowledge({ clickhouse, pool, dnsCollections: more }: Know
     return { accounts, reach };
   }
 
-  async function detectDeployed(emulated: Emulated, codes: CodeStore, signal: AbortSignal): Promise<Said> {
+  function createDetecting(emulated: Emulated, codes: CodeStore, signal: AbortSignal) {
     const said: Said = new Map();
+    const tokens = { items: [], collections: [], masters: [], wallets: [] } as Detected;
+    const seen = new Set<string>();
     const { accounts, reach } = accountsOf(emulated, codes);
     const { surroundings, nowMs } = emulated;
     const options = {
@@ -114,34 +155,103 @@ export function createKnowledge({ clickhouse, pool, dnsCollections: more }: Know
       reach: (account: Address) => reach(account, signal),
       codes,
       known: { get: () => null },
+      hasConfirmed: async () => false,
       methods,
       isDnsCollection,
       step: { now: Math.floor(nowMs / 1000), config: surroundings.view.config },
       signal,
     };
-    for (const address of deployedBy(emulated.transactions).slice(0, MAX_DEPLOYED)) {
+
+    async function look(address: Address): Promise<void> {
+      if (seen.has(hashKey(address)) || seen.size >= MAX_DETECTED) return;
+      seen.add(hashKey(address));
       await reach(address, signal);
       const { detected } = await detect(address, options);
-      if (detected === null) continue;
+      if (detected === null) return;
       const { codeHash } = detected.subject;
       for (const { kind, row } of detected.found) {
+        const list = TOKEN_KINDS.get(kind.name);
+        if (list !== undefined) tokens[list].push({ address, ...row } as never);
         const known = saidOf(kind.table, { ...row, codeHash });
         if (known !== null) said.set(keyOf(known.kind, rawAddress(address)), known.said);
       }
     }
-    return said;
+
+    return {
+      said,
+      tokens,
+      /** Looks at contracts that it has not looked at. Resolves to whether it has learned something. */
+      async detect(addresses: readonly Address[]): Promise<boolean> {
+        const { size } = said;
+        for (const address of addresses) await look(address);
+        return said.size > size;
+      },
+    };
+  }
+
+  /** As the tables know them. */
+  async function knownWallets(
+    accounts: readonly Address[],
+    mcSeqno: number,
+    signal: AbortSignal,
+  ): Promise<(KnownJettonWallet | undefined)[]> {
+    const { known: store } = storedAt(mcSeqno);
+    const look = () => {
+      const { contracts, missing } = store.known();
+      return { found: accounts.map((account) => contracts.jettonWallet(rawAddress(account))), missing };
+    };
+    const { found, missing } = look();
+    if (missing.size === 0) return found;
+    await store.loadMissing(missing, EVERYTHING, signal);
+    return look().found;
   }
 
   return {
+    async wallets(left, emulated, mcSeqno, signal) {
+      const known = await knownWallets(
+        left.map(({ account }) => account),
+        mcSeqno,
+        signal,
+      );
+      const told = left.map(({ claims }, i): PendingWallet | null => {
+        const { owner, jetton } = known[i] ?? {};
+        if (claims === null || owner !== rawAddress(claims.owner) || jetton !== rawAddress(claims.master)) return null;
+        return { owner: claims.owner, jetton: claims.master, balance: claims.balance };
+      });
+      if (emulated === null) return told;
+      // What the tables do not know, and code that has to be run: as it was emulated, where that came true.
+      const transactions = new Map(emulated.transactions.map((one) => [hashKey(one.transaction.account), one]));
+      const detecting = createDetecting(emulated, storedAt(mcSeqno).codes, signal);
+      for (const [i, { account, dataHash }] of left.entries()) {
+        const { before, after } = transactions.get(hashKey(account)) ?? {};
+        const isFresh = before !== undefined && before.status !== 'active';
+        if (told[i] !== null || (known[i] === undefined && !isFresh)) continue;
+        if (dataHash === null || !after?.dataHash?.equals(dataHash)) continue;
+        await detecting.detect([account]);
+        const wallet = detecting.tokens.wallets.find(({ address }) => address.equals(account));
+        if (wallet === undefined) continue;
+        told[i] = { owner: wallet.owner, jetton: wallet.jetton, balance: wallet.balance };
+      }
+      return told;
+    },
+    async deployed(emulated, mcSeqno, signal) {
+      const detecting = createDetecting(emulated, storedAt(mcSeqno).codes, signal);
+      await detecting.detect(deployedBy(emulated.transactions));
+      return detecting.tokens;
+    },
     async classify(trace, emulated, mcSeqno, signal) {
       const { known: store, codes } = storedAt(mcSeqno);
-      const fresh = emulated === null ? new Map() : await detectDeployed(emulated, codes, signal);
-      const states = statesLeft(emulated?.transactions ?? []);
+      const detecting = emulated === null ? null : createDetecting(emulated, codes, signal);
+      const transactions = emulated?.transactions ?? [];
+      await detecting?.detect(deployedBy(transactions));
+      const states = statesLeft(transactions);
       for (let round = 1; ; round++) {
         const { contracts, missing } = store.known();
-        const told = classify(trace, knownOf(contracts, fresh, states));
-        if (missing.size === 0 || round === MAX_ROUNDS) return told;
-        await store.loadMissing(missing, EVERYTHING, signal);
+        const unknown = new Set<RawAddress>();
+        const told = classify(trace, knownOf(contracts, detecting?.said ?? new Map(), states, unknown));
+        if (round === MAX_ROUNDS) return told;
+        if (missing.size > 0) await store.loadMissing(missing, EVERYTHING, signal);
+        else if (!(await detecting?.detect(addressesOf(unknown, transactions)))) return told;
       }
     },
   };
@@ -181,14 +291,31 @@ function statesLeft(transactions: readonly EmulatedTransaction[]): Map<RawAddres
   );
 }
 
-/** Of wallets nothing is asked: they are none of what can be known. */
-function knownOf(stored: KnownContracts, fresh: Said, left: ReadonlyMap<RawAddress, Left>): KnownContracts {
+function addressesOf(names: ReadonlySet<RawAddress>, transactions: readonly EmulatedTransaction[]): Address[] {
+  const accounts = new Map(transactions.map(({ transaction: { account } }) => [rawAddress(account), account]));
+  return [...names].flatMap((name) => accounts.get(name) ?? []);
+}
+
+/**
+ * Of wallets nothing is asked: they are none of what can be known.
+ * @param unknown takes the other accounts of the trace of which the tables have nothing
+ */
+function knownOf(
+  stored: KnownContracts,
+  fresh: Said,
+  left: ReadonlyMap<RawAddress, Left>,
+  unknown: Set<RawAddress>,
+): KnownContracts {
   const of =
     <V>(kind: string, ask: (address: RawAddress) => V | undefined) =>
     (address: RawAddress): V | undefined => {
       const own = fresh.get(keyOf(kind, address)) as V | undefined;
       if (own !== undefined) return own;
-      return left.get(address)?.isWallet ? undefined : ask(address);
+      const state = left.get(address);
+      if (state?.isWallet) return undefined;
+      const said = ask(address);
+      if (said === undefined && state !== undefined) unknown.add(address);
+      return said;
     };
   return {
     jettonWallet: of('jettonWallet', stored.jettonWallet),

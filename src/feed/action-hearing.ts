@@ -1,9 +1,10 @@
 /** Which actions of a trace a subscription hears. */
+import { opcodeOf, worthOf } from '../chain/actions/content.ts';
 import { supportedTypes } from '../chain/actions/supported.ts';
 import { rawAddress, workchainOf } from '../chain/address.ts';
+import { isBetween } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { ActionsEvent, ToldAction, TraceEvent } from './events.ts';
-import { isBetween } from './hearing.ts';
 import type { Filter, Subscription } from './protocol.ts';
 
 export interface ActionHearing {
@@ -46,7 +47,7 @@ function passes(action: ToldAction, own: readonly string[], filter: Filter): boo
   // An action has no code.
   if (codeHashes !== null) return false;
   if (workchain !== null && !accounts.some((account) => workchainOf(account) === workchain)) return false;
-  if (opcodes !== null && !opcodes.has(Number(details.opcode ?? Number.NaN))) return false;
+  if (opcodes !== null && !opcodes.has(opcodeOf(details) ?? Number.NaN)) return false;
   if ((minValue !== null || maxValue !== null) && !isBetween(worthOf(details), minValue, maxValue)) return false;
   if (jettonMasters !== null || nftCollections !== null) {
     const isWanted = (key: string): boolean => jettonMasters?.has(key) === true || nftCollections?.has(key) === true;
@@ -54,9 +55,4 @@ function passes(action: ToldAction, own: readonly string[], filter: Filter): boo
   }
   if (direction === null) return true;
   return (direction === 'in' ? IN : OUT).some((name) => own.some((address) => details[name] === address));
-}
-
-function worthOf(details: ToldAction['details']): string | null {
-  const value = details.value ?? details.amount;
-  return typeof value === 'string' && /^\d+$/.test(value) ? value : null;
 }

@@ -1,6 +1,7 @@
 /** Who hears an event, found by look-up: a notification is held against millions of addresses by a few reads. */
+import type { Address } from '../chain/model.ts';
 import { accountsOf, type FeedEvent } from './events.ts';
-import { accountKey, tokenKeys } from './hearing.ts';
+import { accountKey, awaits, tokenKeys } from './hearing.ts';
 import type { Subscription } from './protocol.ts';
 
 export interface Member {
@@ -16,6 +17,8 @@ export interface Audience<M extends Member> {
   /** With the subscription it was added with. */
   remove(member: M): void;
   hearers(event: FeedEvent): Iterable<M>;
+  /** Who would have heard of a message from outside as soon as it was sent, had its account taken it. */
+  awaiting(account: Address, trace: string): Iterable<M>;
   members(): Iterable<M>;
 }
 
@@ -78,6 +81,10 @@ export function createAudience<M extends Member>(): Audience<M> {
         }
         if (!others.has(member) && member.hears(event)) yield member;
       }
+    },
+    *awaiting(account, trace) {
+      const found = new Set([...byTrace.at(trace), ...byAccount.at(accountKey(account)), ...others]);
+      for (const member of found) if (awaits(member.subscription, account, trace)) yield member;
     },
     members: () => all.keys(),
   };

@@ -1,12 +1,25 @@
 /** What is told of a step of the chain, in its order (see place.ts). */
 import { hash } from 'node:crypto';
+import { formMessages } from '../api/v3/render/forms.ts';
 import type { TransferKind, WalletState } from '../chain/contract-records.ts';
 import type { Address, Decimal, Hash, Message } from '../chain/model.ts';
-import type { ActionRecord, BlockRecord, KnownState, TraceRecord, TransactionRecord } from '../chain/records.ts';
+import type {
+  ActionRecord,
+  BlockRecord,
+  Finality,
+  KnownState,
+  PendingActionRecord,
+  TransactionRecord,
+} from '../chain/records.ts';
+import { formedMessage } from './formed-message.ts';
 import { BLOCKS, type Place } from './place.ts';
+import type { EventType } from './protocol.ts';
 
 interface Told {
+  /** Of what is not final: up to where final events were told when it was. */
   place: Place;
+  /** Left out of what is final. */
+  finality?: Exclude<Finality, 'finalized'>;
   /** Hashes of what it is about: with its type they tell it from all others. Asked for by few. */
   subject(): readonly Hash[];
   /** Made when it is first asked for, see `eventId`. */
@@ -31,6 +44,8 @@ export interface MessageEvent extends OfTransaction {
   /** A message that was received; one that left the chain. */
   type: 'message' | 'external_out';
   message: Message;
+  /** In its transaction: 0 the in-message, then the others. */
+  index: number;
 }
 
 export interface WalletEvent extends OfTransaction {
@@ -60,17 +75,18 @@ export interface GroupEvent extends Told {
 
 export interface ActionsEvent extends Told {
   type: 'actions';
-  traceId: Hash;
+  /** Null while nothing of the trace is in a block. */
+  traceId: Hash | null;
   /** All that the trace did, newest first, wholes and parts. */
   actions: readonly ToldAction[];
 }
 
 export interface TraceEvent extends Told {
   type: 'trace';
-  traceId: Hash;
+  /** Null while nothing of the trace is in a block. */
+  traceId: Hash | null;
   /** Normalised hash of the message that began it, standard base64. */
   hash: string;
-  trace: TraceRecord;
   /** By lt and account; null when they are too many. */
   transactions: readonly TransactionRecord[] | null;
   actions: readonly ToldAction[];
@@ -78,7 +94,7 @@ export interface TraceEvent extends Told {
 
 /** An action with what is looked at when it is told. */
 export interface ToldAction {
-  record: ActionRecord;
+  record: ActionRecord | PendingActionRecord;
   /** Whom it is found by. */
   accounts: readonly Address[];
   /** All addresses that it prints, by key. */
@@ -112,8 +128,6 @@ export const RANKS = {
   trace: 0x802,
 } as const;
 const ID_BYTES = 16;
-/** The only level that is told of so far. */
-export const FINALITY = 'finalized';
 
 /** @param records of one step, by lt and account; nothing of them is decoded */
 export function transactionEvents(mcSeqno: number, records: readonly TransactionRecord[]): TransactionEvent[] {
@@ -139,22 +153,47 @@ export function stateEvents(mcSeqno: number, records: readonly TransactionRecord
   });
 }
 
-/** @param records as for `transactionEvents` */
-export function messageEvents(mcSeqno: number, records: readonly TransactionRecord[]): MessageEvent[] {
-  return records.flatMap((record, index) => {
-    const { inMsg, outMsgs } = record.transaction;
-    const event = (type: MessageEvent['type'], message: Message, rank: number): MessageEvent => ({
-      type,
-      place: { mcSeqno, index, rank },
-      subject: () => [message.hash, record.transaction.hash],
-      record,
-      message,
+/** A message of a transaction. */
+export interface PlacedMessage {
+  /** 0 for the in-message, then the others. */
+  index: number;
+  message: Message;
+}
+
+/** All messages of a transaction; of one that came with its form nothing is decoded. */
+export function messagesOf(record: TransactionRecord): PlacedMessage[] {
+  const { form } = record;
+  if (form !== undefined) {
+    return formMessages(form).map((formed) => ({ index: formed.index, message: formedMessage(record, formed) }));
+  }
+  const { inMsg, outMsgs } = record.transaction;
+  const sent = outMsgs.map((message, i) => ({ index: i + 1, message }));
+  return inMsg === null ? sent : [{ index: 0, message: inMsg }, ...sent];
+}
+
+/**
+ * What was received, and what was sent out of the chain.
+ * @param records as for `transactionEvents`
+ * @param messages of each of them all messages
+ */
+export function messageEvents(
+  mcSeqno: number,
+  records: readonly TransactionRecord[],
+  messages: readonly (readonly PlacedMessage[])[],
+): MessageEvent[] {
+  return records.flatMap((record, place) => {
+    const told = messages[place].filter(({ index, message }) => index === 0 || message.destination === null);
+    return told.map(({ index, message }): MessageEvent => {
+      const rank = index === 0 ? RANKS.message : RANKS.external_out + index - 1;
+      return {
+        type: index === 0 ? 'message' : 'external_out',
+        place: { mcSeqno, index: place, rank },
+        subject: () => [message.hash, record.transaction.hash],
+        record,
+        message,
+        index,
+      };
     });
-    const received = inMsg === null ? [] : [event('message', inMsg, RANKS.message)];
-    const left = outMsgs.flatMap((message, i) =>
-      message.kind === 'external_out' ? [event('external_out', message, RANKS.external_out + i)] : [],
-    );
-    return [...received, ...left];
   });
 }
 
@@ -166,6 +205,14 @@ export function blockEvents(mcSeqno: number, records: readonly BlockRecord[]): B
     subject: () => [record.header.rootHash],
     record,
   }));
+}
+
+/** What v1 calls an event; null for one that it does not tell: there what is pending has types of its own. */
+export function nameInV1({ type, finality }: FeedEvent): EventType | null {
+  if (finality === undefined) return type;
+  if (finality === 'confirmed') return null;
+  if (type === 'actions') return 'pending_actions';
+  return type === 'trace_transactions' ? 'pending_transactions' : null;
 }
 
 export function isOfTrace(event: FeedEvent): event is TraceWideEvent {
@@ -211,16 +258,16 @@ function some(first: Address, ...others: (Address | null)[]): Address[] {
 
 /** The same in every process, after every restart and rebuild. Most events are heard by nobody who asks for it. */
 export function eventId(event: FeedEvent): string {
-  event.id ??= hash('sha256', Buffer.concat([levelOf(event.type), ...event.subject()]), 'buffer')
-    .subarray(0, ID_BYTES)
-    .toString('base64url');
+  event.id ??= idOf(`${event.type} ${event.finality ?? 'finalized'} `, event.subject());
   return event.id;
 }
 
-const levels = new Map<FeedEvent['type'], Buffer>();
+/** What is hashed, one after the other: few bytes each. */
+const scratch = Buffer.alloc(256);
 
-function levelOf(type: FeedEvent['type']): Buffer {
-  const known = levels.get(type) ?? Buffer.from(`${type} ${FINALITY} `);
-  levels.set(type, known);
-  return known;
+/** @param kind type and level */
+export function idOf(kind: string, subject: readonly Hash[]): string {
+  let size = scratch.write(kind, 'latin1');
+  for (const part of subject) size += part.copy(scratch, size);
+  return hash('sha256', scratch.subarray(0, size), 'buffer').toString('base64url', 0, ID_BYTES);
 }

@@ -17,6 +17,7 @@ import { takeUpgrades } from '../api/upgrades.ts';
 import { createRenderings } from '../api/v3/render/renderings.ts';
 import { addressOf, rawAddress } from '../chain/address.ts';
 import type { TransactionRecord } from '../chain/records.ts';
+import { createPendingStore } from '../pending/store.ts';
 import { createHostCounts } from './key-counts.ts';
 import { createFeedMetrics } from './metrics.ts';
 import { createStreaming } from './streaming.ts';
@@ -55,6 +56,7 @@ async function serveLoad(): Promise<void> {
       },
       onAdvance: (listener) => listeners.push(listener),
     },
+    pending: createPendingStore(),
     globalId: () => -3,
     testnet: () => true,
     renderings: createRenderings({ maxBytes: 0 }),

@@ -1,32 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createKeptPositions, type FeedServer, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
-import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
+import { describe, expect, it } from 'vitest';
+import { useFedChain } from '../../test/feed-chain.ts';
+import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
 import { rawAddress } from '../chain/address.ts';
 import type { Address } from '../chain/model.ts';
 import { createHostCounts } from './key-counts.ts';
 import { readBody } from './protocol.ts';
-import type { FeedLimits } from './streaming.ts';
 
-let chain: FeedSource;
-let server: FeedServer;
-
-beforeEach(() => {
-  chain = createFeedSource('private');
-});
-
-afterEach(async () => {
-  await server.close();
-  expect(server.failures).toEqual([]);
-});
-
-async function start(at: number, limits: Partial<FeedLimits> = {}): Promise<void> {
-  chain.advance(chain.steps[at]);
-  server = await serveFeed(chain, limits);
-}
+const fed = useFedChain();
 
 /** Hashes of all transactions of the steps from one place of the list to another, in the order of the chain. */
 function hashes(from: number, to: number): string[] {
-  return chain.steps.slice(from, to).flatMap((step) => chain.transactionsOf(step).map(hashOf));
+  return fed.chain.steps.slice(from, to).flatMap((step) => fed.chain.transactionsOf(step).map(hashOf));
 }
 const hashOf = ({ transaction }: { transaction: { hash: Buffer } }) => transaction.hash.toString('base64');
 
@@ -40,8 +24,8 @@ function told(events: Json[], type = 'transactions'): string[] {
 /** The account with the most transactions between two places. */
 function busiest(from: number, to: number): { address: string; transactions: string[] } {
   const found = new Map<string, string[]>();
-  for (const step of chain.steps.slice(from, to)) {
-    for (const record of chain.transactionsOf(step)) {
+  for (const step of fed.chain.steps.slice(from, to)) {
+    for (const record of fed.chain.transactionsOf(step)) {
       const address = rawAddress(record.transaction.account);
       found.set(address, [...(found.get(address) ?? []), hashOf(record)]);
     }
@@ -50,29 +34,21 @@ function busiest(from: number, to: number): { address: string; transactions: str
   return { address, transactions };
 }
 
-async function advanceTo(to: number): Promise<void> {
-  for (const step of chain.steps.slice(0, to)) {
-    if (step <= chain.head.seqno) continue;
-    chain.advance(step);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   async function listen(subscription: Json) {
-    if (transport === 'sse') return openEvents(server.port, subscription);
-    const socket = await openSocket(server.port);
+    if (transport === 'sse') return openEvents(fed.server.port, subscription);
+    const socket = await openSocket(fed.server.port);
     socket.send({ operation: 'subscribe', ...subscription });
     await expect.poll(() => socket.answers.length).toBe(1);
     return socket;
   }
 
   it('is told of the transactions of its account once, in order', async () => {
-    await start(10);
+    await fed.start(10);
     const { address, transactions } = busiest(11, 60);
     const listener = await listen({ id: 'a', types: ['transactions'], addresses: [address] });
     await expect.poll(() => listener.answers).toEqual([{ id: 'a', status: 'subscribed' }]);
-    await advanceTo(60);
+    await fed.advanceTo(60);
     await expect.poll(() => told(listener.events).length).toBe(transactions.length);
     expect(told(listener.events)).toEqual(transactions);
     const [first] = listener.events;
@@ -81,11 +57,11 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   });
 
   it('hears everything from the first step on, then what comes', async () => {
-    await start(40);
+    await fed.start(40);
     const listener = await listen({ types: ['transactions', 'block'], everything: true, from_mc_seqno: 0 });
     await expect.poll(() => listener.events.at(-1)?.type).toBe('caught_up');
     expect(told(listener.events)).toEqual(hashes(0, 41));
-    await advanceTo(80);
+    await fed.advanceTo(80);
     await expect.poll(() => told(listener.events).length).toBe(hashes(0, 80).length);
     expect(told(listener.events)).toEqual(hashes(0, 80));
     const cursors = listener.events.map(({ cursor }) => cursor);
@@ -94,7 +70,7 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   });
 
   it('goes on behind any cursor, whatever was cut there', async () => {
-    await start(60);
+    await fed.start(60);
     const whole = await listen({
       types: ['transactions', 'account_state_change', 'message', 'block'],
       everything: true,
@@ -118,7 +94,7 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   });
 
   it('names what is wrong with a subscription', async () => {
-    await start(1);
+    await fed.start(1);
     const suffix = transport === 'sse' ? ' for subscription' : '';
     const wrong: [Json, string][] = [
       [{}, `types are required${suffix}`],
@@ -136,7 +112,7 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
         expect(socket.answers).toEqual([{ id: 'i', error }]);
         socket.close();
       } else {
-        const response = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {
+        const response = await fetch(`http://127.0.0.1:${fed.server.port}/api/streaming/v2/sse`, {
           method: 'POST',
           body: JSON.stringify({ id: 'i', ...subscription }),
         });
@@ -147,17 +123,17 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   });
 
   it('adds what was asked for and nothing else', async () => {
-    await start(10);
+    await fed.start(10);
     const { address } = busiest(11, 60);
     const domainOf = (account: Address) => (rawAddress(account) === address ? 'alice.ton' : null);
-    chain.source.contracts = { ...chain.source.contracts, domainOf };
+    fed.chain.source.contracts = { ...fed.chain.source.contracts, domainOf };
     const listener = await listen({
       types: ['transactions', 'account_state_change'],
       addresses: [address],
       include_address_book: true,
       include_metadata: true,
     });
-    await advanceTo(60);
+    await fed.advanceTo(60);
     await expect.poll(() => listener.events.some(({ type }) => type === 'account_state_change')).toBe(true);
     for (const event of listener.events) {
       const beside = event.type === 'transactions' ? ['address_book', 'metadata'] : [];
@@ -171,8 +147,8 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
 
 describe('a WebSocket', () => {
   it('answers ping, unsubscribe and what it does not understand', async () => {
-    await start(1);
-    const socket = await openSocket(server.port);
+    await fed.start(1);
+    const socket = await openSocket(fed.server.port);
     const { address } = busiest(0, 60);
     socket.send({ operation: 'ping', id: '1' });
     socket.send({ operation: 'dance', id: '2' });
@@ -187,35 +163,35 @@ describe('a WebSocket', () => {
       { status: 'subscribed' },
       { status: 'unsubscribed' },
     ]);
-    await advanceTo(60);
+    await fed.advanceTo(60);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(socket.events).toEqual([]);
     socket.close();
   });
 
   it('is refused beyond the connections of its key, and told the addresses it may have', async () => {
-    await start(1);
+    await fed.start(1);
     const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '1', 'x-max-subscribed-addr': '1' };
-    const first = await openSocket(server.port, headers);
-    const second = await openSocket(server.port, headers);
+    const first = await openSocket(fed.server.port, headers);
+    const second = await openSocket(fed.server.port, headers);
     await expect.poll(() => second.closed).not.toBeNull();
     expect(second.answers).toEqual([{ error: 'connection limit exceeded: max 1' }]);
     const addresses = [`0:${'1'.repeat(64)}`, `0:${'2'.repeat(64)}`];
     first.send({ operation: 'subscribe', types: ['transactions'], addresses });
     await expect.poll(() => first.answers).toEqual([{ error: 'address limit exceeded: current 0 + new 2 > max 1' }]);
     first.close();
-    await expect.poll(() => server.streaming.feed.figures.lines).toBe(0);
-    const third = await openSocket(server.port, headers);
+    await expect.poll(() => fed.server.streaming.feed.figures.lines).toBe(0);
+    const third = await openSocket(fed.server.port, headers);
     third.send({ operation: 'ping' });
     await expect.poll(() => third.answers).toEqual([{ status: 'pong' }]);
     third.close();
   });
 
   it('shares the limits of its key with the other processes of the host, until they end', async () => {
-    await start(1);
+    await fed.start(1);
     const keys = createHostCounts();
     const hosts = [keys.open(), keys.open()].map((own) => ({ own, keys: { open: () => own } }));
-    const feeds = await Promise.all(hosts.map((host) => serveFeed(chain, {}, createKeptPositions(), host.keys)));
+    const feeds = await Promise.all(hosts.map((host) => serveFeed(fed.chain, {}, createKeptPositions(), host.keys)));
     const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '2', 'x-max-subscribed-addr': '2' };
     const [one, other] = [await openSocket(feeds[0].port, headers), await openSocket(feeds[1].port, headers)];
     const addresses = ['1', '2'].map((digit) => `0:${digit.repeat(64)}`);
@@ -235,21 +211,21 @@ describe('a WebSocket', () => {
   });
 
   it('loses nothing while it does not read, and costs the others nothing', async () => {
-    await start(10, { queueBytes: 16 * 1024 });
+    await fed.start(10, { queueBytes: 16 * 1024 });
     const subscription = {
       operation: 'subscribe',
       types: ['transactions', 'block'],
       everything: true,
       with_cursor: true,
     };
-    const [slow, quick] = [await openSocket(server.port), await openSocket(server.port)];
+    const [slow, quick] = [await openSocket(fed.server.port), await openSocket(fed.server.port)];
     for (const socket of [slow, quick]) {
       socket.send(subscription);
       await expect.poll(() => socket.answers.length).toBe(1);
     }
     slow.stop();
-    await advanceTo(chain.steps.length);
-    const all = hashes(11, chain.steps.length);
+    await fed.advanceTo(fed.chain.steps.length);
+    const all = hashes(11, fed.chain.steps.length);
     await expect.poll(() => told(quick.events).length).toBe(all.length);
     slow.resume();
     await expect.poll(() => told(slow.events).length).toBe(all.length);
@@ -262,10 +238,10 @@ describe('a WebSocket', () => {
 
 describe('history of a few accounts', () => {
   it('is told as it is step by step, and only their steps are read', async () => {
-    await start(chain.steps.length - 1);
+    await fed.start(fed.chain.steps.length - 1);
     const counts = new Map<string, number[]>();
-    for (const step of chain.steps) {
-      for (const { transaction } of chain.transactionsOf(step)) {
+    for (const step of fed.chain.steps) {
+      for (const { transaction } of fed.chain.transactionsOf(step)) {
         const address = rawAddress(transaction.account);
         counts.set(address, [...(counts.get(address) ?? []), step]);
       }
@@ -273,14 +249,14 @@ describe('history of a few accounts', () => {
     const rare = [...counts].sort((a, b) => new Set(a[1]).size - new Set(b[1]).size).slice(0, 3);
     const types = ['transactions', 'account_state_change', 'external_out'];
     const addresses = rare.map(([address]) => address);
-    const few = await openEvents(server.port, { types, addresses, from_mc_seqno: 1 });
+    const few = await openEvents(fed.server.port, { types, addresses, from_mc_seqno: 1 });
     await expect.poll(() => few.events.at(-1)?.type).toBe('caught_up');
     few.close();
     // What is near the head is read step by step.
     const own = new Set(rare.flatMap(([, steps]) => steps));
-    const read = new Set(chain.asked.steps.filter((step) => step < chain.head.seqno - 32));
+    const read = new Set(fed.chain.asked.steps.filter((step) => step < fed.chain.head.seqno - 32));
     expect([...read].filter((step) => !own.has(step) && step > 0)).toEqual([]);
-    const all = await openEvents(server.port, { types: [...types, 'message'], addresses, from_mc_seqno: 1 });
+    const all = await openEvents(fed.server.port, { types: [...types, 'message'], addresses, from_mc_seqno: 1 });
     await expect.poll(() => all.events.at(-1)?.type).toBe('caught_up');
     all.close();
     const idsOf = (events: Json[]) => events.filter(({ type }) => type !== 'message').map(({ event_id }) => event_id);
@@ -295,26 +271,26 @@ describe('a process that is behind another', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const { transactions } = chain.source;
+    const { transactions } = fed.chain.source;
     let holds = false;
-    chain.source.transactions = async (...asked) => {
+    fed.chain.source.transactions = async (...asked) => {
       if (holds) await held;
       return transactions(...asked);
     };
-    await start(10);
-    const socket = await openSocket(server.port);
+    await fed.start(10);
+    const socket = await openSocket(fed.server.port);
     socket.send({ operation: 'subscribe', id: 'a', types: ['transactions'], everything: true });
     await expect.poll(() => socket.answers.length).toBe(1);
     // Its head moves on, and the first step is still being read for those who listen.
     holds = true;
-    await advanceTo(40);
-    const other = await openSocket(server.port);
-    const subscription = { types: ['transactions'], everything: true, from_mc_seqno: chain.steps[30] };
+    await fed.advanceTo(40);
+    const other = await openSocket(fed.server.port);
+    const subscription = { types: ['transactions'], everything: true, from_mc_seqno: fed.chain.steps[30] };
     other.send({ operation: 'subscribe', id: 'b', ...subscription });
     await expect.poll(() => other.answers.length).toBe(1);
     holds = false;
     release();
-    await advanceTo(60);
+    await fed.advanceTo(60);
     await expect.poll(() => told(socket.events).length).toBe(hashes(11, 60).length);
     expect(told(socket.events)).toEqual(hashes(11, 60));
     expect(told(other.events)).toEqual(hashes(30, 60));
@@ -325,117 +301,27 @@ describe('a process that is behind another', () => {
 
 describe('many who take nothing', () => {
   it('keep nobody from being told of what was', async () => {
-    await start(40, { stallMs: 600_000 });
-    const { feed } = server.streaming;
+    await fed.start(40, { stallMs: 600_000 });
+    const { feed } = fed.server.streaming;
     const subscription: Json = { types: ['transactions'], everything: true, from_mc_seqno: 0 };
     const read = readBody(JSON.stringify(subscription)).subscription;
     let told = 0;
     const takesNothing = { write: () => ++told < 0, onRoom: () => undefined, end: () => undefined };
     for (let i = 0; i < 20; i++) await feed.subscribe(feed.open(takesNothing), read, new AbortController().signal);
-    const listener = await openEvents(server.port, subscription);
-    await expect.poll(() => listener.events.at(-1)?.type, { timeout: 10_000 }).toBe('caught_up');
+    const listener = await openEvents(fed.server.port, subscription);
+    await expect.poll(() => listener.events.at(-1)?.type).toBe('caught_up');
     expect(told).toBe(20);
     expect(feed.figures.behind).toBe(20);
     listener.close();
   });
 });
 
-describe('a named subscription', () => {
-  const named = { operation: 'subscribe', types: ['transactions', 'block'], everything: true, name: 'ledger' };
-  const idsOf = (events: Json[]) => events.flatMap(({ event_id }) => event_id ?? []);
-
-  it('goes on behind what was acknowledged, at another host, and begins where it was named first', async () => {
-    await start(10);
-    const positions = createKeptPositions();
-    const hosts = [await serveFeed(chain, {}, positions), await serveFeed(chain, {}, positions)];
-    const first = await openSocket(hosts[0].port);
-    first.send(named);
-    await expect.poll(() => first.answers).toEqual([{ status: 'subscribed' }]);
-    await advanceTo(40);
-    const all = await openEvents(server.port, { ...named, name: undefined, from_mc_seqno: chain.steps[11] });
-    await expect.poll(() => all.events.at(-1)?.type).toBe('caught_up');
-    all.close();
-    const ids = idsOf(all.events);
-    await expect.poll(() => idsOf(first.events)).toEqual(ids);
-    first.close();
-
-    const second = await openSocket(hosts[1].port);
-    second.send(named);
-    await expect.poll(() => idsOf(second.events)).toEqual(ids);
-    for (const event of second.events.slice(0, 20)) second.send({ operation: 'ack', id: 'a', cursor: event.cursor });
-    await expect.poll(() => second.answers.length).toBe(21);
-    expect(second.answers.slice(1)).toEqual(Array(20).fill({ id: 'a', status: 'acked' }));
-    second.close();
-
-    const third = await openSocket(hosts[0].port);
-    third.send(named);
-    await expect.poll(() => idsOf(third.events)).toEqual(ids.slice(20));
-    third.close();
-    const stranger = await openSocket(hosts[0].port, { 'x-limiting-key': 'k', 'x-max-parallel-connections': '9' });
-    stranger.send(named);
-    await expect.poll(() => stranger.answers.length).toBe(1);
-    expect(idsOf(stranger.events)).toEqual([]);
-    stranger.close();
-    for (const host of hosts) await host.close();
-  });
-
-  it('belongs to the connection that has taken it last, at whatever host', async () => {
-    await start(10);
-    const positions = createKeptPositions();
-    const hosts = [await serveFeed(chain, {}, positions), await serveFeed(chain, {}, positions)];
-    const [first, second] = [await openSocket(hosts[0].port), await openSocket(hosts[1].port)];
-    for (const socket of [first, second]) {
-      socket.send(named);
-      await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
-    }
-    await advanceTo(20);
-    await expect.poll(() => idsOf(second.events).length).toBeGreaterThan(10);
-    await expect.poll(() => idsOf(first.events).length).toBe(idsOf(second.events).length);
-    const [tenth, last] = [second.events.filter(({ event_id }) => event_id)[9], first.events.at(-1)];
-    second.send({ operation: 'ack', cursor: tenth.cursor });
-    await expect.poll(() => second.answers.at(-1)).toEqual({ status: 'acked' });
-    first.send({ operation: 'ack', id: 'late', cursor: last?.cursor });
-    const lost = 'another connection has taken this name: subscribe again to have it back';
-    await expect.poll(() => first.answers.at(-1)).toEqual({ id: 'late', error: lost });
-    const third = await openSocket(hosts[0].port);
-    third.send(named);
-    await expect.poll(() => idsOf(third.events).length).toBeGreaterThan(0);
-    expect(idsOf(third.events)[0]).toBe(idsOf(second.events)[10]);
-    for (const socket of [first, second, third]) socket.close();
-    for (const host of hosts) await host.close();
-  });
-
-  it('is for WebSocket, and what cannot be acknowledged is said', async () => {
-    await start(10);
-    const response = await fetch(`http://127.0.0.1:${server.port}/api/streaming/v2/sse`, {
-      method: 'POST',
-      body: JSON.stringify({ ...named, name: 'x' }),
-    });
-    expect(await response.json()).toEqual({ error: 'name is for WebSocket connections' });
-    const socket = await openSocket(server.port);
-    socket.send({ operation: 'ack', id: '1', cursor: 'AAAA' });
-    socket.send({ ...named, name: 'a b' });
-    socket.send(named);
-    socket.send({ operation: 'ack', id: '2', cursor: 'AAAA' });
-    socket.send({ operation: 'ack', id: '3' });
-    await expect.poll(() => socket.answers.length).toBe(5);
-    expect(socket.answers).toEqual([
-      { id: '1', error: 'ack requires a subscription with a name' },
-      { error: 'invalid subscribe request: name: must be 1 to 100 letters, digits or _ . : -' },
-      { status: 'subscribed' },
-      { id: '2', error: 'cursor is not one of this service: give it as it came' },
-      { id: '3', error: expect.stringMatching(/^invalid ack request: cursor: /) },
-    ]);
-    socket.close();
-  });
-});
-
 describe('the head', () => {
   it('is told to those who asked, with a cursor to go on from', async () => {
-    await start(20);
-    const socket = await openSocket(server.port);
+    await fed.start(20);
+    const socket = await openSocket(fed.server.port);
     socket.send({ operation: 'subscribe', types: ['block'], head_seconds: 1 });
-    await expect.poll(() => socket.events.at(-1)).toMatchObject({ type: 'head', mc_seqno: chain.steps[20] });
+    await expect.poll(() => socket.events.at(-1)).toMatchObject({ type: 'head', mc_seqno: fed.chain.steps[20] });
     const { cursor } = socket.events.at(-1) ?? {};
     socket.send({ operation: 'subscribe', types: ['block'], from_cursor: cursor });
     await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
@@ -446,16 +332,16 @@ describe('the head', () => {
 describe('filters', () => {
   const all = { operation: 'subscribe', types: ['transactions'], from_mc_seqno: 0, everything: true };
   const passing = async (filter: Json) => {
-    const socket = await openSocket(server.port);
+    const socket = await openSocket(fed.server.port);
     socket.send({ ...all, ...filter });
     await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
     socket.close();
     return told(socket.events);
   };
-  const records = () => chain.steps.flatMap((step) => chain.transactionsOf(step));
+  const records = () => fed.chain.steps.flatMap((step) => fed.chain.transactionsOf(step));
 
   it('pass by workchain, opcode, value and direction what the chain says', async () => {
-    await start(chain.steps.length - 1);
+    await fed.start(fed.chain.steps.length - 1);
     const { inMsg } = records().find(({ transaction: t }) => (t.inMsg?.opcode ?? 0) > 0)!.transaction;
     const opcode = inMsg?.opcode ?? 0;
     const where = (test: (record: ReturnType<typeof records>[number]) => boolean) => records().filter(test).map(hashOf);
@@ -473,13 +359,13 @@ describe('filters', () => {
 
 describe('server-sent events', () => {
   it('resume by Last-Event-ID, asked for by GET', async () => {
-    await start(30);
-    const first = await openEvents(server.port, 'types=transactions,block&everything=true&from_mc_seqno=1');
+    await fed.start(30);
+    const first = await openEvents(fed.server.port, 'types=transactions,block&everything=true&from_mc_seqno=1');
     await expect.poll(() => first.events.at(-1)?.type).toBe('caught_up');
     first.close();
     expect(first.ids).toEqual(first.events.slice(0, -1).map(({ cursor }) => cursor));
     const half = Math.floor(first.ids.length / 2);
-    const second = await openEvents(server.port, 'types=transactions,block&everything=true', {
+    const second = await openEvents(fed.server.port, 'types=transactions,block&everything=true', {
       'last-event-id': first.ids[half],
     });
     await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
@@ -490,15 +376,15 @@ describe('server-sent events', () => {
 
 describe('streaming v1', () => {
   const rawOf = (step: number): string[] =>
-    chain.transactionsOf(chain.steps[step]).map((record) => rawAddress(record.transaction.account));
+    fed.chain.transactionsOf(fed.chain.steps[step]).map((record) => rawAddress(record.transaction.account));
 
   it('has types by address, and says nothing of levels', async () => {
-    await start(10);
+    await fed.start(10);
     const { address, transactions } = busiest(11, 60);
     const other = [...new Set(Array.from({ length: 49 }, (_, i) => rawOf(i + 11)).flat())].find(
       (one) => one !== address,
     );
-    const socket = await openSocket(server.port, {}, 'v1');
+    const socket = await openSocket(fed.server.port, {}, 'v1');
     socket.send({ operation: 'subscribe', id: '1', addresses: [address], types: ['transactions'] });
     socket.send({ operation: 'subscribe', id: '2', addresses: [other], types: ['account_state_change', 'actions'] });
     socket.send({ operation: 'configure', id: '3', include_address_book: true });
@@ -509,7 +395,7 @@ describe('streaming v1', () => {
         { id: '2', status: 'subscribed' },
         { id: '3', status: 'configured' },
       ]);
-    await advanceTo(60);
+    await fed.advanceTo(60);
     await expect.poll(() => told(socket.events)).toEqual(transactions);
     const [first] = socket.events.filter(({ type }) => type === 'transactions');
     expect(Object.keys(first)).toEqual(['type', 'trace_external_hash_norm', 'transactions', 'address_book']);
@@ -519,9 +405,9 @@ describe('streaming v1', () => {
   });
 
   it('sets all at once, and takes away', async () => {
-    await start(10);
+    await fed.start(10);
     const { address, transactions } = busiest(11, 60);
-    const socket = await openSocket(server.port, {}, 'v1');
+    const socket = await openSocket(fed.server.port, {}, 'v1');
     socket.send({ operation: 'subscribe', addresses: [`0:${'1'.repeat(64)}`], types: ['transactions'] });
     socket.send({ operation: 'set_subscription', subscriptions: { [address]: ['transactions', 'pending_actions'] } });
     socket.send({ operation: 'set_subscription', subscriptions: { [address]: ['trace'] } });
@@ -534,12 +420,12 @@ describe('streaming v1', () => {
         { error: 'invalid event type: trace' },
         { error: 'addresses are required' },
       ]);
-    await advanceTo(30);
+    await fed.advanceTo(30);
     const some = hashes(11, 30).filter((hash) => transactions.includes(hash));
     await expect.poll(() => told(socket.events)).toEqual(some);
     socket.send({ operation: 'unsubscribe', addresses: [address] });
     await expect.poll(() => socket.answers.at(-1)).toEqual({ status: 'unsubscribed' });
-    await advanceTo(60);
+    await fed.advanceTo(60);
     expect(told(socket.events)).toEqual(some);
     socket.close();
   });

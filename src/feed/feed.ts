@@ -7,11 +7,13 @@ import { EventEmitter, once, setMaxListeners } from 'node:events';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import type { AccountSteps } from './account-steps.ts';
 import { createAudience } from './audience.ts';
+import { eventId, type FeedEvent } from './events.ts';
 import { hearing } from './hearing.ts';
-import { createLine, type Line, type Sink } from './line.ts';
+import { createLine, type Line, type Mark, type Sink } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
+import { createProspects, type ProspectsOptions } from './prospects.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
 import type { FeedStep, Wants } from './step.ts';
 import type { StepReader } from './steps.ts';
@@ -42,7 +44,9 @@ export interface Feed {
    * The event at a cursor as a subscription is told of it; null when there is none.
    * @throws {CursorError} for what is no cursor of this network
    */
-  find(cursor: string, subscription: Subscription, signal: AbortSignal): Promise<Buffer | null>;
+  find(mark: Mark, subscription: Subscription, signal: AbortSignal): Promise<Buffer | null>;
+  /** Resolves when all is told that was said of what is not final. */
+  settled(): Promise<void>;
   readonly figures: FeedFigures;
   /** Until the signal aborts; ends every line then. */
   run(signal: AbortSignal): Promise<void>;
@@ -68,6 +72,8 @@ export interface FeedOptions {
   catchUps: number;
   /** Steps behind the head from which a line that chose so is moved to the head. */
   skipSteps: number;
+  /** What is not final: where it is said, and what stands beside it. */
+  pending: Pick<ProspectsOptions, 'pending' | 'source' | 'queryTimeoutMs'>;
   report: (error: unknown) => void;
 }
 
@@ -98,6 +104,16 @@ export function createFeed(options: FeedOptions): Feed {
   let catching = 0;
   const waiting: (() => void)[] = [];
   head.onAdvance(() => bell.emit('advance'));
+  const prospects = createProspects({
+    ...options.pending,
+    position: () => position,
+    onFull: fallBehind,
+    metrics,
+    signal: ended.signal,
+    report,
+  });
+  /** The subscription of a line that was live before. */
+  const wasLive = new WeakMap<Line, number>();
 
   /** Tells one step to all who are live. What they want is looked at again at the end: it may have grown meanwhile. */
   async function tellLive(mcSeqno: number, signal: AbortSignal): Promise<void> {
@@ -112,11 +128,13 @@ export function createFeed(options: FeedOptions): Feed {
       await step.load(wants, signal);
     }
     position = endOf(mcSeqno);
+    prospects.step(step);
     tellAll(step);
     for (const line of audience.members()) if (!slow.has(line)) passTo(line, position);
     // Those without room go on from their own place, however far the others are.
     for (const line of slow) fallBehind(line);
     slow.clear();
+    prospects.settle();
   }
   const slow = new Set<Line>();
 
@@ -129,12 +147,18 @@ export function createFeed(options: FeedOptions): Feed {
             corked.add(line);
             line.cork();
           }
-          if (!line.tell(event, step)) slow.add(line);
+          if (!tellTo(line, event, step)) slow.add(line);
         }
       }
     } finally {
       for (const line of corked) line.uncork();
     }
+  }
+
+  /** False when the line has no more room. */
+  function tellTo(line: Line, event: FeedEvent, step: FeedStep): boolean {
+    if (line.subscription.minFinality !== 'finalized') prospects.told(line, event, step.traceHash(event));
+    return line.tell(event, step);
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
@@ -145,6 +169,7 @@ export function createFeed(options: FeedOptions): Feed {
       }
       if (audience.size === 0) {
         position = endOf(head.seqno);
+        prospects.skipped(position.mcSeqno);
         continue;
       }
       await tellLive(position.mcSeqno + 1, signal);
@@ -160,14 +185,21 @@ export function createFeed(options: FeedOptions): Feed {
     line.state = 'live';
     passTo(line, position);
     audience.add(line);
-    if (!line.announces) return;
+    const isNew = !line.announces && wasLive.get(line) !== line.generation;
+    wasLive.set(line, line.generation);
+    if (line.announces) line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), line.place) });
     line.announces = false;
-    line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), line.place) });
+    prospects.join(line, isNew);
+  }
+
+  function leave(line: Line): void {
+    audience.remove(line);
+    prospects.leave(line);
   }
 
   function fallBehind(line: Line): void {
     if (line.state !== 'live') return;
-    audience.remove(line);
+    leave(line);
     line.state = 'behind';
     void catchUp(line);
   }
@@ -264,7 +296,7 @@ export function createFeed(options: FeedOptions): Feed {
     if (!isSame()) return;
     line.cork();
     try {
-      if (step.events.every((event) => !line.hears(event) || line.tell(event, step))) line.place = endOf(mcSeqno);
+      if (step.events.every((event) => !line.hears(event) || tellTo(line, event, step))) line.place = endOf(mcSeqno);
     } finally {
       line.uncork();
     }
@@ -336,8 +368,11 @@ export function createFeed(options: FeedOptions): Feed {
     async subscribe(line, subscription, signal) {
       const place = await placeOf(subscription.start, signal);
       if (line.state === 'closed') return;
-      audience.remove(line);
+      leave(line);
       line.subscribe(subscription);
+      if (place !== null && subscription.start !== null && 'cursor' in subscription.start) {
+        prospects.resumed(line, place.mcSeqno);
+      }
       line.announces = subscription.start !== null;
       // Who listens already and has not heard all goes on from there.
       if (place !== null) line.place = place;
@@ -349,13 +384,18 @@ export function createFeed(options: FeedOptions): Feed {
     narrow(line, subscription) {
       const { state } = line;
       if (state === 'closed') return;
-      audience.remove(line);
+      leave(line);
       line.subscribe(subscription);
-      if (state === 'live') audience.add(line);
+      if (state === 'live') {
+        audience.add(line);
+        wasLive.set(line, line.generation);
+        prospects.join(line, true);
+      }
       if (state === 'behind') void catchUp(line);
     },
     close(line) {
-      audience.remove(line);
+      leave(line);
+      prospects.closed(line);
       if (!lines.delete(line)) return;
       line.end(GOING_AWAY, '');
       metrics.lines(lines.size);
@@ -364,14 +404,18 @@ export function createFeed(options: FeedOptions): Feed {
     async cursorAt(start, signal) {
       return encodeCursor(globalId(), (await placeOf(start, signal)) ?? endOf(head.seqno));
     },
-    async find(cursor, subscription, signal) {
+    async find({ cursor, id }, subscription, signal) {
       const place = decodeCursor(cursor, globalId());
       const step = await steps.read(place.mcSeqno, signal);
       const wants = wantsOf([{ subscription }]);
       if (!step.has(wants)) await step.load(wants, signal);
       const event = step.events.find((one) => comparePlaces(one.place, place) === 0);
-      return event === undefined ? null : notifier.bytes(event, subscription, hearing(subscription), step);
+      // What was not final has the cursor of something else.
+      return event === undefined || eventId(event) !== id
+        ? null
+        : notifier.bytes(event, subscription, hearing(subscription), step);
     },
+    settled: () => prospects.idle(),
     get figures() {
       let behind = 0;
       for (const line of lines) if (line.state === 'behind') behind++;
@@ -390,6 +434,7 @@ export function createFeed(options: FeedOptions): Feed {
         });
       }
       clearInterval(beating);
+      prospects.close();
       for (const line of lines) line.end(GOING_AWAY, 'the service ends');
       lines.clear();
     },

@@ -1,11 +1,18 @@
 /** What a subscription hears: the types it names, of its addresses, through its filters. */
 import { workchainOf } from '../chain/address.ts';
-import { compareDecimal } from '../chain/decimal.ts';
+import { isBetween } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal, Message } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
 import { actionHearing } from './action-hearing.ts';
-import { accountsOf, type FeedEvent, isOfTrace, type OneTransactionEvent, type TraceWideEvent } from './events.ts';
+import {
+  accountsOf,
+  type FeedEvent,
+  isOfTrace,
+  nameInV1,
+  type OneTransactionEvent,
+  type TraceWideEvent,
+} from './events.ts';
 import type { EventType, Filter, Subscription } from './protocol.ts';
 
 export interface Hearing {
@@ -18,7 +25,7 @@ export interface Hearing {
 type Hears = (event: OneTransactionEvent) => boolean;
 
 export function hearing(subscription: Subscription): Hearing {
-  const { types, addresses, typesOf, traceHashes, filter } = subscription;
+  const { types, addresses, typesOf, traceHashes, filter, isV1 } = subscription;
   const all = new Set(addresses.map(accountKey));
   const ofTypes = new Map<EventType, ReadonlySet<string>>();
   for (const type of typesOf === null ? [] : types) {
@@ -28,20 +35,28 @@ export function hearing(subscription: Subscription): Hearing {
   const accountsFor = (type: EventType): ReadonlySet<string> => ofTypes.get(type) ?? all;
   const tests = filterTests(filter);
   const actions = actionHearing(subscription, accountsFor('actions'));
+  const pendingActions = isV1 ? actionHearing(subscription, accountsFor('pending_actions')) : actions;
 
-  const passes = (event: OneTransactionEvent): boolean =>
+  const passes = (event: OneTransactionEvent, type: EventType = event.type): boolean =>
     (filter.workchain === null || workchainOf(event.record.transaction.account) === filter.workchain) &&
-    concerns(event, accountsFor(event.type), filter) &&
+    concerns(event, accountsFor(type), filter) &&
     tests.every((test) => test(event));
 
   function chosen(event: TraceWideEvent): number[] {
-    if (event.type !== 'trace_transactions') return actions.chosen(event);
-    return event.records.flatMap((record, i) => (passes(transactionEvent(record)) ? [i] : []));
+    const isPendingInV1 = isV1 && event.finality === 'pending';
+    if (event.type !== 'trace_transactions') return (isPendingInV1 ? pendingActions : actions).chosen(event);
+    const type = isPendingInV1 ? 'pending_transactions' : 'transactions';
+    return event.records.flatMap((record, i) => {
+      // Of a trace v1 tells what is pending of it, v2 the whole.
+      if (isPendingInV1 && record.finality !== 'pending') return [];
+      return passes(transactionEvent(record), type) ? [i] : [];
+    });
   }
 
   return {
     hears(event) {
-      if (!types.has(event.type)) return false;
+      const type = isV1 ? nameInV1(event) : event.type;
+      if (type === null || !types.has(type)) return false;
       if (event.type === 'block') {
         const { workchain } = event.record.header;
         return (filter.workchain === null || workchain === filter.workchain) && tests.length === 0;
@@ -66,6 +81,8 @@ function concerns(
   accounts: ReadonlySet<string>,
   { everything, direction }: Filter,
 ): boolean {
+  // Nothing needs to be looked at.
+  if (everything && direction === null) return true;
   const involved = everything ? accountsOf(event) : accountsOf(event).filter((one) => accounts.has(accountKey(one)));
   return involved.length > 0 && (direction === null || involved.some((one) => isOnSide(event, one, direction)));
 }
@@ -116,6 +133,25 @@ function tokenOf(event: OneTransactionEvent): { kind: 'jetton' | 'nft'; key: str
   return { kind: event.type === 'jetton_transfer' ? 'jetton' : 'nft', key: accountKey(event.token) };
 }
 
+const TOLD_WHILE_PENDING: readonly EventType[] = ['transactions', 'trace_transactions', 'actions'];
+
+/**
+ * Whether a subscription hears of a message to an account while it is pending, whatever the message does: not where a
+ * filter would look into that.
+ */
+export function awaits(
+  { types, addresses, traceHashes, filter, minFinality, isV1 }: Subscription,
+  account: Address,
+  trace: string,
+): boolean {
+  if (isV1 || minFinality !== 'pending') return false;
+  if (types.has('trace') && traceHashes.has(trace)) return true;
+  if (!TOLD_WHILE_PENDING.some((type) => types.has(type))) return false;
+  if (filter.workchain !== null && filter.workchain !== workchainOf(account)) return false;
+  if (filter.direction === 'out' || filterTests(filter).length > 0) return false;
+  return filter.everything || addresses.some((one) => one.equals(account));
+}
+
 /** Masters and collections that somebody may listen to. */
 export function tokenKeys(event: FeedEvent): string[] {
   if (event.type === 'actions') return event.actions.flatMap(({ mentions }) => [...mentions.keys()]);
@@ -133,10 +169,4 @@ function worthOf(event: OneTransactionEvent): Decimal | null {
   if (event.type === 'jetton_transfer') return event.amount;
   if (event.type === 'jettons_change') return event.wallet.balance;
   return messageOf(event)?.value ?? null;
-}
-
-/** Inclusive on both ends; what has no value is between none. */
-export function isBetween(value: Decimal | null, from: Decimal | null, to: Decimal | null): boolean {
-  if (value === null) return false;
-  return (from === null || compareDecimal(value, from) >= 0) && (to === null || compareDecimal(value, to) <= 0);
 }

@@ -1,7 +1,8 @@
 /** One listener: what it hears, how far it has heard, and whether it takes more. */
+import { surer } from '../pending/merge.ts';
 import { eventId, type FeedEvent } from './events.ts';
 import { type Hearing, hearing } from './hearing.ts';
-import type { Notifier, Surroundings } from './notification.ts';
+import type { Notifier, Pieces, Surroundings } from './notification.ts';
 import { comparePlaces, encodeCursor, type Place } from './place.ts';
 import type { Subscription } from './protocol.ts';
 
@@ -18,6 +19,8 @@ export interface Sink {
    * @param mark of an event for those who asked for cursors; null of anything else
    */
   write(json: Buffer, mark: Mark | null): boolean;
+  /** The same of JSON in pieces; they are copied. */
+  writePieces?(json: Pieces, mark: Mark | null): boolean;
   onRoom(call: () => void): void;
   /** What is written until `uncork` may go out at once. */
   cork?(): void;
@@ -49,7 +52,10 @@ export interface Line {
   /** It may take nothing for as long as it likes. */
   readonly patient: boolean;
   readonly full: boolean;
+  /** Whether it is to be told: it asks for it, and stands before it. */
   hears(event: FeedEvent): boolean;
+  /** Whether the subscription asks for it, wherever the line stands and whatever its level. */
+  asksFor(event: FeedEvent): boolean;
   /** False when the sink has no room for more. */
   tell(event: FeedEvent, around: Surroundings): boolean;
   /** What is told until `uncork` may go out at once. */
@@ -57,6 +63,8 @@ export interface Line {
   uncork(): void;
   /** A message that is no event: JSON that stands beside them. */
   say(message: object): void;
+  /** Takes back what is not final. @param id of this word, the same whenever it is said */
+  takeBack(message: object, id: string): void;
   subscribe(subscription: Subscription): void;
   /** Resolves once there is room, or with `stalled` when nothing was taken for so long; null waits as long as it takes. */
   room(stallMs: number | null, signal: AbortSignal): Promise<'room' | 'stalled'>;
@@ -107,14 +115,29 @@ class OpenLine implements Line {
   }
 
   hears(event: FeedEvent): boolean {
-    return comparePlaces(event.place, this.place) > 0 && this.#hearing.hears(event);
+    const { place, finality } = event;
+    if (finality === undefined) return comparePlaces(place, this.place) > 0 && this.#hearing.hears(event);
+    // What is not final has no place of its own: who has heard more than is told here knows better.
+    if (surer(this.subscription.minFinality, finality) || comparePlaces(place, this.place) < 0) return false;
+    return this.#hearing.hears(event);
+  }
+
+  asksFor(event: FeedEvent): boolean {
+    return this.#hearing.hears(event);
   }
 
   tell(event: FeedEvent, around: Surroundings): boolean {
-    const bytes = this.#notifier.bytes(event, this.subscription, this.#hearing, around);
     const { cursors } = this.subscription;
     const mark = cursors ? { cursor: encodeCursor(this.#globalId(), event.place), id: eventId(event) } : null;
     this.place = event.place;
+    // Who is behind is told alone.
+    if (this.state === 'behind' && this.#sink.writePieces) {
+      const pieces = this.#notifier.pieces(event, this.subscription, this.#hearing, around);
+      this.#onTold(pieces.reduce((sum, { length }) => sum + length, 0));
+      if (!this.#sink.writePieces(pieces, mark)) this.full = true;
+      return !this.full;
+    }
+    const bytes = this.#notifier.bytes(event, this.subscription, this.#hearing, around);
     this.#onTold(bytes.length);
     return this.#write(bytes, mark);
   }
@@ -129,6 +152,14 @@ class OpenLine implements Line {
 
   say(message: object): void {
     this.#write(Buffer.from(JSON.stringify(message)), null);
+  }
+
+  takeBack(message: object, id: string): void {
+    const mark = this.subscription.cursors ? { cursor: encodeCursor(this.#globalId(), this.place), id } : null;
+    const told = mark === null ? message : { ...message, event_id: id, cursor: mark.cursor };
+    const bytes = Buffer.from(JSON.stringify(told));
+    this.#onTold(bytes.length);
+    this.#write(bytes, mark);
   }
 
   #write(bytes: Buffer, mark: Mark | null): boolean {

@@ -10,6 +10,11 @@ export interface FeedMetrics {
   stalled(): void;
   /** A line was moved to the head, as it chose. */
   skipped(): void;
+  /**
+   * Something that is not final was not told: `old` (steps say more already), `traces` and `heard` (limits), `failed` (what
+   * stands beside it could not be read).
+   */
+  leftOut(reason: 'old' | 'traces' | 'heard' | 'failed'): void;
   /** A connection or subscription was refused because of a limit. */
   refused(limit: string): void;
 }
@@ -30,6 +35,12 @@ export function createFeedMetrics(registry: Registry): FeedMetrics {
     labelNames: ['outcome'],
     registers,
   });
+  const leftOut = new Counter({
+    name: 'tonstream_feed_pending_left_out_total',
+    help: 'Versions of traces that were not told before they were final: old, or because of a limit (traces, heard), or failed',
+    labelNames: ['reason'],
+    registers,
+  });
   const refused = new Counter({
     name: 'tonstream_feed_refused_total',
     help: 'Connections and subscriptions beyond a limit',
@@ -45,6 +56,7 @@ export function createFeedMetrics(registry: Registry): FeedMetrics {
     },
     stalled: () => ended.inc({ outcome: 'let go' }),
     skipped: () => ended.inc({ outcome: 'moved' }),
+    leftOut: (reason) => leftOut.inc({ reason }),
     refused: (limit) => refused.inc({ limit }),
   };
 }

@@ -5,6 +5,7 @@ import { actionJson } from '../api/v3/render/action.ts';
 import { blockJson } from '../api/v3/render/block.ts';
 import { type Book, createBook, type DomainOf } from '../api/v3/render/book.ts';
 import type { BookRows } from '../api/v3/render/book-rows.ts';
+import { formStateAfter } from '../api/v3/render/forms.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
 import { jettonTransferJson, nftTransferJson, stateJson as tokenStateJson } from '../api/v3/render/tokens.ts';
 import { TOO_LARGE, traceTree } from '../api/v3/render/trace.ts';
@@ -15,15 +16,15 @@ import type { BookRecord, MessageRecord, TransactionRecord } from '../chain/reco
 import {
   eventId,
   type FeedEvent,
-  FINALITY,
   isOfTrace,
+  nameInV1,
   type ToldAction,
   type TraceEvent,
   type WalletEvent,
 } from './events.ts';
 import type { Hearing } from './hearing.ts';
 import { encodeCursor } from './place.ts';
-import type { Subscription } from './protocol.ts';
+import type { EventType, Subscription } from './protocol.ts';
 
 /** What is beside the events of a step. */
 export interface Surroundings {
@@ -38,7 +39,12 @@ export interface Surroundings {
 export interface Notifier {
   /** JSON of one notification, for a subscription and what it hears. Not to be changed. */
   bytes(event: FeedEvent, subscription: Subscription, heard: Pick<Hearing, 'chosen'>, around: Surroundings): Buffer;
+  /** The same in pieces, for one who is told alone: what is kept rendered is not copied, and nothing is remembered. */
+  pieces(event: FeedEvent, subscription: Subscription, heard: Pick<Hearing, 'chosen'>, around: Surroundings): Pieces;
 }
+
+/** One behind the other they are the bytes. */
+export type Pieces = readonly (Buffer | string)[];
 
 export interface NotifierOptions {
   renderings: Renderings;
@@ -71,11 +77,12 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
 
   function make(event: FeedEvent, chosen: readonly number[], around: Surroundings): Made {
     const book = createBook(testOnly(), rows);
-    const bare = bareJson({ event, chosen, book, around, renderings });
+    const bare = joined([beginOf(event), ...contentOf({ event, chosen, book, around, renderings })]);
     return { bare, addresses: book.addresses(), variants: new Array(VARIANTS) };
   }
 
-  function extend(event: FeedEvent, { bare, addresses }: Made, variant: Variant, around: Surroundings): Buffer {
+  /** What is behind the bare notification. */
+  function endOf(event: FeedEvent, addresses: readonly Address[], variant: Variant, around: Surroundings): string {
     let text = '';
     const beside = event.type !== 'block' && event.type !== 'account_state_change';
     if (variant.addressBook && beside) {
@@ -84,11 +91,12 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
     }
     if (variant.metadata && beside) text += `,"metadata":${around.metadata(addresses)}`;
     if (variant.cursors) text += `,"event_id":"${eventId(event)}","cursor":"${encodeCursor(globalId(), event.place)}"`;
-    const end = Buffer.from(`${text}}`);
-    if (!variant.isV1) return Buffer.concat([bare, end]);
-    const begin = beginOf(event);
-    const kept = begin.slice(0, begin.length - LEVEL.length);
-    return Buffer.concat([Buffer.from(kept), bare.subarray(begin.length), end]);
+    return `${text}}`;
+  }
+
+  function extend(event: FeedEvent, { bare, addresses }: Made, variant: Variant, around: Surroundings): Buffer {
+    const end = endOf(event, addresses, variant, around);
+    return variant.isV1 ? joined([beginOfV1(event), bare.subarray(beginOf(event).length), end]) : joined([bare, end]);
   }
 
   return {
@@ -106,8 +114,28 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
       one.variants[which] ??= extend(event, one, { addressBook, metadata, cursors, isV1 }, around);
       return one.variants[which];
     },
+    pieces(event, subscription, heard, around) {
+      const chosen = isOfTrace(event) ? heard.chosen(event) : NONE;
+      const { addressBook, metadata, isV1 } = subscription;
+      const book = addressBook || metadata ? createBook(testOnly(), rows) : NO_BOOK;
+      const content = contentOf({ event, chosen, book, around, renderings });
+      const begin = isV1 ? beginOfV1(event) : beginOf(event);
+      return [begin, ...content, endOf(event, book.addresses(), subscription, around)];
+    },
   };
 }
+
+function joined(pieces: Pieces): Buffer {
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+}
+
+/** Where nobody asks which addresses are printed. */
+const NO_BOOK: Book = {
+  text: rawAddress,
+  note: () => undefined,
+  addresses: () => [],
+  json: () => '{}',
+};
 
 const NONE: readonly number[] = [];
 
@@ -119,9 +147,9 @@ interface Parts {
   renderings: Renderings;
 }
 
-function bareJson({ event, chosen, book, around, renderings }: Parts): Buffer {
-  const begin = beginOf(event);
-  const traced = `${begin},"trace_external_hash_norm":"${around.traceHash(event)}"`;
+/** What is between the beginning and the end. */
+function contentOf({ event, chosen, book, around, renderings }: Parts): Pieces {
+  const traced = event.type === 'block' ? '' : `,"trace_external_hash_norm":"${around.traceHash(event)}"`;
   switch (event.type) {
     case 'transactions':
       return transactionsJson(traced, [event.record], book, renderings);
@@ -131,54 +159,61 @@ function bareJson({ event, chosen, book, around, renderings }: Parts): Buffer {
       return transactionsJson(`${traced}${warned}`, told, book, renderings);
     }
     case 'account_state_change': {
-      const { account, stateAfter } = event.record.transaction;
-      const state = stateJson(stateAfter, event.state);
-      return Buffer.from(`${begin},"account":"${rawAddress(account)}","state":${state}`);
+      const { form, transaction } = event.record;
+      const state = form === undefined ? stateJson(transaction.stateAfter, event.state) : formStateAfter(form);
+      return [`,"account":"${rawAddress(transaction.account)}","state":`, state];
     }
     case 'message':
     case 'external_out': {
-      const json = renderings.message(around.messageRecord(event), book);
-      return Buffer.concat([Buffer.from(`${traced},"message":`), json]);
+      const told = renderings.messagePieces(around.messageRecord(event), book === NO_BOOK ? null : book);
+      return [`${traced},"message":`, ...told];
     }
     case 'jettons_change':
-      return Buffer.from(`${begin},"jetton":${walletJson(event, book)}`);
+      return [`,"jetton":${walletJson(event, book)}`];
     case 'jetton_transfer':
     case 'nft_transfer': {
       const render = event.type === 'jetton_transfer' ? jettonTransferJson : nftTransferJson;
       const told = render({ transaction: event.record, token: event.token }, book);
-      return Buffer.from(`${traced},"transfer":${told}`);
+      return [`${traced},"transfer":${told}`];
     }
     case 'actions':
-      return Buffer.from(`${traced},"actions":[${actionsJson(event.actions, chosen, book)}]`);
+      return [`${traced},"actions":[${actionsJson(event.actions, chosen, book)}]`];
     case 'trace':
       return wholeTraceJson(traced, event, chosen, book, renderings);
     case 'block':
-      return Buffer.from(`${begin},"block":${blockJson(event.record)}`);
+      return [`,"block":${blockJson(event.record)}`];
   }
 }
 
-const LEVEL = `,"finality":"${FINALITY}"`;
-
-function beginOf({ type }: FeedEvent): string {
-  return `{"type":"${type === 'trace_transactions' ? 'transactions' : type}"${LEVEL}`;
+function levelJson({ finality }: FeedEvent): string {
+  return `,"finality":"${finality ?? 'finalized'}"`;
 }
 
-const COMMA = Buffer.from(',');
+function beginOf(event: FeedEvent): string {
+  return `${typeJson(event.type)}${levelJson(event)}`;
+}
+
+/** Without a level, of which v1 knows nothing. */
+function beginOfV1(event: FeedEvent): string {
+  return typeJson(nameInV1(event) ?? event.type);
+}
+
+function typeJson(type: EventType): string {
+  return `{"type":"${type === 'trace_transactions' ? 'transactions' : type}"`;
+}
 
 function transactionsJson(
   before: string,
   records: readonly TransactionRecord[],
   book: Book,
   renderings: Renderings,
-): Buffer {
+): Pieces {
   const list = records.flatMap((record, i) => {
     const json = renderings.transaction(record, book);
-    return i === 0 ? [json] : [COMMA, json];
+    return i === 0 ? [json] : [',', json];
   });
-  return Buffer.concat([Buffer.from(`${before},"transactions":[`), ...list, CLOSE_LIST]);
+  return [`${before},"transactions":[`, ...list, ']'];
 }
-
-const CLOSE_LIST = Buffer.from(']');
 
 function walletJson({ wallet, state: { codeHash, dataHash } }: WalletEvent, book: Book): string {
   const { address, balance, owner, jetton, lt } = wallet;
@@ -201,15 +236,12 @@ function wholeTraceJson(
   chosen: readonly number[],
   book: Book,
   renderings: Renderings,
-): Buffer {
+): Pieces {
   const told = `,"actions":[${actionsJson(actions, chosen, book)}]`;
-  if (transactions === null) {
-    return Buffer.from(`${traced},"trace":null,"transactions":{}${told},"warning":"${TOO_LARGE}"`);
-  }
+  if (transactions === null) return [`${traced},"trace":null,"transactions":{}${told},"warning":"${TOO_LARGE}"`];
   const parts = transactions.flatMap((record, i) => [
-    Buffer.from(`${i > 0 ? ',' : ''}${hashJson(record.transaction.hash)}:`),
+    `${i > 0 ? ',' : ''}${hashJson(record.transaction.hash)}:`,
     renderings.transaction(record, book),
   ]);
-  const before = Buffer.from(`${traced},"trace":${traceTree(transactions).json},"transactions":{`);
-  return Buffer.concat([before, ...parts, Buffer.from(`}${told}`)]);
+  return [`${traced},"trace":${traceTree(transactions).json},"transactions":{`, ...parts, `}${told}`];
 }

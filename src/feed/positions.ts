@@ -1,7 +1,7 @@
 /** How far subscribers have heard, beside the tables: any host that asks goes on from there. */
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { list, text } from '../../clickhouse/literal.ts';
+import { list, textLiteral } from '../../clickhouse/literal.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
 
 /** Of a webhook (its id; it has no owner here), or of a named subscription of whoever has the key. */
@@ -46,7 +46,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
       if (names.length === 0) return [];
       const rows = await clickhouse.json(
         `SELECT owner, name, revision, cursor, failures, error FROM positions FINAL
-         WHERE kind = '${kind}' AND owner = ${text(owner)} AND name IN ${list(names.map(text))}`,
+         WHERE kind = '${kind}' AND owner = ${textLiteral(owner)} AND name IN ${list(names.map(textLiteral))}`,
         ROW,
         { label: 'reading how far subscribers have heard', signal, timeoutMs: TIMEOUT_MS },
       );
@@ -54,7 +54,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
     },
     async count(owner, signal) {
       const [row] = await clickhouse.json(
-        `SELECT toUInt32(uniqExact(name)) AS names FROM positions WHERE kind = 'name' AND owner = ${text(owner)}`,
+        `SELECT toUInt32(uniqExact(name)) AS names FROM positions WHERE kind = 'name' AND owner = ${textLiteral(owner)}`,
         z.object({ names: z.number() }),
         { label: 'counting named subscriptions', signal, timeoutMs: TIMEOUT_MS },
       );

@@ -1,6 +1,6 @@
 /**
  * Streaming v1, which TON Center has deprecated: types by address, nothing of levels. Who speaks it is told of the same
- * events as by v2, without `finality`; of what is pending there is nothing yet.
+ * events as by v2, without `finality`; what is pending has types of its own.
  */
 import { z } from 'zod';
 import { accountKey } from './hearing.ts';
@@ -25,6 +25,7 @@ const TYPES = [
   'account_state_change',
   'jettons_change',
 ] as const;
+const PENDING_TYPES = ['pending_transactions', 'pending_actions'] as const;
 /** Pushed to whoever hears of what is pending; accepted, as by v2. */
 const IMPLICIT_TYPE = 'trace_invalidated';
 const MOST = 100_000;
@@ -132,7 +133,8 @@ function readTypes(asked: readonly string[], id: string | undefined, suffix = ''
 function withTypes(before: Subscription, typesOf: TypesOf): Subscription {
   const addresses = [...typesOf.keys()].map((key) => Buffer.from(key, 'latin1'));
   const types = new Set([...typesOf.values()].flatMap((some) => [...some]));
-  return { ...before, start: null, addresses, types, typesOf };
+  const minFinality = PENDING_TYPES.some((type) => types.has(type)) ? 'pending' : 'finalized';
+  return { ...before, start: null, addresses, types, typesOf, minFinality };
 }
 
 function configured(before: Subscription, asked: Options): Subscription {

@@ -258,7 +258,8 @@ function readSubscription(json: unknown, before: Subscription, id: string | unde
   const parsed = fields.safeParse(json);
   if (!parsed.success) throw new RequestError(`invalid subscribe request: ${firstIssue(parsed.error)}`, id);
   const asked = parsed.data;
-  const types = readTypes(asked, id, suffix);
+  const minFinality = asked.min_finality ?? before.minFinality;
+  const types = readTypes(asked, minFinality, id, suffix);
   const filter = readFilter(asked, id);
   const addresses = readAddresses(asked.addresses ?? [], id);
   const hashes = readTraces(asked.trace_external_hash_norms ?? [], id);
@@ -276,7 +277,7 @@ function readSubscription(json: unknown, before: Subscription, id: string | unde
     types,
     addresses,
     traceHashes: new Set(hashes),
-    minFinality: asked.min_finality ?? before.minFinality,
+    minFinality,
     addressBook: asked.include_address_book ?? before.addressBook,
     metadata: asked.include_metadata ?? before.metadata,
     actionTypes: sticky(asked.action_types, before.actionTypes),
@@ -303,15 +304,18 @@ export function sticky(asked: readonly string[] | undefined, before: readonly st
 }
 
 /**
- * The types, as they are told of: with `finality_scope` `trace` the transactions of a trace are told together when it has
- * ended, else each when it is final.
+ * The types, as they are told of: with `finality_scope` `trace` the transactions of a trace are told together, at last
+ * when it has ended, else each at its own level. Who says nothing hears each when it is final; but where levels below
+ * that are asked for, traces, as the protocol has it: its clients replace what they knew of a trace.
  */
 function readTypes(
-  { types: asked = [], finality_scope: scope }: Fields,
+  { types: asked = [], finality_scope: said }: Fields,
+  minFinality: Finality,
   id: string | undefined,
   suffix: string,
 ): Set<EventType> {
   if (asked.length === 0) throw new RequestError(`types are required${suffix}`, id);
+  const scope = said ?? (minFinality === 'finalized' ? 'transaction' : 'trace');
   const types = new Set<EventType>();
   for (const type of asked) {
     if (type === IMPLICIT_TYPE) continue;

@@ -1,37 +1,51 @@
 /**
  * `npm run bench:resume`: a subscriber who comes back, over the load of the benchmarks (BENCH_TRANSACTIONS), through a
- * service with one worker: events a second from the first step to `caught_up`, from the window and from the tables.
+ * service with one worker: events a second from the first step to `caught_up`, from the window and from the tables
+ * (BENCH_WINDOWS: which of them), of BENCH_TYPES or of several sets of types.
  */
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import WebSocket from 'ws';
 import { startBenchService } from '../../test/bench-service.ts';
-import { openBench, print } from '../../test/bench-tables.ts';
-import { useWindow } from '../../test/bench-windows.ts';
+import { isProjected, openBench, print, projectLoad } from '../../test/bench-tables.ts';
+import { type Held, useWindow } from '../../test/bench-windows.ts';
+import { processUsage } from '../../test/process-usage.ts';
 
-const SUBSCRIPTIONS = [
+/** Of `caught_up`, at most. */
+const LONGEST_END = 200;
+/** The first is that of a back end that keeps all of the chain. */
+const EVERY = [
+  { types: ['transactions', 'account_state_change', 'message', 'block'] },
   { types: ['transactions'] },
-  { types: ['transactions', 'account_state_change'] },
+  { types: ['account_state_change'] },
   { types: ['message'] },
-  { types: ['actions', 'jettons_change', 'jetton_transfer'] },
+  { types: ['jettons_change', 'jetton_transfer', 'nft_transfer'] },
+  { types: ['actions'] },
 ];
+const { BENCH_TYPES: ONLY } = process.env;
+const SUBSCRIPTIONS = ONLY === undefined ? EVERY : [{ types: ONLY.split(',') }];
+const WINDOWS = (process.env.BENCH_WINDOWS ?? 'all,nothing')
+  .split(',')
+  .flatMap((name): Held[] => (name === 'all' || name === 'half' || name === 'nothing' ? [name] : []));
 
-// Projected anew with the window: what was published once is not published again.
-const bench = await openBench(true);
-rmSync(join(bench.load.folder, 'window-all.json'), { force: true });
+const bench = await openBench(false);
 try {
-  for (const held of ['all', 'nothing'] as const) {
+  if (!isProjected(bench.load)) {
+    print('projecting the load first');
+    await projectLoad(bench, () => undefined);
+  }
+  for (const held of WINDOWS) {
     await useWindow(bench, held);
-    const service = await startBenchService(bench, { workers: 1, window: held === 'all' });
+    const service = await startBenchService(bench, { workers: 1, window: held !== 'nothing' });
+    const cpuMs = (): number => service.cpuMs() + processUsage(bench.serverPid).cpuMs;
     try {
       for (const subscription of SUBSCRIPTIONS) {
-        const cpu = service.cpuMs();
+        const [node, all] = [service.cpuMs(), cpuMs()];
         const { events, bytes, ms } = await resume(service.url, subscription);
+        const each = (of: number): string => (events === 0 ? '-' : (of / events).toFixed(1));
         print(
-          `resume ${subscription.types.join(', ')} ${held === 'all' ? 'from the window' : 'from the tables'}: ` +
-            `${events} events, ${Math.round((events / ms) * 1000)} events/s, ${Math.round(bytes / events)} bytes each, ` +
-            `${Math.round(((service.cpuMs() - cpu) / events) * 1000)} µs CPU of the service an event`,
+          `resume ${subscription.types.join(', ')}, window with ${held}: ${events} events, ` +
+            `${Math.round((events / ms) * 1000)} events/s, ${each(bytes)} bytes each; CPU of an event, µs: ` +
+            `${each((service.cpuMs() - node) * 1000)} of the service, ${each((cpuMs() - all) * 1000)} with ClickHouse`,
         );
       }
     } finally {
@@ -50,15 +64,16 @@ async function resume(url: string, subscription: object): Promise<{ events: numb
   let [events, bytes] = [0, 0];
   await new Promise<void>((resolve, reject) => {
     socket.on('message', (data: Buffer) => {
-      if (data.includes('"caught_up"')) return resolve();
+      if (data.length < LONGEST_END && data.includes('"caught_up"')) return resolve();
       events++;
       bytes += data.length;
     });
     socket.once('close', (code) => reject(new Error(`closed with ${code} after ${events} events`)));
-    socket.send(JSON.stringify({ operation: 'subscribe', everything: true, from_mc_seqno: 1, ...subscription }));
+    socket.send(JSON.stringify({ operation: 'subscribe', everything: true, from_mc_seqno: 0, ...subscription }));
   });
   const ms = performance.now() - began;
   socket.removeAllListeners('close');
   socket.terminate();
-  return { events, bytes, ms };
+  // One was the answer.
+  return { events: events - 1, bytes, ms };
 }

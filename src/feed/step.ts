@@ -1,12 +1,11 @@
 /** One step as it is told: its events, and what is beside them, each part read when somebody listens to it. */
-import { createTokenInfos, type TokenInfos, tokenCandidates } from '../api/v3/render/metadata.ts';
+import { type TokenInfos, tokenInfos } from '../api/v3/render/metadata.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { Address } from '../chain/model.ts';
+import type { Address, Hash } from '../chain/model.ts';
 import type {
-  BlockFilter,
+  BlockRecord,
   BookRecord,
-  MessageFilter,
   MessageRecord,
   QueryContext,
   TraceRecord,
@@ -19,6 +18,7 @@ import {
   isMessage,
   isOfTrace,
   messageEvents,
+  messagesOf,
   stateEvents,
   type TraceEvent,
   transactionEvents,
@@ -26,6 +26,7 @@ import {
 import { accountKey } from './hearing.ts';
 import type { Surroundings } from './notification.ts';
 import { comparePlaces } from './place.ts';
+import type { Senders } from './senders.ts';
 import { transferEvents, walletEvents } from './token-events.ts';
 import {
   actionsEvent,
@@ -67,6 +68,8 @@ export interface FeedStep extends Surroundings {
   readonly exists: boolean;
   /** Of the masterchain block, Unix seconds; 0 when the step is not there. */
   readonly utime: number;
+  /** Normalised hashes of the messages that began traces of its transactions, standard base64. */
+  readonly traces: Iterable<string>;
   /** In their order; of each part once it was loaded. */
   readonly events: readonly FeedEvent[];
   /** Roughly what it takes in memory, in transactions. */
@@ -81,20 +84,19 @@ export interface StepFacts {
   exists: boolean;
   /** By lt and account. */
   records: readonly TransactionRecord[];
+  /** In the order of the listing of blocks. */
+  blocks: readonly BlockRecord[];
   /** By trace id: normalised hash of the message that began it, standard base64; empty where there is none. */
   traceHashes: ReadonlyMap<string, string>;
 }
 
 export interface StepOptions extends StepFacts {
   source: ChainSource;
+  senders: Senders;
   context: (signal: AbortSignal) => QueryContext;
   /** The step has become heavier. */
   onLoaded: (step: FeedStep) => void;
 }
-
-const PAGE = 1000;
-/** Hashes in one question. */
-const ASKED_AT_ONCE = 500;
 
 export function createStep(options: StepOptions): FeedStep {
   return new ReadStep(options);
@@ -104,7 +106,7 @@ class ReadStep implements FeedStep {
   events: readonly FeedEvent[];
   readonly #options: StepOptions;
   readonly #loaded = new Set<Part>();
-  #messages = new Map<string, MessageRecord>();
+  #senders: ReadonlyMap<string, Hash> = new Map();
   #settled: Map<string, TraceRecord> | null = null;
   #ended: readonly EndedTrace[] = [];
   #actions: Awaited<ReturnType<typeof actionsOf>> | null = null;
@@ -130,6 +132,9 @@ class ReadStep implements FeedStep {
   }
   get utime(): number {
     return this.#options.utime;
+  }
+  get traces(): Iterable<string> {
+    return this.#options.traceHashes.values();
   }
   get weight(): number {
     let elsewhere = 0;
@@ -174,10 +179,8 @@ class ReadStep implements FeedStep {
     switch (part) {
       case 'states':
         return this.#add(part, stateEvents(mcSeqno, records));
-      case 'blocks': {
-        const { rows } = await source.blocks(blocksIn(mcSeqno), context);
-        return this.#add(part, blockEvents(mcSeqno, rows));
-      }
+      case 'blocks':
+        return this.#add(part, blockEvents(mcSeqno, this.#options.blocks));
       case 'messages':
         return this.#loadMessages(context);
       case 'wallets':
@@ -209,14 +212,10 @@ class ReadStep implements FeedStep {
   }
 
   async #loadMessages(context: QueryContext): Promise<void> {
-    const { mcSeqno, records } = this.#options;
-    const events = messageEvents(mcSeqno, records);
-    const hashes = events.map(({ message }) => message.hash);
-    for (let at = 0; at < hashes.length; at += ASKED_AT_ONCE) {
-      const { rows } = await this.#options.source.messages(messagesOf(hashes.slice(at, at + ASKED_AT_ONCE)), context);
-      for (const record of rows) this.#messages.set(hashKey(record.message.hash), record);
-    }
-    this.#add('messages', events);
+    const { mcSeqno, records, senders } = this.#options;
+    const messages = records.map(messagesOf);
+    this.#senders = await senders.of(records, messages, context);
+    this.#add('messages', messageEvents(mcSeqno, records, messages));
   }
 
   async #loadEnds(context: QueryContext): Promise<Map<string, TraceRecord>> {
@@ -231,7 +230,7 @@ class ReadStep implements FeedStep {
 
   async #loadActions(context: QueryContext) {
     await this.#loadEnds(context);
-    this.#actions ??= await actionsOf(this.#ended, this.#options.source, context);
+    this.#actions ??= await actionsOf(this.#options.mcSeqno, this.#ended, this.#options.source, context);
     return this.#actions;
   }
 
@@ -294,10 +293,7 @@ class ReadStep implements FeedStep {
   }
 
   async #loadTokens(length: number, context: QueryContext): Promise<void> {
-    const candidates = tokenCandidates([...this.#book.values()]);
-    this.#tokens = createTokenInfos(
-      candidates === null ? null : await this.#options.source.contracts.tokens(candidates, context),
-    );
+    this.#tokens = await tokenInfos([...this.#book.values()], this.#options.source.contracts, context);
     this.#described = length;
   }
 
@@ -313,12 +309,13 @@ class ReadStep implements FeedStep {
 
   messageRecord(event: FeedEvent): MessageRecord {
     if (!isMessage(event)) throw new Error(`an event of type ${event.type} has no message`);
-    const { message, record } = event;
-    const { globalVersion, transaction } = record;
-    const stored = this.#messages.get(hashKey(message.hash));
-    const own = event.type === 'message' ? { inTxHash: transaction.hash } : { outTxHash: transaction.hash };
-    const ends = { inTxHash: stored?.inTxHash ?? null, outTxHash: stored?.outTxHash ?? null, ...own };
-    return { message, globalVersion, ...ends };
+    const { message, record, index } = event;
+    const { globalVersion, transaction, form } = record;
+    const received = event.type === 'message';
+    const inTxHash = received ? transaction.hash : null;
+    const outTxHash = received ? (this.#senders.get(hashKey(message.hash)) ?? null) : transaction.hash;
+    const shown = form === undefined ? {} : { form: { transaction: form, index } };
+    return { message, globalVersion, inTxHash, outTxHash, ...shown };
   }
 
   bookRecords(accounts: readonly Address[]): BookRecord[] {
@@ -361,23 +358,7 @@ function addressesOf(event: FeedEvent): Address[] {
   }
 }
 
-function transactionAddresses({ transaction: { account, inMsg, outMsgs } }: TransactionRecord): Address[] {
+export function transactionAddresses({ transaction: { account, inMsg, outMsgs } }: TransactionRecord): Address[] {
   const ends = [inMsg, ...outMsgs].flatMap((message) => [message?.source ?? null, message?.destination ?? null]);
   return [account, ...ends.filter((address) => address !== null)];
-}
-
-function blocksIn(mcSeqno: number): BlockFilter {
-  return { mcSeqno, utime: {}, lt: {}, sort: 'asc', page: { limit: PAGE, offset: 0 } };
-}
-
-function messagesOf(messageHashes: Buffer[]): MessageFilter {
-  return {
-    messageHashes,
-    utime: {},
-    ltWindow: {},
-    excludeExternals: false,
-    onlyExternals: false,
-    sort: 'asc',
-    page: { limit: PAGE, offset: 0 },
-  };
 }

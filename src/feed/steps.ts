@@ -1,10 +1,12 @@
 /** Steps read for the feed: once for all who are at the same place, the newest ones kept. */
 import { LRUCache } from 'lru-cache';
+import { formMessages } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { BlockFilter, QueryContext, TransactionFilter, TransactionRecord } from '../chain/records.ts';
 import { type AccountSteps, createAccountSteps } from './account-steps.ts';
+import { createSenders } from './senders.ts';
 import { createStep, type FeedStep } from './step.ts';
 
 export interface StepReader {
@@ -41,6 +43,7 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
   });
   const reading = new Map<number, Promise<FeedStep>>();
   const traces = createTraces(source);
+  const senders = createSenders(source);
 
   async function transactionsOf(mcSeqno: number, signal: AbortSignal): Promise<TransactionRecord[]> {
     const records: TransactionRecord[] = [];
@@ -57,15 +60,16 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
   }
 
   async function make(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
-    const [records, [masterchain]] = await Promise.all([
+    const [records, { rows: blocks }] = await Promise.all([
       transactionsOf(mcSeqno, signal),
-      source.blocks(blocksIn({ mcSeqno, workchain: MASTERCHAIN }), context(signal)).then(({ rows }) => rows),
+      source.blocks(blocksIn({ mcSeqno }), context(signal)),
     ]);
+    const masterchain = blocks.find(({ header }) => header.workchain === MASTERCHAIN);
     const utime = masterchain?.header.genUtime ?? 0;
     const exists = masterchain !== undefined || records.length > 0;
     const traceHashes = await traces.of(records, context(signal));
     const onLoaded = (step: FeedStep): void => void (kept.has(mcSeqno) && kept.set(mcSeqno, step));
-    return createStep({ mcSeqno, utime, exists, records, traceHashes, source, context, onLoaded });
+    return createStep({ mcSeqno, utime, exists, records, blocks, traceHashes, source, senders, context, onLoaded });
   }
 
   async function read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
@@ -133,7 +137,12 @@ function createTraces(source: ChainSource) {
   };
 }
 
-function beganBy({ transaction: { inMsg } }: TransactionRecord): string {
+function beganBy({ form, transaction }: TransactionRecord): string {
+  if (form !== undefined) {
+    const [first] = formMessages(form);
+    return first?.index === 0 ? (first.hashNorm ?? '') : '';
+  }
+  const { inMsg } = transaction;
   if (inMsg === null || inMsg.kind !== 'external_in') return '';
   return (inMsg.hashNorm() ?? inMsg.hash).toString('base64');
 }

@@ -8,6 +8,7 @@ import type { Upgrade } from '../api/upgrades.ts';
 import { createBookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
+import type { PendingStore } from '../pending/store.ts';
 import { createAdmission } from './admission.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { KeyCounts } from './key-counts.ts';
@@ -41,6 +42,8 @@ export interface StreamingOptions {
   source: ChainSource;
   /** Of the source. */
   head: Pick<Head, 'seqno' | 'onAdvance'>;
+  /** What is not final. */
+  pending: PendingStore;
   /** Of the network; null before there is a step. */
   globalId: () => number | null;
   testnet: () => boolean;
@@ -107,6 +110,7 @@ export function createStreaming(options: StreamingOptions): Streaming {
     stallMs: limits.stallMs,
     catchUps: CATCH_UPS,
     skipSteps: SKIP_STEPS,
+    pending: { pending: options.pending, source, queryTimeoutMs: options.queryTimeoutMs },
     report,
   });
   const admission = createAdmission({ ...limits, keys: options.keys, metrics, report });

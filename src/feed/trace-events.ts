@@ -5,7 +5,7 @@ import type { ChainSource } from '../chain/chain-source.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
-import type { ActionRecord, QueryContext, TraceRecord, TransactionRecord } from '../chain/records.ts';
+import { ANY_ACTION, type QueryContext, type TraceRecord, type TransactionRecord } from '../chain/records.ts';
 import { type ActionsEvent, type GroupEvent, RANKS, type ToldAction, type TraceEvent } from './events.ts';
 
 type Source = Pick<ChainSource, 'traces' | 'actions' | 'transactionsAt'>;
@@ -58,8 +58,9 @@ export function endedTraces(
   return [...ended.values()].sort((a, b) => a.index - b.index);
 }
 
-/** What these traces did, by trace id; newest first, as the protocol has it. */
+/** What these traces did, as it was told when they ended, by trace id; newest first. */
 export async function actionsOf(
+  mcSeqno: number,
   ended: readonly EndedTrace[],
   source: Source,
   context: QueryContext,
@@ -67,17 +68,9 @@ export async function actionsOf(
   const actions = new Map<string, ToldAction[]>(ended.map(({ traceId }) => [hashKey(traceId), []]));
   for (let at = 0; at < ended.length; at += ASKED_AT_ONCE) {
     const filter = {
-      accounts: [],
-      excludeAccounts: [],
+      ...ANY_ACTION,
       traceIds: ended.slice(at, at + ASKED_AT_ONCE).map(({ traceId }) => traceId),
-      actionIds: [],
-      txHashes: [],
-      messageHashes: [],
-      utime: {},
-      ltWindow: {},
-      types: [],
-      excludeTypes: [],
-      supported: null,
+      told: mcSeqno,
       sort: 'asc' as const,
       page: { limit: MOST_ACTIONS, offset: 0 },
     };
@@ -89,12 +82,13 @@ export async function actionsOf(
   return actions;
 }
 
-function byEnd({ record: a }: ToldAction, { record: b }: ToldAction): number {
+/** The latest first, as the protocol has it. */
+export function byEnd({ record: a }: ToldAction, { record: b }: ToldAction): number {
   return compareDecimal(b.endLt, a.endLt) || compareDecimal(b.startLt, a.startLt) || a.number - b.number;
 }
 
 /** The content is as the projection wrote it: details, then accounts. */
-export function toldAction(record: ActionRecord): ToldAction {
+export function toldAction(record: ToldAction['record']): ToldAction {
   const [details, accounts]: [Record<string, unknown>, string[]] = JSON.parse(record.content);
   const printed = [...new Set(record.content.match(RAW_ADDRESS))].flatMap((text) => parseAddress(text) ?? []);
   const mentions = new Map(printed.map((address) => [hashKey(address), address]));
@@ -133,13 +127,13 @@ export function actionsEvent(mcSeqno: number, { traceId, index }: EndedTrace, ac
 
 export function traceEvent(
   mcSeqno: number,
-  { traceId, trace, index }: EndedTrace,
+  { traceId, index }: EndedTrace,
   hash: string,
   transactions: readonly TransactionRecord[] | null,
   actions: readonly ToldAction[],
 ): TraceEvent {
   const place = { mcSeqno, index, rank: RANKS.trace };
-  return { type: 'trace', place, subject: () => [traceId], traceId, hash, trace, transactions, actions };
+  return { type: 'trace', place, subject: () => [traceId], traceId, hash, transactions, actions };
 }
 
 /**

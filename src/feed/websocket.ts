@@ -6,6 +6,7 @@ import { keyOf } from '../api/request.ts';
 import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
+import { createFrames } from './frames.ts';
 import type { Sink } from './line.ts';
 import type { Names } from './names.ts';
 import type { Request, Subscription } from './protocol.ts';
@@ -132,28 +133,51 @@ function textOf(data: RawData): string {
   return data instanceof ArrayBuffer ? Buffer.from(data).toString() : data.toString();
 }
 
-/** @param wire what the frames are written to */
+/**
+ * Nothing is compressed, so frames that are made here may stand between those of the library.
+ * @param wire what the frames are written to
+ */
 function sinkOf(socket: WebSocket, wire: Duplex, queueBytes: number): Sink {
   let room: () => void = () => undefined;
   let full = false;
+  let corked = false;
   const taken = (): void => {
     if (!full || socket.bufferedAmount > queueBytes * LOW_WATER) return;
     full = false;
     room();
   };
+  const frames = createFrames((bytes) => void (socket.readyState === socket.OPEN && wire.write(bytes, taken)));
+  const hasRoom = (): boolean => {
+    full ||= socket.bufferedAmount + frames.waiting > queueBytes;
+    return !full;
+  };
   return {
     write(json) {
       if (socket.readyState !== socket.OPEN) return true;
+      frames.flush();
       socket.send(json, { binary: false }, taken);
-      full ||= socket.bufferedAmount > queueBytes;
-      return !full;
+      return hasRoom();
+    },
+    writePieces(json) {
+      if (socket.readyState !== socket.OPEN) return true;
+      frames.add(json);
+      if (!corked) frames.flush();
+      return hasRoom();
     },
     onRoom(call) {
       room = call;
     },
-    cork: () => wire.cork(),
-    uncork: () => wire.uncork(),
+    cork() {
+      corked = true;
+      wire.cork();
+    },
+    uncork() {
+      corked = false;
+      frames.flush();
+      wire.uncork();
+    },
     end(code, reason) {
+      frames.flush();
       socket.close(code, Buffer.from(reason).subarray(0, REASON_BYTES));
       // One that takes nothing does not take the farewell either.
       if (full) socket.terminate();

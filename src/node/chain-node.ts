@@ -1,9 +1,12 @@
-import type { BlockId, BlockIdExt, Hash } from '../chain/model.ts';
+import type { BlockId, BlockIdExt, Decimal, Hash } from '../chain/model.ts';
 
 /** An account's state as a server has it at a block. */
 export interface AccountBoc {
   /** The account cell as a bag of cells; null when the account does not exist. */
   boc: Buffer | null;
+  /** Of the account's last transaction; zeros when it does not exist. */
+  lastTransactionHash: Hash;
+  lastTransactionLt: Decimal;
 }
 
 /**

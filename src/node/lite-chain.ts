@@ -17,7 +17,7 @@ import { LieError } from './lite-faults.ts';
 import type { Heads } from './lite-heads.ts';
 import type { LiteLimits } from './lite-limits.ts';
 import type { LitePeer } from './lite-peer.ts';
-import { checkAccount, checkBlock, checkHeader, checkLibraries, type ProvenHeader } from './lite-proofs.ts';
+import { checkBlock, checkHeader, checkLibraries, type ProvenHeader, provenAccount } from './lite-proofs.ts';
 import type { Asker } from './lite-race.ts';
 
 /** Servers answer at most so many. */
@@ -159,9 +159,10 @@ export function createLiteChain({ asker, heads, limits, zeroState }: LiteChainCo
   }
 
   async function account(id: BlockIdExt, workchain: number, hash: Hash, signal: AbortSignal): Promise<AccountBoc> {
-    const read = (answer: LiteAnswer<'getAccountState'>): AccountBoc => ({
-      boc: checkAccount(answer, id, workchain, hash),
-    });
+    const read = (answer: LiteAnswer<'getAccountState'>): AccountBoc => {
+      const { boc, lastTransactionHash, lastTransactionLt } = provenAccount(answer, id, workchain, hash);
+      return { boc, lastTransactionHash, lastTransactionLt };
+    };
     const request = { id: blockIdExtToTl(id), account: { workchain, id: hash } };
     return ask({ method: 'getAccountState', ...request }, signal, read, seqnoToHave(id));
   }

@@ -86,7 +86,7 @@ function proverOf(pool: LitePool) {
 }
 
 const ready = (pool: LitePool, count: number): Promise<unknown> =>
-  expect.poll(() => pool.servers().filter(({ state }) => state === 'ready').length, { timeout: 10_000 }).toBe(count);
+  expect.poll(() => pool.servers().filter(({ state }) => state === 'ready').length).toBe(count);
 
 describe('proofs', () => {
   test('newer blocks by signatures, older ones out of the newest', async () => {
@@ -246,7 +246,7 @@ describe('liars', () => {
     const stop = new AbortController();
     const proof = proverOf(alone).prove(idOf(honest, TARGET), stop.signal);
     proof.catch(() => undefined);
-    await expect.poll(() => alone.servers()[0].lastFault, { timeout: 10_000 }).toMatch(reason);
+    await expect.poll(() => alone.servers()[0].lastFault).toMatch(reason);
     expect(alone.servers()[0].faults.lie).toBe(1);
     stop.abort();
     await expect(proof).rejects.toMatchObject({ code: 'aborted' });
@@ -299,7 +299,7 @@ describe('liars', () => {
       getMasterchainInfo: () => claim(idOf(foreign, STEPS)),
     }));
     const pool = open([liar, await serve(honest)]);
-    await expect.poll(() => pool.servers()[0].faults.lie, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => pool.servers()[0].faults.lie).toBe(1);
     expect(await pool.head(never)).toEqual(idOf(honest, STEPS));
     expect(pool.servers()[1].faults).toMatchObject({ lie: 0, stale: 0 });
   });
@@ -309,7 +309,7 @@ describe('liars', () => {
       getMasterchainInfo: () => claim(idOf(honest, 4)),
     }));
     const pool = open([liar, await serve(honest)]);
-    await expect.poll(() => pool.servers()[0].faults.stale, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => pool.servers()[0].faults.stale).toBe(1);
     expect(pool.servers()[0].lastFault).toMatch(/its head is 4, others have 20/);
     expect(await pool.head(never)).toEqual(idOf(honest, STEPS));
   });

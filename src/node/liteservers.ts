@@ -11,7 +11,7 @@ import {
   type LiteRequest,
   LiteServerError,
 } from './lite-api.ts';
-import type { LitePool, QueryOptions } from './lite-pool.ts';
+import type { LitePool, QueryOptions, ServerStatus } from './lite-pool.ts';
 
 export interface Liteservers {
   /**
@@ -26,19 +26,22 @@ export interface Liteservers {
    * @throws {NodeError} `refused` when every server asked refuses it @throws {NoNetworkError}
    */
   sendMessage(boc: Buffer, signal: AbortSignal): Promise<void>;
+  /** How each server of the pool does now. @throws {NoNetworkError} */
+  servers(signal: AbortSignal): readonly ServerStatus[] | Promise<readonly ServerStatus[]>;
 }
 
 /** A question as it travels. Bytes may arrive as plain Uint8Arrays. */
 export type LiteQuestion =
   | { kind: 'query'; body: Uint8Array; timeoutMs?: number | undefined; minMcSeqno?: number | undefined }
-  | { kind: 'send'; boc: Uint8Array };
+  | { kind: 'send'; boc: Uint8Array }
+  | { kind: 'servers' };
 
-/** Bytes of the answer to a query, nothing for a message that was taken. */
-export type LiteReply = Uint8Array | null;
+/** Bytes of the answer to a query, nothing for a message that was taken, how the servers do where that was asked. */
+export type LiteReply = Uint8Array | readonly ServerStatus[] | null;
 
 /** Answers a question from the pool. @throws {NodeError} */
 export async function answerLite(
-  pool: Pick<LitePool, 'queryBytes' | 'sendMessage'>,
+  pool: Pick<LitePool, 'queryBytes' | 'sendMessage' | 'servers'>,
   question: LiteQuestion,
   signal: AbortSignal,
 ): Promise<LiteReply> {
@@ -46,6 +49,7 @@ export async function answerLite(
     const { body, timeoutMs, minMcSeqno } = question;
     return pool.queryBytes(asBuffer(body), { signal, timeoutMs, minMcSeqno });
   }
+  if (question.kind === 'servers') return pool.servers();
   await pool.sendMessage(asBuffer(question.boc), signal);
   return null;
 }
@@ -55,11 +59,16 @@ export function askLiteservers(ask: (question: LiteQuestion, signal: AbortSignal
   return {
     async query(request, { signal, timeoutMs, minMcSeqno }) {
       const reply = await ask({ kind: 'query', body: encodeRequest(request), timeoutMs, minMcSeqno }, signal);
-      if (reply === null) throw new NodeError('unavailable', `${request.method}: no bytes were answered`);
+      if (!isBytes(reply)) throw new NodeError('unavailable', `${request.method}: no bytes were answered`);
       return decodeAnswer(request.method, asBuffer(reply));
     },
     async sendMessage(boc, signal) {
       await ask({ kind: 'send', boc }, signal);
+    },
+    async servers(signal) {
+      const reply = await ask({ kind: 'servers' }, signal);
+      if (reply === null || isBytes(reply)) throw new NodeError('unavailable', 'no servers were answered');
+      return reply;
     },
   };
 }
@@ -103,6 +112,8 @@ export function unpackLiteError(packed: PackedLiteError): Error {
     server === null ? undefined : { cause: new LiteServerError(server.code, server.message) },
   );
 }
+
+const isBytes = (reply: LiteReply): reply is Uint8Array => reply !== null && !Array.isArray(reply);
 
 /** Structured clones of Buffers are plain. */
 function asBuffer(bytes: Uint8Array): Buffer {

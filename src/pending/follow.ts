@@ -14,17 +14,23 @@ export interface FollowPendingOptions {
   report(error: unknown): void;
 }
 
+export interface PendingFollower extends Follower {
+  /** Resolves once all is applied that was in the topic when it was begun with: until then the store knows less. */
+  readonly past: Promise<void>;
+}
+
 const BATCH_BYTES = 1024 * 1024;
 
 /**
  * From the oldest record on, again so after trouble. What was in the topic when it was begun with is applied without
  * being announced.
  */
-export function followPending({ log, topic, store, continuous, report }: FollowPendingOptions): Follower {
+export function followPending({ log, topic, store, continuous, report }: FollowPendingOptions): PendingFollower {
   /** Behind what is past. */
   let liveFrom: number | null = null;
   let next = 0;
-  return createFollower<StoredPendingChange[]>({
+  const { promise: past, resolve: onPast } = withResolvers();
+  const follower = createFollower<StoredPendingChange[]>({
     log,
     topic,
     continuous,
@@ -46,14 +52,25 @@ export function followPending({ log, topic, store, continuous, report }: FollowP
         next = end;
       }
       store.clear();
+      if ((await log.low(topic)) >= end) onPast();
       return null;
     },
     async take(changes) {
-      for (const { change, offset } of changes) {
-        store.apply(change, offset >= (liveFrom ?? 0) && offset >= next);
+      for (const { change, offset, mcSeqno, time } of changes) {
+        store.apply(change, offset >= (liveFrom ?? 0) && offset >= next, mcSeqno, time);
         next = Math.max(next, offset + 1);
       }
+      if (liveFrom !== null && next >= liveFrom) onPast();
     },
     onTrouble: report,
   });
+  return { ...follower, past };
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }

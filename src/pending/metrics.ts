@@ -1,22 +1,24 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { InvalidationReason } from '../../streams/pending-trace.ts';
-import type { Likeness } from './compare.ts';
+import type { Comparison } from './compare.ts';
 
 export interface PendingMetrics {
-  /** What became of a sent message: told, known, late, full, rate, refused, overtaken, failed. */
+  /** What became of a sent message, or of a further attempt: told, known, late, full, lost, rate, refused, included, failed. */
   message(outcome: string): void;
   /** Milliseconds from a message to its trace in the topic. */
   took(ms: number): void;
-  compared(likeness: Likeness): void;
+  compared(comparison: Pick<Comparison, 'likeness' | 'raced'>): void;
   invalidated(reason: InvalidationReason): void;
   tailFailed(): void;
+  /** A trace was emulated as far as the limits of transactions or depth let. */
+  cutOff(): void;
 }
 
 export function createPendingMetrics(registry: Registry, size: () => number): PendingMetrics {
   const registers = [registry];
   const messages = new Counter({
     name: 'tonstream_pending_messages_total',
-    help: 'Sent messages by what was told of them: told, known, late, full, rate, refused, overtaken, failed',
+    help: 'Sent messages and further attempts, by what was told of them: told, known, late, full (its end alone), lost (nothing), rate, refused, included, failed',
     labelNames: ['outcome'],
     registers,
   });
@@ -28,8 +30,8 @@ export function createPendingMetrics(registry: Registry, size: () => number): Pe
   });
   const compared = new Counter({
     name: 'tonstream_pending_compared_total',
-    help: 'Traces that came true, by whether they did as they were emulated: same, near (values apart by some storage), other',
-    labelNames: ['result'],
+    help: 'Traces that came true, by whether they did as they were emulated (same, near: values apart by some storage, other) and whether an account of them did something else meanwhile',
+    labelNames: ['result', 'raced'],
     registers,
   });
   const invalidated = new Counter({
@@ -43,6 +45,11 @@ export function createPendingMetrics(registry: Registry, size: () => number): Pe
     help: 'Traces that are real in part and whose rest could not be emulated',
     registers,
   });
+  const cut = new Counter({
+    name: 'tonstream_pending_cut_off_total',
+    help: 'Emulated traces that were cut off at 256 transactions or at a depth of 32',
+    registers,
+  });
   new Gauge({
     name: 'tonstream_pending_traces',
     help: 'Pending traces that this process tells of',
@@ -54,8 +61,9 @@ export function createPendingMetrics(registry: Registry, size: () => number): Pe
   return {
     message: (outcome) => messages.inc({ outcome }),
     took: (ms) => seconds.observe(ms / 1000),
-    compared: (result) => compared.inc({ result }),
+    compared: ({ likeness, raced }) => compared.inc({ result: likeness, raced: String(raced) }),
     invalidated: (reason) => invalidated.inc({ reason }),
     tailFailed: () => tails.inc(),
+    cutOff: () => cut.inc(),
   };
 }

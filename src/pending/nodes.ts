@@ -8,7 +8,7 @@ import type { TransactionRecord } from '../chain/records.ts';
 import type { Emulated } from '../emulation/emulator.ts';
 import type { AccountBefore } from '../emulation/trace.ts';
 import { type OpenNode, openNode } from './merge.ts';
-import type { SignedTransactions } from './signed-blocks.ts';
+import type { SignedTransaction } from './signed-blocks.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
 
 export function aheadOf(account: Address, before: AccountBefore): (address: Address) => AccountBefore | undefined {
@@ -23,6 +23,7 @@ export function emulatedNodes({ transactions, step }: Emulated): PendingNode[] {
     mcSeqno: step.header.seqno + 1,
     transaction: boc,
     states: encodeStates(before, after),
+    wallet: null,
   }));
 }
 
@@ -30,17 +31,20 @@ export function emulatedNodes({ transactions, step }: Emulated): PendingNode[] {
 export function finalNode({ stored, block, mcSeqno, transaction }: TransactionRecord): OpenNode {
   if (stored === undefined) throw new Error(`transaction ${transaction.hash.toString('hex')} came without its bytes`);
   const { payload, states } = stored;
-  return openNode({ finality: 'finalized', block, blockHash: null, mcSeqno, transaction: payload, states });
+  const wallet = null;
+  return openNode({ finality: 'finalized', block, blockHash: null, mcSeqno, transaction: payload, states, wallet });
 }
 
-export function confirmedNode(
-  { boc, states }: SignedTransactions['transactions'][number],
-  id: BlockIdExt,
-  mcSeqno: number,
-) {
+/** With what its account says of itself. */
+export interface SignedNode extends OpenNode {
+  claims: SignedTransaction['claims'];
+}
+
+export function confirmedNode({ boc, states, claims }: SignedTransaction, id: BlockIdExt, mcSeqno: number): SignedNode {
   const { workchain, shard, seqno, rootHash: blockHash } = id;
   const block = { workchain, shard, seqno };
-  return openNode({ finality: 'confirmed', block, blockHash, mcSeqno, transaction: boc, states });
+  const node = { finality: 'confirmed', block, blockHash, mcSeqno, transaction: boc, states, wallet: null } as const;
+  return { ...openNode(node), claims };
 }
 
 export function pendingAction(action: Action): PendingAction {
@@ -83,10 +87,10 @@ export function touchedBy(
 }
 
 /** The traces that transactions of a block are of, by the messages that lead to them; in the order of their lt. */
-export function touchedByNodes(store: PendingStore, nodes: readonly OpenNode[]): Map<OpenTrace, OpenNode[]> {
+export function touchedByNodes<N extends OpenNode>(store: PendingStore, nodes: readonly N[]): Map<OpenTrace, N[]> {
   const sent = new Map<string, OpenTrace>();
   for (const one of store.all()) for (const node of one.nodes) noteSent(sent, one, node);
-  const touched = new Map<OpenTrace, OpenNode[]>();
+  const touched = new Map<OpenTrace, N[]>();
   for (const node of nodes) {
     const { inMsg } = node.transaction;
     if (inMsg === null) continue;

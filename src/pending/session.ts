@@ -6,14 +6,16 @@ import { decodePendingRecord, type StoredPendingMessage } from '../../streams/pe
 import { decodePendingChange, encodePendingChange, type PendingChange } from '../../streams/pending-trace.ts';
 import type { TopicNames } from '../../streams/topics.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
+import { readExternalMessage } from '../chain/external-message.ts';
 import type { Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { StateSource } from '../state/source.ts';
+import { LIFETIMES } from './lifetimes.ts';
 import type { PendingMetrics } from './metrics.ts';
 import { watchSignedBlocks } from './signed-blocks.ts';
 import { createPendingStore, type PendingStore } from './store.ts';
-import { createTracker, LIFETIMES, type Tracker, type TrackerLimits } from './tracker.ts';
+import { createTracker, type Tracker, type TrackerLimits, type TrackerOptions } from './tracker.ts';
 
 export interface SessionOptions {
   log: EventLog;
@@ -33,11 +35,16 @@ export interface SessionOptions {
   /** Told when something was appended. */
   onTold(): void;
   report(error: unknown): void;
+  onDifferent: TrackerOptions['onDifferent'];
 }
 
 export interface Session {
-  /** A message is on the topic, or a step in the index. */
+  /** A message is on the topic. */
   wake(): void;
+  /** A step is in the index. */
+  advance(): void;
+  /** A message is being sent. */
+  prepare(boc: Buffer): void;
   store: PendingStore;
   /** Until the signal aborts. @throws {LogError} */
   run(signal: AbortSignal): Promise<void>;
@@ -45,19 +52,24 @@ export interface Session {
 
 const EXPIRE_MS = 1_000;
 const TRIM_MS = 60_000;
-/** What is older than this says nothing of a trace that is still pending. */
+/** What is older is trimmed: what waits longer is said again. */
 const KEPT_MS = 5 * 60_000;
+const SAY_AGAIN_MS = KEPT_MS / 2;
 /** Steps behind the head that are still gone through after a pause; what was pending before has expired. */
 const MOST_BEHIND = 128;
-/** Messages that are emulated at the same time. */
-const AT_ONCE = 16;
-const STEP_POLL_MS = 20;
+/** Messages that are emulated at the same time: what a step leads to waits for the executor behind them. */
+const AT_ONCE = 8;
+/** Where nobody says so a step is looked for this often. */
+const STEP_POLL_MS = 100;
 const MESSAGE_BYTES = 1024 * 1024;
 
 export function createSession(options: SessionOptions): Session {
   const { log, topics, head, report, metrics } = options;
   const store = createPendingStore();
   let wakeMessages = (): void => undefined;
+  let onStep = (): void => undefined;
+  let isRetrying = false;
+  let prepare = (_boc: Buffer): void => undefined;
   /** Whether signed blocks are seen; null before that is known. */
   let confirmed: boolean | null = null;
 
@@ -78,7 +90,7 @@ export function createSession(options: SessionOptions): Session {
     for await (const batch of log.read(topic, await log.low(topic), { signal, stopAtEnd: true })) {
       for (const record of batch) {
         const stored = decodePendingChange(record, topic);
-        store.apply(stored.change, false);
+        store.apply(stored.change, false, stored.mcSeqno, stored.time);
         mcSeqno = Math.max(mcSeqno, stored.mcSeqno);
       }
     }
@@ -92,18 +104,52 @@ export function createSession(options: SessionOptions): Session {
         const next = Math.max(tracker.mcSeqno + 1, newest - MOST_BEHIND);
         try {
           await tracker.step(next, signal);
+          warm(signal);
+          retry(tracker, signal);
           continue;
         } catch (error) {
           if (signal.aborted) return;
           report(error);
-          await sleep(EXPIRE_MS, undefined, { signal }).catch(() => undefined);
+          await pause(EXPIRE_MS, signal);
         }
       }
-      await sleep(STEP_POLL_MS, undefined, { signal }).catch(() => undefined);
+      await nextStep(signal);
     }
   }
 
+  /** Beside the steps, which do not wait for it. */
+  function retry(tracker: Tracker, signal: AbortSignal): void {
+    if (isRetrying) return;
+    isRetrying = true;
+    tracker
+      .retry(signal)
+      .catch((error) => {
+        if (!signal.aborted) report(error);
+      })
+      .finally(() => {
+        isRetrying = false;
+      });
+  }
+
+  /** The next message finds what it needs. */
+  function warm(signal: AbortSignal): void {
+    const context = { signal, timeoutMs: options.queryTimeoutMs };
+    options.states
+      .step(undefined, context)
+      .then((step) => options.emulator.warm(step, context))
+      .catch((error) => signal.aborted || report(error));
+  }
+
+  /** Until there may be a further step. */
+  async function nextStep(signal: AbortSignal): Promise<void> {
+    const moved = new AbortController();
+    onStep = () => moved.abort();
+    await pause(STEP_POLL_MS, AbortSignal.any([signal, moved.signal]));
+  }
+
   async function followMessages(tracker: Tracker, signal: AbortSignal): Promise<void> {
+    // Without a step there is no state that a message could meet: what comes before it waits on its topic.
+    while (head() === 0 && !signal.aborted) await pause(STEP_POLL_MS, signal);
     const topic = topics.pending;
     const open = new Set<Promise<void>>();
     const follower = createFollower<StoredPendingMessage[]>({
@@ -117,8 +163,8 @@ export function createSession(options: SessionOptions): Session {
           yield { items, nextOffset: batch[batch.length - 1].offset + 1 };
         }
       },
-      // What was told already is known by its hash; what is older is not pending any more.
-      position: () => log.offsetAt(topic, Date.now() - LIFETIMES.emulated),
+      // What was told already is known by its hash. Of what is a little older the end may not have been told.
+      position: () => log.offsetAt(topic, Date.now() - 2 * LIFETIMES.emulated),
       async take(messages) {
         for (const message of messages) {
           while (open.size >= AT_ONCE) await Promise.race(open);
@@ -136,19 +182,29 @@ export function createSession(options: SessionOptions): Session {
     await Promise.all(open);
   }
 
+  /** What is still so, and would be trimmed soon; nobody who has read it is told anything. */
+  async function sayAgain(before: number, now: number, mcSeqno: number): Promise<void> {
+    const turns = (from: number, to: number): number => Math.floor(Math.max(0, to - from) / SAY_AGAIN_MS);
+    const old = [...store.all()].filter(({ trace: { changedMs } }) => turns(changedMs, now) > turns(changedMs, before));
+    const levels: PendingChange[] = confirmed === null ? [] : [{ kind: 'levels', confirmed }];
+    const traces = old.map(({ trace }): PendingChange => ({ kind: 'trace', trace }));
+    if (levels.length + traces.length > 0) await append([...levels, ...traces], mcSeqno);
+  }
+
   async function keepTime(tracker: Tracker, signal: AbortSignal): Promise<void> {
     let trimmedMs = 0;
     while (!signal.aborted) {
-      await sleep(EXPIRE_MS, undefined, { signal }).catch(() => undefined);
+      await pause(EXPIRE_MS, signal);
       if (signal.aborted) return;
       try {
-        await tracker.expire();
+        retry(tracker, signal);
+        await tracker.expire(signal);
         if (Date.now() - trimmedMs > TRIM_MS) {
+          const before = trimmedMs;
           trimmedMs = Date.now();
+          await sayAgain(before, trimmedMs, tracker.mcSeqno);
           const topic = topics.pendingTraces;
           await log.trim(topic, await log.offsetAt(topic, trimmedMs - KEPT_MS));
-          // Said again, so that it is among what is kept.
-          if (confirmed !== null) await append([{ kind: 'levels', confirmed }], tracker.mcSeqno);
         }
       } catch (error) {
         report(error);
@@ -159,10 +215,15 @@ export function createSession(options: SessionOptions): Session {
   return {
     store,
     wake: () => wakeMessages(),
+    advance: () => onStep(),
+    prepare: (boc) => prepare(boc),
     async run(signal) {
       store.clear();
       const told = await recall(signal);
       const tracker = createTracker({ ...options, store, append, metrics, mcSeqno: told === 0 ? head() : told });
+      prepare = (boc) => {
+        if (head() > 0 && !signal.aborted) tracker.prepare({ ...readExternalMessage(boc), boc }, signal);
+      };
       await Promise.all([
         followMessages(tracker, signal),
         followSteps(tracker, signal),
@@ -176,7 +237,7 @@ export function createSession(options: SessionOptions): Session {
               confirmed = shown;
               append([{ kind: 'levels', confirmed: shown }], tracker.mcSeqno).catch(report);
             },
-            isWanted: () => store.size > 0,
+            isWanted: () => tracker.isBusy,
             report,
           },
           signal,
@@ -184,4 +245,9 @@ export function createSession(options: SessionOptions): Session {
       ]);
     },
   };
+}
+
+/** @returns early when the signal aborts */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -7,10 +7,13 @@ import { LRUCache } from 'lru-cache';
 import { encodeStates } from '../../clickhouse/states.ts';
 import { accountStatesAfter, blockTransactions } from '../chain/accounts.ts';
 import { decodeBlock } from '../chain/block.ts';
-import { openBoc } from '../chain/boc.ts';
+import { type Boc, cellType, openBoc, PRUNED } from '../chain/boc.ts';
+import { readerOf } from '../chain/contracts/known-codes.ts';
+import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { BlockIdExt } from '../chain/model.ts';
+import { CellView } from '../chain/layouts/cell-view.ts';
+import type { AccountState, BlockIdExt } from '../chain/model.ts';
 import { serialize } from '../chain/serialize.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { blockIdExtFromTl, blockIdExtToTl, LiteServerError } from '../node/lite-api.ts';
@@ -20,7 +23,14 @@ import { type Liteservers, NoNetworkError } from '../node/liteservers.ts';
 /** The ordinary transactions of a signed block, by lt. */
 export interface SignedTransactions {
   id: BlockIdExt;
-  transactions: { boc: Buffer; states: Buffer }[];
+  transactions: SignedTransaction[];
+}
+
+export interface SignedTransaction {
+  boc: Buffer;
+  states: Buffer;
+  /** What the account says of itself behind it, where it has the code of a well-known jetton wallet. */
+  claims: JettonWalletState | null;
 }
 
 export interface SignedBlocksOptions {
@@ -115,9 +125,16 @@ export function readSigned(id: BlockIdExt, bytes: Buffer): SignedTransactions {
   const transactions = [...blockTransactions(block)]
     .filter(({ description }) => description.type === 'ord')
     .sort((a, b) => compareDecimal(a.lt, b.lt))
-    .map(({ cell, hash }) => ({
-      boc: serialize(boc, cell),
-      states: encodeStates(null, after.get(hashKey(hash)) ?? null),
-    }));
+    .map(({ cell, hash }): SignedTransaction => {
+      const state = after.get(hashKey(hash)) ?? null;
+      return { boc: serialize(boc, cell), states: encodeStates(null, state), claims: state && claimsOf(boc, state) };
+    });
   return { id, transactions };
+}
+
+/** A block shows data that it has changed, but for the cells of it that stayed; of a wallet they are not read. */
+function claimsOf(boc: Boc, { codeHash, dataCell }: AccountState): JettonWalletState | null {
+  if (codeHash === null || dataCell === null || cellType(boc, dataCell) === PRUNED) return null;
+  const state = readerOf(codeHash)?.(CellView.of(boc, dataCell)) ?? null;
+  return state?.kind === 'jetton_wallet' ? state : null;
 }

@@ -2,6 +2,7 @@
  * The pending traces as the topic tells them. A reader's state follows from the records alone, so every process of every
  * host shows the same ones, and one that was started again knows them as soon as it has read the topic.
  */
+import { LRUCache } from 'lru-cache';
 import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
@@ -22,15 +23,44 @@ export interface OpenTrace {
  * began to listen: a restart announces nothing a second time.
  */
 export type PendingEvent =
-  /** `before`: as it was, null for one that was not known. */
-  | { kind: 'trace'; trace: OpenTrace; before: OpenTrace | null; live: boolean }
-  | { kind: 'invalidated'; hashNorm: Hash; reason: InvalidationReason; before: OpenTrace | null; live: boolean };
+  /**
+   * `before`: as it was, null for one that was not known. `mcSeqno`: of the newest step that was known to whoever said so.
+   */
+  | { kind: 'trace'; trace: OpenTrace; before: OpenTrace | null; live: boolean; mcSeqno: number }
+  | {
+      kind: 'invalidated';
+      hashNorm: Hash;
+      reason: InvalidationReason;
+      /** Of a message of which nothing was told before: whom it was for. */
+      account?: Address;
+      before: OpenTrace | null;
+      live: boolean;
+      mcSeqno: number;
+    };
+
+/** When a message got surer, in Unix milliseconds: first said of the transaction that received it; null for never. */
+export interface TraceLife {
+  pendingMs: number | null;
+  confirmedMs: number | null;
+  finalizedMs: number | null;
+  invalidatedMs: number | null;
+  reason: InvalidationReason | null;
+}
 
 export interface PendingStore {
-  apply(change: PendingChange, live: boolean): void;
+  /**
+   * What is said of a trace behind its end, or once more, changes nothing: a process whose turn was over may have said
+   * it. So nothing that was told becomes less sure.
+   * @param timeMs when it was said, in Unix milliseconds
+   */
+  apply(change: PendingChange, live: boolean, mcSeqno?: number, timeMs?: number): void;
   get(hashNorm: Hash): OpenTrace | undefined;
+  /** Whether it was told to its end; the newest of them are remembered. */
+  hasEnded(hashNorm: Hash): boolean;
   /** By the hash of the message that begins it, as sent, as it is in a block, or normalised. */
   byMessage(hash: Hash): OpenTrace | undefined;
+  /** By the same hashes, also of one that has ended: the newest are remembered. */
+  lifeOf(hash: Hash): TraceLife | undefined;
   /** By the hash of its root transaction, once that is real. */
   byRoot(hash: Hash): OpenTrace | undefined;
   /** Those in which the account has a transaction. */
@@ -45,12 +75,27 @@ export interface PendingStore {
   onEvent(listener: (event: PendingEvent) => void): () => void;
 }
 
+/** Ended traces that are remembered. */
+const ENDED = 16_384;
+/** By each of the hashes of their messages. */
+const LIVES = 3 * ENDED;
+
+const NO_LIFE: TraceLife = {
+  pendingMs: null,
+  confirmedMs: null,
+  finalizedMs: null,
+  invalidatedMs: null,
+  reason: null,
+};
+
 export function createPendingStore(): PendingStore {
   const traces = new Map<string, OpenTrace>();
   const byMessage = new Map<string, OpenTrace>();
   const byRoot = new Map<string, OpenTrace>();
   const byAccount = new Map<string, Set<OpenTrace>>();
   const listeners = new Set<(event: PendingEvent) => void>();
+  const ended = new LRUCache<string, true>({ max: ENDED });
+  const lives = new LRUCache<string, TraceLife>({ max: LIVES });
   let confirmed: boolean | null = null;
 
   const tell = (event: PendingEvent): void => {
@@ -84,23 +129,50 @@ export function createPendingStore(): PendingStore {
     return one;
   }
 
+  function noteLife(one: OpenTrace): void {
+    const { hashNorm, begunMs, changedMs } = one.trace;
+    const known = lives.get(hashKey(hashNorm)) ?? { ...NO_LIFE, pendingMs: begunMs };
+    const { finality } = one.nodes[0].node;
+    const life = {
+      ...known,
+      confirmedMs: known.confirmedMs ?? (finality === 'confirmed' ? changedMs : null),
+      finalizedMs: known.finalizedMs ?? (finality === 'finalized' ? changedMs : null),
+    };
+    for (const key of messageKeys(one)) lives.set(key, life);
+  }
+
+  function noteEnd(hashNorm: Hash, reason: InvalidationReason, invalidatedMs: number): void {
+    const one = traces.get(hashKey(hashNorm));
+    const life = { ...(lives.get(hashKey(hashNorm)) ?? NO_LIFE), invalidatedMs, reason };
+    for (const key of one ? messageKeys(one) : [hashKey(hashNorm)]) lives.set(key, life);
+  }
+
   return {
-    apply(change, live) {
+    apply(change, live, mcSeqno = 0, timeMs = Date.now()) {
       if (change.kind === 'levels') {
         confirmed = change.confirmed;
       } else if (change.kind === 'trace') {
+        const key = hashKey(change.trace.hashNorm);
+        if (ended.has(key) || change.trace.version <= (traces.get(key)?.trace.version ?? 0)) return;
         const before = drop(change.trace.hashNorm);
         const nodes = change.trace.nodes.map(openNode);
         const trace = { trace: change.trace, nodes, finality: leastSure(change.trace.nodes) };
         put(trace);
-        tell({ kind: 'trace', trace, before, live });
+        noteLife(trace);
+        tell({ kind: 'trace', trace, before, live, mcSeqno });
       } else {
+        const key = hashKey(change.hashNorm);
+        if (ended.has(key) || (change.kind === 'invalidated' && traces.get(key)?.finality === 'finalized')) return;
+        ended.set(key, true);
+        if (change.kind === 'invalidated') noteEnd(change.hashNorm, change.reason, timeMs);
         const before = drop(change.hashNorm);
-        if (change.kind === 'invalidated') tell({ ...change, before, live });
+        if (change.kind === 'invalidated') tell({ ...change, before, live, mcSeqno });
       }
     },
     get: (hashNorm) => traces.get(hashKey(hashNorm)),
+    hasEnded: (hashNorm) => ended.has(hashKey(hashNorm)),
     byMessage: (hash) => byMessage.get(hashKey(hash)),
+    lifeOf: (hash) => lives.get(hashKey(hash)),
     byRoot: (hash) => byRoot.get(hashKey(hash)),
     byAccount: (account) => [...(byAccount.get(hashKey(account)) ?? [])],
     all: () => traces.values(),
@@ -112,6 +184,8 @@ export function createPendingStore(): PendingStore {
     },
     clear() {
       for (const { trace } of [...traces.values()]) drop(trace.hashNorm);
+      ended.clear();
+      lives.clear();
     },
     onEvent(listener) {
       listeners.add(listener);

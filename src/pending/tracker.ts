@@ -10,38 +10,37 @@ import type { InvalidationReason, PendingChange, PendingTrace } from '../../stre
 import { parseBoc } from '../chain/builder.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { Address } from '../chain/model.ts';
-import type { QueryContext, TransactionRecord } from '../chain/records.ts';
+import type { Address, Hash } from '../chain/model.ts';
+import type { QueryContext } from '../chain/records.ts';
 import { serialize } from '../chain/serialize.ts';
-import { accountLeft, beginningOf, type Emulated, type Emulator, readMessage } from '../emulation/emulator.ts';
-import { type Knowledge, traceOf } from '../emulation/knowledge.ts';
-import { type AccountBefore, type Beginning, EMULATION_LIMITS, NotAccepted, topFor } from '../emulation/trace.ts';
+import { accountLeft, type Emulated, type Emulator } from '../emulation/emulator.ts';
+import type { Knowledge } from '../emulation/knowledge.ts';
+import { type AccountBefore, type Beginning, NotAccepted } from '../emulation/trace.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Step } from '../state/steps.ts';
-import { likenessOf } from './compare.ts';
+import { type Comparison, compareTraces } from './compare.ts';
+import { createDeeds } from './deeds.ts';
+import { isReceived, transactionsIn } from './indexed.ts';
+import { LIFETIMES, type Lifetimes } from './lifetimes.ts';
 import { type Dangling, leastSure, markOf, mergeNodes, type OpenNode, openNode, receives } from './merge.ts';
 import type { PendingMetrics } from './metrics.ts';
-import { aheadOf, confirmedNode, emulatedNodes, finalNode, pendingAction, touchedBy, touchedByNodes } from './nodes.ts';
+import { confirmedNode, emulatedNodes, finalNode, type SignedNode, touchedBy, touchedByNodes } from './nodes.ts';
+import { createOverdue } from './overdue.ts';
+import { createPrepared } from './prepared.ts';
 import { createRates } from './rates.ts';
+import { createRecentSteps } from './recent-steps.ts';
+import { createReplaced } from './replaced.ts';
+import { createRoots } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
-import { type OpenTrace, type PendingStore, rootOf } from './store.ts';
+import type { OpenTrace, PendingStore } from './store.ts';
+import { createUntold } from './untold.ts';
 
 export interface TrackerLimits {
-  /** Traces at a time; messages that come above are not told of. */
+  /** Traces at a time; of messages that come above the end alone is told. */
   traces: number;
   /** Messages to one account in ten seconds. */
   perAccount: number;
 }
-
-/** Milliseconds. */
-export interface Lifetimes {
-  /** Since it was last changed: a trace whose root is emulated, one that is real in part, one that is complete. */
-  emulated: number;
-  partial: number;
-  complete: number;
-}
-
-export const LIFETIMES: Lifetimes = { emulated: 30_000, partial: 60_000, complete: 30_000 };
 
 export interface TrackerOptions {
   store: PendingStore;
@@ -59,18 +58,36 @@ export interface TrackerOptions {
   queryTimeoutMs: number;
   clock?: () => number;
   report(error: unknown): void;
+  /** A trace did not come as it was emulated. */
+  onDifferent(hashNorm: Hash, comparison: Comparison): void;
 }
 
 export interface Tracker {
+  /** A message is being sent: what it would do is found out meanwhile, and told to nobody. */
+  prepare(message: SentBytes, signal: AbortSignal): void;
   /** A message was sent. Resolves when its trace is told, or is not to be. */
   message(message: StoredPendingMessage, signal: AbortSignal): Promise<void>;
   /** A step is in the index. */
   step(mcSeqno: number, signal: AbortSignal): Promise<void>;
   /** A shard block is signed. */
   signed(block: SignedTransactions, signal: AbortSignal): Promise<void>;
-  /** Invalidates and forgets what has had its time. */
-  expire(): Promise<void>;
+  /** Tries again what has failed, what waited for its turn, and what was refused by accounts that have moved since. */
+  retry(signal: AbortSignal): Promise<void>;
+  /** Invalidates and forgets what has had its time, by the clock of the chain. */
+  expire(signal: AbortSignal): Promise<void>;
   readonly mcSeqno: number;
+  /** Whether a message is on its way: signed blocks are looked at then. */
+  readonly isBusy: boolean;
+}
+
+type SentBytes = Pick<StoredPendingMessage, 'boc' | 'hash' | 'hashNorm' | 'destination'>;
+
+/** What a message does, as of a step. */
+interface Work {
+  step: Step;
+  emulated: Emulated;
+  nodes: PendingTrace['nodes'];
+  told: Pick<PendingTrace, 'actions' | 'classification'>;
 }
 
 /** What is remembered of a trace beside what is told; a restart forgets it. */
@@ -81,29 +98,38 @@ interface Memory {
   ahead: AccountBefore;
 }
 
-const PAGE = 1000;
 /** Times that a message is emulated again because a step came meanwhile. */
 const TRIES = 3;
-/** Steps after the one that passed a block by, in which what was in it may come again. */
-const GRACE_STEPS = 2;
-const ENDED = 16_384;
-const ROOT_ALONE = { ...EMULATION_LIMITS, transactions: 1 };
+/** From then on the index is asked for a message before it is emulated. */
+const WAITED_MS = 3_000;
+/** The time of a block says the second that it was made in. */
+const SECOND_MS = 1_000;
+/** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
+const SIGNED_MESSAGES = 1_024;
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { store, append, source, states, emulator, knowledge, limits, metrics, report } = options;
   const { lifetimes = LIFETIMES, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
   const rates = createRates(limits.perAccount, clock);
   const memory = new LRUCache<string, Memory>({ max: limits.traces });
-  const ended = new LRUCache<string, true>({ max: ENDED });
   const underWay = new Set<string>();
-  /** Steps that passed by a block that a confirmed transaction was in. */
-  const passed = new Map<string, number>();
+  const untold = createUntold();
+  const recent = createRecentSteps(options.mcSeqno);
+  const roots = createRoots(store, emulator, ({ trace }) => memory.get(hashKey(trace.hashNorm))?.ahead);
+  /** Accounts that have taken messages from outside since what they refused was tried again. */
+  let moved = new Set<string>();
+  /** Traces that are being told for the first time. */
+  const telling = new Set<Promise<void>>();
+  /** By message from outside what the signed block has that it is in. */
+  const signedIn = new LRUCache<string, readonly SignedNode[]>({ max: SIGNED_MESSAGES });
+  const prepared = createPrepared<Work>();
+  const deeds = createDeeds(knowledge, report);
+  const overdue = createOverdue(store, roots, lifetimes, limits.traces);
+  const replaced = createReplaced(store);
   let { mcSeqno } = options;
+  /** Unix milliseconds up to which the chain is known: it may stand still, or be behind, and what is pending with it. */
+  let chainMs = 0;
   let last: Promise<unknown> = Promise.resolve();
-
-  store.onEvent(({ kind, ...event }) => {
-    if (kind === 'invalidated' && 'hashNorm' in event) ended.set(hashKey(event.hashNorm), true);
-  });
 
   /** One after the other: what is read of the store is still so when it is changed. */
   function alone<T>(work: () => Promise<T>): Promise<T> {
@@ -115,84 +141,107 @@ export function createTracker(options: TrackerOptions): Tracker {
   const context = (signal: AbortSignal): QueryContext => ({ signal, timeoutMs });
   const tell = (changes: readonly PendingChange[]): Promise<void> => append(changes, mcSeqno);
 
-  async function emulateMessage(message: StoredPendingMessage, step: Step, signal: AbortSignal): Promise<Emulated> {
-    const beginning = beginningOf(readMessage(message.boc));
-    try {
-      return await emulator.run([beginning], step, {}, context(signal));
-    } catch (error) {
-      const before = error instanceof NotAccepted ? newestAhead(message.destination) : undefined;
-      if (before === undefined) throw error;
-      // Behind another message of the same account that waits, too.
-      return emulator.run([beginning], step, { ahead: aheadOf(message.destination, before) }, context(signal));
-    }
+  async function workOut(message: SentBytes, signal: AbortSignal): Promise<Work> {
+    const step = await states.step(undefined, context(signal));
+    const emulated = await roots.emulate(message, step, context(signal));
+    const nodes = emulatedNodes(emulated);
+    const hashes = { hashNorm: message.hashNorm, externalHash: message.hash };
+    const told = await deeds.actions(nodes.map(openNode), hashes, { emulated, mcSeqno, signal });
+    return { step, emulated, nodes, told };
   }
 
-  function newestAhead(account: Address): AccountBefore | undefined {
-    const waiting = emulatedRootsOf(account);
-    const newest = waiting.at(-1);
-    return newest && memory.get(hashKey(newest.trace.hashNorm))?.ahead;
+  /** Whether a step up to this one has a message: not every account refuses what it has received. */
+  async function isIn(message: StoredPendingMessage, { header }: Step, signal: AbortSignal): Promise<boolean> {
+    if (message.time >= (header.genUtime + 1) * SECOND_MS) return false;
+    if (recent.cover(message.time, header.seqno)) return recent.has(message.hashNorm);
+    return isReceived(message.hashNorm, source, context(signal));
   }
 
-  /** Traces of the account whose root is emulated, the oldest first. */
-  function emulatedRootsOf(account: Address): OpenTrace[] {
-    return store
-      .byAccount(account)
-      .filter((one) => rootOf(one) === null && one.nodes[0].transaction.account.equals(account))
-      .sort((a, b) => a.trace.begunMs - b.trace.begunMs);
+  /** Whether a message that has waited for some time is in a block meanwhile. */
+  async function hasCome({ hashNorm, time }: StoredPendingMessage, signal: AbortSignal): Promise<boolean> {
+    if (recent.has(hashNorm)) return true;
+    return clock() - time > WAITED_MS && isReceived(hashNorm, source, context(signal));
   }
 
-  async function actionsOf(
-    nodes: readonly OpenNode[],
-    hashes: Pick<PendingTrace, 'hashNorm' | 'externalHash'>,
-    emulated: Emulated | null,
-    signal: AbortSignal,
-  ): Promise<Pick<PendingTrace, 'actions' | 'classification'>> {
-    const { hashNorm, externalHash } = hashes;
-    const [root] = nodes;
-    const ends = {
-      id: root.node.finality === 'pending' ? null : root.transaction.hash.toString('base64'),
-      externalHash: externalHash.toString('base64'),
-      externalHashNorm: hashNorm.equals(externalHash) ? null : hashNorm.toString('base64'),
-      mcSeqnoEnd: Math.max(...nodes.map(({ node }) => node.mcSeqno)),
-    };
-    const trace = traceOf(
-      ends,
-      nodes.map(({ transaction }) => transaction),
-    );
-    try {
-      const told = await knowledge.classify(trace, emulated, mcSeqno, signal);
-      return { actions: told.actions.map(pendingAction), classification: told.state };
-    } catch (error) {
-      signal.throwIfAborted();
-      // The trace is told without them.
-      report(error);
-      return { actions: [], classification: 'unclassified' };
-    }
-  }
-
+  /**
+   * Emulates a message and tells its trace. Steps go on meanwhile: it is told of unless one of them has it, and once more
+   * emulated where one has another message of its account.
+   */
   async function announce(message: StoredPendingMessage, signal: AbortSignal): Promise<string> {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const step = await states.step(undefined, context(signal));
-      const emulated = await emulateMessage(message, step, signal);
-      const nodes = emulatedNodes(emulated);
-      const { hashNorm, hash: externalHash } = message;
-      const opened = nodes.map(openNode);
-      const told = await actionsOf(opened, { hashNorm, externalHash }, emulated, signal);
+    const { hashNorm, hash: externalHash, destination } = message;
+    const began = clock();
+    // One who is behind need not emulate what has come already.
+    if (await hasCome(message, signal)) return 'included';
+    for (let tries = 1; ; tries++) {
+      const { step, emulated, nodes, told } = (await prepared.take(hashNorm)) ?? (await workOut(message, signal));
+      if (await isIn(message, step, signal)) return 'included';
+      const since = () => recent.since(step.header.seqno, hashNorm, destination);
+      if ((since() === 'moved' || since() === 'unknown') && tries < TRIES) continue;
+      if (since() === 'unknown' && (await isReceived(hashNorm, source, context(signal)))) return 'included';
+      if (since() === 'received') return 'included';
       const now = clock();
       const { globalVersion, isIncomplete } = emulated;
       const times = { begunMs: now, changedMs: now };
       const trace = { hashNorm, externalHash, version: 1, globalVersion, isIncomplete, ...times, nodes, ...told };
-      const isNew = await alone(async () => {
-        // A step that came meanwhile may have had the message in it.
-        if (mcSeqno > step.header.seqno) return false;
-        const [first] = emulated.transactions;
-        memory.set(hashKey(hashNorm), { emulated, ahead: accountLeft(first) });
-        await tell([{ kind: 'trace', trace }]);
-        return true;
-      });
-      if (isNew) return 'told';
+      memory.set(hashKey(hashNorm), { emulated, ahead: accountLeft(emulated.transactions[0]) });
+      const done = tell([{ kind: 'trace', trace }]);
+      telling.add(done);
+      await done.finally(() => telling.delete(done));
+      metrics.took(clock() - began);
+      if (isIncomplete) metrics.cutOff();
+      const signed = signedIn.get(hashKey(hashNorm));
+      if (signed !== undefined) await alone(() => takeSigned(signed, signal));
+      return 'told';
     }
-    return 'overtaken';
+  }
+
+  /** Emulates a message and tells its trace; where that cannot be, it may be tried again. */
+  async function attempt(message: StoredPendingMessage, signal: AbortSignal): Promise<void> {
+    const key = hashKey(message.hashNorm);
+    underWay.add(key);
+    try {
+      metrics.message(await announce(message, signal));
+      untold.forget(message);
+    } catch (error) {
+      signal.throwIfAborted();
+      const isRefused = error instanceof NotAccepted;
+      // Few accounts take twice what they have received.
+      if (isRefused && recent.has(message.hashNorm)) {
+        untold.forget(message);
+        return metrics.message('included');
+      }
+      metrics.message(isRefused ? 'refused' : 'failed');
+      if (!isRefused) report(error);
+      untold.note(message, isRefused ? 'refused' : 'failed');
+    } finally {
+      underWay.delete(key);
+    }
+  }
+
+  async function tryAgain(signal: AbortSignal): Promise<void> {
+    const since = moved;
+    moved = new Set();
+    for (const one of untold.waiting()) {
+      if (underWay.has(hashKey(one.message.hashNorm))) continue;
+      if (one.hindrance === 'refused' && !since.has(hashKey(one.message.destination))) continue;
+      if (store.size + underWay.size >= limits.traces) return;
+      if (one.hindrance === 'rate' && !rates.take(one.message.destination)) continue;
+      await attempt(one.message, signal);
+    }
+  }
+
+  /** Messages that never had a trace, whose time is over: those that no block has taken are invalid. */
+  async function endOverdue(now: number, signal: AbortSignal): Promise<void> {
+    const past = untold.sentBefore(now - lifetimes.emulated, now - lifetimes.held);
+    const due = past.filter(({ hashNorm }) => !underWay.has(hashKey(hashNorm)));
+    const changes: PendingChange[] = [];
+    for (const { hashNorm, destination: account } of due) {
+      if (await isReceived(hashNorm, source, context(signal))) continue;
+      changes.push({ kind: 'invalidated', hashNorm, reason: 'expired', account });
+    }
+    if (changes.length > 0) await tell(changes);
+    for (const message of due) untold.forget(message);
+    for (const _ of changes) metrics.invalidated('expired');
   }
 
   /** What new transactions make of a trace. Null for nothing that was not told. */
@@ -211,8 +260,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     const known = memory.get(hashKey(hashNorm));
     const emulated = tail === null || tail === 'failed' ? (known?.emulated ?? null) : tail;
     const final = leastSure(nodes.map(({ node }) => node)) === 'finalized' && tail === null;
-    const told = await actionsOf(nodes, one.trace, final ? null : emulated, signal);
-    if (final && known !== undefined) metrics.compared(likenessOf(known.emulated.transactions, nodes));
+    const told = await deeds.actions(nodes, one.trace, { emulated: final ? null : emulated, mcSeqno, signal });
+    if (final && known !== undefined) compare(hashNorm, known.emulated, nodes);
     return {
       kind: 'trace',
       trace: {
@@ -226,6 +275,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     };
   }
 
+  function compare(hashNorm: Hash, emulated: Emulated, came: readonly OpenNode[]): void {
+    const comparison = compareTraces(emulated.transactions, came);
+    metrics.compared(comparison);
+    if (comparison.likeness !== 'same') options.onDifferent(hashNorm, comparison);
+  }
+
   /** What follows from messages that left real transactions. */
   async function emulateTail(dangling: readonly Dangling[], signal: AbortSignal): Promise<Emulated | 'failed'> {
     const beginnings = dangling.map(({ bag, message, depth }): Beginning => {
@@ -235,7 +290,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     });
     try {
       const step = await states.step(undefined, context(signal));
-      return await emulator.run(beginnings, step, {}, context(signal));
+      const tail = await emulator.run(beginnings, step, {}, context(signal));
+      if (tail.isIncomplete) metrics.cutOff();
+      return tail;
     } catch (error) {
       signal.throwIfAborted();
       metrics.tailFailed();
@@ -244,166 +301,139 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  function invalidate(one: OpenTrace, reason: InvalidationReason): PendingChange {
-    metrics.invalidated(reason);
-    forget(one);
-    return { kind: 'invalidated', hashNorm: one.trace.hashNorm, reason };
+  /** Traces that do not come true; one whose message the index has all the same, out of a step passed by, did. */
+  async function giveUp(
+    over: readonly OpenTrace[],
+    reason: InvalidationReason,
+    signal: AbortSignal,
+  ): Promise<PendingChange[]> {
+    const changes: PendingChange[] = [];
+    for (const one of over) {
+      const { hashNorm } = one.trace;
+      const came = await isReceived(hashNorm, source, context(signal));
+      if (!came) metrics.invalidated(reason);
+      forget(one);
+      changes.push(came ? { kind: 'ended', hashNorm } : { kind: 'invalidated', hashNorm, reason });
+    }
+    return changes;
   }
 
   function forget({ trace }: OpenTrace): void {
-    const key = hashKey(trace.hashNorm);
-    memory.delete(key);
-    passed.delete(key);
-    ended.set(key, true);
+    memory.delete(hashKey(trace.hashNorm));
+    replaced.forget(trace.hashNorm);
   }
 
   /** Emulated traces whose message its account does not accept any more, now that another one has come. */
   async function superseded(account: Address, step: Step, signal: AbortSignal): Promise<PendingChange[]> {
+    const standing = await roots.standing(account, step, undefined, context(signal));
+    for (const { one, left } of standing) {
+      const known = memory.get(hashKey(one.trace.hashNorm));
+      if (left !== null && known !== undefined) known.ahead = left;
+    }
+    const over = standing.flatMap(({ one, left }) => (left === null ? [one] : []));
+    return giveUp(over, 'superseded', signal);
+  }
+
+  async function takeStep(seqno: number, signal: AbortSignal): Promise<void> {
+    if (store.size + underWay.size === 0 && untold.isEmpty) {
+      mcSeqno = seqno;
+      recent.pass(seqno);
+      return;
+    }
+    const [records, step] = await Promise.all([
+      transactionsIn(seqno, source, context(signal)),
+      states.step(seqno, context(signal)),
+    ]);
+    const accounts = recent.note(seqno, step.header.genUtime, records);
+    // What is told from now on knows of this step.
+    await Promise.allSettled(telling);
     const changes: PendingChange[] = [];
-    let before: AccountBefore | undefined;
-    for (const one of emulatedRootsOf(account)) {
-      const left = await leftBy(one, step, before, signal);
-      if (left === null) changes.push(invalidate(one, 'superseded'));
-      else {
-        before = left;
-        const known = memory.get(hashKey(one.trace.hashNorm));
-        if (known) known.ahead = left;
-      }
+    for (const [one, own] of touchedBy(store, records)) {
+      const change = await changed(one, own.map(finalNode), signal);
+      if (change !== null) changes.push(change);
     }
-    return changes;
+    // The step counts once all that follows from it is told: it is gone through again when something fails.
+    if (changes.length > 0) await append(changes, seqno - 1);
+    const gone: PendingChange[] = [];
+    for (const account of accounts.values()) gone.push(...(await superseded(account, step, signal)));
+    gone.push(...(await giveUp(replaced.at(step), 'replaced', signal)));
+    // Others tell of messages meanwhile: what they say names this step once all of it is told.
+    if (gone.length > 0) await append(gone, seqno);
+    mcSeqno = seqno;
+    chainMs = step.header.genUtime * SECOND_MS;
+    for (const key of accounts.keys()) moved.add(key);
   }
 
-  /** The account as the root of a trace would leave it; null where it is not accepted, on the step nor behind another. */
-  async function leftBy(one: OpenTrace, step: Step, before: AccountBefore | undefined, signal: AbortSignal) {
-    const [{ bag, transaction }] = one.nodes;
-    if (transaction.inMsg === null) return null;
-    const { account } = transaction;
-    const message = parseBoc(serialize(bag, transaction.inMsg.cell));
-    const beginning = { message, destination: account, createdLt: null, hop: 0, depth: 0 };
-    for (const ahead of before === undefined ? [undefined] : [undefined, before]) {
-      const how = { limits: ROOT_ALONE, ...(ahead && { ahead: aheadOf(account, ahead) }) };
-      try {
-        const { transactions } = await emulator.run([beginning], step, how, context(signal));
-        return accountLeft(transactions[0]);
-      } catch (error) {
-        if (!(error instanceof NotAccepted)) throw error;
-      }
-    }
-    return null;
-  }
-
-  /** Traces that were seen in signed blocks that others have replaced, and that have not come again since. */
-  function replaced(step: Step): PendingChange[] {
-    const tops = step.tops ?? [];
+  async function takeSigned(nodes: readonly SignedNode[], signal: AbortSignal): Promise<void> {
     const changes: PendingChange[] = [];
-    for (const one of store.all()) {
-      const left = one.nodes.filter(({ node }) => node.finality === 'confirmed');
-      const isPassed = left.some(
-        ({ node, transaction }) => topFor(tops, transaction.account).seqno >= node.block.seqno,
-      );
-      const key = hashKey(one.trace.hashNorm);
-      if (!isPassed) {
-        passed.delete(key);
-        continue;
-      }
-      const since = passed.get(key) ?? step.header.seqno;
-      passed.set(key, since);
-      if (step.header.seqno - since >= GRACE_STEPS) changes.push(invalidate(one, 'replaced'));
+    for (const [one, own] of touchedByNodes(store, nodes)) {
+      const emulated = memory.get(hashKey(one.trace.hashNorm))?.emulated ?? null;
+      const change = await changed(one, await deeds.withWallets(own, { emulated, mcSeqno, signal }), signal);
+      if (change !== null) changes.push(change);
     }
-    return changes;
-  }
-
-  async function transactionsIn(seqno: number, signal: AbortSignal): Promise<TransactionRecord[]> {
-    const records: TransactionRecord[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const filter = { mcSeqno: seqno, accounts: [], excludeAccounts: [], hashes: [], utime: {}, ltWindow: {}, cursor };
-      const page = { limit: PAGE, offset: 0 };
-      const found = await source.transactions({ ...filter, sort: 'asc', page }, context(signal));
-      records.push(...found.rows);
-      cursor = found.nextCursor;
-    }
-    return records;
+    if (changes.length > 0) await tell(changes);
   }
 
   return {
     get mcSeqno() {
       return mcSeqno;
     },
+    get isBusy() {
+      return store.size + underWay.size > 0;
+    },
+    prepare(message, signal) {
+      const { hashNorm } = message;
+      if (underWay.has(hashKey(hashNorm)) || store.hasEnded(hashNorm) || store.get(hashNorm)) return;
+      prepared.begin(hashNorm, () => workOut(message, signal));
+    },
     async message(message, signal) {
       const key = hashKey(message.hashNorm);
-      if (underWay.has(key) || ended.has(key) || store.get(message.hashNorm)) return metrics.message('known');
-      if (clock() - message.time > lifetimes.emulated) return metrics.message('late');
-      if (store.size + underWay.size >= limits.traces) return metrics.message('full');
-      if (!rates.take(message.destination)) return metrics.message('rate');
-      const began = clock();
-      underWay.add(key);
-      try {
-        metrics.message(await announce(message, signal));
-        metrics.took(clock() - began);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof NotAccepted) return metrics.message('refused');
-        metrics.message('failed');
-        report(error);
-      } finally {
-        underWay.delete(key);
+      if (underWay.has(key) || untold.has(message) || store.hasEnded(message.hashNorm) || store.get(message.hashNorm))
+        return metrics.message('known');
+      if (store.size + underWay.size + untold.size >= limits.traces) {
+        return metrics.message(untold.leave(message) ? 'full' : 'lost');
       }
+      if (clock() - message.time > lifetimes.emulated) {
+        untold.giveUp(message);
+        return metrics.message('late');
+      }
+      if (!rates.take(message.destination)) {
+        untold.hold(message);
+        return metrics.message('rate');
+      }
+      await attempt(message, signal);
     },
-    step: (seqno, signal) =>
-      alone(async () => {
-        const records = store.size === 0 ? [] : await transactionsIn(seqno, signal);
-        const touched = touchedBy(store, records);
-        const changes: PendingChange[] = [];
-        for (const [one, own] of touched) {
-          const change = await changed(one, own.map(finalNode), signal);
-          if (change !== null) changes.push(change);
-        }
-        // The step counts once all that follows from it is told: it is gone through again when something fails.
-        if (changes.length > 0) await append(changes, seqno - 1);
-        if (store.size === 0) {
-          mcSeqno = seqno;
-          return;
-        }
-        const step = await states.step(seqno, context(signal));
-        const accounts = new Map(
-          records.flatMap(({ transaction: { inMsg, account } }) =>
-            inMsg?.kind === 'external_in' ? [[hashKey(account), account] as const] : [],
-          ),
-        );
-        const gone: PendingChange[] = [];
-        for (const account of accounts.values()) gone.push(...(await superseded(account, step, signal)));
-        gone.push(...replaced(step));
-        mcSeqno = seqno;
-        if (gone.length > 0) await tell(gone);
-      }),
+    step: (seqno, signal) => alone(() => takeStep(seqno, signal)),
+    retry: tryAgain,
     signed: ({ id, transactions }, signal) =>
       alone(async () => {
-        if (store.size === 0) return;
-        const changes: PendingChange[] = [];
+        if (store.size + underWay.size === 0) return;
         const nodes = transactions.map((one) => confirmedNode(one, id, mcSeqno + 1));
-        for (const [one, own] of touchedByNodes(store, nodes)) {
-          const change = await changed(one, own, signal);
-          if (change !== null) changes.push(change);
+        for (const { transaction } of nodes) {
+          const { inMsg } = transaction;
+          if (inMsg?.kind === 'external_in') signedIn.set(hashKey(inMsg.hashNorm() ?? inMsg.hash), nodes);
         }
-        if (changes.length > 0) await tell(changes);
+        await takeSigned(nodes, signal);
       }),
-    expire: () =>
+    expire: (signal) =>
       alone(async () => {
-        const now = clock();
-        const changes: PendingChange[] = [];
+        const now = Math.min(clock(), chainMs + SECOND_MS);
+        await endOverdue(now, signal);
+        const late = await overdue.at(now, () => states.step(mcSeqno, context(signal)), context(signal));
+        const changes = await giveUp(late, 'expired', signal);
+        const unseen: OpenTrace[] = [];
         for (const one of [...store.all()]) {
           const age = now - one.trace.changedMs;
           const [root] = one.nodes;
-          if (root.node.finality === 'pending') {
-            if (age > lifetimes.emulated) changes.push(invalidate(one, 'expired'));
-          } else if (root.node.finality === 'confirmed') {
-            if (age > lifetimes.partial) changes.push(invalidate(one, 'replaced'));
+          if (root.node.finality === 'pending') continue;
+          if (root.node.finality === 'confirmed') {
+            if (age > lifetimes.partial) unseen.push(one);
           } else if (age > (one.finality === 'finalized' ? lifetimes.complete : lifetimes.partial)) {
             forget(one);
             changes.push({ kind: 'ended', hashNorm: one.trace.hashNorm });
           }
         }
+        changes.push(...(await giveUp(unseen, 'replaced', signal)));
         if (changes.length > 0) await tell(changes);
       }),
   };

@@ -60,6 +60,7 @@ beforeEach(() => {
       return pool.query(request, options);
     },
     sendMessage: (boc, signal) => pool.sendMessage(boc, signal),
+    servers: () => pool.servers(),
   });
 });
 
@@ -202,6 +203,33 @@ it('reads the configuration out of key blocks, or asks for it', async () => {
   expect(asked).toEqual([before, ...more]);
 });
 
+it('names the shards that a step registers, those without a block included', async () => {
+  for (const { mc } of devnet.steps) {
+    // The first one alone: the chain before its shard has made a block.
+    chain = createMemoryChain(devnet.steps.slice(0, mc.seqno).flatMap(blocksOf));
+    states = open(noLiteservers());
+    const told = await states.shards(await states.step(mc.seqno, context));
+    const ids = told.map(({ workchain, shard, seqno, rootHash }) => ({ workchain, shard, seqno, rootHash }));
+    const known = devnet.chain.shards(mc.seqno) ?? [];
+    expect(ids).toEqual(known.map(({ workchain, shard, seqno, rootHash }) => ({ workchain, shard, seqno, rootHash })));
+  }
+});
+
+it('waits for the first step of an index', async () => {
+  const { source } = chain;
+  let looks = 0;
+  chain = {
+    ...chain,
+    source: { ...source, masterchainInfo: async (of) => (++looks < 3 ? null : source.masterchainInfo(of)) },
+  };
+  states = open(noLiteservers());
+  expect((await states.step(undefined, context)).header.seqno).toBe(headSeqno());
+  expect(looks).toBe(3);
+  chain = { ...chain, source: { ...source, masterchainInfo: async () => null } };
+  states = open(noLiteservers());
+  await expect(states.step(undefined, { ...context, timeoutMs: 1 })).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('asks for libraries once', async () => {
   const hash = Buffer.alloc(32, 1);
   for (let i = 0; i < 3; i++) expect((await states.libraries([hash], context)).has(hashKey(hash))).toBe(false);
@@ -219,6 +247,7 @@ describe('a liar', () => {
         return answer;
       },
       sendMessage: (boc, signal) => pool.sendMessage(boc, signal),
+      servers: () => pool.servers(),
     });
   }
 

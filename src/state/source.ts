@@ -15,10 +15,11 @@ import { createLibraries, type Libraries } from './libraries.ts';
 import type { MasterBlock } from './master-blocks.ts';
 import type { StateMetrics } from './metrics.ts';
 import { createPreviousBlocks, type PreviousBlocks } from './previous-blocks.ts';
+import { createShards, type Shards } from './shards.ts';
 import { createStateRoots } from './state-root.ts';
 import { createSteps, type Step, type Steps } from './steps.ts';
 
-export interface StateSource extends Steps, Accounts, Configs, Libraries, BlockProofs {
+export interface StateSource extends Steps, Shards, Accounts, Configs, Libraries, BlockProofs {
   /** What contracts may ask for of older blocks. @throws {NodeError} @throws {NoNetworkError} */
   previousBlocks(step: Step, context: QueryContext): Promise<PreviousBlocks>;
   /** Hash of the masterchain's state after a step. @throws {NodeError} @throws {NoNetworkError} */
@@ -39,6 +40,7 @@ export function createStateSource({ source, liteservers, masterBlock, metrics }:
   const zeroState = createZeroState(source, liteservers);
   return {
     ...steps,
+    ...createShards(masterBlock),
     ...createAccounts(source, liteservers, metrics),
     ...createConfigs(masterBlock, liteservers, metrics),
     ...createLibraries(liteservers, metrics),

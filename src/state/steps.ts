@@ -1,4 +1,5 @@
 /** Masterchain steps as states are asked for at them: the newest one that is shown, or one by its seqno. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
@@ -28,6 +29,10 @@ export interface Steps {
 
 /** Steps that are remembered: the newest ones are asked for most. */
 const KEPT_STEPS = 256;
+
+/** How long a question about the newest step waits for the first one of an index, and how often it looks, in ms. */
+const FIRST_STEP_MS = 3_000;
+const LOOK_MS = 200;
 
 /** What nodes say of a block they do not have. */
 export function blockNotFound(): NodeError {
@@ -64,10 +69,20 @@ export function createSteps(source: ChainSource, liteservers: Liteservers): Step
     return step;
   }
 
+  /** A service that has just begun shows its first step soon. @throws {NodeError} `not_found` when it does not */
+  async function newest(context: QueryContext): Promise<BlockHeader> {
+    const giveUpAt = performance.now() + Math.min(FIRST_STEP_MS, context.timeoutMs);
+    for (;;) {
+      const info = await source.masterchainInfo(context);
+      if (info !== null) return info.last.header;
+      if (performance.now() > giveUpAt) throw new NodeError('not_found', 'no masterchain block is indexed yet');
+      await sleep(LOOK_MS, undefined, { signal: context.signal });
+    }
+  }
+
   return {
     async step(seqno, context) {
-      const head = (await source.masterchainInfo(context))?.last.header;
-      if (head === undefined) throw new NodeError('not_found', 'no masterchain block is indexed yet');
+      const head = await newest(context);
       if (seqno === undefined || seqno === head.seqno) return indexed(head, context);
       if (seqno > head.seqno || seqno < 1) throw blockNotFound();
       const filter = { workchain: -1, shard: FULL_SHARD, seqno, utime: {}, lt: {} };

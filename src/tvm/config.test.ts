@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { BUSY_BLOCK, readReplaySet } from '../../test/replay-set.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
 import { addressOf, rawAddress } from '../chain/address.ts';
-import { type Cell, parseBoc, toBoc } from '../chain/builder.ts';
+import { Builder, type Cell, parseBoc, toBoc } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
 import { EMPTY, readAccount } from './account.ts';
 import { beyondExecutor, configParam, cutConfig, globalVersion, isSuspended } from './config.ts';
 import { methodId } from './contract.ts';
 import { cellText, createExecutor, type Executor, type GetMethodCall, textCell } from './executor.ts';
-import { writeStack } from './stack.ts';
+import { writeStack, writeStackValue } from './stack.ts';
 import { codes, versionConfig } from './test-contracts.ts';
 
 const configs = (): string => join(requireShelf(), 'data/config');
@@ -83,13 +83,32 @@ describe.skipIf(shelf === null)('a configuration cut down to what the executor r
 
   test('has the same cells under the keys it keeps', () => {
     const config = mainnet();
-    const cut = cutConfig(config);
-    for (const index of [8, 18, 20, 21, 24, 25, 43, 45]) {
-      const kept = configParam(cut, index);
-      expect(kept?.key()).toBe(configParam(config, index)?.key());
+    for (const [part, kept] of [
+      ['limits', [8, 43]],
+      ['prices', [8, 18, 20, 21, 24, 25, 43, 45]],
+    ] as const) {
+      const cut = cutConfig(config, part);
+      for (const index of kept) expect(configParam(cut, index)?.key()).toBe(configParam(config, index)?.key());
+      expect(configParam(cut, 34)).toBeNull();
+      expect(toBoc(cut).length * 20).toBeLessThan(toBoc(config).length);
     }
-    expect(configParam(cut, 34)).toBeNull();
-    expect(toBoc(cut).length * 20).toBeLessThan(toBoc(config).length);
+  });
+
+  test('gives the results of the whole to every instruction that reads the environment or counts fees', async () => {
+    const config = cellText(createGenesis('config', [], NOW).config);
+    const [cut, whole] = await Promise.all([createExecutor(config), createExecutor(config, undefined, true)]);
+    const stack = writeStack([1n, 5n, 0n, 3n, 0n].map((value) => ({ type: 'int', value })));
+    const ended: number[] = [];
+    for (let opcode = 0xf800; opcode <= 0xf8ff; opcode++) {
+      const code = new Builder().bytes(Buffer.from(`ff0030${opcode.toString(16)}`, 'hex')).cell();
+      const call = { ...callOf(code, 1, stack), prevBlocks: cellText(writeStackValue({ type: 'tuple', items: [] })) };
+      const result = whole.runGetMethod(call);
+      expect([opcode, cut.runGetMethod(call)]).toEqual([opcode, result]);
+      if (result.success && result.exitCode === 0) ended.push(opcode);
+    }
+    // GETPARAM 14, NOW, and all that count fees.
+    expect(ended).toEqual(expect.arrayContaining([0xf82e, 0xf823, 0xf836, 0xf837, 0xf838, 0xf83a, 0xf83b, 0xf83c]));
+    close(cut, whole);
   });
 });
 

@@ -52,19 +52,28 @@ export function beyondExecutor(config: Cell): string | null {
   return unknown === 0n ? null : `the chain has capabilities 0x${unknown.toString(16)} that the executor does not know`;
 }
 
-/**
- * Parameters that the executor itself reads for a get-method: version, size limits, what the unpacked config tuple
- * holds, precompiled contracts, and what it unpacks in any case (prepare_vm_c7, crypto/smc-envelope/SmartContract.cpp).
- */
-const READ_BY_EXECUTOR = [8, 12, 18, 19, 20, 21, 24, 25, 31, 43, 45] as const;
+/** How much of a configuration a get-method is run with: each has what the one before it has. */
+export const CONFIG_PARTS = ['limits', 'prices', 'whole'] as const;
+export type ConfigPart = (typeof CONFIG_PARTS)[number];
 
 /**
- * The configuration cut down to what the executor reads for a get-method. With mainnet's, parsing the whole takes
- * most of a call. A contract may see the root itself; whether it did, {@link seesConfig} tells.
+ * Parameters that the executor itself reads for a get-method (prepare_vm_c7, crypto/smc-envelope/SmartContract.cpp).
+ * `limits`: the version and the sizes of what a run may build, which count for every run. `prices`: besides, what stands
+ * in the unpacked configuration, which is there for contracts that look at it, and precompiled contracts.
  */
-export function cutConfig(config: Cell): Cell {
+const LIMITS = [8, 43] as const;
+const READ_BY_EXECUTOR = {
+  limits: LIMITS,
+  prices: [...LIMITS, 12, 18, 19, 20, 21, 24, 25, 31, 45],
+} as const;
+
+/**
+ * The configuration cut down to a part. With mainnet's, parsing the whole takes most of a call, and with any, parsing
+ * `prices` takes a fifth of one. What a contract may have seen of the rest {@link partSeen} tells.
+ */
+export function cutConfig(config: Cell, part: Exclude<ConfigPart, 'whole'>): Cell {
   const changes: Change<null>[] = [];
-  for (const index of READ_BY_EXECUTOR) {
+  for (const index of READ_BY_EXECUTOR[part]) {
     const cell = configParam(config, index);
     if (cell !== null)
       changes.push({ key: keyOf(index), leaf: { extra: null, value: new Builder().ref(cell).cell() } });
@@ -76,11 +85,15 @@ export function cutConfig(config: Cell): Cell {
  * Instructions that can bring the root of the configuration, what the executor looks up in it, or the previous blocks
  * to light: all that read c7 as a whole or by an index of their own, and those that older versions served from the root.
  */
-const SEES_CONFIG = /^execute (CONFIG|GETPARAM|GETGLOBVAR|GLOBALID|SENDMSG|PUSHCTRX|PUSH c7|PREV)/m;
+const SEES_WHOLE = /^execute (CONFIG|GETPARAM|GETGLOBVAR|GLOBALID|SENDMSG|PUSHCTRX|PUSH c7|PREV)/m;
 
-/** Whether a run could have read these, told from the instructions that the executor logged. */
-export function seesConfig(log: string): boolean {
-  return SEES_CONFIG.test(log);
+/** Those that read the unpacked configuration, or the gas of a precompiled contract. */
+const SEES_PRICES = /^execute (UNPACKEDCONFIG|GET[A-Z]*FEE|GETPRECOMPILEDGAS)/m;
+
+/** The part of the configuration that a run could have read, told from the instructions that the executor logged. */
+export function partSeen(log: string): ConfigPart {
+  if (SEES_WHOLE.test(log)) return 'whole';
+  return SEES_PRICES.test(log) ? 'prices' : 'limits';
 }
 
 function keyOf(index: number): Buffer {

@@ -1,11 +1,22 @@
 /** Contracts as calls run on them: states, and get-methods with typed stacks and the libraries they need. */
 import { rawAddress } from '../chain/address.ts';
-import type { Cell } from '../chain/builder.ts';
+import { Builder, type Cell } from '../chain/builder.ts';
 import { crc16 } from '../chain/crc.ts';
 import type { Address, Decimal, ExtraCurrencies, Hash } from '../chain/model.ts';
 import type { Seen } from './environment.ts';
-import { type CellText, cellText, textCell } from './executor.ts';
+import { type CellText, cellText, type GetMethodCall, type GetMethodResult, textCell } from './executor.ts';
 import { libraryDictionary, namedLibraries } from './libraries.ts';
+import {
+  isLong,
+  longRun,
+  MOST_TOKENS,
+  PAGE_LIMITS,
+  PAGES,
+  type Page,
+  readPage,
+  readTokens,
+  takesLong,
+} from './long-stack.ts';
 import { type TvmConfig, TvmError, type TvmPool } from './pool.ts';
 import { readStack, StackLimitError, type StackLimits, type StackValue, writeStack } from './stack.ts';
 
@@ -60,6 +71,8 @@ export interface ObservedRun extends GetMethodRun {
   stackText: CellText;
   /** Besides code, data and arguments. */
   seen: Seen;
+  /** Whether it asked for a library that nobody has. */
+  missedLibrary: boolean;
 }
 
 export interface GetMethodOptions {
@@ -70,6 +83,8 @@ export interface GetMethodOptions {
   gasLimit?: Decimal;
   /** Of the result. */
   limits?: StackLimits;
+  /** Takes and gives also stacks that are too long for cells. */
+  longStacks?: boolean;
 }
 
 /** Id of a get-method by its name. */
@@ -90,40 +105,105 @@ export async function runGetMethod(
   stack: readonly StackValue[],
   options: GetMethodOptions,
 ): Promise<ObservedRun> {
-  const { signal } = options;
+  const { signal, gasLimit = GAS_LIMIT } = options;
   const libraries = await fetchLibraries(view, state.libraries, signal);
+  const mayBeLong = options.longStacks === true && takesLong(view.config.root);
+  const long = mayBeLong && isLong(stack) ? stack : null;
   const call = {
     code: state.code,
     data: state.data,
     address: rawAddress(state.address),
     methodId: method,
-    stack: cellText(writeStack(stack)),
+    stack: cellText(writeStack(long === null ? stack : [])),
     now: options.now,
     balance: state.balance,
     extraCurrencies: state.extraCurrencies,
     randSeed: Buffer.alloc(32),
     prevBlocks: view.prevBlocks,
-    ...(options.gasLimit === undefined ? {} : { gasLimit: options.gasLimit }),
+    gasLimit,
   };
-  for (let round = 0; ; round++) {
-    const job = { kind: 'get_method', call: { ...call, libraries: dictionaryText(libraries) } } as const;
-    const result = await pool.run(job, view.config, signal);
-    if (!result.success) throw failureOf(result.reason);
-    const missing = round < MAX_ROUNDS ? await fetchMissing(view, result.missingLibrary, signal) : null;
-    if (missing === null) {
-      const { exitCode, gasUsed, stack: stackText, seen } = result;
-      const left = readStack(textCell(stackText), options.limits);
-      return { exitCode, gasUsed: Number(gasUsed), stack: left, stackText, seen };
+  /** Until it misses no library. */
+  const run = async (changes: Partial<GetMethodCall>): Promise<GetMethodResult> => {
+    for (let round = 0; ; round++) {
+      const job = { kind: 'get_method', call: { ...call, ...changes, libraries: dictionaryText(libraries) } } as const;
+      const result = await pool.run(job, view.config, signal);
+      const missing = result.success && round < MAX_ROUNDS ? result.missingLibrary : null;
+      const found = await fetchMissing(view, missing, signal);
+      if (found === null) return result;
+      libraries.push(found);
     }
-    libraries.push(missing);
+  };
+  if (long === null) {
+    const result = await run({});
+    if (result.success) return ranAs(result, readStack(textCell(result.stack), options.limits));
+    if (result.reason !== UNWRITABLE || !mayBeLong) throw failureOf(result.reason);
+  }
+  return runLong(async (code, page) => {
+    const around = longRun(code ?? textCell(state.code), method, long, BigInt(gasLimit), page);
+    return run({ code: cellText(around.code), gasLimit: around.gasLimit, wholeConfig: true });
+  });
+}
+
+const GAS_LIMIT = '1000000';
+
+type Done = Extract<GetMethodResult, { success: true }>;
+
+function ranAs(done: Done, stack: StackValue[]): ObservedRun {
+  const { exitCode, gasUsed, stack: stackText, seen, missingLibrary } = done;
+  return { exitCode, gasUsed: Number(gasUsed), stack, stackText, seen, missedLibrary: missingLibrary !== null };
+}
+
+/** @param run of a code, the contract's own for null, with what stands around it */
+async function runLong(run: (code: Cell | null, page: Page) => Promise<GetMethodResult>): Promise<ObservedRun> {
+  const tokens: StackValue[] = [];
+  let most: number = PAGES.usual;
+  for (;;) {
+    let result = await run(null, { skip: tokens.length, most });
+    if (!result.success && result.reason === UNWRITABLE && most !== PAGES.small) {
+      most = PAGES.small;
+      result = await run(null, { skip: tokens.length, most });
+    }
+    if (!result.success) throw failureOf(result.reason);
+    const values = readStack(textCell(result.stack), PAGE_LIMITS);
+    const told = readPage(values);
+    if (told === null) return endedEarly(result, values, await run(DROPS_ALL, { skip: 0, most }));
+    tokens.push(...told.tokens);
+    if (tokens.length + told.left > MOST_TOKENS) throw new StackLimitError('maxValues', MOST_TOKENS);
+    if (told.left > 0) continue;
+    const read = readTokens(tokens, told.gas);
+    if (read === null) throw new TvmError('a stack cannot be read');
+    return { ...ranAs(result, read.stack), gasUsed: Number(read.gasUsed) };
   }
 }
+
+/** `DEPTH, DROPX`: leaves none of its arguments. */
+const DROPS_ALL = new Builder().bytes(Buffer.from('6865', 'hex')).cell();
+
+/**
+ * By an exception: of its gas is taken what was used before the contract, as one tells that leaves nothing.
+ * @param empty a run of such a one
+ */
+function endedEarly(result: Done, values: StackValue[], empty: GetMethodResult): ObservedRun {
+  const page = empty.success ? readPage(readStack(textCell(empty.stack), PAGE_LIMITS)) : null;
+  const told = page && readTokens(page.tokens.slice(-1), page.gas);
+  if (told === null) throw new TvmError('the gas of a contract cannot be told');
+  const gasUsed = BigInt(result.gasUsed) - told.gasBefore;
+  const [left] = values;
+  const isOutOfGas = result.exitCode === OUT_OF_GAS && left?.type === 'int';
+  const stack: StackValue[] = isOutOfGas ? [{ type: 'int', value: left.value - told.gasBefore }] : values;
+  return { ...ranAs(result, stack), gasUsed: Number(gasUsed) };
+}
+
+/** What is left is the gas that was used. */
+const OUT_OF_GAS = -14;
 
 /** Deepest stack that the executor can write: it is a tree of cells, which has no more levels. */
 export const MAX_RESULT_DEPTH = 1024;
 
+const UNWRITABLE = "Couldn't serialize stack";
+
 function failureOf(reason: string): Error {
-  if (reason === "Couldn't serialize stack") return new StackLimitError('maxDepth', MAX_RESULT_DEPTH);
+  if (reason === UNWRITABLE) return new StackLimitError('maxDepth', MAX_RESULT_DEPTH);
   return new TvmError(reason);
 }
 

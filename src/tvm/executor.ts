@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Cell } from '../chain/builder.ts';
 import { parseBoc, toBoc } from '../chain/builder.ts';
 import type { Decimal, ExtraCurrencies } from '../chain/model.ts';
-import { cutConfig, seesConfig } from './config.ts';
+import { CONFIG_PARTS, type ConfigPart, cutConfig, partSeen } from './config.ts';
 import { type Seen, seenBy } from './environment.ts';
 import { NO_LIBRARIES } from './libraries.ts';
 import { compileExecutor, type Emulator, ExecutorError, instantiateExecutor } from './module.ts';
@@ -51,6 +51,8 @@ export interface GetMethodCall {
   libraries?: CellText | null;
   /** `PrevBlocksInfo` as a `VmStackValue`. */
   prevBlocks?: CellText | null;
+  /** Give it the whole configuration at once, and do not remember its code. */
+  wholeConfig?: boolean;
 }
 
 export type GetMethodResult =
@@ -109,7 +111,7 @@ const CANNOT_SET = "Can't set params";
 /** An emulator keeps the libraries of the call before when it gets none: these are given instead. */
 const WITHOUT_LIBRARIES = cellText(NO_LIBRARIES);
 
-/** Runs that are remembered to have seen the configuration. */
+/** Runs whose part of the configuration is remembered. */
 const REMEMBERED_RUNS = 4096;
 
 /**
@@ -140,11 +142,12 @@ export async function createExecutor(config: CellText, emulator?: Emulator, whol
 /** Everything that stands under one configuration, which stays in the module's memory. */
 function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
   const full = call.keep(config);
-  let cut: number | null = null;
+  const pointers = new Map<ConfigPart, number>([['whole', full]]);
   let emulator = 0;
   let libraries = false;
   let prevBlocks = false;
-  const seeing = new Set<string>();
+  /** Of runs that saw more than the least. */
+  const seen = new Map<string, ConfigPart>();
 
   /** An emulator keeps what it was given last of the optional things: a new one has none. */
   function emulatorFor(context: TransactionContext): number {
@@ -158,10 +161,12 @@ function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
     return emulator;
   }
 
-  /** Whether the run may go with the part of the configuration that the executor reads itself. */
-  function cutFor(): number {
-    cut ??= call.keep(cutText(config));
-    return cut;
+  function pointerOf(part: ConfigPart): number {
+    const known = pointers.get(part);
+    if (known !== undefined) return known;
+    const made = call.keep(part === 'whole' ? config : cellText(cutConfig(textCell(config), part)));
+    pointers.set(part, made);
+    return made;
   }
 
   return {
@@ -178,31 +183,29 @@ function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
       throw new ExecutorError(parsed.message ?? 'the executor failed');
     },
     getMethod(request: GetMethodCall): GetMethodResult {
+      const { prevBlocks: _unread, ...less } = request;
       const run = `${request.methodId} ${request.code}`;
-      if (!wholeConfig && !seeing.has(run)) {
-        const { prevBlocks: _unread, ...rest } = request;
-        const { result, log } = getMethod(call.getMethod(textsOf(rest), cutFor()));
-        if (log !== null && !seesConfig(log)) return result;
-        if (seeing.size === REMEMBERED_RUNS) seeing.clear();
-        seeing.add(run);
+      let part: ConfigPart = wholeConfig || request.wholeConfig === true ? 'whole' : (seen.get(run) ?? 'limits');
+      for (;;) {
+        const given = part === 'whole' ? request : less;
+        const { result, log } = getMethod(call.getMethod(textsOf(given), pointerOf(part)));
+        const needs = result.success && result.seen !== 'more' ? 'limits' : log === null ? 'whole' : partSeen(log);
+        if (CONFIG_PARTS.indexOf(needs) <= CONFIG_PARTS.indexOf(part)) return result;
+        if (seen.size === REMEMBERED_RUNS) seen.clear();
+        seen.set(run, needs);
+        part = needs;
       }
-      return getMethod(call.getMethod(textsOf(request), full)).result;
     },
     release(): void {
       if (emulator !== 0) call.destroy(emulator);
       emulator = 0;
-      call.forget(full);
-      if (cut !== null) call.forget(cut);
+      for (const pointer of pointers.values()) call.forget(pointer);
     },
   };
 }
 
 function textsOf(request: GetMethodCall): readonly [string, string] {
   return [JSON.stringify(getMethodParams(request)), request.stack];
-}
-
-function cutText(config: CellText): CellText {
-  return cellText(cutConfig(textCell(config)));
 }
 
 type Calls = ReturnType<typeof createCalls>;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { requireShelf, shelf } from '../../test/shelf.ts';
 import { Builder, type Cell, parseBoc } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
@@ -215,6 +215,40 @@ describe('limits', () => {
     await expect(
       small.run({ kind: 'tick_tock', shardAccount: '', isTock: false, context }, devnet.config),
     ).rejects.toThrow('closed');
+  });
+
+  test('a standstill of its own thread is no fault of a contract', async () => {
+    const small = createTvmPool({ workers: 1, maxQueued: 2, timeoutMs: 300 });
+    try {
+      const ask = () => {
+        const signal = AbortSignal.timeout(60_000);
+        return runGetMethod(small, devnet, stateOf(codes.echo), METHOD, [], { now: NOW, signal });
+      };
+      // What is not warm yet may take longer than that.
+      await ask().catch(() => undefined);
+      const asked = ask();
+      await new Promise(setImmediate);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+      expect(await asked).toMatchObject({ exitCode: 0 });
+    } finally {
+      await small.close();
+    }
+  });
+
+  test('with patience the time counts that the process had of the processor', async () => {
+    const patient = createTvmPool({ workers: 1, maxQueued: 2, timeoutMs: 200, patienceMs: 60_000 });
+    let looks = 0;
+    // It gets nothing until it was looked at three times: when the call began, and after two timers.
+    vi.spyOn(process, 'cpuUsage').mockImplementation(() => ({ user: ++looks > 3 ? 1e9 : 0, system: 0 }));
+    try {
+      const signal = AbortSignal.timeout(60_000);
+      const hanging = runGetMethod(patient, devnet, stateOf(codes.doubled(40)), METHOD, [], { now: NOW, signal });
+      await expect(hanging).rejects.toBeInstanceOf(TvmTimeoutError);
+      expect(looks).toBe(4);
+    } finally {
+      vi.restoreAllMocks();
+      await patient.close();
+    }
   });
 
   test('nonsense is refused and harms no other call', async () => {

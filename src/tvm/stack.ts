@@ -30,11 +30,13 @@ export const defaultStackLimits: StackLimits = { maxDepth: 1024, maxValues: 8000
 /** A stack is nested too deep or has too many values. */
 export class StackLimitError extends DecodeError {
   readonly limit: keyof StackLimits;
+  readonly most: number;
 
   constructor(limit: keyof StackLimits, most: number) {
     super(limit === 'maxDepth' ? `values nested deeper than ${most}` : `more than ${most} values`);
     this.name = 'StackLimitError';
     this.limit = limit;
+    this.most = most;
   }
 }
 

@@ -22,6 +22,8 @@ export const codes = {
   environment: code('30ed476f10016f81'),
   /** A list of so many ones: `NULL`, then `PUSHINT 1, SWAP, PAIR` in a loop. */
   list: (items: number): Cell => code(`306d81${u16(items)}9471016f02e4`),
+  /** The same, left by `RETALT`. */
+  alternateList: (items: number): Cell => code(`306d81${u16(items)}9471016f02e4db31`),
   /** A pair of a value with itself, so many times over: 2^n values when written out. */
   doubled: (times: number): Cell => code(`306d81${u16(times)}93206f02e4`),
   /** `AGAIN` of nothing. */

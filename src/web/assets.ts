@@ -1,7 +1,7 @@
 /** The files of the page: read once, served with a tag so that a browser asks again without loading again. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 
 const TYPES: Record<string, string> = {
   html: 'text/html; charset=utf-8',
@@ -29,21 +29,43 @@ const POLICY = [
 
 /** Serves a file of the folder `page`. */
 export function asset(name: string): RequestHandler {
-  const bytes = readFileSync(new URL(`page/${name}`, import.meta.url));
-  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-  const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-  return (request, response) => {
-    response.setHeader('Content-Security-Policy', POLICY);
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    response.setHeader('Referrer-Policy', 'no-referrer');
-    response.setHeader('Cache-Control', 'no-cache');
-    response.setHeader('ETag', tag);
-    if (request.headers['if-none-match'] === tag) {
-      response.status(304).end();
-      return;
-    }
-    response.setHeader('Content-Type', type);
-    response.setHeader('Content-Length', bytes.length);
-    response.end(bytes);
-  };
+  const bytes = readAsset(name);
+  const tag = tagOf(bytes);
+  return (request, response) => send(request, response, { name, bytes, tag });
+}
+
+/** The bytes of a file of the folder `page`. */
+export function readAsset(name: string): Buffer {
+  return readFileSync(new URL(`page/${name}`, import.meta.url));
+}
+
+/** Sends a page that was made for this request. */
+export function sendPage(request: Request, response: Response, html: string): void {
+  const bytes = Buffer.from(html);
+  send(request, response, { name: 'page.html', bytes, tag: tagOf(bytes) });
+}
+
+function tagOf(bytes: Buffer): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+}
+
+interface Asset {
+  name: string;
+  bytes: Buffer;
+  tag: string;
+}
+
+function send(request: Request, response: Response, { name, bytes, tag }: Asset): void {
+  response.setHeader('Content-Security-Policy', POLICY);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('ETag', tag);
+  if (request.headers['if-none-match'] === tag) {
+    response.status(304).end();
+    return;
+  }
+  response.setHeader('Content-Type', TYPES[name.slice(name.lastIndexOf('.') + 1)]);
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
 }

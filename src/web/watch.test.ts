@@ -8,13 +8,14 @@ import type { Push } from './push.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
-const PATIENCE = { timeout: 30_000, interval: 5 };
+const PATIENCE = { timeout: 180_000, interval: 5 };
 
 const STATUS: Status = {
   log: { mc_seqno: 9 },
   projected: { mc_seqno: 7 },
   lag_steps: 2,
   rows: { blocks: 20, transactions: 100 },
+  waiting_contracts: 0,
   gaps: [],
 };
 

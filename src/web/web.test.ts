@@ -8,9 +8,16 @@ import type { Status } from '../status.ts';
 import { createWeb, type Web, type WebLimits } from './web.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
-const PATIENCE = { timeout: 30_000, interval: 5 };
+const PATIENCE = { timeout: 180_000, interval: 5 };
 
-const STATUS: Status = { log: { mc_seqno: 7 }, projected: { mc_seqno: 7 }, lag_steps: 0, rows: {}, gaps: [] };
+const STATUS: Status = {
+  log: { mc_seqno: 7 },
+  projected: { mc_seqno: 7 },
+  lag_steps: 0,
+  rows: {},
+  waiting_contracts: 0,
+  gaps: [],
+};
 
 let server: ApiServer;
 let web: Web;
@@ -54,29 +61,82 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
 }
 
 describe('page', () => {
-  it.each(['/', '/tx/00', '/account/0:00', '/jetton/0:00', '/block/1', '/top/jettons'])(
-    'loads nothing from elsewhere, and every part of it is there, at %s',
-    async (path) => {
-      await start();
+  it.each([
+    '/',
+    '/tx/00',
+    '/account/0:00',
+    '/jetton/0:00',
+    '/block/1',
+    '/top/jettons',
+    '/charts/hour',
+    '/sql/editor',
+    '/pipeline/now',
+  ])('loads nothing from elsewhere, and every part of it is there, at %s', async (path) => {
+    await start();
+    const response = await get(path);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const page = await response.text();
+    const asked = [...page.matchAll(/(?:src|href)="((?:\.\.\/)?web\/[^"]+)"/g)].map(([, part]) => part);
+    expect(asked.length).toBeGreaterThan(3);
+    const parts = new Set(asked.map((part) => new URL(part, `http://page${path}`).pathname));
+    // Scripts that are found below are looked at in their turn.
+    for (const part of parts) {
+      const loaded = await get(part);
+      expect(loaded.status, part).toBe(200);
+      const text = await loaded.text();
+      for (const [, imported] of text.matchAll(/from '\.\/(.*?)'/g)) parts.add(`/web/${imported}`);
+      // The name of the SVG namespace is no address that is fetched.
+      expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//);
+      expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\b/);
+    }
+    expect(page).not.toMatch(/https?:\/\/|<style|<script>|\son[a-z]+=|style="/);
+  });
+
+  it('is at most 60 KB of script, all it loads together', async () => {
+    await start();
+    const scripts = new Set(['main.js']);
+    let bytes = 0;
+    for (const script of scripts) {
+      const text = await (await get(`/web/${script}`)).text();
+      bytes += Buffer.byteLength(text);
+      for (const [, imported] of text.matchAll(/from '\.\/(.*?)'/g)) scripts.add(imported);
+    }
+    expect(scripts.size).toBeGreaterThan(5);
+    expect(bytes).toBeLessThanOrEqual(60 * 1024);
+  });
+
+  it.each([
+    ['/charts', 'charts/hour'],
+    ['/charts/', 'hour'],
+    ['/sql', 'sql/editor'],
+    ['/pipeline', 'pipeline/now'],
+  ])('leads from %s to %s', async (path, target) => {
+    await start();
+    const response = await get(path, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([302, target]);
+  });
+
+  it('says the title and the facts without a script', async () => {
+    await start(
+      {},
+      {
+        accountStates: async () => {
+          throw new Error('away');
+        },
+      },
+    );
+    const page = await (await get('/block/7')).text();
+    expect(page).toContain('<title>Masterchain block 7 · tonstream</title>');
+    expect(page).toMatch(/<noscript>.*<dt>Time<\/dt><dd>2023-11-14 22:13:27 UTC<\/dd>.*<\/noscript>/s);
+    for (const path of ['/block/x%3Cb%3E', '/tx/00', '/account/0:00', `/account/0:${'0'.repeat(64)}`, '/charts/hour']) {
       const response = await get(path);
-      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      const page = await response.text();
-      const asked = [...page.matchAll(/(?:src|href)="((?:\.\.\/)?web\/[^"]+)"/g)].map(([, part]) => part);
-      expect(asked.length).toBeGreaterThan(3);
-      const parts = new Set(asked.map((part) => new URL(part, `http://page${path}`).pathname));
-      // Scripts that are found below are looked at in their turn.
-      for (const part of parts) {
-        const loaded = await get(part);
-        expect(loaded.status, part).toBe(200);
-        const text = await loaded.text();
-        for (const [, imported] of text.matchAll(/from '\.\/(.*?)'/g)) parts.add(`/web/${imported}`);
-        // The name of the SVG namespace is no address that is fetched.
-        expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//);
-        expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\b/);
-      }
-      expect(page).not.toMatch(/https?:\/\/|<style|<script>|\son[a-z]+=|style="/);
-    },
-  );
+      expect([path, response.status, (await response.text()).includes('<title>tonstream</title>')]).toEqual([
+        path,
+        200,
+        true,
+      ]);
+    }
+  });
 
   it('lets the browser run and load nothing but that', async () => {
     await start();
@@ -95,6 +155,15 @@ describe('page', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
     const other = await get('/web/main.js', { headers: { 'if-none-match': '"other"' } });
     expect(other.status).toBe(200);
+  });
+
+  it('leads to the pages of both APIs', async () => {
+    await start();
+    const text = await (await get('/')).text();
+    for (const way of ['api/v3/', 'api/v2/']) {
+      expect(text).toContain(`<a href="${way}">`);
+      expect((await get(`/${way}`)).status).toBe(200);
+    }
   });
 
   it.each(['/', '/live', '/web/main.js'])('refuses other methods at %s', async (path) => {
@@ -206,7 +275,7 @@ describe('live events', () => {
     // Steps go on until the buffers of the system are full.
     const steps = setInterval(() => head.advance(head.seqno + 1), 1);
     try {
-      await vi.waitFor(async () => expect(await room()).toBe(200), { timeout: 60_000, interval: 50 });
+      await vi.waitFor(async () => expect(await room()).toBe(200), { ...PATIENCE, interval: 50 });
     } finally {
       clearInterval(steps);
       reader.destroy();

@@ -5,7 +5,8 @@ import { sendError } from '../api/errors.ts';
 import { serveGet } from '../api/front.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
-import { asset } from './assets.ts';
+import { asset, readAsset, sendPage } from './assets.ts';
+import { FINDERS, withFacts } from './facts.ts';
 import { createPush, type Push } from './push.ts';
 import { createWatch } from './watch.ts';
 
@@ -58,6 +59,9 @@ const FILES = [
   'ask.js',
   'block-page.js',
   'chain.js',
+  'chart.js',
+  'charts-page.js',
+  'day.js',
   'elements.js',
   'explorer.css',
   'explorer.js',
@@ -69,9 +73,13 @@ const FILES = [
   'lists.css',
   'live.js',
   'main.js',
+  'pipeline-page.js',
   'search.js',
+  'series.js',
+  'sql-page.js',
   'status.js',
   'style.css',
+  'tools.css',
   'top-pages.js',
   'trace-graph.js',
   'trace-layout.js',
@@ -79,7 +87,9 @@ const FILES = [
   'words.js',
 ];
 /** What has a page of its own; the page asks the API for it. */
-const ABOUT = ['tx', 'account', 'jetton', 'block', 'top'];
+const ABOUT = ['tx', 'account', 'jetton', 'block', 'top', 'charts', 'sql', 'pipeline'];
+/** What a page about no one thing is called when nothing is named. */
+const USUAL = { charts: 'hour', sql: 'editor', pipeline: 'now' };
 /** A path or an address that stands for a network is not for every visitor to see. */
 const NAMED = new Set(['none', 'devnet', 'mainnet', 'testnet']);
 const RETRY_SECONDS = 10;
@@ -91,12 +101,33 @@ export function createWeb(options: WebOptions): Web {
   push.publish('service', { network: NAMED.has(options.network) ? options.network : 'custom' });
   const router = express.Router();
   serveGet(router, '/', asset('index.html'));
-  for (const about of ABOUT) serveGet(router, `/${about}/:subject`, asset('explorer.html'));
+  for (const about of ABOUT) serveGet(router, `/${about}/:subject`, pageAbout(about, options));
+  for (const [about, subject] of Object.entries(USUAL)) {
+    serveGet(router, `/${about}`, ({ path }, response) =>
+      response.redirect(302, path.endsWith('/') ? subject : `${about}/${subject}`),
+    );
+  }
   for (const name of FILES) serveGet(router, `/web/${name}`, asset(name));
   serveGet(router, '/live', live(push));
   return {
     router,
     close: () => push.close(),
+  };
+}
+
+/** What is looked up in advance is for browsers without scripts: a page is shown without it rather than not at all. */
+function pageAbout(about: string, { source, queryTimeoutMs, report }: WebOptions): RequestHandler {
+  const html = readAsset('explorer.html').toString();
+  const find = FINDERS[about];
+  return async (request, response) => {
+    const hangUp = new AbortController();
+    response.on('close', () => hangUp.abort());
+    const context = { signal: hangUp.signal, timeoutMs: queryTimeoutMs };
+    const facts = await find?.(String(request.params.subject), source, context).catch((error: unknown) => {
+      if (!hangUp.signal.aborted) report(error);
+      return null;
+    });
+    sendPage(request, response, facts ? withFacts(html, facts) : html);
   };
 }
 

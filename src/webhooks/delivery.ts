@@ -152,7 +152,11 @@ export function startDelivery(options: DeliveryOptions): Delivery {
 
   /** Once: what is refused again is dead again, and for who is away it waits. */
   async function sendAgain(letter: DeadLetter): Promise<void> {
-    const json = await feed.find(letter.cursor, { ...subscription, cursors: true }, signal);
+    const json = await feed.find(
+      { cursor: letter.cursor, id: letter.eventId },
+      { ...subscription, cursors: true },
+      signal,
+    );
     const gone: Outcome = { kind: 'refused', reason: 'the event is not in the history' };
     const outcome = json === null ? gone : await send([{ json, id: letter.eventId, cursor: letter.cursor }]);
     replays.delete(letter.eventId);

@@ -1,7 +1,7 @@
 /** Webhooks and their dead letters as they are kept beside the tables. */
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { list, text } from '../../clickhouse/literal.ts';
+import { list, textLiteral } from '../../clickhouse/literal.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
 
 export interface Webhook {
@@ -127,20 +127,20 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
     save: (webhook, signal) => write(webhook, false, signal),
     remove: (webhook, signal) => write({ ...webhook, revision: webhook.revision + 1 }, true, signal),
     letters(webhook, { eventIds = [], limit, offset }, signal) {
-      const named = eventIds.length === 0 ? '' : `AND event_id IN ${list(eventIds.map(text))}`;
+      const named = eventIds.length === 0 ? '' : `AND event_id IN ${list(eventIds.map(textLiteral))}`;
       const page = `ORDER BY saved_at, event_id LIMIT ${limit} OFFSET ${offset}`;
-      return selectLetters(`webhook = ${text(webhook)} AND state != 'taken' ${named} ${page}`, signal);
+      return selectLetters(`webhook = ${textLiteral(webhook)} AND state != 'taken' ${named} ${page}`, signal);
     },
     async toReplay(webhooks, limit, signal) {
       if (webhooks.length === 0) return [];
-      const named = list(webhooks.map(text));
+      const named = list(webhooks.map(textLiteral));
       return selectLetters(`webhook IN ${named} AND state = 'replay' ORDER BY saved_at LIMIT ${limit}`, signal);
     },
     async countLetters(webhooks, signal) {
       if (webhooks.length === 0) return new Map();
       const rows = await clickhouse.json(
         `SELECT webhook, toUInt32(count()) AS letters FROM dead_letters FINAL
-         WHERE webhook IN ${list(webhooks.map(text))} AND state != 'taken' GROUP BY webhook`,
+         WHERE webhook IN ${list(webhooks.map(textLiteral))} AND state != 'taken' GROUP BY webhook`,
         z.object({ webhook: z.string(), letters: z.number() }),
         { label: 'counting dead letters', signal, timeoutMs: TIMEOUT_MS },
       );

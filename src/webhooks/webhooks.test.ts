@@ -241,6 +241,8 @@ describe('a webhook', () => {
     target.received = [];
     expect((await host.ask('POST', '/replay', { id, event_ids: [unwanted[1]] })).answer).toEqual({ replayed: 1 });
     await expect.poll(ids).toEqual([unwanted[1]]);
+    // It is one no more when the answer has been noted.
+    await expect.poll(() => host.shown(id)).toMatchObject({ dead_letters: 1 });
     expect((await host.ask('POST', '/replay', { id })).answer).toEqual({ replayed: 1 });
     await expect.poll(ids).toEqual([unwanted[1], unwanted[0]]);
     await expect.poll(() => host.shown(id)).toMatchObject({ dead_letters: 0 });

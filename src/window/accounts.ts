@@ -1,16 +1,19 @@
 import { LRUCache } from 'lru-cache';
+import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { AccountRecord, BookRecord } from '../chain/records.ts';
 import { columnOf, layoutOf, restOf } from './kind.ts';
 import { accountKind, dataKind } from './kinds.ts';
 import { type StateRow, stateOf } from './rows.ts';
-import { distinct, type Sides, text } from './sides.ts';
+import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
 
 /** Accounts that the window does not have, whose code the address book remembers. */
 const REMEMBERED_ACCOUNTS = 200_000;
 /** Codes of the window whose methods are remembered; the tables remember those they are asked for themselves. */
 const REMEMBERED_CODES = 10_000;
+/** Of codes that the tables told: a code never changes. */
+const CODE_BYTES = 16 * 1024 * 1024;
 /** Codes, and data of accounts, that the tables do not have either are not asked for again at once. */
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
@@ -20,7 +23,7 @@ const DATA_OF = layoutOf(dataKind, 'account');
 const LT_BYTES = 8;
 
 /** Hash of the account's code, null without code; undefined for an account that is not in the window. */
-function codeHashOf(view: View, account: Address): Hash | null | undefined {
+export function codeHashOf(view: View, account: Address): Hash | null | undefined {
   const beside = view.beside(BY_ACCOUNT, account);
   return beside === null ? undefined : accountKind.columns.codeHash.get(beside, LT_BYTES);
 }
@@ -32,13 +35,14 @@ interface Held {
 }
 
 /** The same data may be of many accounts, and known of one of them only. */
-const dataKey = (account: Address, hash: Hash): string => text(account) + text(hash);
+const dataKey = (account: Address, hash: Hash): string => hashKey(account) + hashKey(hash);
 
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
 export function createAccounts() {
   // True as long as no step since then has left the window: a change would be in the window.
   const codes = new LRUCache<string, { code: Hash | null; at: number }>({ max: REMEMBERED_ACCOUNTS });
   const methodsByCode = new LRUCache<string, number[]>({ max: REMEMBERED_CODES });
+  const codeBocs = new LRUCache<string, Buffer>({ maxSize: CODE_BYTES, sizeCalculation: ({ length }) => length + 1 });
   const absent = new LRUCache<string, true>({ max: REMEMBERED_ABSENT, ttl: ABSENT_MS });
 
   async function accountStates(
@@ -49,14 +53,14 @@ export function createAccounts() {
   ): Promise<AccountRecord[]> {
     const { view, whole, context } = sides;
     const wanted = distinct(accounts);
-    const allowed = new Set(codeHashes.map(text));
+    const allowed = new Set(codeHashes.map(hashKey));
     const here: Held[] = [];
     const missing: Address[] = [];
     for (const account of wanted) {
       const found = view.findByKey(accountKind, BY_ACCOUNT, account);
       const stored = found && stateOf(found.row);
       if (stored === null) missing.push(account);
-      else if (allowed.size === 0 || (stored.state.codeHash && allowed.has(text(stored.state.codeHash)))) {
+      else if (allowed.size === 0 || (stored.state.codeHash && allowed.has(hashKey(stored.state.codeHash)))) {
         here.push({ account, stored });
       }
     }
@@ -66,8 +70,8 @@ export function createAccounts() {
       recordsOf(here, includeBoc, sides),
       whole.accountStates(missing, codeHashes, includeBoc, context),
     ]);
-    const position = new Map(wanted.map((account, i) => [text(account), i]));
-    const place = ({ account }: AccountRecord): number => position.get(text(account)) ?? 0;
+    const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
+    const place = ({ account }: AccountRecord): number => position.get(hashKey(account)) ?? 0;
     return [...own, ...others].sort((a, b) => place(a) - place(b));
   }
 
@@ -104,29 +108,34 @@ export function createAccounts() {
     const askedData: { account: Address; hash: Hash }[] = [];
     for (const { account, stored } of found) {
       const { codeHash, dataHash } = stored.state;
-      if (codeHash && !codeOf.has(text(codeHash)) && !askedCodes.has(text(codeHash))) {
-        const code = view.code(codeHash);
-        if (code) codeOf.set(text(codeHash), code.boc);
-        else if (!absent.has(text(codeHash))) askedCodes.set(text(codeHash), codeHash);
+      if (codeHash && !codeOf.has(hashKey(codeHash)) && !askedCodes.has(hashKey(codeHash))) {
+        const code = view.code(codeHash)?.boc ?? codeBocs.get(hashKey(codeHash));
+        if (code) codeOf.set(hashKey(codeHash), code);
+        else if (!absent.has(hashKey(codeHash))) askedCodes.set(hashKey(codeHash), codeHash);
       }
       if (dataHash === null) continue;
       const data = view.findByKey(dataKind, DATA_OF, account)?.row;
       if (data && columnOf(dataKind, data, 'dataHash').equals(dataHash)) {
-        dataOf.set(text(account), restOf(dataKind, data));
+        dataOf.set(hashKey(account), restOf(dataKind, data));
       } else if (!absent.has(dataKey(account, dataHash))) askedData.push({ account, hash: dataHash });
     }
     if (askedCodes.size > 0 || askedData.length > 0) {
       const accounts = askedData.map(({ account }) => account);
       const cells = await below.cells(accounts, [...askedCodes.values()], context);
-      for (const key of askedCodes.keys()) note(codeOf, key, key, cells.codeOf.get(key));
+      for (const key of askedCodes.keys()) {
+        const code = cells.codeOf.get(key);
+        note(codeOf, key, key, code);
+        // In memory of its own: it was cut from the whole result.
+        if (code) codeBocs.set(key, Buffer.from(code));
+      }
       for (const { account, hash } of askedData) {
-        const data = cells.dataOf.get(text(account));
-        note(dataOf, text(account), dataKey(account, hash), data?.hash.equals(hash) ? data.boc : undefined);
+        const data = cells.dataOf.get(hashKey(account));
+        note(dataOf, hashKey(account), dataKey(account, hash), data?.hash.equals(hash) ? data.boc : undefined);
       }
     }
     return {
-      codeOf: (hash: Hash | null) => hash && codeOf.get(text(hash)),
-      dataOf: (account: Address, hash: Hash | null) => hash && dataOf.get(text(account)),
+      codeOf: (hash: Hash | null) => hash && codeOf.get(hashKey(hash)),
+      dataOf: (account: Address, hash: Hash | null) => hash && dataOf.get(hashKey(account)),
     };
   }
 
@@ -150,7 +159,7 @@ export function createAccounts() {
     const asked = new Map<string, Hash>();
     for (const hash of hashes) {
       if (hash === null) continue;
-      const key = text(hash);
+      const key = hashKey(hash);
       if (known.has(key) || asked.has(key)) continue;
       const held = heldMethods(view, key, hash);
       if (held !== null) known.set(key, held);
@@ -160,7 +169,7 @@ export function createAccounts() {
       const found = await below.methodsOf([...asked.values()], context);
       for (const key of asked.keys()) note(known, key, key, found.get(key));
     }
-    return (hash: Hash | null): number[] | null => hash && (known.get(text(hash)) ?? null);
+    return (hash: Hash | null): number[] | null => hash && (known.get(hashKey(hash)) ?? null);
   }
 
   async function book(accounts: Address[], sides: Sides): Promise<BookRecord[]> {
@@ -168,7 +177,7 @@ export function createAccounts() {
     const known = new Map<string, Hash | null>();
     const missing: Address[] = [];
     for (const account of accounts) {
-      const key = text(account);
+      const key = hashKey(account);
       if (known.has(key)) continue;
       const held = codeHashOf(view, account);
       const remembered = held === undefined ? codes.get(key) : undefined;
@@ -180,14 +189,14 @@ export function createAccounts() {
     if (missing.length > 0) {
       const found = await below.accountCodes(distinct(missing), context);
       for (const account of missing) {
-        const code = found.get(text(account)) ?? null;
-        known.set(text(account), code);
-        codes.set(text(account), { code, at: view.head });
+        const code = found.get(hashKey(account)) ?? null;
+        known.set(hashKey(account), code);
+        codes.set(hashKey(account), { code, at: view.head });
       }
     }
     const methods = await methodsOf(known.values(), sides);
     return accounts.map((account) => {
-      const codeHash = known.get(text(account)) ?? null;
+      const codeHash = known.get(hashKey(account)) ?? null;
       return { account, codeHash, methods: methods(codeHash) };
     });
   }

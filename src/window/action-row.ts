@@ -30,12 +30,13 @@ export function actionEntry(row: ActionRow, accounts: readonly Address[], form: 
     success: Number(row.success),
     externalHash: row.externalHash,
     externalHashNorm: row.externalHashNorm,
+    endMcSeqno: row.endMcSeqno,
   };
   return encodeListing(actionKind, values, accounts, [
     ...[Buffer.from([row.type, ...row.ancestors].join(BETWEEN)), row.transactions, Buffer.from(row.content)].flatMap(
       (part) => [lengthOf(part), part],
     ),
-    ...(form ? [form.ofAction(row)] : []),
+    ...(form ? [form.ofAction({ ...row, mcSeqno: row.endMcSeqno })] : []),
   ]);
 }
 
@@ -47,7 +48,6 @@ function lengthOf(part: Buffer): Buffer {
 
 /** An action of the window: of its columns those are decoded that are asked for. */
 export class HeldAction implements ActionRecord {
-  readonly mcSeqno: number;
   readonly form?: Buffer;
   readonly type: string;
   readonly ancestors: readonly string[];
@@ -55,8 +55,7 @@ export class HeldAction implements ActionRecord {
   readonly #row: Buffer;
   readonly #content: Buffer;
 
-  constructor(row: Buffer, mcSeqno: number) {
-    this.mcSeqno = mcSeqno;
+  constructor(row: Buffer) {
     this.#row = row;
     const rest = restOf(actionKind, row);
     let at = 0;
@@ -73,6 +72,9 @@ export class HeldAction implements ActionRecord {
     if (at < rest.length) this.form = rest.subarray(at);
   }
 
+  get mcSeqno() {
+    return columnOf(actionKind, this.#row, 'endMcSeqno');
+  }
   get content(): string {
     return this.#content.toString();
   }

@@ -21,12 +21,13 @@ const MASTERCHAIN = -1;
 /** Steps without a masterchain block (imported loose) that are passed over to find one. */
 const PASSED_OVER = 200;
 const CLOCKS = { startLt: 'lt', genUtime: 'utime' } as const;
+const NO_BLOCKS: Rows<BlockRecord> = { rows: [], nextCursor: null };
 const BY_ID = layoutOf(blockKind, 'id');
 const BY_HASH = layoutOf(blockKind, 'hash');
 
 export async function blocks(filter: BlockFilter, { view, below, whole, context }: Sides): Promise<Rows<BlockRecord>> {
   const named = namedBlocks(filter, view);
-  if (named === 'below') return below.blocks(filter, context);
+  if (named === 'below') return view.below === null ? NO_BLOCKS : below.blocks(filter, context);
   const selection = selectionOf(filter);
   if (named) {
     const selected = new Selected(blockKind, selection);

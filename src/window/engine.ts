@@ -91,10 +91,11 @@ type Store = Database<Buffer, Buffer>;
  * are to name the same tables.
  *
  * Where the system names its boot, nothing waits for the disk: a kill loses nothing, for what was written is with the
- * system; what a power cut has left half written is in the folder of another boot, and that is removed.
+ * system; what a power cut has left half written is in the folder of another boot, and that is removed. A store that is
+ * `lasting` stays over boots, and its commits reach the disk in their order.
  */
-export function openEngine(folder: string, tables: readonly TableOptions[]): Engine {
-  const boot = bootId();
+export function openEngine(folder: string, tables: readonly TableOptions[], { lasting = false } = {}): Engine {
+  const boot = lasting ? null : bootId();
   const path = join(folder, boot ?? SYNCED);
   mkdirSync(path, { recursive: true });
   for (const name of readdirSync(folder))

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { createFollower, type Follower } from '../../streams/follow.ts';
 import type { EventLog } from '../../streams/log.ts';
-import { type PublishedStep, readProjectedSteps, StepRecordError } from '../../streams/projected-steps.ts';
+import { newestSteps, type PublishedStep, readProjectedSteps, StepRecordError } from '../../streams/projected-steps.ts';
 import { createHostHead, type HostHead } from './head.ts';
-import type { View } from './view.ts';
+import type { WindowView } from './view.ts';
 import type { Below, Window } from './window.ts';
 
 export interface FollowOptions {
@@ -23,7 +23,7 @@ export interface FollowOptions {
 
 export interface WindowFollower extends Follower {
   /** As the window's own, and null while it does not answer. */
-  view(): View | null;
+  view(): WindowView | null;
   head: Pick<HostHead, 'seqno' | 'onAdvance'>;
 }
 
@@ -31,6 +31,8 @@ const TABLES_POLL_MS = 20;
 const QUERY_TIMEOUT_MS = 60_000;
 /** Steps written in one commit while catching up: some 20 ms without a turn of the event loop. */
 const BATCH_BYTES = 256 * 1024;
+/** Of the topic: a window that is empty begins with the newest steps, which takes a second or two. Older ones follow (fill.ts). */
+const FIRST_BYTES = 4 * 1024 * 1024;
 
 /** Keeps the window at the end of the topic of steps. */
 export function createWindowFollower(options: FollowOptions): WindowFollower {
@@ -72,7 +74,8 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
       const { state } = window;
       if (state) await untilTablesHave(state.head, signal);
       await head.decide(readable);
-      return state?.nextOffset ?? null;
+      if (state !== null && state.nextOffset >= (await log.low(topic))) return state.nextOffset;
+      return newestSteps(log, topic, FIRST_BYTES);
     },
     async take(steps, signal) {
       const { step } = steps[steps.length - 1];

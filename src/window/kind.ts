@@ -43,6 +43,11 @@ export interface Declared<C extends Columns> {
   ways?: readonly Way<C>[];
   /** Of the rows with one key that with the greatest value stays: the first column beside the key. */
   newest?: Name<C>;
+  /**
+   * Rows that a later step may write anew, all of those together that share the first column of this way; the way of the
+   * key leads to the newest.
+   */
+  together?: string;
   /** How chunks are packed; they are not unless given. */
   packing?: Packing;
   chunkBytes?: number;
@@ -141,6 +146,8 @@ export interface Kind {
   readonly columns: Columns;
   readonly list: List | null;
   readonly newest: string | null;
+  /** The way of those that are written anew together. */
+  readonly together: Layout | null;
   readonly packing: Packing | null;
   readonly chunkBytes: number;
   /** The table of the rows. */
@@ -199,15 +206,17 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
     };
   };
   const ways = [...(declared.key ? [declared.key] : []), ...(declared.ways ?? [])];
+  const layouts = ways.map(layoutOf);
   return {
     name: declared.name,
     columns: declared.columns,
     list: declared.list ?? null,
     newest: declared.newest ?? null,
+    together: layouts[ways.findIndex(({ name }) => name === declared.together)] ?? null,
     packing: declared.packing ?? null,
     chunkBytes: declared.chunkBytes ?? PAGE_BYTES,
     table: declared.name,
-    layouts: ways.map(layoutOf),
+    layouts,
     offsets,
     headBytes,
   };
@@ -312,6 +321,11 @@ function keyOf({ key, keyBytes }: Layout, row: Buffer, first: number): Buffer {
     row.copy(bytes, slot.at, from, from + slot.bytes);
   }
   return bytes;
+}
+
+/** What a row shares with those that come with it on this way: the first column of its key. */
+export function groupOf({ key: [{ from, bytes }] }: Layout, row: Buffer): Buffer {
+  return row.subarray(from, from + bytes);
 }
 
 /** What a key leads to: the id, then the columns beside it. */

@@ -8,6 +8,7 @@ import { address, addressOrNone, u32 } from '../../clickhouse/tables/columns.ts'
 import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import { nftCollections, nftItems, nftTransfers } from '../../clickhouse/tables/nfts.ts';
+import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { byte, fixedBytes, type Kind, kind, ordered, orNull, u16 } from './kind.ts';
@@ -203,6 +204,7 @@ export const actionKind = kind({
     success: byte,
     externalHash: ordered(actions.columns.externalHash),
     externalHashNorm: ordered(actions.columns.externalHashNorm),
+    endMcSeqno: ordered(actions.columns.endMcSeqno),
   },
   list: { name: 'account', column: ordered(actionAccounts.columns.account) },
   key: { name: 'lt', key: ['traceEndLt', 'traceId', 'number'], also: ['traceEndUtime', ...FILTERED] },
@@ -214,8 +216,17 @@ export const actionKind = kind({
     { name: 'trace', key: ['traceId', 'number'], sole: true },
     { name: 'id', key: [['actionId', SOLE_HASH_HEAD]], sole: true },
   ],
+  together: 'trace',
   packing: {},
   chunkBytes: ACTIONS_CHUNK_BYTES,
+});
+
+/** Traces whose actions were told again, and the newest step that did: what an older step said of them is not brought back. */
+export const retoldKind = kind({
+  name: 'retold_traces',
+  columns: { traceId: ordered(actions.columns.traceId), mcSeqno: ordered(actions.columns.mcSeqno) },
+  key: { name: 'trace', key: ['traceId'], also: ['mcSeqno'] },
+  newest: 'mcSeqno',
 });
 
 /**
@@ -230,13 +241,27 @@ function detectedKind(name: string) {
   });
 }
 
+/** The same with the owner that the step left. */
+function ownedKind(name: string) {
+  return kind({
+    name,
+    columns: { address: ordered(address), mcSeqno: ordered(u32), owner: ordered(addressOrNone) },
+    key: { name: 'address', key: ['address', 'mcSeqno'], sole: true },
+    ways: [{ name: 'owner', key: ['owner', 'address', 'mcSeqno'] }],
+  });
+}
+
+export type OwnedKind = ReturnType<typeof ownedKind>;
+
 export const masterKind = detectedKind(jettonMasters.name);
-export const walletKind = detectedKind(jettonWallets.name);
+export const walletKind = ownedKind(jettonWallets.name);
 export const collectionKind = detectedKind(nftCollections.name);
-export const itemKind = detectedKind(nftItems.name);
+export const itemKind = ownedKind(nftItems.name);
+export const saleKind = detectedKind(nftSales.name);
+export const auctionKind = detectedKind(nftAuctions.name);
 
 /** Transfers or burns of tokens, by the transaction (of `contract`, a wallet or an item) that they are. */
-export function eventKind(name: string) {
+function eventKind(name: string) {
   return kind({
     name,
     columns: {
@@ -259,6 +284,8 @@ export function eventKind(name: string) {
   });
 }
 
+export type EventKind = ReturnType<typeof eventKind>;
+
 export const transferKind = eventKind(jettonTransfers.name);
 export const burnKind = eventKind(jettonBurns.name);
 export const itemTransferKind = eventKind(nftTransfers.name);
@@ -273,10 +300,13 @@ export const KINDS: readonly Kind[] = [
   dataKind,
   traceKind,
   actionKind,
+  retoldKind,
   masterKind,
   walletKind,
   collectionKind,
   itemKind,
+  saleKind,
+  auctionKind,
   transferKind,
   burnKind,
   itemTransferKind,

@@ -1,7 +1,7 @@
 /** Rows of listings that are shown by their forms: read and decoded no further than that. */
 import type { Address, BlockId, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
 import type { KnownState, MessageRecord, TransactionRecord } from '../chain/records.ts';
-import { LazyTransaction } from '../chain/stored.ts';
+import { LazyMessage, LazyTransaction } from '../chain/stored.ts';
 import { transactionKind } from './kinds.ts';
 import { type MessageRow, transactionOf } from './rows.ts';
 import type { Candidate } from './select.ts';
@@ -89,13 +89,18 @@ class PlacedTransaction extends LazyTransaction {
   }
 }
 
-class ListedMessage implements Message {
+class ListedMessage extends LazyMessage {
   readonly #read: () => Message;
   readonly #row: MessageRow;
 
   constructor(read: () => Message, row: MessageRow) {
+    super();
     this.#read = read;
     this.#row = row;
+  }
+
+  protected get whole(): Message {
+    return this.#read();
   }
 
   get hash(): Hash {
@@ -107,58 +112,16 @@ class ListedMessage implements Message {
   get destination(): Address | null {
     return this.#row.destination;
   }
-  get createdLt(): Decimal | null {
+  override get createdLt(): Decimal | null {
     return this.#row.createdLt;
   }
-  get createdAt(): number | null {
+  override get createdAt(): number | null {
     return this.#row.createdAt;
   }
-  get opcode(): number | null {
+  override get opcode(): number | null {
     return this.#row.opcode;
   }
-  get bodyHash(): Hash {
+  override get bodyHash(): Hash {
     return this.#row.bodyHash;
-  }
-  get cell() {
-    return this.#read().cell;
-  }
-  get kind() {
-    return this.#read().kind;
-  }
-  get externalBits() {
-    return this.#read().externalBits;
-  }
-  get value() {
-    return this.#read().value;
-  }
-  get extraCurrencies() {
-    return this.#read().extraCurrencies;
-  }
-  get ihrDisabled() {
-    return this.#read().ihrDisabled;
-  }
-  get bounce() {
-    return this.#read().bounce;
-  }
-  get bounced() {
-    return this.#read().bounced;
-  }
-  get fwdFee() {
-    return this.#read().fwdFee;
-  }
-  get ihrFeeOrFlags() {
-    return this.#read().ihrFeeOrFlags;
-  }
-  get importFee() {
-    return this.#read().importFee;
-  }
-  get init() {
-    return this.#read().init;
-  }
-  bodyBoc(): Buffer {
-    return this.#read().bodyBoc();
-  }
-  hashNorm(): Hash | null {
-    return this.#read().hashNorm();
   }
 }

@@ -2,7 +2,7 @@
 import type { Page } from '../chain/records.ts';
 import type { Kind } from './kind.ts';
 import { mergePage, WHOLE } from './merge.ts';
-import { aheadOf, Candidate, type Clocks, reachesBelow, Selected, type Selection } from './select.ts';
+import { aheadOf, type Candidate, type Clocks, reachesBelow, Selected, type Selection } from './select.ts';
 import type { View } from './view.ts';
 
 export interface Listing<R> {
@@ -10,6 +10,8 @@ export interface Listing<R> {
   selection: Selection;
   /** What cannot be said in conditions. */
   also?: (row: Candidate) => boolean;
+  /** Entries that are looked through for one page, where that is dear. */
+  enough?: number;
   clocks: Clocks;
   page: Page;
   load(row: Candidate): R;
@@ -24,8 +26,8 @@ export interface Listing<R> {
 }
 
 export function listPage<R>(view: View, listing: Listing<R>): Promise<R[] | typeof WHOLE> {
-  const { kind, selection, also, clocks, page, load, valuesOf, fetch, mixed = false } = listing;
-  const selected = new Selected(kind, selection, also);
+  const { kind, selection, also, enough, clocks, page, load, valuesOf, fetch, mixed = false } = listing;
+  const selected = new Selected(kind, selection, also, enough);
   return mergePage({
     rows: selected.rows(view),
     ahead: mixed ? () => false : aheadOf(kind, selection, clocks, view.below),
@@ -38,20 +40,16 @@ export function listPage<R>(view: View, listing: Listing<R>): Promise<R[] | type
   });
 }
 
-/** A page of the rows that a step of the window has written. */
-export function stepPage<R>(
-  view: View,
-  {
-    kind,
-    selection,
-    also,
-    page,
-    load,
-    mcSeqno,
-  }: Pick<Listing<R>, 'kind' | 'selection' | 'also' | 'page' | 'load'> & { mcSeqno: number },
-): R[] {
+/** A page of these rows: of those that a step of the window has written, say. */
+export function pageOf<R>({
+  kind,
+  selection,
+  also,
+  page,
+  load,
+  rows,
+}: Pick<Listing<R>, 'kind' | 'selection' | 'also' | 'page' | 'load'> & { rows: readonly Candidate[] }): R[] {
   const selected = new Selected(kind, selection, also);
-  const rows = view.rowsOf(kind, mcSeqno).map(({ id, row }) => Candidate.of(view, kind, id, row));
   const found = selected.sorted(rows.filter((row) => selected.passes(row)));
   return found.slice(page.offset, page.offset + page.limit).map(load);
 }

@@ -9,6 +9,7 @@ import {
   visible,
   windows,
 } from '../../clickhouse/queries/messages.ts';
+import { distinct } from '../chain/hash.ts';
 import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
 import { behindPrefix, idOf, keyPrefix, layoutOf, stepOf } from './kind.ts';
@@ -17,7 +18,7 @@ import { listedMessage } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { MessageRow, transactionOf } from './rows.ts';
 import { Candidate, Selected } from './select.ts';
-import { distinct, type Sides } from './sides.ts';
+import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
 
 const CLOCKS = { createdLt: 'lt', createdAt: 'utime' } as const;

@@ -101,9 +101,9 @@ export class Candidate {
     );
   }
 
-  /** As bytes sort. */
-  compareTo(column: string, other: Buffer): number {
-    return this.locate(column).compare(other, 0, other.length, this.at, this.at + other.length);
+  /** As bytes sort: with these, from `from` on. */
+  compareTo(column: string, other: Buffer, from = 0, bytes = other.length): number {
+    return this.locate(column).compare(other, from, from + bytes, this.at, this.at + bytes);
   }
 }
 
@@ -215,13 +215,22 @@ export class Selected {
   readonly #kind: Kind;
   readonly #selection: Selection;
   readonly #tests: Test[];
-  readonly #order: readonly { column: string; sign: number }[];
+  readonly #enough: number;
+  readonly #order: readonly { column: string; sign: number; bytes: number }[];
 
-  /** @param also what cannot be said in conditions */
-  constructor(kind: Kind, selection: Selection, also?: Test) {
+  /**
+   * @param also what cannot be said in conditions
+   * @param enough entries that are looked through for one page
+   */
+  constructor(kind: Kind, selection: Selection, also?: Test, enough: number = ENOUGH) {
     this.#kind = kind;
+    this.#enough = enough;
     this.#selection = selection;
-    this.#order = selection.order.map(({ column, sort }) => ({ column, sign: sort === 'asc' ? 1 : -1 }));
+    this.#order = selection.order.map(({ column, sort }) => ({
+      column,
+      sign: sort === 'asc' ? 1 : -1,
+      bytes: codecOf(kind, column).bytes,
+    }));
     this.#tests = selection.where.map((condition) => testOf(kind, condition));
     if (selection.after) {
       const after = this.placeOf(selection.after);
@@ -245,10 +254,8 @@ export class Selected {
   }
 
   readonly #compareRows = (a: Candidate, b: Candidate): number => {
-    for (const { column, sign } of this.#order) {
-      const other = b.locate(column);
-      const { bytes } = codecOf(this.#kind, column);
-      const found = a.compareTo(column, other.subarray(b.at, b.at + bytes));
+    for (const { column, sign, bytes } of this.#order) {
+      const found = a.compareTo(column, b.locate(column), b.at, bytes);
       if (found !== 0) return sign * found;
     }
     return 0;
@@ -258,7 +265,7 @@ export class Selected {
   *rows(view: View): Generator<Candidate | typeof TIRED> {
     let looked = 0;
     for (const row of this.#ordered(view)) {
-      if (++looked > ENOUGH) yield TIRED;
+      if (++looked > this.#enough) yield TIRED;
       if (row !== null) yield row;
     }
   }
@@ -316,10 +323,7 @@ export class Selected {
   #grouped(sequence: Iterable<Candidate | null>, covered: number): Iterable<Candidate | null> {
     const columns = this.#order.slice(0, covered);
     const same = (a: Candidate, b: Candidate): boolean =>
-      columns.every(({ column }) => {
-        const other = b.locate(column);
-        return a.compareTo(column, other.subarray(b.at, b.at + codecOf(this.#kind, column).bytes)) === 0;
-      });
+      columns.every(({ column, bytes }) => a.compareTo(column, b.locate(column), b.at, bytes) === 0);
     return groupsOf(sequence, same, this.#compareRows);
   }
 

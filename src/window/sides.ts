@@ -1,4 +1,5 @@
-import type { BoundedSource } from '../../clickhouse/queries/source.ts';
+import type { BoundedSource, ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import type { Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
 import type { View } from './view.ts';
 
@@ -10,10 +11,26 @@ export interface Sides {
   /** The tables up to the window's head: for what the window has no key for. */
   whole: BoundedSource;
   context: QueryContext;
+  /** Where there are steps above the view: whether one of them has told the actions of a trace again. */
+  isToldAbove?: (traceId: Hash) => boolean;
 }
 
-export const text = (bytes: Buffer): string => bytes.toString('latin1');
+/** Where what the window does not hold is looked for. */
+export interface Beneath {
+  /** To be opened before the view, so that it is not ahead of it, and ended with `done`. */
+  open(): Opened;
+}
 
-export function distinct(values: readonly Buffer[]): Buffer[] {
-  return [...new Map(values.map((value) => [text(value), value])).values()];
+export interface Opened {
+  under(view: View): Pick<Sides, 'below' | 'whole'>;
+  done(): void;
+}
+
+/** The tables alone. */
+export function beneathIn({ below }: Pick<ClickHouseSource, 'below'>): Beneath {
+  const opened: Opened = {
+    under: ({ first, head }) => ({ below: below(first), whole: below(head + 1) }),
+    done: () => undefined,
+  };
+  return { open: () => opened };
 }

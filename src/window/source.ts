@@ -7,22 +7,33 @@ import { actions } from './actions.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { events, type Question } from './events.ts';
 import { messages } from './messages.ts';
-import type { Sides } from './sides.ts';
+import { createOwnedTokens } from './owned.ts';
+import { type Beneath, beneathIn, type Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
-import { createTokens } from './tokens.ts';
+import { createTokenStates, createTokens } from './tokens.ts';
 import { createHolders, createTopBalances } from './top.ts';
 import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
-import type { View } from './view.ts';
+import type { WindowView } from './view.ts';
 import type { Window } from './window.ts';
+
+interface WindowSides extends Sides {
+  view: WindowView;
+}
 
 /**
  * Answers from the window what it can, and what lies below its first step from the tables: one boundary, one head, one
  * snapshot a request. While there is no view, the tables answer alone.
  */
-export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: ClickHouseSource): ChainSource {
+export function createWindowSource(
+  window: Pick<Window, 'view'>,
+  clickhouse: ClickHouseSource,
+  beneath: Beneath = beneathIn(clickhouse),
+): ChainSource {
   const accounts = createAccounts();
-  const tokens = createTokens();
+  const states = createTokenStates();
+  const tokens = createTokens(states);
+  const owned = createOwnedTokens(states);
   const topBalances = createTopBalances();
   const holders = createHolders();
   let firstBlock: BlockRecord | null = null;
@@ -30,21 +41,25 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
 
   async function ask<T>(
     context: QueryContext,
-    here: (sides: Sides) => Promise<T>,
+    here: (sides: WindowSides) => Promise<T>,
     elsewhere: () => Promise<T>,
   ): Promise<T> {
-    const view = window.view();
-    if (view === null) return elsewhere();
+    const opened = beneath.open();
     try {
-      const { first, head } = view;
-      return await here({ view, context, below: clickhouse.below(first), whole: clickhouse.below(head + 1) });
+      const view = window.view();
+      if (view === null) return await elsewhere();
+      try {
+        return await here({ view, context, ...opened.under(view) });
+      } finally {
+        view.done();
+      }
     } finally {
-      view.done();
+      opened.done();
     }
   }
 
   /** Looked for once a step: what asks most asks for it. */
-  function edgeOf(view: View, end: 'first' | 'last'): BlockRecord | null {
+  function edgeOf(view: WindowView, end: 'first' | 'last'): BlockRecord | null {
     const known = edges[end].get(view.state);
     if (known) return known;
     const found = edge(view, end);
@@ -53,7 +68,7 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
   }
 
   /** The first block there is never changes. */
-  async function first({ view, below, context }: Sides): Promise<BlockRecord | null> {
+  async function first({ view, below, context }: WindowSides): Promise<BlockRecord | null> {
     if (view.below === null) return edgeOf(view, 'first');
     firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
     return firstBlock ?? edgeOf(view, 'first');
@@ -149,6 +164,8 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
         (sides) => accounts.accountStates(wanted, codeHashes, includeBoc, sides),
         () => clickhouse.accountStates(wanted, codeHashes, includeBoc, context),
       ),
+    // Of the window's steps the newest states alone are there by key: the tables have all.
+    accountStatesAt: (...question) => clickhouse.accountStatesAt(...question),
     book: (wanted, context) =>
       ask(
         context,
@@ -172,8 +189,16 @@ export function createWindowSource(window: Pick<Window, 'view'>, clickhouse: Cli
       jettonWallets: (filter, context) =>
         ask(
           context,
-          (sides) => holders(filter, sides) ?? sides.whole.contracts.jettonWallets(filter, context),
+          async (sides) =>
+            (await (filter.at === undefined ? (holders(filter, sides) ?? owned.wallets(filter, sides)) : null)) ??
+            sides.whole.contracts.jettonWallets(filter, context),
           () => clickhouse.contracts.jettonWallets(filter, context),
+        ),
+      nftItems: (filter, context) =>
+        ask(
+          context,
+          async (sides) => (await owned.items(filter, sides)) ?? sides.whole.contracts.nftItems(filter, context),
+          () => clickhouse.contracts.nftItems(filter, context),
         ),
       jettonTransfers: (filter, context) => askEvents('jettonTransfers', filter, context),
       jettonBurns: (filter, context) => askEvents('jettonBurns', filter, context),

@@ -1,11 +1,12 @@
 /** What a projected step has for the window: rows of each kind, and the forms of its transactions and actions. */
 import { storedRecord } from '../../clickhouse/queries/transactions.ts';
 import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
-import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
+import { type ActionAccountRow, type ActionRow, actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { type MessageRow, messages } from '../../clickhouse/tables/messages.ts';
 import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
+import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { StepRows, TableWith } from '../../clickhouse/tables/table.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
@@ -14,23 +15,34 @@ import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { actionEntry } from './action-row.ts';
 import { packDetected } from './detected-rows.ts';
-import { eventRows } from './events.ts';
+import { eventRows } from './event-rows.ts';
 import type { TransactionForm } from './form.ts';
 import { encodeListing, encodeRow, type Kind } from './kind.ts';
 import {
   accountKind,
   actionKind,
+  auctionKind,
   blockKind,
   collectionKind,
   dataKind,
   itemKind,
   masterKind,
   messageKind,
+  type OwnedKind,
+  retoldKind,
+  saleKind,
   topKind,
   traceKind,
   transactionKind,
   walletKind,
 } from './kinds.ts';
+
+export interface Retelling {
+  /** What earlier steps have written together with such a row is led to no more. */
+  forget(kind: Kind, row: Buffer): void;
+  /** Whether a later step that is here has told the actions of a trace again. */
+  isToldLater(traceId: Buffer): boolean;
+}
 
 /** Takes a row, and its form where the kind has such; gives its id. */
 export type WriteRow = (kind: Kind, row: Buffer, form?: Buffer) => Buffer;
@@ -38,7 +50,12 @@ export type WriteRow = (kind: Kind, row: Buffer, form?: Buffer) => Buffer;
 const PLACE_BYTES = 3;
 
 /** Writes the rows of a step, those of one kind behind another. */
-export function writeRows({ rows }: ProjectedStep, form: TransactionForm | null, write: WriteRow): void {
+export function writeRows(
+  { rows }: ProjectedStep,
+  form: TransactionForm | null,
+  retelling: Retelling,
+  write: WriteRow,
+): void {
   const blockRows = rows.of(blocks);
   for (const row of blockRows) write(blockKind, encodeRow(blockKind, row, [row.info]));
   for (const row of rows.of(shardTops)) write(topKind, encodeRow(topKind, row));
@@ -53,14 +70,48 @@ export function writeRows({ rows }: ProjectedStep, form: TransactionForm | null,
     const own = row.state === 'complete' ? (ofTraces.get(hashKey(row.traceId)) ?? []) : [];
     write(traceKind, encodeListing(traceKind, row, own, [row.places]));
   }
-  const keyOf = ({ traceId, number }: { traceId: Buffer; number: number }): string => hashKey(traceId) + number;
-  const ofActions = grouped(rows.of(actionAccounts), keyOf);
-  for (const row of rows.of(actions)) write(actionKind, actionEntry(row, ofActions.get(keyOf(row)) ?? [], form));
+  writeTold(toldActions(rows.of(actions), rows.of(actionAccounts), form), retelling, write);
   writeDetected(masterKind, jettonMasters, rows, write);
-  writeDetected(walletKind, jettonWallets, rows, write);
+  writeOwned(walletKind, jettonWallets, ({ owner }) => owner, rows, write);
   writeDetected(collectionKind, nftCollections, rows, write);
-  writeDetected(itemKind, nftItems, rows, write);
+  writeOwned(itemKind, nftItems, ({ ownerAddress }) => ownerAddress, rows, write);
+  writeDetected(saleKind, nftSales, rows, write);
+  writeDetected(auctionKind, nftAuctions, rows, write);
   eventRows(rows, write);
+}
+
+/** An action as a step has told it, and its row. */
+export interface ToldAction {
+  row: Pick<ActionRow, 'traceId' | 'mcSeqno' | 'endMcSeqno' | 'type'>;
+  entry: Buffer;
+}
+
+export function toldActions(
+  told: readonly ActionRow[],
+  accountsOf: readonly Pick<ActionAccountRow, 'account' | 'traceId' | 'number' | 'mcSeqno' | 'type'>[],
+  form: TransactionForm | null,
+): ToldAction[] {
+  const keyOf = ({ traceId, number, mcSeqno }: Pick<ActionRow, 'traceId' | 'number' | 'mcSeqno'>): string =>
+    [hashKey(traceId), number, mcSeqno].join();
+  // Those without type are named by it no more.
+  const named = grouped(
+    accountsOf.filter(({ type }) => type !== ''),
+    keyOf,
+  );
+  return told.map((row) => {
+    const found = named.get(keyOf(row)) ?? [];
+    return { row, entry: actionEntry(row, found, row.type === '' ? null : form) };
+  });
+}
+
+/** Writes what a step has told, in place of what earlier steps have of the same traces; nothing of those that a later one told again. */
+export function writeTold(told: readonly ToldAction[], { forget, isToldLater }: Retelling, write: WriteRow): void {
+  const newest = told.filter(({ row }) => !isToldLater(row.traceId));
+  const again = newest.filter(({ row }) => row.mcSeqno > row.endMcSeqno);
+  for (const { entry } of again) forget(actionKind, entry);
+  for (const { row, entry } of newest) if (row.type !== '') write(actionKind, entry);
+  const retold = new Map(again.map(({ row }) => [hashKey(row.traceId), row]));
+  for (const row of retold.values()) write(retoldKind, encodeRow(retoldKind, row));
 }
 
 function writeDetected<R extends { address: Address; mcSeqno: number }>(
@@ -75,8 +126,21 @@ function writeDetected<R extends { address: Address; mcSeqno: number }>(
   }
 }
 
+function writeOwned<R extends { address: Address; mcSeqno: number }>(
+  kind: OwnedKind,
+  table: TableWith<R>,
+  ownerOf: (row: R) => Address | null,
+  rows: StepRows,
+  write: WriteRow,
+): void {
+  for (const row of rows.of(table)) {
+    const { address, mcSeqno } = row;
+    write(kind, encodeRow(kind, { address, mcSeqno, owner: ownerOf(row) }, [packDetected(table, row)]));
+  }
+}
+
 /** Accounts by what they belong to. */
-function grouped<R extends { account: Address }>(
+export function grouped<R extends { account: Address }>(
   rows: readonly R[],
   keyOf: (row: R) => string,
 ): Map<string, Address[]> {

@@ -1,6 +1,6 @@
 /** Rows of steps into the tables of their kinds, and out of them again. */
 import { codes } from '../../clickhouse/tables/accounts.ts';
-import { blocks } from '../../clickhouse/tables/blocks.ts';
+import { type BlockRow, blocks } from '../../clickhouse/tables/blocks.ts';
 import type { ProjectedStep } from '../../streams/projected-steps.ts';
 import type { Batch, Packing, Snapshot, TableOptions } from './engine.ts';
 import type { TransactionForm } from './form.ts';
@@ -8,18 +8,26 @@ import { packing } from './form.ts';
 import {
   behindPrefix,
   ChunkWriter,
+  chunkKey,
   entryValue,
+  groupOf,
   ID_BYTES,
   idIn,
+  idOf,
   type Kind,
   keysOf,
+  type Layout,
+  layoutOf,
   rowAt,
+  rowOfId,
   rowsIn,
   stepKey,
   tablesOf,
 } from './kind.ts';
-import { KINDS, transactionKind } from './kinds.ts';
-import { writeRows } from './step.ts';
+import { KINDS, retoldKind, transactionKind } from './kinds.ts';
+import { type Retelling, type WriteRow, writeRows } from './step.ts';
+
+const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
 
 /** Masterchain seqno to what is noted of the step. */
 export const STEPS = 'steps';
@@ -33,12 +41,23 @@ export function tableOptions(form: TransactionForm | null): TableOptions[] {
   return [{ name: STEPS }, ...tablesOf(KINDS), { name: FORMS, packing: packed }, { name: CODES }];
 }
 
-/** What is noted of a step, to take it out again. */
-export interface StepNote {
-  /** Of its keys and values, before they are packed and laid out. */
-  bytes: number;
+/** Greatest lt and time of a step's blocks. */
+export interface StepEnds {
   maxLt: bigint;
   maxUtime: number;
+}
+
+/** What is noted of a step, to take it out again. */
+export interface StepNote extends StepEnds {
+  /** Of its keys and values, before they are packed and laid out. */
+  bytes: number;
+}
+
+export function endsOf(rows: readonly Pick<BlockRow, 'endLt' | 'genUtime'>[]): StepEnds {
+  return {
+    maxLt: rows.reduce((most, { endLt }) => (BigInt(endLt) > most ? BigInt(endLt) : most), 0n),
+    maxUtime: Math.max(0, ...rows.map(({ genUtime }) => genUtime)),
+  };
 }
 
 const NOTE_BYTES = 18;
@@ -60,48 +79,64 @@ export class Change {
   readonly #snapshot: Snapshot;
   readonly #batch: Batch;
   readonly #form: TransactionForm | null;
+  readonly #kinds: readonly Kind[];
   /** Keys of rows of which the newest stays, as this commit has them, with what is the newest. */
   readonly #newest = new Map<string, Buffer>();
+  /** Rows that this commit has, of those that may be written anew together. */
+  readonly #together = new Map<string, Buffer[]>();
   readonly #codes = new Set<string>();
   #bytes = 0;
   #codeBytes = 0;
 
-  constructor(snapshot: Snapshot, batch: Batch, form: TransactionForm | null) {
+  constructor(snapshot: Snapshot, batch: Batch, form: TransactionForm | null, kinds: readonly Kind[] = KINDS) {
     this.#snapshot = snapshot;
     this.#batch = batch;
     this.#form = form;
+    this.#kinds = kinds;
   }
 
   write(step: ProjectedStep): StepNote {
+    const note = this.writeRows(step.mcSeqno, endsOf(step.rows.of(blocks)), (write) => {
+      writeRows(step, this.#form, this.retellingIn(step.mcSeqno), write);
+    });
+    this.#writeCodes(step);
+    return note;
+  }
+
+  /** What is to be known to write the actions that a step has told. */
+  retellingIn(mcSeqno: number): Retelling {
+    return {
+      forget: (kind, row) => this.#forget(kind, row),
+      isToldLater: (traceId) => this.#isToldLater(traceId, mcSeqno),
+    };
+  }
+
+  /** Writes what `give` gives of a step, those of one kind behind another. */
+  writeRows(mcSeqno: number, ends: StepEnds, give: (write: WriteRow) => void): StepNote {
     const began = this.#bytes;
     const writers = new Map<Kind, ChunkWriter>();
     const writerOf = (kind: Kind): ChunkWriter => {
       let found = writers.get(kind);
       if (!found) {
-        found = new ChunkWriter(step.mcSeqno, kind.chunkBytes, (key, chunk) => this.#append(kind.table, key, chunk));
+        found = new ChunkWriter(mcSeqno, kind.chunkBytes, (key, chunk) => this.#append(kind.table, key, chunk));
         writers.set(kind, found);
       }
       return found;
     };
-    writeRows(step, this.#form, (kind, row, form) => {
+    give((kind, row, form) => {
       if (kind.newest !== null && !this.#isNewest(kind, row)) return row;
       const id = writerOf(kind).add(row);
       for (const layout of kind.layouts) {
         const value = entryValue(layout, row, id);
         for (const key of keysOf(layout, row)) this.#put(layout.table, key, value);
       }
+      if (kind.together !== null) this.#groupOf(kind, kind.together, row).push(row);
       if (form) this.#append(FORMS, id, form);
       return id;
     });
     for (const writer of writers.values()) writer.flush();
-    this.#writeCodes(step);
-    const ends = step.rows.of(blocks);
-    const note = {
-      bytes: this.#bytes - began + NOTE_BYTES,
-      maxLt: ends.reduce((most, { endLt }) => (BigInt(endLt) > most ? BigInt(endLt) : most), 0n),
-      maxUtime: Math.max(0, ...ends.map(({ genUtime }) => genUtime)),
-    };
-    this.#append(STEPS, stepKey(step.mcSeqno), encodeNote(note));
+    const note = { bytes: this.#bytes - began + NOTE_BYTES, ...ends };
+    this.#append(STEPS, stepKey(mcSeqno), encodeNote(note));
     return note;
   }
 
@@ -128,6 +163,38 @@ export class Change {
     return true;
   }
 
+  #isToldLater(traceId: Buffer, mcSeqno: number): boolean {
+    const text = TOLD_AGAIN.table + traceId.toString('latin1');
+    const [{ at, bytes }] = TOLD_AGAIN.also;
+    const known = this.#newest.get(text) ?? this.#snapshot.peek(TOLD_AGAIN.table, traceId)?.subarray(at, at + bytes);
+    return known !== undefined && retoldKind.columns.mcSeqno.get(known, 0) > mcSeqno;
+  }
+
+  #groupOf(kind: Kind, way: Layout, row: Buffer): Buffer[] {
+    const text = kind.name + groupOf(way, row).toString('latin1');
+    const found = this.#together.get(text) ?? [];
+    this.#together.set(text, found);
+    return found;
+  }
+
+  /** What was written together with such a row is led to no more. */
+  #forget(kind: Kind, row: Buffer): void {
+    const { together: way } = kind;
+    if (way === null) throw new Error(`rows of ${kind.name} stay`);
+    const low = groupOf(way, row);
+    const ids = Array.from(this.#snapshot.range(way.table, { low, high: behindPrefix(low) }), ({ value }) =>
+      Buffer.from(idOf(value)),
+    );
+    const before = ids.flatMap((id) => {
+      const chunk = this.#snapshot.get(kind.table, chunkKey(id));
+      return chunk ? [rowOfId(chunk, id)] : [];
+    });
+    const own = this.#groupOf(kind, way, row);
+    for (const one of [...before, ...own.splice(0)]) {
+      for (const layout of kind.layouts) for (const key of keysOf(layout, one)) this.#batch.delete(layout.table, key);
+    }
+  }
+
   #writeCodes({ rows }: ProjectedStep): void {
     for (const { codeHash: hash, methods, boc } of rows.of(codes)) {
       const text = hash.toString('latin1');
@@ -152,7 +219,7 @@ export class Change {
     const note = this.#snapshot.get(STEPS, prefix);
     if (note === undefined) throw new Error(`step ${mcSeqno} is missing in the window`);
     const steps = { low: prefix, high: behindPrefix(prefix) };
-    for (const kind of KINDS) {
+    for (const kind of this.#kinds) {
       for (const { key, value } of this.#snapshot.range(kind.table, steps)) {
         this.#evictChunk(kind, key, value);
         this.#batch.delete(kind.table, key);
@@ -167,15 +234,17 @@ export class Change {
       const row = rowAt(chunk, place);
       const id = idIn(key, place);
       if (kind.table === transactionKind.table && this.#form) this.#batch.delete(FORMS, id);
-      if (kind.newest !== null && !this.#leadsTo(kind, row, id)) continue;
+      if ((kind.newest !== null || kind.together !== null) && !this.#leadsTo(kind, row, id)) continue;
       for (const layout of kind.layouts) {
         for (const own of keysOf(layout, row)) this.#batch.delete(layout.table, own);
       }
     }
   }
 
-  #leadsTo({ layouts: [layout] }: Kind, row: Buffer, id: Buffer): boolean {
+  #leadsTo(kind: Kind, row: Buffer, id: Buffer): boolean {
+    const [layout] = kind.layouts;
     const [key] = keysOf(layout, row);
+    if (kind.together && this.#together.has(kind.name + groupOf(kind.together, row).toString('latin1'))) return false;
     if (this.#newest.has(layout.table + key.toString('latin1'))) return false;
     return this.#snapshot.peek(layout.table, key)?.subarray(0, ID_BYTES).equals(id) ?? false;
   }
@@ -191,6 +260,11 @@ export class Change {
       this.#batch.delete(CODES, key);
     }
   }
+}
+
+/** The keys of chunks rise while steps follow one another; here older ones come after newer ones. */
+export function inAnyOrder({ put, delete: remove }: Batch): Batch {
+  return { put, append: put, delete: remove };
 }
 
 export function encodeCode(methods: readonly number[], boc: Buffer): Buffer {

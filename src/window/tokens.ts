@@ -1,13 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
+import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
 import type { DetectedRecord, TokenCandidates, Tokens } from '../chain/contract-records.ts';
+import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { packDetected, unpackDetected } from './detected-rows.ts';
 import { behindPrefix, type Kind, keyPrefix, layoutOf, restOf, stepOf } from './kind.ts';
-import { collectionKind, itemKind, masterKind, walletKind } from './kinds.ts';
-import { distinct, type Sides, text } from './sides.ts';
+import { auctionKind, collectionKind, itemKind, masterKind, saleKind, walletKind } from './kinds.ts';
+import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
 
 /** Of each kind, about 300 bytes each. */
@@ -19,18 +21,25 @@ interface Remembered {
   state: { packed: Buffer; mcSeqno: number } | null;
 }
 
-/**
- * What tokens some addresses are, by the newest state of each: the window has it of those that changed in its steps. Of
- * the others what the tables said is remembered, and true as long as no step since then has left the window.
- */
-export function createTokens() {
-  const sources = {
+export type TokenStates = ReturnType<typeof createTokenStates>;
+
+/** The newest states of contracts, by kind, for all who answer from one window. */
+export function createTokenStates() {
+  return {
     items: createStates(itemKind, nftItems),
     collections: createStates(collectionKind, nftCollections),
     masters: createStates(masterKind, jettonMasters),
     wallets: createStates(walletKind, jettonWallets),
+    sales: createStates(saleKind, nftSales),
+    auctions: createStates(auctionKind, nftAuctions),
   };
+}
 
+/**
+ * What tokens some addresses are, by the newest state of each: the window has it of those that changed in its steps. Of
+ * the others what the tables said is remembered, and true as long as no step since then has left the window.
+ */
+export function createTokens(sources: TokenStates) {
   return async function tokens(candidates: TokenCandidates, sides: Sides): Promise<Tokens> {
     const { view, whole, context } = sides;
     const items = sources.items.find(candidates.items, view);
@@ -57,17 +66,27 @@ export function createTokens() {
     sources.collections.note(missing.collections, others.collections, view);
     sources.wallets.note(missing.wallets, others.wallets, view);
     sources.masters.note(missing.masters, others.masters, view);
-    const known = new Set(found.masters.map(({ address }) => text(address)));
+    const known = new Set(found.masters.map(({ address }) => hashKey(address)));
     return {
       items: [...found.items, ...others.items],
       collections: [...found.collections, ...others.collections],
       wallets: [...found.wallets, ...others.wallets],
-      masters: [...found.masters, ...others.masters.filter(({ address }) => !known.has(text(address)))],
+      masters: [...found.masters, ...others.masters.filter(({ address }) => !known.has(hashKey(address)))],
     };
   };
 }
 
-function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>) {
+/** Of a kind. */
+export interface NewestStates<R> {
+  /** As the window has it; null where none of its steps has changed it. */
+  newest(view: View, address: Address): R | null;
+  /** `missing`: the tables are to be asked, and what they answer is to be noted. */
+  find(addresses: readonly Address[], view: View): { found: R[]; missing: Address[] };
+  /** What the tables answered, also to those that they know nothing of. */
+  note(asked: readonly Address[], rows: readonly R[], view: View): void;
+}
+
+function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>): NewestStates<R> {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
   const byAddress = layoutOf(kind, 'address');
 
@@ -81,7 +100,8 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
   }
 
   return {
-    find(addresses: readonly Address[], view: View): { found: R[]; missing: Address[] } {
+    newest,
+    find(addresses, view) {
       const found: R[] = [];
       const missing: Address[] = [];
       for (const address of distinct(addresses)) {
@@ -91,18 +111,17 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
           continue;
         }
         if (view.below === null) continue;
-        const known = remembered.get(text(address));
+        const known = remembered.get(hashKey(address));
         if (known === undefined || known.at < view.first - 1) missing.push(address);
         else if (known.state) found.push(unpackDetected(table, known.state.packed, known.state.mcSeqno));
       }
       return { found, missing };
     },
-    /** What the tables answered, also to those that they know nothing of. */
-    note(asked: readonly Address[], rows: readonly R[], { head }: View): void {
-      for (const address of asked) remembered.set(text(address), { at: head, state: null });
+    note(asked, rows, { head }) {
+      for (const address of asked) remembered.set(hashKey(address), { at: head, state: null });
       for (const row of rows) {
         const state = { packed: packDetected(table, row), mcSeqno: row.mcSeqno };
-        remembered.set(text(row.address), { at: head, state });
+        remembered.set(hashKey(row.address), { at: head, state });
       }
     },
   };

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import type { JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
 import { compareDecimal } from '../chain/decimal.ts';
+import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
 import type { BalanceRecord, Page } from '../chain/records.ts';
 import { unpackDetected } from './detected-rows.ts';
@@ -10,7 +11,7 @@ import { columnOf, restOf, stepOf } from './kind.ts';
 import { accountKind, walletKind } from './kinds.ts';
 import { createRanking, type Ranking, type RankingOptions } from './ranking.ts';
 import { stateOf } from './rows.ts';
-import { type Sides, text } from './sides.ts';
+import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
 
 /** Rows of an order that are kept; pages behind them are asked of the tables. About 12 MB of jetton wallets. */
@@ -76,7 +77,7 @@ function byBalance(a: Decimal, b: Decimal): number {
 export function createTopBalances(): Top<BalanceRecord> {
   return createTop<BalanceRecord>({
     compare: (a, b) => byBalance(a.balance, b.balance) || a.account.compare(b.account),
-    keyOf: ({ account }) => text(account),
+    keyOf: ({ account }) => hashKey(account),
     changed: (view, mcSeqno) =>
       view.rowsOf(accountKind, mcSeqno).map(({ row }) => ({
         account: columnOf(accountKind, row, 'account'),
@@ -92,13 +93,13 @@ export function createHolders() {
   const counts = new LRUCache<string, number>({ max: COUNTED_JETTONS });
 
   function isAskedOften(jetton: Address): boolean {
-    const count = (counts.get(text(jetton)) ?? 0) + 1;
-    counts.set(text(jetton), count);
+    const count = (counts.get(hashKey(jetton)) ?? 0) + 1;
+    counts.set(hashKey(jetton), count);
     return count > OFTEN;
   }
 
   function holdersOf(jetton: Address): Top<JettonWalletRecord> {
-    const known = tops.get(text(jetton));
+    const known = tops.get(hashKey(jetton));
     if (known) return known;
     const filter = {
       addresses: [],
@@ -109,7 +110,7 @@ export function createHolders() {
     };
     const made = createTop<JettonWalletRecord>({
       compare: (a, b) => byBalance(a.balance, b.balance) || b.address.compare(a.address),
-      keyOf: ({ address }) => text(address),
+      keyOf: ({ address }) => hashKey(address),
       changed: (view, mcSeqno) =>
         view
           .rowsOf(walletKind, mcSeqno)
@@ -117,7 +118,7 @@ export function createHolders() {
           .filter((wallet) => wallet.jetton.equals(jetton)),
       fetch: (page, { whole, context }) => whole.contracts.jettonWallets({ ...filter, page }, context),
     });
-    tops.set(text(jetton), made);
+    tops.set(hashKey(jetton), made);
     return made;
   }
 

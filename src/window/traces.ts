@@ -11,14 +11,15 @@ import {
   traceOrder,
 } from '../../clickhouse/queries/traces.ts';
 import type { TraceRow } from '../../clickhouse/tables/traces.ts';
+import { distinct, hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import type { Rows, TraceFilter, TraceRecord } from '../chain/records.ts';
 import { behindPrefix, columnOf, idOf, keyPrefix, layoutOf, restOf, stepOf } from './kind.ts';
 import { traceKind, transactionKind } from './kinds.ts';
-import { listPage, stepPage, WHOLE } from './listing.ts';
+import { listPage, pageOf, WHOLE } from './listing.ts';
 import { messagesByHash } from './messages.ts';
-import type { Candidate, Selection } from './select.ts';
-import { distinct, type Sides, text } from './sides.ts';
+import { Candidate, type Selection } from './select.ts';
+import type { Sides } from './sides.ts';
 import { transactionByHash } from './transactions.ts';
 import type { View } from './view.ts';
 
@@ -66,12 +67,15 @@ export async function traces(filter: TraceFilter, sides: Sides): Promise<Rows<Tr
             isId(record) ? [] : [order === 'time' ? record.endUtime : record.endLt, record.traceId],
           fetch: async (part) => (await below.traces({ ...filter, page: part }, context)).rows,
         })
-      : stepPage(view, { kind: traceKind, selection, page, load, mcSeqno });
+      : pageOf({ kind: traceKind, selection, page, load, rows: rowsOfStep(view, mcSeqno) });
   if (found === WHOLE) return whole.traces(filter, context);
   const here = await wholeTraces(found.filter(isId), sides);
   const rows = [...here, ...found.filter(isRecord)].sort((a, b) => compareTraces(a, b, filter, order));
   return { rows, nextCursor: nextTraces(rows, filter, order) };
 }
+
+const rowsOfStep = (view: View, mcSeqno: number): Candidate[] =>
+  view.rowsOf(traceKind, mcSeqno).map(({ id, row }) => Candidate.of(view, traceKind, id, row));
 
 const isId = (one: Hash | TraceRecord): one is Hash => one instanceof Uint8Array;
 const isRecord = (one: Hash | TraceRecord): one is TraceRecord => !isId(one);
@@ -98,12 +102,12 @@ export function tracedHere(
   const ofMessages = messageHashes.length === 0 ? null : endsOf(messageHashes, view);
   if (messageHashes.length > 0 && ofMessages === null) return null;
   const named = txHashes.length === 0 ? ofMessages : distinct(txHashes);
-  const ends = ofMessages && new Set(ofMessages.map(text));
+  const ends = ofMessages && new Set(ofMessages.map(hashKey));
   const found: Traced[] = [];
   for (const hash of named ?? []) {
     const transaction = transactionByHash(view, hash);
     if (transaction === null) return null;
-    if (ends?.has(text(hash)) === false) continue;
+    if (ends?.has(hashKey(hash)) === false) continue;
     found.push({ hash, traceId: columnOf(transactionKind, transaction.row, 'traceId') });
   }
   return found;
@@ -129,13 +133,19 @@ export function traceRows(view: View, traceId: Hash): TraceRow[] {
   });
 }
 
+/** Above the view a trace may have grown, unless it was complete. */
+export function isAllOf(rows: readonly TraceRow[], { isToldAbove }: Sides): boolean {
+  return isToldAbove === undefined || rows.at(-1)?.state === 'complete';
+}
+
 /** All that there is of these traces: what began before the window is asked of the tables. */
-async function wholeTraces(ids: readonly Hash[], { view, whole, context }: Sides): Promise<TraceRecord[]> {
+async function wholeTraces(ids: readonly Hash[], sides: Sides): Promise<TraceRecord[]> {
+  const { view, whole, context } = sides;
   const here: TraceRow[] = [];
   const missing: Hash[] = [];
   for (const id of ids) {
     const rows = traceRows(view, id);
-    if (rows.length > 0 && rows[0].mcSeqnoStart >= view.first) here.push(...rows);
+    if (rows.length > 0 && rows[0].mcSeqnoStart >= view.first && isAllOf(rows, sides)) here.push(...rows);
     else missing.push(id);
   }
   const found = joinSteps(here);

@@ -7,6 +7,7 @@ import {
   readTransactionCursor,
   transactionConditions,
 } from '../../clickhouse/queries/transactions.ts';
+import { distinct, hashKey } from '../chain/hash.ts';
 import type { Hash, Message, Transaction } from '../chain/model.ts';
 import type {
   TracePlace as Place,
@@ -23,10 +24,11 @@ import { listPage, WHOLE } from './listing.ts';
 import { messageAt, messagesByHash } from './messages.ts';
 import { type MessageRow, transactionOf } from './rows.ts';
 import { Candidate, Selected, type Selection } from './select.ts';
-import { distinct, type Sides, text } from './sides.ts';
+import type { Sides } from './sides.ts';
 import type { Found, View } from './view.ts';
 
 const CLOCKS = { lt: 'lt', now: 'utime' } as const;
+const NO_TRANSACTIONS: Rows<TransactionRecord> = { rows: [], nextCursor: null };
 const BY_HASH = layoutOf(transactionKind, 'hash');
 const BY_ACCOUNT = layoutOf(transactionKind, 'account');
 const BLOCK_ID = layoutOf(blockKind, 'id');
@@ -38,7 +40,11 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
   if (order === 'hash' || filter.hashes.length > 0) return byHashes(filter, order, sides);
   // Which step it is in decides who answers.
   const step = stepNamed(filter, view);
-  if (step === 'below') return below.transactions(filter, context);
+  if (step === 'below') return view.below === null ? NO_TRANSACTIONS : below.transactions(filter, context);
+  if (step !== undefined && context.withForms && isOfStepAlone(filter)) {
+    const rows = wholeStep(view, step).slice(0, filter.page.limit);
+    return { rows, nextCursor: nextTransactions(rows, filter, order) };
+  }
   const found = await listPage(view, {
     kind: transactionKind,
     selection: {
@@ -81,6 +87,26 @@ function orderBy(order: Order, sort: Sort): Selection['order'] {
 function afterOf(cursor: string | undefined, order: Order): unknown[] | null {
   const place = readTransactionCursor(cursor, order);
   return place && valuesOf({ now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex') }, order);
+}
+
+/** Whether a step is all that is asked for, from its beginning. */
+function isOfStepAlone({ mcSeqno, cursor, sort, page, utime, ltWindow, ...rest }: TransactionFilter): boolean {
+  const { accounts, excludeAccounts, workchain, shard, seqno, lt } = rest;
+  const windows = [utime.start, utime.end, ltWindow.start, ltWindow.end];
+  return (
+    mcSeqno !== undefined &&
+    !cursor &&
+    sort === 'asc' &&
+    page.offset === 0 &&
+    accounts.length + excludeAccounts.length === 0 &&
+    [workchain, shard, seqno, lt, ...windows].every((one) => one === undefined)
+  );
+}
+
+/** For who tells all of it: its rows lie together, and no key is read. */
+function wholeStep(view: View, step: number): TransactionRecord[] {
+  const rows = view.rowsOf(transactionKind, step).map((found) => named(view, found));
+  return rows.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
 }
 
 /** The lt that its transactions have, which are written in that order. */
@@ -137,7 +163,7 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
     else if (selected.passes(Candidate.of(view, transactionKind, found.id, found.row)))
       here.push({ hash, record: named(view, found) });
   }
-  if (missing.length > 0) {
+  if (missing.length > 0 && view.below !== null) {
     const page = { limit: missing.length, offset: 0 };
     const { rows } = await below.transactions({ ...filter, hashes: missing, page }, context);
     here.push(...rows.map((record) => ({ hash: record.transaction.hash, record })));
@@ -212,7 +238,7 @@ export async function transactionsAt(
 ): Promise<TransactionRecord[]> {
   const found: TransactionRecord[] = [];
   const missing: Place[] = [];
-  const once = new Map(places.map((place) => [`${text(place.account)}${place.lt}`, place]));
+  const once = new Map(places.map((place) => [`${hashKey(place.account)}${place.lt}`, place]));
   for (const place of once.values()) {
     const here = view.find(transactionKind, BY_ACCOUNT, [place.account, place.lt]);
     if (here !== null) found.push(named(view, here));

@@ -23,10 +23,17 @@ export interface Found {
   row: Buffer;
 }
 
+/** Steps that are held, and where they are among all. */
+export type Span = Pick<WindowState, 'first' | 'head' | 'below' | 'globalId'>;
+
 /** The window at one moment. */
-export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'globalId'> {
+export interface WindowView extends View {
   /** The same object as long as the window is the same. */
   readonly state: WindowState;
+}
+
+/** Rows of some steps by key, at one moment. */
+export interface View extends Span {
   /** Keys of a way, each with the id of its row and what stands beside it. */
   range(layout: Layout, range: Range): Iterable<Entry>;
   /** The row with an id, in memory that stays. */
@@ -49,7 +56,7 @@ export interface View extends Pick<WindowState, 'first' | 'head' | 'below' | 'gl
 }
 
 /** A snapshot of the tables; null when they are empty, or of another version. */
-export function createView(engine: Engine, form: TransactionForm | null): View | null {
+export function createView(engine: Engine, form: TransactionForm | null): WindowView | null {
   const snapshot = engine.snapshot();
   const { state } = readWindowState(engine, form, snapshot);
   if (state !== null && state !== 'unknown') return new SnapshotView(snapshot, state, form !== null);
@@ -58,12 +65,12 @@ export function createView(engine: Engine, form: TransactionForm | null): View |
 }
 
 /** A class, not a factory: every request makes one. */
-class SnapshotView implements View {
-  readonly state: WindowState;
+export class SnapshotView<S extends Span> implements View {
+  readonly state: S;
   readonly #snapshot: Snapshot;
   readonly #forms: boolean;
 
-  constructor(snapshot: Snapshot, state: WindowState, forms: boolean) {
+  constructor(snapshot: Snapshot, state: S, forms: boolean) {
     this.#snapshot = snapshot;
     this.state = state;
     this.#forms = forms;

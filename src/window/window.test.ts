@@ -12,7 +12,7 @@ import { emptyTables } from '../../test/empty-tables.ts';
 import { startProgram } from '../../test/program.ts';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
-import type { MessageFilter } from '../chain/records.ts';
+import { ANY_MESSAGE, type MessageFilter } from '../chain/records.ts';
 import { engineFile, openEngine } from './engine.ts';
 import type { TransactionForm } from './form.ts';
 import { blockKind, transactionKind } from './kinds.ts';
@@ -219,15 +219,7 @@ describe.skipIf(shelf === null)('the window', () => {
         return view;
       },
     };
-    const everything: MessageFilter = {
-      messageHashes: [],
-      utime: {},
-      ltWindow: {},
-      excludeExternals: false,
-      onlyExternals: false,
-      sort: 'desc',
-      page: { limit: 1_000, offset: 0 },
-    };
+    const everything: MessageFilter = { ...ANY_MESSAGE, sort: 'desc', page: { limit: 1_000, offset: 0 } };
     const context = { signal: new AbortController().signal, timeoutMs: 1_000, formsSuffice: true };
     const { rows } = await createWindowSource(counted, emptyTables()).messages(everything, context);
     expect(rows.length).toBeGreaterThan(new Set(read).size);

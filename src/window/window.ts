@@ -4,8 +4,8 @@ import type { ProjectedStep, PublishedStep } from '../../streams/projected-steps
 import { type Noted, openEngine, type Snapshot } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
 import { encodeWindowState, readWindowState, WINDOW_VERSION, type WindowState } from './state.ts';
-import { Change, tableOptions } from './store.ts';
-import { createView, type View } from './view.ts';
+import { Change, inAnyOrder, tableOptions } from './store.ts';
+import { createView, type WindowView } from './view.ts';
 
 export interface WindowOptions {
   /** On a local disk; made when it is not there. */
@@ -30,8 +30,14 @@ export interface Window {
    * @param below asked when the window begins anew
    */
   apply(steps: readonly Arrival[], below: (mcSeqno: number) => Promise<Below>): Promise<Applied>;
+  /**
+   * Writes steps before the first one in one commit, where there is room for them: no step goes for an older one.
+   * @param steps each behind the one before it, the last of them right before the step `first`
+   * @param below of the first of them
+   */
+  prepend(steps: readonly ProjectedStep[], first: number, below: Below): Promise<Prepended>;
   /** All reads of one request, from one snapshot; null while the window is empty. To be ended with `done()`. */
-  view(): View | null;
+  view(): WindowView | null;
   /** Whether it answers, for all who read it; a window that begins anew does not. */
   speak(speaks: boolean): Promise<void>;
   /** Forgets everything. */
@@ -43,6 +49,9 @@ export interface Window {
 export type Arrival = Pick<PublishedStep, 'step' | 'nextOffset'>;
 
 export type Applied = 'known' | 'added' | 'begun';
+
+/** `changed`: somebody else has written meanwhile; while the first step is the same it may be tried again. */
+export type Prepended = 'added' | 'full' | 'changed';
 
 /** Share of the free disk that the window may take. */
 const DISK_SHARE = 0.5;
@@ -60,6 +69,9 @@ const MEASURED_EVERY = 16;
 /** Most bytes of transactions written in one commit, and of the window: some 20 ms without a turn of the event loop. */
 const COMMIT_BYTES = 256 * 1024;
 const COMMIT_SHARE = 1 / 16;
+
+/** Of the window, up to where older steps are filled in; the newest take the rest before they take any out. */
+const FILLED_UP_TO = 0.95;
 
 /** Bytes of keys and values that there is room for, and what each takes on the disk. */
 interface Room {
@@ -94,8 +106,7 @@ export function openWindow(options: WindowOptions): Window {
   async function add(noted: Noted | null, base: WindowState, arrivals: readonly Arrival[]): Promise<boolean> {
     const snapshot = engine.snapshot();
     try {
-      const share = shareOf(base, snapshot);
-      const room = { share, bytes: (await disk.maxBytes(share * bytesOf(base))) / share };
+      const room = await roomFor(base, snapshot);
       return await engine.commit(noted, (batch) => {
         const change = new Change(snapshot, batch, form);
         const full = arrivals.reduce((state, arrival) => written(change, state, arrival), base);
@@ -106,10 +117,34 @@ export function openWindow(options: WindowOptions): Window {
     }
   }
 
+  async function roomFor(state: WindowState, snapshot: Snapshot): Promise<Room> {
+    const share = shareOf(state, snapshot);
+    return { share, bytes: (await disk.maxBytes(share * bytesOf(state))) / share };
+  }
+
   return {
     get state() {
       const { state } = closed ? { state: null } : read();
       return state === 'unknown' ? null : state;
+    },
+    async prepend(steps, first, below) {
+      const snapshot = engine.snapshot();
+      try {
+        const { noted, state } = readWindowState(engine, form, snapshot);
+        if (state === null || state === 'unknown' || state.first !== first) return 'changed';
+        const room = await roomFor(state, snapshot);
+        if (bytesOf(state) > room.bytes * FILLED_UP_TO) return 'full';
+        const added = await engine.commit(noted, (batch) => {
+          const change = new Change(snapshot, inAnyOrder(batch), form);
+          const bytes = steps.reduce((sum, step) => sum + change.write(step).bytes, state.stepBytes);
+          const now = { ...state, first: steps[0].mcSeqno, below, stepBytes: bytes };
+          now.codeBytes += change.takeCodeBytes();
+          return encodeWindowState({ ...now, bytes: Math.ceil(bytesOf(now) * room.share) });
+        });
+        return added ? 'added' : 'changed';
+      } finally {
+        snapshot.done();
+      }
     },
     async apply(steps, below) {
       let applied: Applied = 'known';
@@ -206,7 +241,7 @@ function firstOf(arrivals: readonly Arrival[], maxBytes: number): readonly Arriv
 /** The window that another process writes. */
 export interface WindowReader {
   /** As `Window.view`. */
-  view(): View | null;
+  view(): WindowView | null;
   close(): Promise<void>;
 }
 

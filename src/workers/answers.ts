@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
+import { readArchive } from '../archive/archive.ts';
+import { beneathArchive } from '../archive/source.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Config } from '../config.ts';
 import { createWindowSource } from '../window/source.ts';
-import type { View } from '../window/view.ts';
+import type { WindowView } from '../window/view.ts';
 import { readWindow } from '../window/window.ts';
 
 /** What a worker answers from. */
@@ -18,16 +20,17 @@ export interface Answers {
 
 /**
  * Opens the window that the main process of this host writes, to be read while its files say that it answers, before
- * the tables. The head of the tables is told of steps that the window shows.
+ * the tables, and the archive between them where there is one. The head of the tables is told of steps that the window shows.
  */
 export function openAnswers(
-  { windowBytes, dataDir }: Pick<Config, 'windowBytes' | 'dataDir'>,
+  { windowBytes, archiveBytes, dataDir }: Pick<Config, 'windowBytes' | 'archiveBytes' | 'dataDir'>,
   tables: ClickHouseSource,
 ): Answers {
   if (windowBytes === 0) return { source: tables, windowHead: () => 0, close: async () => undefined };
   const window = readWindow(join(dataDir, 'window'), transactionForm);
+  const archive = archiveBytes === 0 ? null : readArchive(join(dataDir, 'archive'));
 
-  function view(): View | null {
+  function view(): WindowView | null {
     const found = window.view();
     if (found?.state.speaks) {
       // The main process may not have told of it yet.
@@ -39,12 +42,15 @@ export function openAnswers(
   }
 
   return {
-    source: createWindowSource({ view }, tables),
+    source: createWindowSource({ view }, tables, archive ? beneathArchive(archive, tables) : undefined),
     windowHead() {
       const found = view();
       found?.done();
       return found?.head ?? 0;
     },
-    close: () => window.close(),
+    async close() {
+      await window.close();
+      await archive?.close();
+    },
   };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { listen } from '../service.ts';
+import { listen } from '../listen.ts';
 import { createDispatcher } from './dispatcher.ts';
 
 const MAX_WAITING = 1_024;

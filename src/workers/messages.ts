@@ -4,7 +4,13 @@ import type { CallMessage, ReplyMessage } from '../calls.ts';
 import type { Config } from '../config.ts';
 import { FaucetError, type FaucetErrorCode, type FaucetLimits } from '../devnet/actors/faucet.ts';
 import type { MostTaken, Taken } from '../feed/key-counts.ts';
-import { type LiteQuestion, type PackedLiteError, packLiteError, unpackLiteError } from '../node/liteservers.ts';
+import {
+  type LiteQuestion,
+  type LiteReply,
+  type PackedLiteError,
+  packLiteError,
+  unpackLiteError,
+} from '../node/liteservers.ts';
 
 /** The newest step that workers may show, 0 before there is one, and the network. */
 export interface KnownHead {
@@ -44,7 +50,7 @@ export interface KeyQuestion {
 /** What a worker asks the main process for: the text of the metrics of all processes, and what only that one has. */
 export type Question = { kind: 'metrics' } | KeyQuestion | GiftQuestion | LiteQuestion;
 
-export type Reply = string | Uint8Array | Taken | null;
+export type Reply = string | Taken | LiteReply;
 
 export type ToWorker =
   | { type: 'start'; start: WorkerStart }
@@ -67,6 +73,8 @@ export type FromWorker =
   /** It cannot open what it needs; it ends. */
   | { type: 'failed'; reason: string }
   | { type: 'metrics'; id: number; metrics: MetricsOfProcess }
+  /** Accounts that answers mention and nothing is known of. */
+  | { type: 'mentioned'; accounts: readonly Uint8Array[] }
   | CallMessage<Question>;
 
 /** What can be thrown for a question, as it travels. */

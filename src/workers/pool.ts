@@ -30,6 +30,8 @@ export interface WorkerPoolOptions {
    */
   answer: (question: Exclude<Question, { kind: 'metrics' | 'key' }>, signal: AbortSignal) => Promise<Reply>;
   /** Has the port, and gives its connections to the workers. Closed with the pool. */
+  /** Takes accounts that answers mention and nothing is known of. */
+  onMentioned?: (accounts: readonly Uint8Array[]) => void;
   /** Calls back when there is more in the topic of pending traces. */
   onPending?: (listener: () => void) => void;
   dispatcher: Dispatcher;
@@ -127,7 +129,8 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
         else if (message.type === 'metrics') {
           told.set(worker, message.metrics);
           collecting.get(message.id)?.(message.metrics);
-        } else called.receive(message);
+        } else if (message.type === 'mentioned') options.onMentioned?.(message.accounts);
+        else called.receive(message);
       });
       worker.on('error', (error) => logger.warn({ err: error, worker: index }, 'a message to an HTTP worker is lost'));
       const exit = exitOf(worker).then((how) => {
@@ -231,7 +234,8 @@ function withAggregators(metrics: MetricsOfProcess): MetricsOfProcess {
   return metrics.map((metric) => (NOT_SUMMED.has(metric.name) ? { ...metric, aggregator: 'max' } : metric));
 }
 
-function showPool(registry: Registry, running: ReadonlyMap<number, Worker>): Counter {
+/** What is told of the workers. */
+export function showPool(registry: Registry, running: ReadonlyMap<number, Worker>): Counter {
   new Gauge({
     name: 'tonstream_workers',
     help: 'HTTP workers that run',

@@ -11,6 +11,7 @@ const DIVIDED = [
   'queuedQueries',
   'cachedAnswersBytes',
   'cachedRenderingsBytes',
+  'keptRunsBytes',
   'feedConnections',
   'sqlQueries',
   'sqlQueued',

@@ -1,5 +1,6 @@
 /** An HTTP worker: a process that answers requests, with connections of its own to the tables, the log and the window. */
 import { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Address } from '@ton/core';
 import { createQueryGate } from '../../clickhouse/gate.ts';
 import { connect } from '../../clickhouse/open.ts';
@@ -9,6 +10,7 @@ import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { watchNames } from '../api/api-metrics.ts';
 import { faucetApi } from '../api/faucet.ts';
+import { statsApi } from '../api/stats/api.ts';
 import { createCalling } from '../calls.ts';
 import type { FaucetDoor } from '../devnet/thread.ts';
 import type { KeyCounts } from '../feed/key-counts.ts';
@@ -36,6 +38,8 @@ import {
 
 /** How long the main process may take for what a worker asks it. */
 const ANSWER_MS = 30_000;
+/** How long the first answer may wait for what the topic of pending traces has already. */
+const LONGEST_PAST_MS = 5_000;
 /** Questions to it at a time. */
 const MAX_ASKED = 256;
 
@@ -59,9 +63,12 @@ async function metricsOfAll(): Promise<string> {
 
 async function askLite(question: LiteQuestion, signal: AbortSignal): Promise<LiteReply> {
   const reply = await main.call(question, signal);
-  if (reply !== null && !(reply instanceof Uint8Array)) throw new Error('the main process answers no bytes');
-  return reply;
+  if (reply === null || isOfServers(reply)) return reply;
+  throw new Error('the main process answers nothing of liteservers');
 }
+
+const isOfServers = (reply: Reply): reply is NonNullable<LiteReply> =>
+  reply instanceof Uint8Array || Array.isArray(reply);
 
 /** What keys have taken is counted in the main process, for all workers; asked one after the other. */
 function countKeys(): KeyCounts {
@@ -70,8 +77,7 @@ function countKeys(): KeyCounts {
     take(key, change, most) {
       const asked = last.then(async () => {
         const reply = await main.call({ kind: 'key', key, change, most });
-        if (typeof reply === 'string' || reply instanceof Uint8Array)
-          throw new Error('the main process counts no keys');
+        if (typeof reply === 'string' || isOfServers(reply)) throw new Error('the main process counts no keys');
         return reply;
       });
       last = asked.catch(() => undefined);
@@ -136,6 +142,8 @@ async function begin(start: WorkerStart): Promise<Serving> {
     report: (error) => logger.warn({ err: error }, 'pending traces cannot be followed'),
   });
   const following = follower.run(ended.signal);
+  // Who resumes at once is told what was taken back meanwhile. Without the log the API answers all the same.
+  await Promise.race([follower.past, sleep(LONGEST_PAST_MS, undefined, { ref: false })]);
   const service = await serve({
     config,
     clickhouse,
@@ -144,10 +152,11 @@ async function begin(start: WorkerStart): Promise<Serving> {
     blocksTopic: topicNames(config.topicPrefix).blocks,
     metrics,
     logger,
-    apis: faucet === null ? [] : [faucetApi(faucetDoor(faucet))],
+    apis: [statsApi(tables.statistics), ...(faucet === null ? [] : [faucetApi(faucetDoor(faucet))])],
     source: answers.source,
     version: () => `${head.seqno} ${answers.windowHead()}`,
     printMetrics: metricsOfAll,
+    mentioned: (accounts) => tell({ type: 'mentioned', accounts }),
     keys: countKeys(),
     liteservers: askLiteservers(askLite),
     tvm,

@@ -26,6 +26,8 @@ export interface AskedState {
 export interface Answer extends Omit<CellRecord, 'after' | 'receivedAtMs'> {
   /** Hash of the library in hex when the cell is a library cell. */
   library: string | null;
+  /** Hash of the code of an account as a whole, hex. */
+  code: string | null;
 }
 
 export const LIBRARIES_PER_CALL = 16;
@@ -56,9 +58,57 @@ export async function askAccount(
       if (cell === null || cells === null) continue;
       const library = kind === 'code' ? libraryOf(bag, cell) : null;
       const hash = Buffer.from(cellHash(bag, cell));
-      answers.push({ kind, hash, account, lt, mcSeqno, globalId, boc: canonicalBoc(cells), library });
+      answers.push({
+        kind,
+        hash,
+        account,
+        lt,
+        transaction: null,
+        mcSeqno,
+        globalId,
+        boc: canonicalBoc(cells),
+        library,
+        code: null,
+      });
     }
     return answers;
+  });
+}
+
+/**
+ * A contract as a whole, as of a step; null for an account that is none.
+ * @throws {NodeError} @throws {IngestError} `bad_block`
+ */
+export async function askContract(
+  node: Pick<ChainNode, 'account'>,
+  asked: Pick<AskedState, 'account' | 'block' | 'mcSeqno' | 'globalId'>,
+  signal: AbortSignal,
+): Promise<Answer | null> {
+  const { account, block, mcSeqno, globalId } = asked;
+  const found = await node.account(block, workchainOf(account), account.subarray(4), signal);
+  const { boc, lastTransactionLt: lt, lastTransactionHash: transaction } = found;
+  if (boc === null) return null;
+  return readCells('an account state', () => {
+    const bag = openBoc(boc);
+    const root = bag.roots[0];
+    const code = readAccount(bag, root)?.code ?? null;
+    if (code === null) return null;
+    const cells = completeCells(bag, root);
+    if (cells === null) throw new DecodeError('it is pruned');
+    const hash = Buffer.from(cellHash(bag, root));
+    const library = libraryOf(bag, code);
+    return {
+      kind: 'account',
+      hash,
+      account,
+      lt,
+      transaction,
+      mcSeqno,
+      globalId,
+      boc: canonicalBoc(cells),
+      library,
+      code: Buffer.from(cellHash(bag, code)).toString('hex'),
+    };
   });
 }
 
@@ -86,9 +136,11 @@ export async function askLibraries(
         hash,
         account: null,
         lt: null,
+        transaction: null,
         ...wanted,
         boc: canonicalBoc(boc),
         library: null,
+        code: null,
       });
     }
     return answers;

@@ -68,7 +68,7 @@ function fromFullState(): NonNullable<RecordedNodeOptions['account']> {
     if (leaf === null) return null;
     leaf.skip(5);
     const { extra } = skipBalance(leaf);
-    return { boc: serialize(boc, extra) };
+    return { boc: serialize(boc, extra), lastTransactionHash: leaf.hash(), lastTransactionLt: leaf.dec(64) };
   };
 }
 
@@ -251,6 +251,7 @@ describe('a cell record', () => {
     hash: Buffer.from(cellHash(opened, 0)),
     account: addressOf(-1, Buffer.alloc(32, 3)),
     lt: '18446744073709551615',
+    transaction: null,
     mcSeqno: 7,
     after: 12,
     globalId: -239,

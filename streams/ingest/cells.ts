@@ -4,6 +4,7 @@
  * account the node is asked once; from then on the projection can fill the pruned branches of later states from what
  * it has. The queue is bounded: what does not fit is dropped, counted, and asked for when the account is used again.
  */
+import { EventEmitter, once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
@@ -12,15 +13,17 @@ import { rawAddress } from '../../src/chain/address.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
-import type { AccountState, BlockIdExt } from '../../src/chain/model.ts';
+import type { AccountState, Address, BlockIdExt } from '../../src/chain/model.ts';
 import type { ChainNode } from '../../src/node/chain-node.ts';
 import { decodeCellEnvelope, encodeCellRecord } from '../cell-record.ts';
 import { blockKey } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
+import type { Missing } from '../missing.ts';
 import {
   type Answer,
   type AskedState,
   askAccount,
+  askContract,
   askLibraries,
   LIBRARIES_PER_CALL,
   libraryOf,
@@ -29,8 +32,11 @@ import type { StepWriter } from './follow-append.ts';
 import { createLine, DEFAULT_PAUSES, type Patience, refetchReason } from './follow-patience.ts';
 import type { FetchedStep } from './follow-steps.ts';
 
-/** `dropped`: the queue was full. `failed`: no server has the state, or the answer did not have the state's hash. */
-export type CellEvent = 'asked' | 'answered' | 'dropped' | 'failed' | 'oversized';
+/**
+ * `dropped`: the queue was full. `failed`: no server has the state, or the answer did not have the state's hash.
+ * `absent`: an account that contracts name is none.
+ */
+export type CellEvent = 'asked' | 'answered' | 'dropped' | 'failed' | 'oversized' | 'absent';
 
 export interface CellLimits {
   /** Accounts and libraries that wait to be asked for. */
@@ -41,6 +47,10 @@ export interface CellLimits {
   maxBytes: number;
   /** Only steps this near to the head: liteservers forget older states. About an hour of the mainnet. */
   lagSteps: number;
+  /** Questions a second about what contracts name and the log never showed; 0 asks none. */
+  perSecond: number;
+  /** The same about what answers mention. */
+  mentionedPerSecond: number;
 }
 
 export const DEFAULT_CELL_LIMITS: Readonly<CellLimits> = {
@@ -48,6 +58,8 @@ export const DEFAULT_CELL_LIMITS: Readonly<CellLimits> = {
   concurrency: 4,
   maxBytes: 2 * 1024 * 1024,
   lagSteps: 10_000,
+  perSecond: 20,
+  mentionedPerSecond: 5,
 };
 
 export interface CellsOptions {
@@ -69,6 +81,11 @@ export interface Cells {
   recall(): Promise<void>;
   /** Looks for accounts to ask for in steps that are in the log. */
   look(steps: readonly FetchedStep[], headSeqno: number): Promise<void>;
+  /**
+   * Asks for what the log lacks as of the newest step that is in it, once that is near to the head. Resolves when that
+   * is answered or nobody has it; false for what was asked for within the hour, or is in the log.
+   */
+  ask(missing: Missing): Promise<boolean>;
   /** Resolves when nothing waits and nothing is being asked. */
   idle(): Promise<void>;
 }
@@ -89,6 +106,8 @@ const LIBRARY_RETRY_MS = 600_000;
 const RECALLED_RECORDS = 100_000;
 const RECALL_BYTES = 16 * 1024 * 1024;
 const TRIES = 3;
+/** An account that contracts name is not asked for again within this time, whatever the answer. */
+const CONTRACT_RETRY_MS = 3_600_000;
 /** An account used in every block can outrun its answers; then the projection has to do without. */
 const MAX_FOLLOW_UPS = 8;
 
@@ -103,6 +122,7 @@ export function createCells(options: CellsOptions): Cells {
   const failureLine = createLine(DEFAULT_PAUSES.lineMs);
   let idleWaiters: (() => void)[] = [];
   let running = 0;
+  const newest = createNewest(signal);
 
   function touch(state: AccountState, block: BlockIdExt, step: FetchedStep, boc: Boc): void {
     const account = rawAddress(state.account);
@@ -180,6 +200,25 @@ export function createCells(options: CellsOptions): Cells {
     for (let at = 0; at < asked.size; at++) note(at < found.length ? 'answered' : 'failed');
   }
 
+  async function askForContract(account: Address): Promise<boolean> {
+    const answer = await persistently(async () => {
+      const { master, mcSeqno } = await newest.get();
+      return [await askContract(node, { account, block: master.id, mcSeqno, globalId: master.globalId }, signal)];
+    });
+    if (answer === null) return false;
+    const [found] = answer;
+    if (found === null) {
+      note('absent');
+      return true;
+    }
+    await keep([found]);
+    if (found.code !== null) known.codes.set(found.code, true);
+    wantLibrary(found.library, found.globalId, found.mcSeqno);
+    pump();
+    note('answered');
+    return true;
+  }
+
   /** Null when the node cannot answer: that is counted, and the projection does without. */
   async function persistently<T>(ask: () => Promise<T>): Promise<T | null> {
     for (let attempt = 0; ; attempt++) {
@@ -249,12 +288,27 @@ export function createCells(options: CellsOptions): Cells {
     async look(steps, headSeqno) {
       for (const step of steps) {
         if (headSeqno - step.mcSeqno > limits.lagSteps) continue;
+        newest.set(step);
         for (const block of step.blocks) {
           lookInto(step, block);
           pump();
           await turn();
         }
       }
+    },
+    async ask({ account, hash }) {
+      const code = hash?.toString('hex') ?? null;
+      const isKnown = (): boolean => code !== null && (known.codes.has(code) || known.libraries.has(code));
+      if (isKnown()) return false;
+      const address = account && rawAddress(account);
+      const asks = address !== null && !known.contracts.has(address);
+      if (account !== null && asks && (await askForContract(account))) known.contracts.set(rawAddress(account), true);
+      if (code === null || isKnown()) return asks;
+      // No code that the account has: what a library cell stands for, perhaps.
+      const { master, mcSeqno } = await newest.get();
+      wantLibrary(code, master.globalId, mcSeqno);
+      pump();
+      return true;
     },
     idle: () =>
       new Promise((resolve) => {
@@ -270,6 +324,25 @@ function createKnown() {
     /** The first step for which the log has the data of the step before in full, or can make it up. */
     accounts: new LRUCache<string, number>({ max: KNOWN_ACCOUNTS }),
     libraries: new LRUCache<string, true>({ max: KNOWN_CODES }),
+    /** Accounts that were asked for because contracts name them. */
+    contracts: new LRUCache<string, true>({ max: KNOWN_CODES, ttl: CONTRACT_RETRY_MS }),
+  };
+}
+
+/** The newest step that is in the log and near to the head. */
+function createNewest(signal: AbortSignal) {
+  let step: FetchedStep | null = null;
+  const first = new EventEmitter();
+  return {
+    set(newer: FetchedStep): void {
+      step = newer;
+      first.emit('step');
+    },
+    async get(): Promise<FetchedStep> {
+      if (step === null) await once(first, 'step', { signal });
+      if (step === null) throw new Error('there is a step');
+      return step;
+    },
   };
 }
 
@@ -288,6 +361,7 @@ async function recallAnswers(
       const { kind, hash, account } = decodeCellEnvelope(record, topic);
       if (kind === 'data' && account !== null) known.accounts.set(rawAddress(account), 0);
       else if (kind === 'code') known.codes.set(hash.toString('hex'), true);
+      else if (kind === 'account' && account !== null) known.contracts.set(rawAddress(account), true);
       else if (kind === 'library') known.libraries.set(hash.toString('hex'), true);
     }
   }

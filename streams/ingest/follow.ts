@@ -18,7 +18,7 @@ import type { FaultKind } from '../../src/node/lite-faults.ts';
 import type { BlockSource } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
 import type { TopicNames } from '../topics.ts';
-import { type CellEvent, type CellLimits, type Cells, createCells } from './cells.ts';
+import { type CellEvent, type CellLimits, type Cells, createCells, DEFAULT_CELL_LIMITS } from './cells.ts';
 import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher } from './follow-fetch.ts';
@@ -28,6 +28,7 @@ import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
 import { type AheadLimits, createStepPipeline, type FetchedStep, type StepPipeline } from './follow-steps.ts';
+import { followMissing } from './missing.ts';
 
 export interface IngestOptions {
   /** Where an empty log begins; a log with steps goes on behind them. */
@@ -42,6 +43,8 @@ export interface IngestOptions {
   batchBytes?: number;
   /** Null asks for no cells. */
   cells?: Partial<CellLimits> | null;
+  /** The log wakes its readers itself (a broker does). */
+  continuous?: boolean;
   pauses?: Partial<Pauses>;
   /** Shortest time between two proofs, which bounds the traffic for them. Default 1000 ms. */
   proofIntervalMs?: number;
@@ -220,6 +223,7 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
     const work = [
       head.follow(),
       appendSteps({ parts, pipeline, steps: proven ?? pipeline, writer, cells, head, journal, signal }),
+      ...askForMissing(parts, cells, signal),
     ];
     await Promise.race(work).finally(async () => {
       ended.abort();
@@ -264,6 +268,17 @@ function openCells(
   const onEvent = (event: CellEvent): void => metrics?.cells(event);
   const limits = options.cells ?? {};
   return createCells({ node, log, topic: topics.cells, limits, logger, onEvent, ...shared });
+}
+
+/** What the projector lacks, people name and answers mention, asked beside all else. */
+function askForMissing({ log, topics, options, logger }: IngestParts, cells: Cells | null, signal: AbortSignal) {
+  const { perSecond, mentionedPerSecond } = { ...DEFAULT_CELL_LIMITS, ...options.cells };
+  if (cells === null) return [];
+  const shared = { log, cells, continuous: options.continuous ?? false, logger, signal };
+  return [
+    { topics: [topics.missing, topics.wishes], perSecond },
+    { topics: [topics.mentions], perSecond: mentionedPerSecond },
+  ].flatMap((one) => (one.perSecond === 0 ? [] : [followMissing({ ...shared, ...one })]));
 }
 
 interface Appending {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../src/config.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
 import type { FaultKind } from '../../src/node/lite-faults.ts';
+import type { PeerState } from '../../src/node/lite-peer.ts';
 import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
 import { openTrustedBlock } from '../../src/node/trusted-block.ts';
 
@@ -30,4 +31,13 @@ export function openPool({ config, globalConfig, logger, onFault }: OpenPoolOpti
 /** A devnet in the same process costs no traffic. */
 export function proofInterval({ network, proofIntervalMs }: Pick<Config, 'network' | 'proofIntervalMs'>): number {
   return network === 'devnet' ? 0 : proofIntervalMs;
+}
+
+/** How many servers are in which state; none where a state is left out. */
+export type ServerStates = Partial<Record<PeerState, number>>;
+
+export function serverStates(pool: Pick<LitePool, 'servers'>): ServerStates {
+  const states: ServerStates = {};
+  for (const { state } of pool.servers()) states[state] = (states[state] ?? 0) + 1;
+  return states;
 }

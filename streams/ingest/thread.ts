@@ -4,7 +4,6 @@ import 'ffi-rs';
 import { type CallMessage, createCalling, type ReplyMessage } from '../../src/calls.ts';
 import type { Config } from '../../src/config.ts';
 import { NodeError } from '../../src/node/chain-node.ts';
-import type { PeerState } from '../../src/node/lite-peer.ts';
 import {
   type LiteQuestion,
   type LiteReply,
@@ -13,6 +12,7 @@ import {
 } from '../../src/node/liteservers.ts';
 import { startThread, type Thread } from '../../src/thread.ts';
 import type { IngestMetrics } from './follow.ts';
+import type { ServerStates } from './pool.ts';
 
 /** What the thread is started with. */
 export interface IngestThreadData {
@@ -25,9 +25,6 @@ export interface IngestThreadData {
 
 /** A call of a metric, made in the thread and repeated where the registry is. */
 export type MetricCall = { [K in keyof IngestMetrics]: [K, ...Parameters<IngestMetrics[K]>] }[keyof IngestMetrics];
-
-/** How many servers are in which state; none where a state is left out. */
-export type ServerStates = Partial<Record<PeerState, number>>;
 
 export type ToIngest = CallMessage<LiteQuestion>;
 export type FromIngest =

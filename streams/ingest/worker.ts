@@ -3,15 +3,14 @@ import type { Logger } from 'pino';
 import { createCalled } from '../../src/calls.ts';
 import type { Config } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
-import type { LitePool } from '../../src/node/lite-pool.ts';
 import { answerLite, type LiteQuestion, packLiteError } from '../../src/node/liteservers.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestMetrics, type IngestParts, ingest } from './follow.ts';
 import { startPoint } from './follow-start.ts';
-import { openPool, proofInterval } from './pool.ts';
-import type { FromIngest, IngestThreadData, MetricCall, ServerStates, ToIngest } from './thread.ts';
+import { openPool, proofInterval, serverStates } from './pool.ts';
+import type { FromIngest, IngestThreadData, MetricCall, ToIngest } from './thread.ts';
 
 const REPORT_MS = 500;
 /** Between two reports; more are left out. */
@@ -29,7 +28,7 @@ await runInThread<IngestThreadData, ToIngest, FromIngest>(async ({ data, signal,
     pack: packLiteError,
   });
   onMessage(called.receive);
-  const report = (): void => send({ type: 'metrics', calls: calls.take(), servers: statesOf(node) });
+  const report = (): void => send({ type: 'metrics', calls: calls.take(), servers: serverStates(node) });
   const timer = setInterval(report, REPORT_MS);
   try {
     if (ingests) await follow(config, { node, prover: node.prover, logger, metrics: calls.metrics }, signal);
@@ -53,19 +52,18 @@ async function follow(
     const options = {
       from: startPoint(config),
       source: config.network === 'devnet' ? 'devnet' : 'lite',
-      cells: { maxBytes: config.maxDataBytes },
+      cells: {
+        maxBytes: config.maxDataBytes,
+        perSecond: config.learnPerSecond,
+        mentionedPerSecond: config.learnMentioned,
+      },
+      continuous: config.kafkaBrokers !== undefined,
       proofIntervalMs: proofInterval(config),
     } as const;
     await ingest({ log, topics, options, ...parts }, signal);
   } finally {
     await log.close();
   }
-}
-
-function statesOf(node: LitePool): ServerStates {
-  const states: ServerStates = {};
-  for (const { state } of node.servers()) states[state] = (states[state] ?? 0) + 1;
-  return states;
 }
 
 /** Calls of metrics since they were taken last. */

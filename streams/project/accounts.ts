@@ -161,7 +161,7 @@ async function readAccounts(
 
 /**
  * States before a batch that was written in part before a crash: table `accounts` may have the batch's own rows
- * already, the history in `transactions` still has the earlier ones.
+ * already, the history in `transactions` still has the earlier ones, and `learned_accounts` what no transaction left.
  */
 async function readStatesBefore(
   clickhouse: ClickHouse,
@@ -170,14 +170,23 @@ async function readStatesBefore(
   signal: AbortSignal,
 ): Promise<Map<string, StoredAccount>> {
   const earlier = `account IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno}`;
+  const options = { label: 'reading account states before an unfinished batch', signal, timeoutMs: HISTORY_TIMEOUT_MS };
+  const known = new Map<string, StoredAccount>();
+  const learned = new RowReader(
+    await clickhouse.query(`SELECT account, lt, hash, state FROM learned_accounts WHERE ${earlier}`, options),
+  );
+  while (!learned.done) {
+    const key = hashKey(learned.fixed(36));
+    const lt = learned.u64();
+    known.set(key, { lt, hash: Buffer.from(learned.fixed(32)), state: Buffer.from(learned.bytes()), storedData: null });
+  }
   const result = await clickhouse.query(
     `SELECT account, lt, state_after, states FROM transactions
      WHERE (account, lt) IN (
        SELECT account, max(lt) FROM transactions WHERE ${earlier} AND state_after != toFixedString('', 32) GROUP BY account
      )`,
-    { label: 'reading account states before an unfinished batch', signal, timeoutMs: HISTORY_TIMEOUT_MS },
+    options,
   );
-  const known = new Map<string, StoredAccount>();
   const rows = new RowReader(result);
   while (!rows.done) {
     const key = hashKey(rows.fixed(36));

@@ -1,11 +1,13 @@
-import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
+/** What complete traces did, as rows. */
+import { type ActionRow, actionAccounts, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
 import type { TraceRow } from '../../clickhouse/tables/traces.ts';
 import type { Action } from '../../src/chain/actions/action.ts';
 import { hashText, traceTransaction } from '../../src/chain/actions/chain-trace.ts';
-import { type Classification, classify } from '../../src/chain/actions/classify.ts';
-import { compareDecimals, type Trace } from '../../src/chain/actions/trace.ts';
+import { classify } from '../../src/chain/actions/classify.ts';
+import type { RawAddress, Trace } from '../../src/chain/actions/trace.ts';
 import { parseAddress } from '../../src/chain/address.ts';
-import type { Transaction } from '../../src/chain/model.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
+import type { Address, Transaction } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { Counters } from './counters.ts';
 import type { KnownStore } from './known-contracts.ts';
@@ -15,60 +17,119 @@ import type { GrowingRows } from './step-rows.ts';
 /** Rounds of looking up what was asked for: a pool tells of a wallet, which tells of a master, and so on. */
 const MAX_ROUNDS = 8;
 
-export interface Telling {
+export interface Asked {
   known: KnownStore;
   batch: BatchPlace;
   counters: Counters;
   signal: AbortSignal;
 }
 
-/**
- * Tells what a complete trace did, and writes it down.
- * @returns how the trace could be classified
- */
-export async function writeActions(
-  rows: GrowingRows,
+export interface Told {
+  state: TraceRow['classification'];
+  /** In their order. */
+  actions: readonly Action[];
+  /** Contracts that were asked for and are nothing that is known. */
+  unknown: readonly Address[];
+}
+
+/** Tells what a complete trace did, by what is known of contracts now. */
+export async function tellTrace(
   trace: OpenTrace,
+  endMcSeqno: number,
   transactions: readonly Transaction[],
-  telling: Telling,
-): Promise<TraceRow['classification']> {
+  { known, batch, counters, signal }: Asked,
+): Promise<Told> {
   const read: Trace = {
     id: hashText(trace.traceId),
     externalHash: trace.externalHash && hashText(trace.externalHash),
     externalHashNorm: trace.externalHashNorm && hashText(trace.externalHashNorm),
-    mcSeqnoEnd: rows.mcSeqno,
+    mcSeqnoEnd: endMcSeqno,
     endLt: trace.endLt,
     endUtime: trace.endUtime,
     transactions: transactions.map(traceTransaction),
   };
-  const { state, actions: told } = await tell(read, telling);
-  if (state === 'failed') telling.counters.failedTraces++;
-  if (state === 'unclassified') telling.counters.unclassifiedTraces++;
-  const ordered = told.toSorted((a, b) => compareDecimals(a.endLt, b.endLt) || Buffer.compare(idOf(a), idOf(b)));
-  for (const [number, action] of ordered.entries()) write(rows, trace, action, number);
-  return state;
-}
-
-/** Again with more that is known, as long as it asks for contracts that were not looked up. */
-async function tell(trace: Trace, { known, batch, signal }: Telling): Promise<Classification> {
+  // Again with more that is known, as long as it asks for contracts that were not looked up.
   for (let round = 1; ; round++) {
-    const { contracts, missing } = known.known();
-    const told = classify(trace, contracts);
-    if (missing.size === 0 || round === MAX_ROUNDS) return told;
-    await known.loadMissing(missing, batch, signal);
+    const { contracts, missing, unknown } = known.known();
+    const { state, actions: told } = classify(read, contracts);
+    if (missing.size > 0 && round < MAX_ROUNDS) {
+      await known.loadMissing(missing, batch, signal);
+      continue;
+    }
+    if (state === 'failed') counters.failedTraces++;
+    if (state === 'unclassified') counters.unclassifiedTraces++;
+    const ordered = told.toSorted((a, b) => compareDecimal(a.endLt, b.endLt) || Buffer.compare(idOf(a), idOf(b)));
+    return { state, actions: ordered, unknown: contractsOf(unknown) };
   }
 }
 
 const idOf = ({ id }: Action): Buffer => Buffer.from(id, 'base64');
 
-function write(rows: GrowingRows, trace: OpenTrace, action: Action, number: number): void {
-  const { traceId, externalHash, externalHashNorm, endLt: traceEndLt, endUtime: traceEndUtime } = trace;
-  const { startLt, endLt, startUtime, endUtime, type, success, details, accounts } = action;
-  const ancestors = [...action.ancestors];
+function contractsOf(found: Iterable<RawAddress>): Address[] {
+  return [...found].flatMap((raw) => parseAddress(raw) ?? []).sort(Buffer.compare);
+}
+
+/** Notes what a trace that is told in a step was told without. */
+export function writeDoubts(rows: GrowingRows, { traceId, endLt: traceEndLt }: OpenTrace, { unknown }: Told): void {
   const { mcSeqno } = rows;
-  const place = { traceEndLt, traceId, number, mcSeqno, traceEndUtime, type, ancestors };
-  rows.add(actions, {
+  for (const address of unknown) rows.add(actionDoubts, { address, mcSeqno, traceEndLt, traceId });
+}
+
+/**
+ * Writes the actions of a trace that a step tells.
+ * @param before its last telling, all rows of it, where there was one that said something else
+ * @returns the rows, by which the next telling takes them back
+ */
+export function writeTelling(
+  rows: GrowingRows,
+  trace: OpenTrace,
+  told: Told,
+  before: readonly ActionRow[] = [],
+): ActionRow[] {
+  const { mcSeqno } = rows;
+  const written = tellingRows(trace, told, { mcSeqno, endMcSeqno: before[0]?.endMcSeqno ?? mcSeqno });
+  for (const [number, row] of written.entries()) {
+    rows.add(actions, row);
+    const found = new Map(told.actions[number].accounts.map((raw) => [raw, parseAddress(raw)]));
+    for (const account of found.values()) if (account) rows.add(actionAccounts, { ...row, account });
+    for (const [raw, account] of before[number] ? accountsOf(before[number]) : []) {
+      if (!found.has(raw)) rows.add(actionAccounts, { ...row, ...NONE, account });
+    }
+  }
+  const gone = before.slice(written.length).map((row) => ({ ...row, ...NONE, mcSeqno }));
+  for (const [i, row] of gone.entries()) {
+    rows.add(actions, row);
+    for (const account of accountsOf(before[written.length + i]).values())
+      rows.add(actionAccounts, { ...row, account });
+  }
+  return [...written, ...gone];
+}
+
+/** The rows of a telling, by their numbers. */
+export function tellingRows(
+  trace: OpenTrace,
+  { actions: told }: Told,
+  place: Pick<ActionRow, 'mcSeqno' | 'endMcSeqno'>,
+): ActionRow[] {
+  return told.map((action, number) => actionRow(trace, action, { ...place, number }));
+}
+
+/** Nothing is told under a number any more. */
+const NONE = { type: '', ancestors: [], success: false, transactions: Buffer.alloc(0), content: '' };
+
+function actionRow(
+  { traceId, externalHash, externalHashNorm, endLt: traceEndLt, endUtime: traceEndUtime }: OpenTrace,
+  action: Action,
+  place: Pick<ActionRow, 'number' | 'mcSeqno' | 'endMcSeqno'>,
+): ActionRow {
+  const { startLt, endLt, startUtime, endUtime, type, success, details, accounts } = action;
+  return {
     ...place,
+    traceEndLt,
+    traceId,
+    traceEndUtime,
+    type,
+    ancestors: [...action.ancestors],
     actionId: idOf(action),
     startLt,
     endLt,
@@ -79,9 +140,38 @@ function write(rows: GrowingRows, trace: OpenTrace, action: Action, number: numb
     externalHashNorm,
     transactions: Buffer.concat(action.transactions.map((hash) => Buffer.from(hash, 'base64'))),
     content: JSON.stringify([details, accounts]),
-  });
-  for (const raw of accounts) {
-    const account = parseAddress(raw);
-    if (account) rows.add(actionAccounts, { ...place, account });
-  }
+  };
+}
+
+/** Whom a row is found by, as it was written. */
+function accountsOf({ content }: ActionRow): Map<RawAddress, Address> {
+  if (content === '') return new Map();
+  const [, accounts]: [unknown, RawAddress[]] = JSON.parse(content);
+  return new Map(
+    accounts.flatMap((raw) => {
+      const account = parseAddress(raw);
+      return account ? [[raw, account]] : [];
+    }),
+  );
+}
+
+/** Whether the same is told. */
+export function saysTheSame(told: readonly ActionRow[], before: readonly ActionRow[]): boolean {
+  const shown = before.filter(({ type }) => type !== '');
+  return (
+    told.length === shown.length &&
+    told.every((row, i) => {
+      const other = shown[i];
+      return (
+        row.actionId.equals(other.actionId) &&
+        row.type === other.type &&
+        row.success === other.success &&
+        row.content === other.content &&
+        row.startLt === other.startLt &&
+        row.endLt === other.endLt &&
+        row.ancestors.join() === other.ancestors.join() &&
+        row.transactions.equals(other.transactions)
+      );
+    })
+  );
 }

@@ -1,5 +1,5 @@
 import { encodeStates } from '../../clickhouse/states.ts';
-import { blockRow, blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
+import { blockRow, blocks, countTransaction, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { messageRow, messages } from '../../clickhouse/tables/messages.ts';
 import type { StepRows } from '../../clickhouse/tables/table.ts';
 import { transactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
@@ -36,6 +36,8 @@ export interface AssembledBatch {
   counts: BatchCounts;
   /** The rows of each step, in their order, for those who follow the newest; empty unless asked for. */
   steps: StepRows[];
+  /** Writes what projections count out of the tables, once these have all inserts. */
+  count(signal: AbortSignal): Promise<void>;
 }
 
 export interface AssemblyOptions {
@@ -98,7 +100,10 @@ export function createAssembler(options: AssemblerOptions) {
       await pause();
       all.add(rows);
     }
-    return { inserts: await all.inserts(pause), counts, steps: live ? made : [] };
+    const count = async (asked: AbortSignal): Promise<void> => {
+      for (const projection of projected) await projection.count?.(asked);
+    };
+    return { inserts: await all.inserts(pause), counts, steps: live ? made : [], count };
   }
 
   return { assemble };
@@ -107,7 +112,7 @@ export function createAssembler(options: AssemblerOptions) {
 function touchedAccounts(steps: DecodedStep[], cells: StoredCell[]): Address[] {
   const touched = new Map<string, Address>();
   for (const { kind, account } of cells) {
-    if (kind === 'data' && account !== null) touched.set(hashKey(account), account);
+    if ((kind === 'data' || kind === 'account') && account !== null) touched.set(hashKey(account), account);
   }
   for (const { states, transactions } of steps.flatMap((step) => step.blocks)) {
     for (const { account } of states) touched.set(hashKey(account), account);
@@ -135,12 +140,13 @@ function writeTransaction(workbench: Workbench, placed: Placed, at: number): voi
   const arrival = inMsg ? known.receive(inMsg) : null;
   const trace = linkTrace(transaction, arrival);
   if (arrival === null && !startsTrace(inMsg)) metrics.brokenTrace();
+  const blockOf = rows.of(blocks)[blockAt];
   const before = stateWithHash(accounts.get(transaction.account), transaction.stateBefore);
   const row = transactionRow(transaction, {
     boc: block.boc,
     at,
     block: blockAt,
-    in: rows.of(blocks)[blockAt],
+    in: blockOf,
     globalVersion,
     traceId: trace.traceId,
     externalHash: trace.externalHash,
@@ -148,6 +154,7 @@ function writeTransaction(workbench: Workbench, placed: Placed, at: number): voi
     payload,
   });
   rows.add(transactions, row);
+  countTransaction(blockOf, transaction, trace.traceId.equals(transaction.hash));
   if (inMsg) {
     const sender = arrival && { mcSeqno: arrival.outMcSeqno, lt: arrival.outLt, txHash: arrival.outTxHash };
     rows.add(messages, messageRow(row, 0, { sender, globalVersion: arrival?.globalVersion ?? globalVersion }));

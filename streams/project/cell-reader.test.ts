@@ -34,6 +34,7 @@ function record(after: number, number: number): CellRecord {
     hash: cell.hash(),
     account: null,
     lt: null,
+    transaction: null,
     mcSeqno: 1,
     after,
     globalId: -3,

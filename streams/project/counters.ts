@@ -14,12 +14,18 @@ export interface Counters {
   methodFailures: number;
   /** Contracts that cannot be told before the log shows a code or another contract. */
   waitingContracts: number;
+  /** What they wait for, as far as it was named to whoever has liteservers, and what was left out of that. */
+  missingNamed: number;
+  missingDropped: number;
   droppedOpenMessages: number;
   duplicateRecords: number;
   gaps: number;
   /** Traces whose actions could not be told together, and such as are too large to be classified. */
   failedTraces: number;
   unclassifiedTraces: number;
+  /** Traces told again because a contract was learned of, to another result; and such as are too many or too old for it. */
+  retoldTraces: number;
+  unretoldTraces: number;
   /** Transactions of traces that were in no memory when the trace was complete. */
   rereadTransactions: number;
   /** Reads and inserts that were tried again because ClickHouse was away or busy. */
@@ -49,11 +55,15 @@ export function newCounters(): Counters {
     methodRuns: 0,
     methodFailures: 0,
     waitingContracts: 0,
+    missingNamed: 0,
+    missingDropped: 0,
     droppedOpenMessages: 0,
     duplicateRecords: 0,
     gaps: 0,
     failedTraces: 0,
     unclassifiedTraces: 0,
+    retoldTraces: 0,
+    unretoldTraces: 0,
     rereadTransactions: 0,
     retries: 0,
   };

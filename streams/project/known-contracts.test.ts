@@ -32,6 +32,9 @@ function tablesWith(step: number): { clickhouse: ClickHouse; asked: string[] } {
 const batch = { number: 1, firstMcSeqno: 10 };
 const found = { owner: rawAddress(owner), jetton: rawAddress(master) };
 
+const likelyAny = { all: new Set([rawAddress(wallet)]), likely: new Map(), looked: new Set<string>() };
+const likelyNone = { ...likelyAny, likely: new Map([[rawAddress(wallet), new Set<never>()]]) };
+
 describe('what is known of contracts', () => {
   it('is looked up once, and known from then on', async () => {
     const { clickhouse, asked } = tablesWith(9);
@@ -43,14 +46,14 @@ describe('what is known of contracts', () => {
     const second = store.known();
     expect(second.contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
     expect(second.missing.size).toBe(0);
-    await store.begin(new Set([rawAddress(wallet)]), new Map(), batch, signal);
+    await store.begin(likelyAny, batch, signal);
     expect(asked.filter((sql) => sql.includes('jetton_wallets'))).toHaveLength(1);
   });
 
   it('is looked up when it is asked for where nothing was likely', async () => {
     const { clickhouse, asked } = tablesWith(9);
     const store = createKnownStore(clickhouse);
-    await store.begin(new Set([rawAddress(wallet)]), new Map([[rawAddress(wallet), new Set()]]), batch, signal);
+    await store.begin(likelyNone, batch, signal);
     expect(asked).toEqual([]);
     const { contracts, missing } = store.known();
     expect(contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
@@ -58,9 +61,19 @@ describe('what is known of contracts', () => {
     expect(store.known().contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
   });
 
+  it('is looked up once a batch where a transfer may be a bid, or a deployment an item', async () => {
+    const { clickhouse, asked } = tablesWith(9);
+    const store = createKnownStore(clickhouse);
+    await store.begin({ ...likelyNone, looked: new Set([rawAddress(wallet)]) }, batch, signal);
+    expect(asked.map((sql) => sql.match(/FROM (\w+)/)?.[1]).sort()).toEqual(['nft_auctions', 'nft_items']);
+    const { contracts, missing } = store.known();
+    expect(contracts.nftAuction(rawAddress(wallet)) ?? contracts.nftItem(rawAddress(wallet))).toBeUndefined();
+    expect(missing.size).toBe(0);
+  });
+
   it('is not what a batch that is repeated had written', async () => {
     const store = createKnownStore(tablesWith(10).clickhouse);
-    await store.begin(new Set([rawAddress(wallet)]), new Map(), batch, signal);
+    await store.begin(likelyAny, batch, signal);
     const { contracts, missing } = store.known();
     expect(contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
     expect(missing.size).toBe(0);
@@ -68,7 +81,7 @@ describe('what is known of contracts', () => {
 
   it('follows the steps, whatever the tables have by then', async () => {
     const store = createKnownStore(tablesWith(9).clickhouse);
-    await store.begin(new Set([rawAddress(wallet)]), new Map(), batch, signal);
+    await store.begin(likelyAny, batch, signal);
     const rows = createStepRows(10);
     rows.add(jettonWallets, {
       address: wallet,

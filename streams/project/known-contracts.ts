@@ -4,19 +4,21 @@ import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { accountData } from '../../clickhouse/tables/accounts.ts';
+import { accountData, accounts as accountTable } from '../../clickhouse/tables/accounts.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { nftItems } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import { dedustPools, multisigOrders, nominatorPools } from '../../clickhouse/tables/services.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
-import type { Columns, RowOf, Table, TableOf } from '../../clickhouse/tables/table.ts';
+import type { Columns, RowOf, Table, TableOf, TableWith } from '../../clickhouse/tables/table.ts';
+import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { hashText } from '../../src/chain/actions/chain-trace.ts';
 import type { KnownContracts } from '../../src/chain/actions/known.ts';
 import type { RawAddress } from '../../src/chain/actions/trace.ts';
 import { parseAddress, rawAddress } from '../../src/chain/address.ts';
+import { hashKey } from '../../src/chain/hash.ts';
 import { CellView } from '../../src/chain/layouts/cell-view.ts';
-import type { Address } from '../../src/chain/model.ts';
+import type { Address, Decimal } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { LikelyTables } from './code-kinds.ts';
 import type { GrowingRows } from './step-rows.ts';
@@ -33,7 +35,7 @@ const content = z.object({ uri: z.string().optional() });
 
 /** A table, the columns that are read of it, and what they say. */
 interface Source {
-  table: Pick<Table, 'name'>;
+  table: TableWith<{ address: Address; id: Decimal }>;
   columns: readonly string[];
   /** Reads the columns. */
   read(rows: RowReader): object;
@@ -43,13 +45,13 @@ interface Source {
   say(row: object): object;
 }
 
-function source<const C extends Columns, R extends RowOf<C> & { address: Address }, K extends keyof C & string>(
-  table: TableOf<C, R>,
-  columns: readonly K[],
-  say: (row: Pick<RowOf<C>, K>) => object,
-): Source {
+function source<
+  const C extends Columns,
+  R extends RowOf<C> & { address: Address; id: Decimal },
+  K extends keyof C & string,
+>(table: TableOf<C, R>, columns: readonly K[], say: (row: Pick<RowOf<C>, K>) => object): Source {
   return {
-    table,
+    table: table as Source['table'],
     columns: columnNames(columns),
     read: (rows) => say(Object.fromEntries(columns.map((name) => [name, table.columns[name].read(rows)])) as never),
     of: (rows) => rows.of(table).map((row) => [row.address, say(row)] as const),
@@ -105,11 +107,26 @@ export function saidOf({ name }: Pick<Table, 'name'>, row: object): { kind: Kind
   return kind === undefined ? null : { kind, said: SOURCES[kind].say(row) };
 }
 
+/** Asked for of accounts of any code. */
+const LOOKED_UP: ReadonlySet<Kind> = new Set(['nftItem', 'nftAuction'] as const);
+
+/** Of the traces that a batch may complete. */
+export interface BatchContracts {
+  all: ReadonlySet<RawAddress>;
+  /** Tables that may have them, by their codes. */
+  likely: ReadonlyMap<RawAddress, LikelyTables>;
+  /** Those that items and auctions are asked for. */
+  looked: ReadonlySet<RawAddress>;
+}
+
 export type KnownStore = ReturnType<typeof createKnownStore>;
 
-/** A bounded memory over the tables, and what batches on their way have said. */
-export function createKnownStore(clickhouse: ClickHouse) {
-  const cache = new LRUCache<string, { said: Said }>({ max: CACHED });
+/**
+ * A bounded memory over the tables, and what batches on their way have said.
+ * @param cached contracts that are remembered: room for all of them is taken at once
+ */
+export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
+  const cache = new LRUCache<string, { said: Said }>({ max: cached });
   const unwritten = new Map<string, { said: Said; batch: number }>();
   const keyOf = (kind: Kind, address: RawAddress): string => `${kind} ${address}`;
   const find = (kind: Kind, address: RawAddress): Said | undefined => {
@@ -154,18 +171,37 @@ export function createKnownStore(clickhouse: ClickHouse) {
 
   return {
     /**
-     * Brings what is known of these contracts into memory.
-     * @param likely tables that may have them; of the others a contract is looked up in when it is asked for
+     * Brings what is known of contracts into memory: of each where its code says that it may be, of those that are looked
+     * at also in the tables that are asked for any such. In others a contract is looked up when it is asked for.
      */
-    async begin(
-      accounts: ReadonlySet<RawAddress>,
-      likely: ReadonlyMap<RawAddress, LikelyTables>,
-      batch: BatchPlace,
-      signal: AbortSignal,
-    ): Promise<void> {
-      const wanted = (table: Pick<Table, 'name'>) =>
-        [...accounts].filter((account) => likely.get(account)?.has(table) ?? true);
-      await Promise.all(KINDS.map((kind) => load(kind, wanted(SOURCES[kind].table), batch, signal)));
+    async begin({ all, likely, looked }: BatchContracts, batch: BatchPlace, signal: AbortSignal): Promise<void> {
+      const wanted = (kind: keyof typeof SOURCES) => {
+        const { table } = SOURCES[kind];
+        const some = [...all].filter((account) => likely.get(account)?.has(table) ?? true);
+        return LOOKED_UP.has(kind) ? new Set([...some, ...looked]) : some;
+      };
+      await Promise.all(KINDS.map((kind) => load(kind, wanted(kind), batch, signal)));
+    },
+    /** The contracts that a step shows for the first time as what they are, though it did not make them. */
+    learned(rows: GrowingRows): Address[] {
+      const found = new Map<string, Address>();
+      for (const kind of KINDS) {
+        for (const row of rows.of(SOURCES[kind].table)) {
+          if (Number(BigInt(row.id) >> STEP_SHIFT) === rows.mcSeqno) found.set(hashKey(row.address), row.address);
+        }
+      }
+      const changed = new Set(rows.of(accountTable).map(({ account }) => hashKey(account)));
+      for (const { account } of rows.of(accountData)) {
+        if (!changed.has(hashKey(account))) found.set(hashKey(account), account);
+      }
+      if (found.size === 0) return [];
+      const met = new Set<string>();
+      for (const { account, transaction } of rows.of(transactions)) {
+        const key = hashKey(account);
+        if (!met.has(key) && transaction.origStatus !== 'active') found.delete(key);
+        met.add(key);
+      }
+      return [...found.values()].sort(Buffer.compare);
     },
     async loadMissing(missing: Missing, batch: BatchPlace, signal: AbortSignal): Promise<void> {
       await Promise.all([...missing].map(([kind, accounts]) => load(kind, accounts, batch, signal)));
@@ -183,12 +219,14 @@ export function createKnownStore(clickhouse: ClickHouse) {
         if (cache.has(key) || unwritten.has(key)) unwritten.set(key, { said: CellView.parse(boc), batch });
       }
     },
-    /** Answers from memory, and notes what it cannot answer. */
-    known(): { contracts: KnownContracts; missing: Missing } {
+    /** Answers from memory, and notes what it cannot answer, and which contracts are none of what was asked for. */
+    known(): { contracts: KnownContracts; missing: Missing; unknown: Set<RawAddress> } {
       const missing: Missing = new Map();
+      const unknown = new Set<RawAddress>();
       const ask = <V>(kind: Kind, address: RawAddress): V | undefined => {
         const said = find(kind, address);
         if (said === undefined) missing.set(kind, (missing.get(kind) ?? new Set()).add(address));
+        if (said === null) unknown.add(address);
         return (said ?? undefined) as V | undefined;
       };
       const contracts: KnownContracts = {
@@ -201,7 +239,7 @@ export function createKnownStore(clickhouse: ClickHouse) {
         isNominatorPool: (address) => ask('nominatorPool', address) !== undefined,
         data: (address) => ask('data', address),
       };
-      return { contracts, missing };
+      return { contracts, missing, unknown };
     },
     written(batch: number): void {
       for (const [key, { said, batch: of }] of unwritten) {

@@ -147,6 +147,10 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
     putTransaction(key: string, payload: Buffer, batch: number): void {
       payloads.put(key, packBytes(payload), batch);
     },
+    /** It is complete; its transactions may be asked for again. */
+    settle({ traceId }: OpenTrace): void {
+      open.delete(hashKey(traceId));
+    },
     /** Nothing will be asked of it again. */
     close(trace: OpenTrace): void {
       open.delete(hashKey(trace.traceId));

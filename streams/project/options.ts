@@ -28,6 +28,8 @@ export interface ProjectorOptions {
   stopAtEnd?: boolean;
   /** What is projected beside the chain itself. Default: all there is. */
   projections?: readonly Projection[];
+  /** Whether what the log lacks is named in the topic of missing things. Default: not, as in a rebuild. */
+  names?: boolean;
   /** Where given, each projected step is published in the topic of steps, which keeps this much. */
   publish?: { retainBytes: number; retainMs: number; onPublished?: (mcSeqno: number) => void };
 }

@@ -7,7 +7,7 @@ import { RowWriter } from '../../clickhouse/rowbinary.ts';
  * Version of what the projection writes. A database of another version is not continued: `tonstream rebuild` makes
  * it anew from the log.
  */
-export const PROJECTION_VERSION = 4;
+export const PROJECTION_VERSION = 6;
 
 /** A batch of whole steps by its bounds in the log. */
 export interface Batch {

@@ -1,7 +1,8 @@
 /**
  * Projects half a million transactions from an embedded log into an embedded ClickHouse server: rate, CPU time and
  * peak memory of both processes, the requests between them, and what the tables take on disk. Run by
- * `npm run bench:project`; BENCH_TRANSACTIONS sets another size, BENCH_PROJECTIONS names those projected beside the
+ * `npm run bench:project`; BENCH_TRANSACTIONS sets another size, BENCH_LOAD=jettons a load
+ * of which half the transactions are of jetton wallets, BENCH_PROJECTIONS names those projected beside the
  * chain itself (`contracts,traces`; an empty one for none).
  */
 import { z } from 'zod';
@@ -94,4 +95,34 @@ async function showTables(transactions: number): Promise<void> {
   print(
     `${'all'.padEnd(28)} ${' '.repeat(17)} ${(total / MB).toFixed(1).padStart(8)} ${' '.repeat(10)} ${(total / transactions).toFixed(1).padStart(9)}`,
   );
+  const bytesOf = (of: RegExp): number =>
+    rows.reduce((sum, { table: name, bytes }) => sum + (of.test(name) ? bytes : 0), 0);
+  await showActions(bytesOf);
+  const [{ wallets, transfers }] = await bench.clickhouse.json(
+    'SELECT (SELECT count() FROM jetton_wallets FINAL) AS wallets, (SELECT count() FROM jetton_transfers FINAL) AS transfers',
+    z.object({ wallets: z.coerce.number(), transfers: z.coerce.number() }),
+  );
+  if (wallets === 0 || transfers === 0) return;
+  print(`${count(wallets)} jetton wallets, ${each(bytesOf(/^jetton_(wallet|holders)/), wallets)} bytes each`);
+  print(
+    `${count(transfers)} transfers, ${each(bytesOf(/^jetton_transfers/), transfers)} bytes each, and ${each(bytesOf(/^jetton_balances/), transfers)} for the balances they left`,
+  );
+}
+
+/** Traces without the rows of those that began before the log: of these no actions are told. */
+async function showActions(bytesOf: (of: RegExp) => number): Promise<void> {
+  const [{ actions, rows, broken }] = await bench.clickhouse.json(
+    `SELECT (SELECT count() FROM actions) AS actions, count() AS rows, countIf(state = 'broken') AS broken FROM traces`,
+    z.object({ actions: z.coerce.number(), rows: z.coerce.number(), broken: z.coerce.number() }),
+  );
+  if (actions === 0) return;
+  const own = bytesOf(/^action/);
+  const traces = bytesOf(/^traces/) * (1 - broken / rows) + bytesOf(/^trace_accounts/);
+  print(
+    `${count(actions)} actions, ${each(own, actions)} bytes each in their own tables, ${each(own + traces, actions)} with those of their traces (${count(broken)} of ${count(rows)} rows of traces are of broken ones)`,
+  );
+}
+
+function each(bytes: number, of: number): string {
+  return (bytes / of).toFixed(0);
 }

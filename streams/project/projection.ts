@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
 import type { Config } from '../../src/config.ts';
+import type { Missing } from '../missing.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { Counters } from './counters.ts';
 import type { DecodedStep } from './decode.ts';
@@ -18,6 +19,7 @@ export type ProjectorConfig = Pick<
   | 'maxDataBytes'
   | 'outageMs'
   | 'dnsCollections'
+  | 'kafkaBrokers'
 >;
 
 /**
@@ -37,6 +39,8 @@ export interface ProjectionContext {
   config: ProjectorConfig;
   counters: Counters;
   logger: Logger;
+  /** Names what the log has not shown and a node might: at least once before the batch is done. */
+  name(missing: Missing): void;
 }
 
 /** With what it remembers between batches: bounded, and no more than a cache of the tables. */
@@ -62,6 +66,11 @@ export interface BatchProjection {
    * the same rows to each step, however the steps are cut into batches.
    */
   project(steps: readonly GrowingRows[]): void | Promise<void>;
+  /**
+   * Writes rows that are counted out of the tables, when these have all that steps write of the batch. The rows must
+   * follow from their keys: after a crash they are counted and written again.
+   */
+  count?(signal: AbortSignal): Promise<void>;
 }
 
 /** A projection whose rows follow from the other rows of the same step. */

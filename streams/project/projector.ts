@@ -4,6 +4,7 @@ import type { EventLog } from '../log.ts';
 import { readSteps, type Step } from '../steps.ts';
 import { cutBatches } from './batches.ts';
 import { type Counters, newCounters } from './counters.ts';
+import { followDocuments, projectDocuments } from './documents.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
 import { type Batch, createPositionStore, type Intent, type Position, PositionError } from './position.ts';
@@ -42,16 +43,26 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   const reading = new AbortController();
   const { done } = position;
   const writer = await createBatchWriter({ ...options, clickhouse, store, counters, done, publisher }, signal);
+  let beside: Promise<void> | null = null;
   // A batch that cannot be written ends the wait for more.
   void writer.failed.then(() => reading.abort());
   try {
     const begun = await repeatUnfinished(options, position, writer, signal);
+    const continuous = config.kafkaBrokers !== undefined;
+    const parts = { log, topic: topics.documents, clickhouse, continuous, onTrouble: onDocumentTrouble(options) };
+    if (options.stopAtEnd) await projectDocuments(parts, signal);
+    else beside = followDocuments(parts, AbortSignal.any([signal, reading.signal]));
     await follow(options, begun, { writer, counters }, AbortSignal.any([signal, reading.signal]));
     await writer.flush();
   } finally {
     reading.abort();
+    await beside;
     await writer.close();
   }
+}
+
+function onDocumentTrouble({ logger }: ProjectorOptions) {
+  return (error: unknown): void => logger.warn({ err: error }, 'documents of tokens');
 }
 
 type BatchWriter = Awaited<ReturnType<typeof createBatchWriter>>;

@@ -23,7 +23,19 @@ function cell(kind: CellKind, number: number, lt: string | null, bits = 64): Sto
   const account = kind === 'library' ? null : ACCOUNT;
   const boc = canonicalBoc(root.endCell().toBoc());
   const hash = root.endCell().hash();
-  return { kind, hash, account, lt, mcSeqno: 1, after: 0, globalId: -3, receivedAtMs: 0, boc, offset: 7 };
+  return {
+    kind,
+    hash,
+    account,
+    lt,
+    transaction: null,
+    mcSeqno: 1,
+    after: 0,
+    globalId: -3,
+    receivedAtMs: 0,
+    boc,
+    offset: 7,
+  };
 }
 
 const UNKNOWN = {

@@ -1,13 +1,21 @@
 import { decodeState } from '../../clickhouse/states.ts';
-import { accountData, accountRow, accounts as accountRows, balances } from '../../clickhouse/tables/accounts.ts';
+import {
+  accountCodes,
+  accountData,
+  accountRow,
+  accounts as accountRows,
+  balances,
+  learnedAccounts,
+} from '../../clickhouse/tables/accounts.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
-import type { AccountState } from '../../src/chain/model.ts';
+import type { AccountState, Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { StoredCell } from '../cell-record.ts';
 import { findData } from './account-data.ts';
 import type { BatchAccounts } from './accounts.ts';
 import type { createCodes } from './codes.ts';
 import type { AssemblyMetrics } from './counters.ts';
 import type { DecodedBlock } from './decode.ts';
+import { readLearned } from './learned.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 export interface BatchStatesOptions {
@@ -23,8 +31,7 @@ export function createBatchStates({ accounts, codes, maxDataBytes, metrics, sign
   const limits = { maxBytes: maxDataBytes, metrics, signal };
 
   /** Data that is newer than what is stored becomes what later states are completed from. */
-  function learnData({ account, lt, hash, boc, offset }: StoredCell, rows: GrowingRows): void {
-    if (account === null || lt === null) throw new Error(`cell record ${offset} has data of no account`);
+  function learnData({ account, lt, hash, boc }: LearnedData, rows: GrowingRows): void {
     const known = accounts.get(account);
     // Only in steps that could not be decoded: the tables know nothing of such an account.
     if (known === null) return;
@@ -39,12 +46,35 @@ export function createBatchStates({ accounts, codes, maxDataBytes, metrics, sign
     accounts.put(account, { ...known, storedData: { hash, lt } });
   }
 
+  /** The state of an account that no block has shown; of one that a block has, the code and the data alone. */
+  function learnAccount(cell: StoredCell, rows: GrowingRows): void {
+    const { mcSeqno } = rows;
+    const learned = readLearned(cell);
+    if (learned === null) return;
+    const { state, code, data } = learned;
+    const { account, lastTransactionLt: lt } = state;
+    if (accounts.get(account) === null) {
+      const row = accountRow(state, mcSeqno);
+      rows.add(accountRows, row);
+      const { hash, state: packed, lastTransactionHash } = row;
+      rows.add(learnedAccounts, { account, lt, mcSeqno, hash, state: packed, lastTransactionHash });
+      rows.add(accountCodes, { account, lt, mcSeqno, codeHash: code.hash });
+      writeBalance(rows, null, state);
+      accounts.put(account, { lt, hash: row.hash, state: row.state, storedData: null });
+    }
+    codes.learn(rows, code.hash, code.boc);
+    if (data !== null) learnData({ account, lt, ...data }, rows);
+  }
+
   return {
     /** What a node was asked for, as it counts from this step on. */
     learn(cell: StoredCell, rows: GrowingRows): void {
       metrics.learnedCells();
-      if (cell.kind === 'data') learnData(cell, rows);
-      else codes.learn(rows, cell.hash, cell.boc);
+      const { kind, account, lt, hash, boc, offset } = cell;
+      if (kind === 'account') learnAccount(cell, rows);
+      else if (kind !== 'data') codes.learn(rows, hash, boc);
+      else if (account !== null && lt !== null) learnData({ account, lt, hash, boc }, rows);
+      else throw new Error(`cell record ${offset} has data of no account`);
     },
     async write(state: AccountState, block: DecodedBlock, rows: GrowingRows): Promise<void> {
       const { mcSeqno } = rows;
@@ -72,6 +102,13 @@ export function createBatchStates({ accounts, codes, maxDataBytes, metrics, sign
       });
     },
   };
+}
+
+interface LearnedData {
+  account: Address;
+  lt: Decimal;
+  hash: Hash;
+  boc: Buffer;
 }
 
 /** Takes back the row of the former state and writes the new one. */

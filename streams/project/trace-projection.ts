@@ -1,49 +1,59 @@
-import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
+import { actionAccounts, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
+import { ENCRYPTED_COMMENT, TEXT_COMMENT } from '../../src/chain/actions/comment.ts';
 import type { RawAddress } from '../../src/chain/actions/trace.ts';
 import { rawAddress } from '../../src/chain/address.ts';
-import { hashKey } from '../../src/chain/hash.ts';
+import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Hash, Transaction } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
-import { writeActions } from './action-rows.ts';
+import { tellTrace, writeDoubts, writeTelling } from './action-rows.ts';
 import { type CodeKinds, createCodeKinds } from './code-kinds.ts';
 import type { Counters } from './counters.ts';
+import { type BatchDoubts, createDoubts, type Doubts } from './doubts.ts';
 import { createKnownStore, type KnownStore } from './known-contracts.ts';
 import { createOpenTraces, type OpenTrace, type OpenTraces, placesOf, type TracePlace } from './open-traces.ts';
 import { packBytes, unpackBytes } from './packed.ts';
 import { createPauses } from './pause.ts';
 import type { Projection } from './projection.ts';
+import { retellTraces } from './retelling.ts';
 import type { GrowingRows } from './step-rows.ts';
 import { beginTrace, growTraceBy } from './trace-growth.ts';
 
 /** Traces as they grow, and what those did that are complete. */
 export const traceProjection: Projection = {
   name: 'traces',
-  tables: [traces, traceAccounts, actions, actionAccounts],
+  tables: [traces, traceAccounts, actions, actionAccounts, actionDoubts],
   open({ clickhouse, counters }) {
     const open = createOpenTraces(clickhouse, (count) => {
       counters.rereadTransactions += count;
     });
     const known = createKnownStore(clickhouse);
+    const doubts = createDoubts(clickhouse);
     const codeKinds = createCodeKinds(clickhouse);
     return {
       async begin(batch, _, signal) {
-        return { project: (steps) => projectTraces(steps, { batch, open, known, codeKinds, counters, signal }) };
+        return {
+          project: (steps) => projectTraces(steps, { batch, open, known, doubts, codeKinds, counters, signal }),
+        };
       },
       written(batch) {
         open.written(batch);
         known.written(batch);
+        doubts.written(batch);
       },
     };
   },
 };
 
+const NO_CALL: ReadonlySet<number | null> = new Set([null, TEXT_COMMENT, ENCRYPTED_COMMENT]);
+
 interface Work {
   batch: BatchPlace;
   open: OpenTraces;
   known: KnownStore;
+  doubts: Doubts;
   codeKinds: CodeKinds;
   counters: Counters;
   signal: AbortSignal;
@@ -60,21 +70,27 @@ interface Grown {
 }
 
 async function projectTraces(steps: readonly GrowingRows[], work: Work): Promise<void> {
-  const { open, known, codeKinds, batch, signal } = work;
+  const { open, known, doubts, codeKinds, batch, signal } = work;
   const earlier = await open.find(idsBefore(steps), batch, signal);
   const growing = new Map<string, { trace: OpenTrace; here: Map<string, TransactionRow> }>();
-  await known.begin(accountsOf(steps, earlier.values()), await codeKinds.of(steps, signal), batch, signal);
+  const likely = await codeKinds.of(steps, signal);
+  await known.begin({ all: accountsOf(steps, earlier.values()), likely, looked: lookedAt(steps) }, batch, signal);
+  const learned = steps.map((rows) => known.learned(rows));
+  const batchDoubts = await doubts.begin(distinct(learned.flat()), batch, signal);
+  const telling = { ...work, doubts: batchDoubts };
   const pause = createPauses();
-  for (const rows of steps) {
+  for (const [at, rows] of steps.entries()) {
     known.take(rows, batch.number);
     for (const grown of grow(rows, earlier, growing)) {
       await pause();
-      await writeTrace(grown, work);
+      await writeTrace(grown, telling);
     }
+    if (learned[at].length > 0) await retellTraces(rows, learned[at], telling);
   }
   for (const { trace, here } of growing.values()) {
     if (trace.pendingMessages === 0) {
-      if (earlier.has(hashKey(trace.traceId))) open.close(trace);
+      if (batchDoubts.mayAsk(trace)) open.settle(trace);
+      else if (earlier.has(hashKey(trace.traceId))) open.close(trace);
       continue;
     }
     open.put(trace, batch.number);
@@ -108,6 +124,19 @@ function accountsOf(steps: readonly GrowingRows[], earlier: Iterable<OpenTrace>)
   return accounts;
 }
 
+/** Accounts that got coins without a call, or code: telling of them asks for items and auctions, whatever their code is. */
+function lookedAt(steps: readonly GrowingRows[]): Set<RawAddress> {
+  const accounts = new Set<RawAddress>();
+  for (const rows of steps) {
+    for (const { account, transaction } of rows.of(transactions)) {
+      const { inMsg, origStatus, endStatus } = transaction;
+      const isPaid = inMsg?.kind === 'internal' && NO_CALL.has(inMsg.opcode);
+      if (isPaid || (origStatus !== 'active' && endStatus === 'active')) accounts.add(rawAddress(account));
+    }
+  }
+  return accounts;
+}
+
 /** The traces of a step's transactions, in the order in which they come up. */
 function grow(
   rows: GrowingRows,
@@ -130,9 +159,12 @@ function grow(
   return [...touched.values()];
 }
 
-async function writeTrace({ trace, rows, own, here }: Grown, work: Work): Promise<void> {
+async function writeTrace(
+  { trace, rows, own, here }: Grown,
+  work: Omit<Work, 'doubts'> & { doubts: BatchDoubts },
+): Promise<void> {
   const { mcSeqno } = rows;
-  const { open, counters, signal } = work;
+  const { open, doubts, counters, batch, signal } = work;
   const isComplete = trace.pendingMessages === 0 && trace.state === 'pending';
   if (isComplete) trace.state = 'complete';
   const { places: _, ...row } = trace;
@@ -141,7 +173,16 @@ async function writeTrace({ trace, rows, own, here }: Grown, work: Work): Promis
     const all = [...placesOf(trace)];
     writeAccounts(rows, trace, all);
     if (trace.transactions > MAX_TRANSACTIONS) counters.unclassifiedTraces++;
-    else classification = await writeActions(rows, trace, await transactionsOf(all, here, open, signal), work);
+    else {
+      const told = await tellTrace(trace, mcSeqno, await transactionsOf(all, here, open, signal), work);
+      classification = told.state;
+      writeDoubts(rows, trace, told);
+      const telling = { trace, rows: writeTelling(rows, trace, told) };
+      if (told.unknown.length > 0) {
+        doubts.add(told.unknown, telling, mcSeqno, batch.number);
+        for (const [key, { payload }] of here) open.putTransaction(key, payload, batch.number);
+      }
+    }
   }
   rows.add(traces, { ...row, mcSeqno, classification, places: unpackBytes(own) });
 }

@@ -24,7 +24,7 @@ await runInThread<ThreadData, never, ThreadNews>(async ({ data: { config, clickh
     const topics = topicNames(config.topicPrefix);
     const publish = { ...publishSettings(config), onPublished: () => send({ type: 'published' }) };
     const onProgress: ProjectorOptions['onProgress'] = (progress) => send({ type: 'progress', progress });
-    await project({ log, topics, clickhouse, config, logger, onProgress, publish }, signal);
+    await project({ log, topics, clickhouse, config, logger, onProgress, publish, names: true }, signal);
   } finally {
     await clickhouse.close();
     await closeLog();

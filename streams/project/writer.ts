@@ -2,6 +2,7 @@ import { accountData, codes } from '../../clickhouse/tables/accounts.ts';
 import { gaps as gapTable } from '../../clickhouse/tables/gaps.ts';
 import { tableColumns } from '../../clickhouse/tables/sql.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
+import { createMissingWriter } from '../missing.ts';
 import type { ProjectedStep } from '../projected-steps.ts';
 import type { Step } from '../steps.ts';
 import { createAccountStore } from './accounts.ts';
@@ -52,8 +53,12 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   });
   const sent = createSentMessages(clickhouse, openMessages);
   const metrics = countInto(counters);
+  const missing = createMissingWriter(log, topics.missing, (event) => {
+    counters[event === 'named' ? 'missingNamed' : 'missingDropped']++;
+  });
+  const name = options.names ? missing.name : () => undefined;
   const projections = (options.projections ?? PROJECTIONS).map(({ open }) =>
-    open({ clickhouse, config, counters, logger }),
+    open({ clickhouse, config, counters, logger, name }),
   );
   const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics, projections });
   const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
@@ -137,15 +142,17 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
 
   async function insert(
     batch: Batch,
-    { inserts, counts, live }: Pick<AssembledBatch, 'inserts' | 'counts'> & { live: ProjectedStep[] },
+    { inserts, counts, live, count }: Pick<AssembledBatch, 'inserts' | 'counts' | 'count'> & { live: ProjectedStep[] },
     repeated: boolean,
   ): Promise<void> {
     const name = `${batch.firstOffset}-${batch.nextOffset}`;
     const early = inserts.filter(({ table }) => !LAST.has(table));
     await insertAll(batch, early, name, repeated);
+    await count(signal);
     await publisher?.publish(live);
     const late = inserts.filter(({ table }) => LAST.has(table));
     await insertAll(batch, late, name, repeated);
+    await missing.flush();
     await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }

@@ -1,6 +1,7 @@
 /** What both servers are asked: every operation that both have, about every kind of account and block, and nonsense. */
 import { beginCell, external, storeMessage } from '@ton/core';
 import { z } from 'zod';
+import { type ContractName, contracts } from './contracts.ts';
 import type { Stage } from './stage.ts';
 
 /** Members of a body, or of a query where the values are no objects. */
@@ -62,6 +63,8 @@ export interface Width {
   accounts: number;
   /** Every so many masterchain blocks one is looked at. */
   everyBlock: number;
+  /** Also lists that take seconds. */
+  longest: boolean;
 }
 
 const NOBODY = `0:${'7'.repeat(64)}`;
@@ -85,6 +88,7 @@ export async function questionsFor(stage: Stage, width: Width): Promise<Question
   for (const address of accounts) await askAboutAccount(stage, address, ask);
   await askAboutBlocks(stage, width.everyBlock, ask);
   askAboutChain(stage, ask);
+  askAboutStacks(width.longest, ask);
   askNonsense(chosen[0], ask);
   return questions;
 }
@@ -175,6 +179,20 @@ function askAboutChain({ head }: Stage, ask: Ask): void {
   askForFees(ask);
 }
 
+/** Results and arguments up to the longest and above, and methods that do not end well. */
+function askAboutStacks(longest: boolean, ask: Ask): void {
+  const run = (address: string, stack: readonly unknown[]) => ask('runGetMethod', { address, method: 'x', stack });
+  const names: ContractName[] = ['list', 'longList', 'endless', 'refuses', ...(longest ? LONGEST : [])];
+  for (const name of names) run(contracts[name], []);
+  for (const count of [1, 300, 1100, ...(longest ? [7998, 7999] : [])]) {
+    const stack = Array(count).fill(['num', 1]);
+    for (const address of [contracts.echo, NOBODY]) run(address, stack);
+    run(contracts.refuses, stack);
+  }
+}
+
+const LONGEST: readonly ContractName[] = ['longest', 'tooLong', 'alternate'];
+
 /** With bodies that have room in a message and such that have not, with and without what deploys a contract. */
 function askForFees(ask: Ask): void {
   const boc = (bits: number, refs: number): string => {
@@ -184,6 +202,10 @@ function askForFees(ask: Ask): void {
     return builder.endCell().toBoc().toString('base64');
   };
   const deployed = { init_code: boc(700, 1), init_data: boc(321, 0) };
+  for (const name of ['accepts', 'refuses', 'fails', 'checksSignature', 'echo'] as const) {
+    for (const ignore_chksig of [true, false])
+      ask('estimateFee', { address: contracts[name], body: boc(32, 0), ignore_chksig });
+  }
   for (const address of [NOBODY, NOBODY_OF_MASTERCHAIN]) {
     for (const bits of [0, 32, 600, 740, 745, 746, 747, 750, 1023]) {
       for (const refs of [0, 2, 3, 4]) {

@@ -14,7 +14,11 @@ const say = (text: string): unknown => process.stderr.write(`${(performance.now(
 say('starting both');
 const stage = await openStage(reference, { steps: STEPS, service: process.env.COMPARE_MEMORY !== '1' });
 try {
-  const questions = await questionsFor(stage, { accounts: Number(process.env.COMPARE_ACCOUNTS ?? 3), everyBlock: 1 });
+  const questions = await questionsFor(stage, {
+    accounts: Number(process.env.COMPARE_ACCOUNTS ?? 3),
+    everyBlock: 1,
+    longest: true,
+  });
   say(`${questions.length} questions in two forms`);
   const comparison = await compare(stage, questions, ['plain', 'jsonRPC']);
   for (const line of linesOf(comparison)) process.stdout.write(`${line}\n`);

@@ -15,6 +15,7 @@ import type { ForeignProgram } from '../foreign/programs.ts';
 import { createMemoryChain } from '../memory-source.ts';
 import { createPeopledDevnet, statesAfter } from '../peopled-devnet.ts';
 import { startStack, until } from '../stack.ts';
+import { genesisContracts } from './contracts.ts';
 
 const SEED = 'compared';
 const SPLIT_AT = 6;
@@ -49,7 +50,8 @@ export async function openStage(reference: ForeignProgram, { steps, service }: S
   };
   try {
     const shards = { splitAt: SPLIT_AT, mergeAt: MERGE_AT, keyBlockEvery: KEY_BLOCK_EVERY };
-    const devnet = await createPeopledDevnet(SEED, 6, { chain: { ...shards, limits: { keepStates: 1000 } } });
+    const chain = { ...shards, limits: { keepStates: 1000 } };
+    const devnet = await createPeopledDevnet(SEED, 6, { chain, contracts: genesisContracts });
     closing.push(() => devnet.close());
     const made: ProducedStep[] = [];
     for (let i = 0; i < steps; i++) made.push(await devnet.step());

@@ -53,7 +53,7 @@ function openWallet(version: Version, publicKey: Buffer) {
   return { address: wallet.address, init: wallet.init, transfer: (order: Order) => wallet.createTransfer(order) };
 }
 
-const AMOUNT = 5_000_000_000n;
+export const AMOUNT = 5_000_000_000n;
 const GIFT = '5';
 const TO = new Address(0, Buffer.alloc(32, 0x5c));
 const NOBODY = new Address(0, Buffer.alloc(32, 0x66));
@@ -67,10 +67,10 @@ const ECHOED = [...NUMBERS, hex(CELL), hex(SLICE)];
 
 /** Drops the id of whatever method is asked for, and leaves the arguments. */
 const ECHO_INIT = { code: beginCell().storeUint(0x30, 8).endCell(), data: new Cell() };
-const ECHO = contractAddress(0, ECHO_INIT);
+export const ECHO = contractAddress(0, ECHO_INIT);
 
 /** A wallet that is not there yet, by the name of who will own it. */
-function newWallet(name: string, version: Version) {
+export function newWallet(name: string, version: Version) {
   const seed = createHash('sha256').update(`client ${name}`).digest();
   return { seed, ...walletOf(seed, version) };
 }
@@ -81,7 +81,7 @@ function walletOf(seed: Buffer, version: Version) {
 }
 
 /** The wallet with coins and jettons of which the service prints the seed. */
-function demoWallet(output: string, version: Version) {
+export function demoWallet(output: string, version: Version) {
   const [, seed] = new RegExp(`${version} +\\S+ +([0-9a-f]{64})`).exec(output) ?? [];
   if (seed === undefined) throw new Error(`no ${version} wallet was printed`);
   return { seed: Buffer.from(seed, 'hex'), ...walletOf(Buffer.from(seed, 'hex'), version) };
@@ -115,10 +115,10 @@ async function v3({ url }: Stack, query: string) {
   return answer;
 }
 
-const lower = (address: Address | string): string => Address.parse(String(address)).toRawString();
+export const lower = (address: Address | string): string => Address.parse(String(address)).toRawString();
 
 /** The jetton of which the demo wallets have some since before the first block. */
-async function dustOf(stack: Stack) {
+export async function dustOf(stack: Stack) {
   const { jetton_masters: masters = [] } = await v3(stack, 'jetton/masters');
   const dust = masters.find(({ jetton_content: { symbol } }) => symbol === 'DUST');
   if (dust === undefined) throw new Error('the jetton is not listed');
@@ -134,7 +134,7 @@ async function jettonWalletOf(stack: Stack, master: string, owner: Address): Pro
     .loadAddress();
 }
 
-async function give({ url }: Stack, address: Address): Promise<void> {
+export async function give({ url }: Stack, address: Address): Promise<void> {
   const body = JSON.stringify({ address: address.toString({ bounceable: false }), amount: GIFT });
   expect((await fetch(`${url}/devnet/faucet`, { method: 'POST', body })).status).toBe(200);
 }
@@ -144,8 +144,9 @@ async function post({ url }: Stack, method: string, body: object) {
   return z.looseObject({ result: z.any().optional() }).parse(await response.json()).result;
 }
 
+/** Nothing of one while the service has no step to show. */
 const stateOf = async (stack: Stack, address: Address) =>
-  post(stack, 'getAddressInformation', { address: lower(address) });
+  (await post(stack, 'getAddressInformation', { address: lower(address) })) ?? {};
 
 /** Funds a wallet, deploys it with the contract that answers what it is asked with, and waits for both. */
 async function deployEcho(stack: Stack): Promise<void> {
@@ -158,7 +159,7 @@ async function deployEcho(stack: Stack): Promise<void> {
 }
 
 /** A bounceable payment of jettons out of the jetton wallet `from`, to the owner `to`. */
-function jettonPayment(from: Address, to: Address, response: Address): MessageRelaxed {
+export function jettonPayment(from: Address, to: Address, response: Address): MessageRelaxed {
   const body = beginCell()
     .storeUint(0x0f8a7ea5, 32)
     .storeUint(1, 64)

@@ -8,7 +8,7 @@ import { type Stack, shownHead, until } from '../stack.ts';
 const ENDED_STEPS = 25;
 
 const life = z.looseObject({
-  stage: z.enum(['unknown', 'seen', 'included', 'complete']),
+  stage: z.string(),
   seen_utime_ms: z.number().nullable(),
   included_utime: z.number().nullable(),
   included_mc_seqno: z.number().nullable(),

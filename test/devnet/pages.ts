@@ -2,10 +2,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { browserProgram, openBrowser, visit } from '../browser.ts';
+import { openBrowser, visit } from '../browser.ts';
 import { type Stack, until } from '../stack.ts';
+import { send } from './levels.ts';
+import { demoWallet } from './wallets.ts';
 
-const PATIENCE = 60_000;
+const PATIENCE = 180_000;
 
 const book = z.record(z.string(), z.object({ user_friendly: z.string() }));
 const transaction = z.object({
@@ -25,6 +27,9 @@ const traces = z.object({
   address_book: book,
 });
 const masters = z.object({ jetton_masters: z.array(z.object({ address: z.string(), total_supply: z.string() })) });
+const jettonHours = z.object({
+  points: z.array(z.object({ from: z.number(), open: z.boolean(), value: z.array(z.object({ count: z.number() })) })),
+});
 const holders = z.object({ jetton_wallets: z.array(z.object({ owner: z.string() })), address_book: book });
 
 export function describePages(stack: () => Stack): void {
@@ -103,6 +108,37 @@ export function describePages(stack: () => Stack): void {
     });
   });
 
+  it('show what an account sent from pending to final', async () => {
+    const { wallet } = demoWallet(stack().program.output());
+    const known = z.object({ accounts: z.array(z.unknown()) });
+    // The zero state's accounts are in no block until they do something.
+    await send(stack());
+    await until('the wallet', async () => {
+      const response = await fetch(`${stack().url}/api/v3/accountStates?address=${wallet.address.toString()}`);
+      return known.parse(await response.json()).accounts.length > 0 ? true : null;
+    });
+    await open(`account/${wallet.address.toString()}`, async (page) => {
+      await page.locator('#line[data-state="live"]').waitFor({ timeout: PATIENCE });
+      await page.evaluate(`window.levels = [];
+        new MutationObserver(() => document.querySelectorAll('.waiting td[data-column="Outcome"]')
+          .forEach((cell) => window.levels.push(cell.textContent)))
+          .observe(document.querySelector('.waiting'), { childList: true });`);
+      const hash = encodeURIComponent(await send(stack()));
+      const shape = z.object({ transactions: z.array(transaction).default([]) });
+      const received = await until('the transaction', async () => {
+        const response = await fetch(`${stack().url}/api/v3/transactionsByMessage?msg_hash=${hash}&direction=in`);
+        return shape.parse(await response.json()).transactions[0] ?? null;
+      });
+      await page.locator(`td[data-column="Transaction"] a[title="${received.hash}"]`).waitFor({ timeout: PATIENCE });
+      const waiting = page.locator('.waiting tr');
+      await until('nothing that waits', async () => ((await waiting.count()) === 0 ? true : null));
+      // On a busy machine a block is quicker than what is told before it.
+      const levels = z.array(z.string()).parse(await page.evaluate('window.levels'));
+      process.stdout.write(`account page: ${levels.join(', ')}\n`);
+      expect(['pending', 'confirmed']).toEqual(expect.arrayContaining([...new Set(levels)]));
+    });
+  });
+
   it('show a jetton with its holders in order', async () => {
     const [master] = await until('a jetton', async () => {
       const { jetton_masters: found } = await ask('jetton/masters?limit=10', masters);
@@ -114,6 +150,20 @@ export function describePages(stack: () => Stack): void {
       const shown = await owners.evaluateAll((links) => links.map((link) => link.getAttribute('title')));
       expect(shown.length).toBeGreaterThanOrEqual(held.jetton_wallets.length);
       expect(new Set(shown).size).toBe(shown.length);
+      const response = await fetch(`${stack().url}/api/stats/jettons?jetton=${master.address}`);
+      const { points } = jettonHours.parse(await response.json());
+      const chart = page.locator('[data-series="jettons"]');
+      await chart.locator('summary').click();
+      const told = await Promise.all(
+        points.map(({ from }) => chart.locator(`td[data-from="${from}"]`).textContent({ timeout: PATIENCE })),
+      );
+      // Transfers may have come in between; what is over stays.
+      for (const [at, { open: grows, value }] of points.entries()) {
+        const count = value[0]?.count ?? 0;
+        if (grows) expect(Number(told[at])).toBeLessThanOrEqual(count);
+        else expect(Number(told[at])).toBe(count);
+      }
+      expect(points.length).toBeGreaterThan(0);
     });
     await open('top/jettons', async (page) => {
       expect(await page.locator('td[data-column="Name"] a').count()).toBeGreaterThan(0);
@@ -135,15 +185,82 @@ export function describePages(stack: () => Stack): void {
     await close();
   });
 
+  it('draw hours and days as the statistics tell them', async () => {
+    const shape = z.object({
+      mc_seqno: z.number(),
+      points: z.array(z.object({ from: z.number(), open: z.boolean(), value: z.number() })),
+    });
+    for (const resolution of ['hour', 'day']) {
+      await open(`charts/${resolution}`, async (page) => {
+        const response = await fetch(`${stack().url}/api/stats/transactions?resolution=${resolution}`);
+        const { points } = shape.parse(await response.json());
+        const shown = page.locator('[data-series="transactions"]');
+        // An hour may have begun in between.
+        expect(points.length - (await shown.locator('.bar').count())).toBeLessThanOrEqual(1);
+        const [{ from }] = points;
+        await shown.locator('summary').click();
+        expect(await shown.locator(`td[data-from="${from}"]`).textContent()).toMatch(/^[\d.]+K?$/);
+        await shown.locator('svg').focus();
+        await page.keyboard.press('Home');
+        expect(await shown.locator('.said').textContent()).toMatch(/UTC|\d{4}.*: [\d.]+K?/);
+        const types = await texts(page, '[aria-labelledby="card-actions-by-type"] td:first-child');
+        expect(types).toContain('ton transfer');
+      });
+    }
+  });
+
+  it('ask SQL, show rows and errors, and give a file', async () => {
+    await open('sql/editor', async (page) => {
+      expect(await page.locator('details[data-view="ton.transactions"]').count()).toBe(1);
+      const editor = page.locator('#statement');
+      await editor.fill(
+        "SELECT seqno, 'x<b>' AS word FROM ton.blocks WHERE workchain = -1 AND seqno <= 3 ORDER BY seqno",
+      );
+      await editor.press('Control+Enter');
+      await page.locator('td[data-column="seqno"]').first().waitFor({ timeout: PATIENCE });
+      expect(await texts(page, 'td[data-column="seqno"]')).toEqual(['1', '2', '3']);
+      expect(await texts(page, 'td[data-column="word"]')).toEqual(['x<b>', 'x<b>', 'x<b>']);
+      expect(await page.locator('#told').textContent()).toMatch(/^3 rows, /);
+      const file = await fetch(new URL((await page.locator('a[download]').getAttribute('href')) ?? '', stack().url));
+      expect((await file.text()).trim().split('\n')).toHaveLength(4);
+      await page.getByLabel('Examples').selectOption('0');
+      expect(await editor.inputValue()).toMatch(/SELECT/);
+    });
+    const { page, close } = await visit(
+      browser,
+      `${stack().url}/sql#${encodeURIComponent('SELECT nothing FROM ton.blocks')}`,
+    );
+    await page.locator('#answer [role="alert"]').waitFor({ timeout: PATIENCE });
+    expect(await page.locator('#answer [role="alert"]').textContent()).toContain('nothing');
+    await close();
+  });
+
+  it('tell where each stage stands', async () => {
+    await open('pipeline/now', async (page) => {
+      const head = async (stage: string) => Number(await page.locator(`[data-stage="${stage}"]`).textContent());
+      const first = await head('Answer');
+      expect(first).toBeGreaterThan(0);
+      // Read at one moment: the page goes on.
+      const heads = await page
+        .locator('[data-stage]')
+        .evaluateAll((all) => all.map((one) => [one.getAttribute('data-stage'), Number(one.textContent)] as const));
+      const shown = new Map(heads);
+      expect(shown.get('Ingest')).toBeGreaterThanOrEqual(shown.get('Project') ?? Number.NaN);
+      await until('a newer head', async () => ((await head('Answer')) > first ? true : null));
+      expect(await page.locator('[data-metric="tonstream_gaps"]').textContent()).toBe('0');
+    });
+  });
+
   it('find what is pasted into the search box', async () => {
     const { transactions } = await someTrace();
     const [{ hash, account }] = Object.values(transactions);
     const { page, close } = await visit(browser, `${stack().url}/`);
     const hex = Buffer.from(hash, 'base64').toString('hex');
+    // Never the page that is shown already: when that has been loaded again cannot be seen.
     for (const [sought, path] of [
       [hash, `/tx/${hex}`],
-      [hex, `/tx/${hex}`],
       [account, `/account/${account}`],
+      [hex, `/tx/${hex}`],
       ['3', '/block/3'],
       ['(-1,8000000000000000,3)', '/block/-1,8000000000000000,3'],
     ]) {
@@ -158,5 +275,3 @@ export function describePages(stack: () => Stack): void {
     await close();
   });
 }
-
-export const browserMissing = browserProgram === null;

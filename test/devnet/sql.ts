@@ -2,10 +2,11 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { EXAMPLES } from '../../src/api/sql/examples.ts';
-import type { Stack } from '../stack.ts';
+import { random } from '../chance.ts';
+import { compareWithSql } from '../sql/agreement.ts';
+import { type Stack, until } from '../stack.ts';
 
 const answer = z.object({ mc_seqno: z.number(), rows: z.array(z.array(z.unknown())) });
-const found = z.object({ transactions: z.array(z.object({ hash: z.string(), lt: z.string() })) });
 
 export function describeSql(stack: () => Stack): void {
   const ask = async (body: object): Promise<z.output<typeof answer>> => {
@@ -15,12 +16,23 @@ export function describeSql(stack: () => Stack): void {
     return answer.parse(JSON.parse(text));
   };
 
-  it('shows the transactions of a step as the API does', async () => {
-    const { mc_seqno: seqno } = await ask({ sql: 'SELECT mc_seqno FROM ton.head' });
-    const response = await fetch(`${stack().url}/api/v3/transactionsByMasterchainBlock?seqno=${seqno}&limit=1000`);
-    const { transactions } = found.parse(await response.json());
-    const { rows } = await ask({ sql: `SELECT hash, lt FROM ton.transactions WHERE mc_block_seqno = ${seqno}` });
-    expect(rows.toSorted()).toEqual(transactions.map(({ hash, lt }) => [hash, lt]).toSorted());
+  it('shows blocks, transactions and messages of steps and accounts as the API does', async () => {
+    const { mc_seqno: head, rows } = await until('accounts with transactions', async () => {
+      const answer = await ask({
+        sql: 'SELECT account FROM ton.transactions WHERE mc_block_seqno > 2 GROUP BY account ORDER BY count() DESC LIMIT 20',
+      });
+      return answer.rows.length > 1 ? answer : null;
+    });
+    const { url } = stack();
+    const some = [head, 1 + random(head - 1), 1 + random(head - 1)].map((seqno) => ({ from: seqno, to: seqno }));
+    const accounts = [rows[0], rows[random(rows.length)]].map(([account]) => ({ account: String(account) }));
+    let transactions = 0;
+    for (const of of [...some, ...accounts]) {
+      const { differences, ...counts } = await compareWithSql({ url, key: 'agreement', of, head });
+      expect(differences).toEqual([]);
+      transactions += counts.transactions;
+    }
+    expect(transactions).toBeGreaterThan(0);
   });
 
   it('sees one step with a whole query while steps come', async () => {

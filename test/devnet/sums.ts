@@ -21,6 +21,14 @@ const wallet = z.object({ address: z.string(), owner: z.string(), jetton: z.stri
 const point = z.object({ mc_seqno: z.number(), balance: z.string().nullable() });
 const account = z.object({ address: z.string(), balance: z.string() });
 
+/** What one side of a trade gave. */
+const leg = z.object({
+  asset: z.string().nullable(),
+  source: z.string(),
+  destination: z.string(),
+  amount: z.string(),
+});
+
 const PAGE = 200;
 
 /** A wallet of the zero state. */
@@ -140,6 +148,12 @@ export function describeSums(subject: () => SumsSubject): void {
       if (type === 'jetton_transfer') {
         add(asset, sender, -units('amount'));
         add(asset, receiver, units('amount'));
+      } else if (type === 'jetton_swap') {
+        for (const side of [details.dex_incoming_transfer, details.dex_outgoing_transfer]) {
+          const { asset, source, destination, amount } = leg.parse(side);
+          add(asset, source, -BigInt(amount));
+          add(asset, destination, BigInt(amount));
+        }
       } else if (type === 'jetton_mint') add(asset, receiver, units('amount'));
       else if (type === 'jetton_burn') add(asset, owner, -units('amount'));
       else if (type === 'stake_deposit') add(asset, holder, units('tokens_minted'));

@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { liteClient } from '../lite-client.ts';
 import { runToEnd, type Stack, until } from '../stack.ts';
 
-function demoWallet(output: string) {
+/** The wallet that `start` tells of. */
+export function demoWallet(output: string) {
   const [, address, secret] = /v4r2 +(\S+) +([0-9a-f]{64})/.exec(output) ?? [];
   const keys = keyPairFromSeed(Buffer.from(secret, 'hex'));
   const wallet = WalletContractV4.create({ workchain: 0, publicKey: keys.publicKey });

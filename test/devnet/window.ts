@@ -5,13 +5,13 @@ import { actions } from '../../clickhouse/tables/actions.ts';
 import { jettonTransfers } from '../../clickhouse/tables/jettons.ts';
 import { nftTransfers } from '../../clickhouse/tables/nfts.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
-import { rounds, seed } from '../chance.ts';
+import { isLong, rounds, seed } from '../chance.ts';
 import { type Stack, until } from '../stack.ts';
 import { differences, resting, sampledRequests } from '../window-agreement.ts';
 import { POSITIONS } from '../window-positions.ts';
 import { projectedBy, windowFrom } from '../windowed.ts';
 
-const REQUESTS = rounds(60, 400);
+const REQUESTS = rounds(40, 400);
 const Answer = z.record(z.string(), z.unknown());
 
 export function describeWindow(stack: () => Stack): void {
@@ -23,7 +23,7 @@ export function describeWindow(stack: () => Stack): void {
         projected.steps.flatMap(({ step }) => step.rows.of(table)).length;
       for (const table of [jettonTransfers, nftTransfers, actions]) expect(count<object>(table)).toBeGreaterThan(0);
       const paths = resting(sampledRequests(projected.steps, REQUESTS, seed));
-      for (const share of POSITIONS.filter((one) => one < 1)) {
+      for (const share of isLong ? POSITIONS.filter((one) => one < 1) : [0.5]) {
         const windowed = await windowFrom(projected, Math.floor(projected.steps.length * share));
         try {
           const { clickhouseUrl } = stack();

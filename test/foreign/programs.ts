@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,10 +43,16 @@ export async function tonutilsGo(): Promise<ForeignProgram | null> {
     GOFLAGS: '-mod=readonly',
     ...(mayFetch ? {} : { GOPROXY: 'off' }),
   };
+  // Named by its sources: several test files, and working copies beside each other, may want it at once.
+  const hash = createHash('sha256');
+  for (const name of ['go.mod', 'go.sum', 'main.go', 'tokens.go']) hash.update(readFileSync(join(cwd, name)));
+  const command = join(cache, `tonutils-go-${hash.digest('hex').slice(0, 16)}`);
+  if (existsSync(command)) return { command, args: [] };
   if (!(await works('go', ['mod', 'download'], { cwd, env }))) return missing('tonutils-go', 'go and its module');
   mkdirSync(cache, { recursive: true });
-  const command = join(cache, 'tonutils-go');
-  await run('go', ['build', '-o', command, '.'], { cwd, env, timeout: FETCH_MS });
+  const made = `${command}.${process.pid}`;
+  await run('go', ['build', '-o', made, '.'], { cwd, env, timeout: FETCH_MS });
+  renameSync(made, command);
   return { command, args: [] };
 }
 

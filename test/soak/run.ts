@@ -2,6 +2,7 @@
  * A devnet under traffic with a window so small that it turns over all the time, asked by several clients, compared
  * with its log, and killed in part or as a whole when that is wanted.
  */
+
 import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +12,10 @@ import { startEmbeddedClickHouse } from '../../clickhouse/server.ts';
 import { choosePort } from '../../clickhouse/server-folder.ts';
 import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
 import { transactionForm } from '../../src/api/v3/render/forms.ts';
-import type { View } from '../../src/window/view.ts';
+import type { WindowView } from '../../src/window/view.ts';
 import { openWindow, readWindow } from '../../src/window/window.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
+import { auditActions, genesisIn } from '../actions-audit.ts';
 import { listProcesses } from '../process-table.ts';
 import { runTonstream } from '../processes.ts';
 import { catchUp, differences, resting, sampledRequests } from '../window-agreement.ts';
@@ -34,6 +36,12 @@ export interface SoakOptions {
   /** Goes on until there were so many kills, however long that takes; 0 unless given. */
   leastKills?: number;
   clients: number;
+  /** Steps looked at one by one between two looks at the head; 50 unless given. */
+  mostSteps?: number;
+  /** Requests that are compared with the tables after a kill; 25 unless given. */
+  comparedLive?: number;
+  /** The newest traces, told once more at the end; 50,000 unless given, 0: what actions say is not looked at. */
+  auditedTraces?: number;
   /** Milliseconds that a client waits after an answer; 0 unless given. */
   pauseMs?: number;
   /** Of each kind; none unless given. */
@@ -76,6 +84,7 @@ const MOST_STEPS = 50;
 const FIRST_STEPS = 20;
 const COMPARED_LIVE = 25;
 const COMPARED_AT_THE_END = 150;
+const AUDITED_TRACES = 50_000;
 const PROGRESS_MS = 30_000;
 /** Seconds behind the head of what is taken as over, and how far a stretch reaches. */
 const SETTLED_S = 5;
@@ -107,7 +116,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     }
   } finally {
     await service.destroy();
-    rmSync(dataDir, { recursive: true, force: true });
+    // A ClickHouse whose service was killed may write for a moment more.
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
@@ -123,7 +133,10 @@ async function watched(soak: Soak): Promise<SoakReport> {
     progress(soak, measuring, signal),
   ]);
   // When it fails, all fails: what is awaited below ends, too.
-  traffic.catch(() => stop.abort());
+  traffic.catch((error: unknown) => {
+    options.onProgress?.(`! the clients fail: ${error instanceof Error ? error.stack : String(error)}`);
+    stop.abort();
+  });
   setMaxListeners(0, signal);
   let seconds = 0;
   let subscribers: Subscribers | null = null;
@@ -131,8 +144,10 @@ async function watched(soak: Soak): Promise<SoakReport> {
     subscribers = await subscribed(soak, signal);
     await control(soak, signal);
     seconds = Math.round((performance.now() - begun) / 1000);
-    await subscribers?.compare(await headOf(service.url));
-    await lookAtEverything(soak);
+    if (!signal.aborted) {
+      await subscribers?.compare(await headOf(service.url));
+      await lookAtEverything(soak);
+    }
   } finally {
     await subscribers?.close();
     stop.abort();
@@ -165,7 +180,7 @@ async function subscribed(soak: Soak, signal: AbortSignal): Promise<Subscribers 
 /** Checks, and kills in between, one after the other until the time is up. */
 async function control(soak: Soak, signal: AbortSignal): Promise<void> {
   const { service, truth, journal, options } = soak;
-  const { killSeconds, leastKills = 0 } = options;
+  const { killSeconds, leastKills = 0, mostSteps = MOST_STEPS } = options;
   const end = performance.now() + options.minutes * 60_000;
   const check: CheckOptions = { url: service.url, journal, signal };
   const victims = options.victims ?? VICTIMS;
@@ -174,7 +189,7 @@ async function control(soak: Soak, signal: AbortSignal): Promise<void> {
   for (let kills = 0; !signal.aborted && (performance.now() < end || kills < leastKills); ) {
     const head = await headOf(service.url);
     await truth.until(head);
-    checked = Math.max(checked, head - MOST_STEPS);
+    checked = Math.max(checked, head - mostSteps);
     while (checked < head && !signal.aborted) await checkStep(check, truth.step(++checked));
     await checkStep(check, truth.step(1 + Math.floor(Math.random() * Math.max(1, checked))));
     const now = performance.now();
@@ -211,7 +226,7 @@ async function compareLive(soak: Soak, signal: AbortSignal): Promise<void> {
   const newest = await settled(soak);
   await checkStretch({ url: service.url, journal, signal }, truth, newest - STRETCH_S, newest);
   const seed = options.seed + truth.head;
-  const paths = resting(sampledRequests(await truth.published(), COMPARED_LIVE, seed));
+  const paths = resting(sampledRequests(await truth.published(), options.comparedLive ?? COMPARED_LIVE, seed));
   await withView(dataDir, async (view) => {
     const { clickhouseUrl } = service;
     const found = await differences({ view, clickhouseUrl, database: DATABASE, paths, signal });
@@ -234,6 +249,7 @@ async function compareStopped(soak: Soak): Promise<void> {
   try {
     if (options.compareStopped === undefined) await compareWindow(soak, server.url);
     else await options.compareStopped({ dataDir, clickhouseUrl: server.url, database: DATABASE });
+    await audit(soak, server.url);
   } finally {
     await server.stop();
   }
@@ -257,7 +273,24 @@ async function compareWindow({ journal, options, dataDir, settings }: Soak, clic
   }
 }
 
-async function withView(dataDir: string, use: (view: View) => Promise<void>): Promise<void> {
+/** What traces and actions say, held to transactions, balances and the classifier. */
+async function audit({ journal, dataDir, options }: Soak, url: string): Promise<void> {
+  const { auditedTraces = AUDITED_TRACES } = options;
+  if (auditedTraces === 0) return;
+  const clickhouse = createClickHouse({ url, database: DATABASE, logger: silent });
+  try {
+    const genesis = genesisIn(join(dataDir, 'devnet'));
+    const { problems, traces, actions, balances } = await auditActions({ clickhouse, genesis, traces: auditedTraces });
+    for (const problem of problems) journal.wrong(`actions: ${problem}`);
+    journal.count('traces told once more', traces);
+    journal.count('actions told once more', actions);
+    journal.count('balances that actions come to', balances);
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+async function withView(dataDir: string, use: (view: WindowView) => Promise<void>): Promise<void> {
   const window = readWindow(join(dataDir, 'window'), transactionForm);
   try {
     const view = window.view();

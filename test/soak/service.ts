@@ -1,4 +1,5 @@
 /** The service under soak: one `tonstream start` with a devnet, its processes, and how each is killed. */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '../process-table.ts';
 import { type Run, runTonstream, waitFor } from '../processes.ts';
@@ -110,8 +111,10 @@ export function createService(settings: SoakSettings): SoakedService {
     process.kill(victim.pid, 'SIGKILL');
     await waitFor('its end', run, async () => processes().every(({ pid }) => pid !== victim.pid));
     dead();
-    const asked = `${url}/api/v3/topAccountsByBalance?limit=1`;
-    await waitFor('ClickHouse in its place', run, () => answers(asked), START_MS);
+    // The window knows nothing of this address, and has kept no answer about it.
+    const asked = `${url}/api/v3/messages?destination=0:${randomBytes(32).toString('hex')}&limit=1`;
+    const both = async () => (await answers(`${clickhouseUrl}/ping`)) && (await answers(asked));
+    await waitFor('ClickHouse in its place', run, both, START_MS);
   }
 
   return {

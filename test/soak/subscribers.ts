@@ -1,7 +1,7 @@
 /**
  * Subscribers of the soaked service, over WebSocket, server-sent events and webhooks, with different filters. Each hears
  * from the first step on, is cut off again and again, and goes on behind what it has heard. At the end each must have
- * heard what the log says, once and in order.
+ * heard what the log says, once and in order; who listens below final has heard one end of every trace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rawAddress } from '../../src/chain/address.ts';
@@ -9,7 +9,8 @@ import { openEvents, openSocket } from '../feed-server.ts';
 import { openTarget, type WebhookTarget } from '../webhook-target.ts';
 import { ask } from './asking.ts';
 import type { Journal } from './journal.ts';
-import { heardIn, type Wanted } from './told.ts';
+import { createLevelsHeard, type LevelsHeard } from './levels.ts';
+import { heardIn, isKnown, type Wanted } from './told.ts';
 import { pause } from './traffic.ts';
 import type { Truth } from './truth.ts';
 
@@ -34,8 +35,13 @@ export interface Subscribers {
 interface Subscriber {
   name: string;
   wanted: Wanted;
-  /** In the order of their coming; a webhook may be told an event twice, and the second time does not count. */
+  /** Hears of traces from the moment they are pending. */
+  below: boolean;
+  /** What is final, in the order of its coming; a webhook may be told an event twice, and the second time does not count. */
   heard: Heard[];
+  levels: LevelsHeard;
+  /** Of the last notification. */
+  cursor: string | null;
 }
 
 interface Heard {
@@ -51,17 +57,27 @@ const PATIENCE_MS = 120_000;
 const WEBHOOK_BATCH = 40;
 /** Bytes of a cursor: what is before the place, and the step in it. */
 const [PLACE_AT, STEP_BYTES] = [5, 4];
+const FEWEST_BUSY = 3;
 const GRAM = 10n ** 9n;
+/** Also listened to by those who listen below final; not compared with the log. */
+const BELOW_FINAL = ['account_state_change', 'jettons_change'];
 
 type Json = Record<string, unknown>;
 
 export async function openSubscribers(options: SubscribersOptions): Promise<Subscribers> {
   const { truth, journal, signal } = options;
+  // Some are of accounts that are busy.
+  while (busyIn(truth).length < FEWEST_BUSY) await truth.until(truth.head + 1);
   const filters = filtersOf(truth);
   const subscribers: Subscriber[] = [];
   const add = (kind: string): Subscriber => {
-    const wanted = filters[subscribers.length % filters.length];
-    const made = { name: `${kind} ${subscribers.length} (${print(wanted)})`, wanted, heard: [] };
+    const place = subscribers.length;
+    const wanted = filters[place % filters.length];
+    // Of those with the same filter every other one.
+    const below = Math.floor(place / filters.length) % 2 === 0 ? place % 2 === 0 : place % 2 === 1;
+    const name = `${kind} ${place} (${print(wanted)}${below ? ', below final' : ''})`;
+    const levels = createLevelsHeard(name, journal);
+    const made: Subscriber = { name, wanted, below, heard: [], levels, cursor: null };
     subscribers.push(made);
     return made;
   };
@@ -84,6 +100,7 @@ export async function openSubscribers(options: SubscribersOptions): Promise<Subs
           await sleep(LOOK_MS);
         check(subscriber, expected, mcSeqno, journal);
       }
+      await Promise.all(subscribers.map((one) => checkLevels(one, journal)));
     },
     async close() {
       ended.abort();
@@ -93,14 +110,19 @@ export async function openSubscribers(options: SubscribersOptions): Promise<Subs
   };
 }
 
-function filtersOf(truth: Truth): Wanted[] {
+/** Accounts by their transactions, the busiest first. */
+function busyIn(truth: Truth): string[] {
   const counts = new Map<string, number>();
   for (const { told } of truth.told()) {
     for (const { type, own, workchain } of told) {
       if (type === 'transactions' && workchain === 0) counts.set(own, (counts.get(own) ?? 0) + 1);
     }
   }
-  const busy = [...counts].sort((a, b) => b[1] - a[1]).map(([account]) => account);
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([account]) => account);
+}
+
+function filtersOf(truth: Truth): Wanted[] {
+  const busy = busyIn(truth);
   const opcodes = truth.told().flatMap(({ told }) => told.flatMap(({ opcode }) => opcode ?? []));
   return [
     { types: ['transactions', 'block'], everything: true },
@@ -114,9 +136,12 @@ function filtersOf(truth: Truth): Wanted[] {
   ];
 }
 
-function subscriptionOf({ types, everything, accounts, workchain, opcodes, minValue, direction }: Wanted): Json {
+function subscriptionOf({ wanted, below }: Pick<Subscriber, 'wanted' | 'below'>): Json {
+  const { types, everything, accounts, workchain, opcodes, minValue, direction } = wanted;
   return {
-    types,
+    // Blocks alone are of no account.
+    types: below && (everything || accounts) ? [...types, ...BELOW_FINAL] : types,
+    ...(below ? { min_finality: 'pending', finality_scope: 'transaction' } : {}),
     ...(everything ? { everything } : {}),
     ...(accounts ? { addresses: accounts.map((account) => rawAddress(Buffer.from(account, 'hex'))) } : {}),
     ...(workchain === undefined ? {} : { workchain }),
@@ -166,26 +191,28 @@ async function openStream(port: number, subscription: Json): Promise<Connection>
 }
 
 async function follow(
-  { wanted, heard }: Subscriber,
+  subscriber: Subscriber,
   open: (port: number, subscription: Json) => Promise<Connection>,
   { port, journal }: SubscribersOptions,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const last = heard.at(-1)?.cursor;
-    const from = last === undefined ? { from_mc_seqno: 1 } : { from_cursor: last };
-    const connection = await open(port, { ...subscriptionOf(wanted), ...from }).catch(() => null);
+    const { cursor } = subscriber;
+    const from = cursor === null ? { from_mc_seqno: 1 } : { from_cursor: cursor };
+    const connection = await open(port, { ...subscriptionOf(subscriber), ...from }).catch(() => null);
     if (connection !== null) {
       journal.count('connections of subscribers');
-      await listen(connection, heard, signal);
+      await listen(connection, subscriber, signal);
+      // Also one that was refused, or is over: it would stay open.
+      connection.cut();
       if (connection.refusal() !== null) journal.count(`subscriber refused: ${connection.refusal()}`);
     }
     await pause(AGAIN_MS, signal);
   }
 }
 
-/** Until it is cut, behind any event; what came after that one is not heard. */
-async function listen(connection: Connection, heard: Heard[], signal: AbortSignal): Promise<void> {
+/** Until it is over, or to be cut: behind any event; what came after that one is not heard. */
+async function listen(connection: Connection, subscriber: Subscriber, signal: AbortSignal): Promise<void> {
   const cutAfter = 1 + Math.floor(Math.random() * LONGEST_CONNECTION);
   let at = 0;
   let count = 0;
@@ -193,40 +220,48 @@ async function listen(connection: Connection, heard: Heard[], signal: AbortSigna
     const isOver = connection.over() || connection.refusal() !== null;
     const events = connection.events();
     for (; at < events.length && count < cutAfter; at++) {
-      const { event_id: id, cursor } = events[at];
-      if (typeof id !== 'string') continue;
-      heard.push({ id, cursor: String(cursor) });
+      if (typeof events[at].event_id !== 'string') continue;
+      hear(subscriber, events[at]);
       count++;
     }
     if (isOver) return;
     await pause(LOOK_MS, signal);
   }
-  connection.cut();
+}
+
+function hear(subscriber: Subscriber, event: Json): void {
+  const cursor = String(event.cursor);
+  subscriber.cursor = cursor;
+  if (event.finality === 'finalized' && isKnown(event.type))
+    subscriber.heard.push({ id: String(event.event_id), cursor });
+  if (subscriber.below) subscriber.levels.hear(event);
 }
 
 /** A target that does not always answer, and whose refusals are not for long. */
-async function openWebhook(
-  { wanted, heard }: Subscriber,
-  { url, journal }: SubscribersOptions,
-): Promise<WebhookTarget> {
+async function openWebhook(subscriber: Subscriber, { url, journal }: SubscribersOptions): Promise<WebhookTarget> {
   const target = await openTarget();
   const seen = new Set<string>();
   target.answer = (told) => {
     const chance = Math.random();
     if (chance < 0.05) return chance < 0.02 ? 0 : chance < 0.04 ? 503 : 500;
     target.received = [];
-    for (const { event_id: id, cursor } of told) {
-      if (seen.has(id)) journal.count('events told to a webhook again');
-      else heard.push({ id, cursor });
-      seen.add(id);
+    for (const event of told) {
+      if (seen.has(event.event_id)) journal.count('events told to a webhook again');
+      else hear(subscriber, event);
+      seen.add(event.event_id);
     }
     return 200;
   };
-  const subscription = { ...subscriptionOf(wanted), from_mc_seqno: 1 };
+  const subscription = { ...subscriptionOf(subscriber), from_mc_seqno: 1 };
   const body = { url: target.url, secret: target.secret, batch: WEBHOOK_BATCH, subscription };
-  const { status, text } = await ask(`${url}/api/v3/webhooks`, 'new', JSON.stringify(body));
-  if (status !== 200) throw new Error(`a webhook cannot be made: ${status} ${text}`);
-  return target;
+  const begun = performance.now();
+  for (;;) {
+    const { status, text } = await ask(`${url}/api/v3/webhooks`, 'new', JSON.stringify(body));
+    if (status === 200) return target;
+    // On a busy machine the tables may not answer in time.
+    if (performance.now() - begun > PATIENCE_MS) throw new Error(`a webhook cannot be made: ${status} ${text}`);
+    await sleep(AGAIN_MS);
+  }
 }
 
 function missing(expected: readonly string[], { heard }: Subscriber): string[] {
@@ -249,6 +284,22 @@ function check(subscriber: Subscriber, expected: readonly string[], mcSeqno: num
     `${name}: of ${expected.length} events ${lost} are missing, ${heard.length - ids.size} came twice, ` +
       `${strange} are not in the log, ${turns.length} came before their time`,
   );
+}
+
+/** Of what was open when this began. */
+async function checkLevels({ name, below, levels }: Subscriber, journal: Journal): Promise<void> {
+  if (!below) return;
+  let left = levels.open();
+  for (
+    const begun = performance.now();
+    left.length > 0 && performance.now() - begun < PATIENCE_MS;
+    await sleep(LOOK_MS)
+  ) {
+    const open = new Set(levels.open());
+    left = left.filter((trace) => open.has(trace));
+  }
+  journal.count('subscribers below final compared');
+  if (left.length > 0) journal.wrong(`${name}: ${left.length} traces without an end, as ${left[0]}`);
 }
 
 /** Places compare as their bytes do. */

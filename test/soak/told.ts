@@ -9,8 +9,10 @@ export interface ToldStep {
   told: readonly Told[];
 }
 
+const TYPES = ['transactions', 'message', 'external_out', 'block'] as const;
+
 interface Told {
-  type: 'transactions' | 'message' | 'external_out' | 'block';
+  type: (typeof TYPES)[number];
   id: string;
   workchain: number;
   /** Raw bytes in hex: of the account, and of who sent it the message. */
@@ -33,6 +35,8 @@ export interface Wanted {
   minValue?: bigint;
   direction?: 'in' | 'out';
 }
+
+export const isKnown = (type: unknown): boolean => TYPES.some((known) => known === type);
 
 export function toldOf(mcSeqno: number, blocks: readonly DecodedBlock[]): ToldStep {
   const told = blocks.flatMap(({ record: { header }, transactions }): Told[] => [

@@ -111,7 +111,7 @@ export const INFO = z.object({ last: z.object({ seqno: z.number() }) });
  * go back, and the step of the head must be there as a whole on another connection.
  */
 async function watchHead(options: TrafficOptions): Promise<void> {
-  const { url, truth, journal, signal } = options;
+  const { url, truth, journal, pauseMs = 0, signal } = options;
   const ways: { name: string; connection: Connection }[] = [
     { name: 'kept connection 1', connection: keptConnection() },
     { name: 'new connection', connection: 'new' },
@@ -121,7 +121,7 @@ async function watchHead(options: TrafficOptions): Promise<void> {
   for (let turn = 0; !signal.aborted; turn++) {
     const { name, connection } = ways[turn % ways.length];
     const text = await tried(options, '/api/v3/masterchainInfo', connection);
-    await pause(WATCH_PAUSE_MS, signal);
+    await pause(WATCH_PAUSE_MS + pauseMs / 3, signal);
     if (text === null) continue;
     const { seqno } = INFO.parse(JSON.parse(text)).last;
     journal.count('heads asked for');

@@ -1,7 +1,14 @@
-/** Statements by chance: examples in which a place is exchanged for something hostile, and heaps of words. */
+/**
+ * Statements by chance: examples and attacks in which places are exchanged for something hostile, and heaps of words.
+ * The words are those of the server itself: its keywords, functions, table functions, types, formats and tables.
+ */
+import { z } from 'zod';
+import type { ClickHouse } from '../../clickhouse/client.ts';
 import { EXAMPLES } from '../../src/api/sql/examples.ts';
+import { attacks } from './attacks.ts';
 
-const WORDS =
+/** What is said often in statements that get far. */
+const PLAIN =
   `SELECT FROM WHERE GROUP BY ORDER LIMIT UNION ALL EXCEPT INTERSECT DISTINCT AS IN NOT AND OR JOIN LEFT ANY ASOF
 CROSS ON USING ARRAY WITH HAVING PREWHERE FINAL SAMPLE OVER PARTITION WINDOW QUALIFY FILL INTERPOLATE TIES OFFSET SETTINGS
 FORMAT INTO OUTFILE APPLY REPLACE COLUMNS CASE WHEN THEN ELSE END CAST BETWEEN LIKE ILIKE IS NULL INTERVAL DAY TRUE EXISTS
@@ -62,21 +69,51 @@ const SHAPES = [
   'SELECT transform(1, [1], [H], H)',
   'SELECT * EXCEPT (H) FROM ton.head',
   'SELECT H(1)',
+  "SELECT H('PATH')",
+  "SELECT H(H, H, 'a')",
+  'SELECT * FROM H(H)',
   'SELECT H::String',
+  "SELECT CAST('a' AS H)",
+  'SELECT 1 H 1',
+  'SELECT 1 FROM ton.head H H',
 ];
 
-/** @param draw a whole number below the one it is given */
-export function statementOf(draw: (below: number) => number, path: string): string {
+/** A whole number below the one it is given. */
+export type Draw = (below: number) => number;
+
+const word = z.object({ word: z.string() });
+
+/** Words of the grammar that the server lists of itself. */
+export async function wordsOf(owner: ClickHouse): Promise<string[]> {
+  const rows = await owner.json(
+    `SELECT keyword AS word FROM system.keywords
+     UNION ALL SELECT name FROM system.functions UNION ALL SELECT name FROM system.table_functions
+     UNION ALL SELECT name FROM system.data_type_families UNION ALL SELECT name FROM system.formats
+     UNION ALL SELECT concat('system.', name) FROM system.tables WHERE database = 'system'
+     UNION ALL SELECT concat('windowed.', name) FROM system.tables WHERE database = 'windowed'
+     UNION ALL SELECT name FROM system.settings`,
+    word,
+  );
+  return rows.map((row) => row.word);
+}
+
+/** @param words see `wordsOf` */
+export function statementOf(draw: Draw, words: readonly string[], path: string): string {
   const of = <T>(list: readonly T[]): T => list[draw(list.length)];
+  const hostile = (): string => (draw(3) === 0 ? of(draw(2) === 0 ? words : PLAIN) : of(HOSTILE));
+  const exchanged = (sql: string): string => {
+    const tokens = sql.split(/\b/);
+    for (let i = 0; i <= draw(3); i++) tokens[draw(tokens.length)] = hostile();
+    return tokens.join('');
+  };
   const made = (): string => {
     const kind = draw(10);
-    if (kind < 5) return of(SHAPES).replace(/H/g, () => (draw(4) === 0 ? of(WORDS) : of(HOSTILE)));
-    if (kind < 8) {
-      const tokens = of(EXAMPLES).sql.split(/\b/);
-      for (let i = 0; i <= draw(2); i++) tokens[draw(tokens.length)] = draw(2) === 0 ? of(HOSTILE) : of(WORDS);
-      return tokens.join('');
-    }
-    return `SELECT ${Array.from({ length: 1 + draw(12) }, () => of(WORDS)).join(' ')}`;
+    if (kind < 4) return of(SHAPES).replace(/H/g, hostile);
+    if (kind < 6) return exchanged(of(EXAMPLES).sql);
+    if (kind < 8) return exchanged(of(ATTACKS));
+    return `SELECT ${Array.from({ length: 1 + draw(12) }, () => of(draw(4) === 0 ? words : PLAIN)).join(' ')}`;
   };
   return made().replaceAll('PATH', path);
 }
+
+const ATTACKS = attacks('PATH');

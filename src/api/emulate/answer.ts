@@ -94,10 +94,13 @@ export async function answer(
   const { codes, data } = how.include_code_data ? cellsOf(found) : { codes: '', data: '' };
   const head = `{"mc_block_seqno":${step.header.seqno},"trace":${tree},"transactions":`;
   const shown = transactionMap(records, book, renderings);
+  const fresh = how.include_metadata
+    ? await running(() => knowledge.deployed(found, step.header.seqno, context.signal))
+    : undefined;
   const rest =
     `,"actions":[${actions}],"code_cells":{${codes}},"data_cells":{${data}}` +
     (how.include_address_book ? `,"address_book":${await asked.addressBook()}` : '') +
-    (how.include_metadata ? `,"metadata":${await asked.metadata()}` : '') +
+    (how.include_metadata ? `,"metadata":${await asked.metadata(undefined, fresh)}` : '') +
     `,"rand_seed":"${found.randSeed.toString('hex')}","is_incomplete":${found.isIncomplete}}`;
   return Buffer.concat([Buffer.from(head), shown, Buffer.from(rest)]);
 }

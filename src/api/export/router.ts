@@ -31,7 +31,7 @@ export function exportRouter(slices: (() => Promise<Slices>) | null): Router {
     const slice = await known.get({ ...question, view, key, signal: hangUp.signal }).catch((error: unknown) => {
       throw refusalOf(error);
     });
-    send(request, response, slice, { path: `${BASE}/${view}`, format: question.format, isFixed: question.to !== null });
+    send(request, response, slice, { path: `${BASE}/${view}`, format: question.format, hasEnd: question.to !== null });
   });
   router.all(`${BASE}/:view`, (_request, response) => {
     response.setHeader('Allow', 'GET, HEAD, OPTIONS');
@@ -51,16 +51,16 @@ function read(url: string): z.output<typeof asked> {
 interface Place {
   path: string;
   format: string;
-  /** Whether the end was named, so that this address gives the same for ever. */
-  isFixed: boolean;
+  /** Whether the end was named. */
+  hasEnd: boolean;
 }
 
-function send(request: Request, response: Response, slice: Slice, { path, format, isFixed }: Place): void {
+function send(request: Request, response: Response, slice: Slice, { path, format, hasEnd }: Place): void {
   const { body, tag, from, to, asked: end } = slice;
   const address = (first: number, last: number): string => `${path}?from=${first}&to=${last}&format=${format}`;
   response.setHeader('Content-Type', slice.contentType);
   response.setHeader('ETag', tag);
-  response.setHeader('Cache-Control', isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');
+  response.setHeader('Cache-Control', hasEnd && slice.isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');
   response.setHeader('Content-Location', address(from, to));
   response.setHeader('Accept-Ranges', 'bytes');
   response.setHeader('X-From-Seqno', from);

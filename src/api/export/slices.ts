@@ -1,6 +1,7 @@
 /**
  * Slices of a view: whole steps in a fixed order, made once and asked for in parts. What a slice holds follows from the
- * tables up to its last step alone, so it stays the same for ever; its tag is made of its bytes.
+ * tables up to its last step alone, so it stays the same for ever, but for views that say what a later step may change;
+ * its tag is made of its bytes.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -25,10 +26,14 @@ export const SLICE_ROWS = 50_000;
 interface Sliced {
   step: string;
   order: readonly string[];
+  /** Whether no later step changes its rows. */
+  isFixed: boolean;
 }
 
 const sliced: ReadonlyMap<string, Sliced> = new Map(
-  VIEWS.flatMap(({ name, step, order }) => (step && order ? [[name, { step, order }] as const] : [])),
+  VIEWS.flatMap(({ name, step, order, changes }) =>
+    step && order ? [[name, { step, order, isFixed: changes === undefined }] as const] : [],
+  ),
 );
 
 export const EXPORTED: readonly string[] = [...sliced.keys()];
@@ -48,6 +53,8 @@ export interface Slice {
   contentType: string;
   /** Strong. */
   tag: string;
+  /** Whether the same steps give the same bytes for ever. */
+  isFixed: boolean;
   /** Of the steps that it holds. */
   from: number;
   to: number;
@@ -129,7 +136,7 @@ export function createSlices({ reader, gate, head, timeoutMs, maxBytes }: Slices
       limit: null,
     });
     const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 32)}"`;
-    const slice = { body: bytes, contentType, tag, from, to: last, asked: to };
+    const slice = { body: bytes, contentType, tag, isFixed: cut.isFixed, from, to: last, asked: to };
     kept.set(name, slice);
     return slice;
   }

@@ -140,11 +140,21 @@ GROUP BY counterparty ORDER BY sent + received DESC LIMIT 20`,
   ours(
     'Largest holders of a jetton an hour ago',
     `WITH (SELECT max(mc_block_seqno) FROM ton.blocks WHERE workchain = -1 AND block_time <= now() - INTERVAL 1 HOUR) AS then
-SELECT w.owner, b.held FROM (
-  SELECT jetton_wallet, argMax(amount, lt) AS held FROM ton.jetton_balances
-  WHERE jetton_master = {jetton:String} AND mc_block_seqno <= then GROUP BY jetton_wallet
-) AS b LEFT JOIN ton.jetton_wallets AS w ON w.address = b.jetton_wallet
-WHERE b.held > 0 ORDER BY b.held DESC LIMIT 20`,
+SELECT owner, argMax(amount, lt) AS held FROM ton.jetton_balances
+WHERE jetton_master = {jetton:String} AND mc_block_seqno <= then
+GROUP BY jetton_wallet, owner HAVING held > 0 ORDER BY held DESC LIMIT 20`,
+    { jetton: SOMEONE },
+  ),
+  ours(
+    'Exit codes of contracts that failed, by code',
+    `SELECT compute_exit_code, count() AS transactions, uniq(account) AS contracts, sum(compute_gas_used) AS gas
+FROM ton.transactions WHERE compute_success = 0 GROUP BY 1 ORDER BY transactions DESC LIMIT 20`,
+  ),
+  ours(
+    'Transfers of a jetton with transaction and trace',
+    `SELECT e.block_time, e.source, e.destination, e.amount, t.hash, t.trace_id
+FROM ton.jetton_events AS e JOIN ton.account_transactions AS t ON t.account = e.jetton_wallet AND t.lt = e.tx_lt
+WHERE e.jetton_master = {jetton:String} ORDER BY e.tx_lt DESC LIMIT 20`,
     { jetton: SOMEONE },
   ),
   ours(
@@ -160,10 +170,8 @@ WHERE NOT is_part GROUP BY type ORDER BY actions DESC`,
   ),
   ours(
     'Comments of transfers',
-    `SELECT block_time, JSONExtractString(details, 'source') AS sender, JSONExtractString(details, 'destination') AS receiver,
-  JSONExtractString(details, 'value') AS nanotons, JSONExtractString(details, 'comment') AS comment
-FROM ton.actions WHERE type = 'ton_transfer' AND notEmpty(JSONExtractString(details, 'comment'))
-ORDER BY trace_end_lt DESC LIMIT 20`,
+    `SELECT block_time, source, destination, value, comment FROM ton.messages
+WHERE direction = 'in' AND comment != '' ORDER BY tx_lt DESC LIMIT 20`,
   ),
   ours(
     'Longest traces',

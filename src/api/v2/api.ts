@@ -1,11 +1,14 @@
 /** The API of TON Center that mirrors a node, in its own envelope. */
+import type { Registry } from 'prom-client';
 import type { ChainSource } from '../../chain/chain-source.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
 import type { StateSource } from '../../state/source.ts';
+import { watchKept } from '../api-metrics.ts';
 import type { Contracts } from '../contracts.ts';
 import { wholeRows } from '../request.ts';
 import { type Api, bind } from '../route.ts';
 import { ENVELOPE, JSON_RPC } from './envelope.ts';
+import { createRenderings } from './render/renderings.ts';
 import { v2Routes } from './routes.ts';
 
 export interface V2Options {
@@ -15,6 +18,9 @@ export interface V2Options {
   contracts: Contracts;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
+  metrics: Registry;
+  /** Bytes of rendered transactions to keep. */
+  keptRenderings: number;
 }
 
 const VERSION = '2.1.0';
@@ -32,7 +38,10 @@ const DOCUMENT: Api['document'] = {
   },
 };
 
-export function v2Api({ source, liteservers, states, contracts, testnet }: V2Options): Api {
+export function v2Api(options: V2Options): Api {
+  const { source, liteservers, states, contracts, testnet, metrics, keptRenderings } = options;
+  const renderings = createRenderings(keptRenderings);
+  watchKept(metrics, 'v2_transactions', () => renderings.bytes);
   return {
     base: '/api/v2',
     version: VERSION,
@@ -41,7 +50,7 @@ export function v2Api({ source, liteservers, states, contracts, testnet }: V2Opt
     routes: v2Routes().map((route) =>
       bind(route, ({ context: caller }) => {
         const context = wholeRows(caller);
-        return { source, liteservers, states, contracts, context, testOnly: testnet() };
+        return { source, liteservers, states, contracts, renderings, context, testOnly: testnet() };
       }),
     ),
     calls: JSON_RPC,

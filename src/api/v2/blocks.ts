@@ -4,7 +4,7 @@ import { compareDecimal } from '../../chain/decimal.ts';
 import type { BlockHeader, Decimal, Hash, Shard } from '../../chain/model.ts';
 import type { BlockFilter, BlockRecord, TransactionRecord } from '../../chain/records.ts';
 import { FULL_SHARD, shardContains, shardParent } from '../../chain/shard-ident.ts';
-import { ApiError } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import { accountId, check, given, hash, int32, int64, required, shard } from './parameters.ts';
 import { blockHeader, shortTransactionId } from './render/block.ts';
 import { rawTransactionExt } from './render/transaction.ts';
@@ -95,7 +95,7 @@ export function lookupBlockRoute(): Route {
       if (seqno !== undefined) found = await bySeqno(workchain, prefix, seqno, asked);
       else if (lt !== undefined) found = await byLt(workchain, prefix, lt.toString(), asked);
       else if (unixtime !== undefined) found = await byTime(workchain, prefix, unixtime, asked);
-      if (found === undefined) throw new ApiError(500, NOT_FOUND);
+      if (found === undefined) throw new Refusal(500, NOT_FOUND);
       return JSON.stringify(blockId(found.header));
     },
   });
@@ -109,14 +109,10 @@ export function shardsRoute(path: string): Route {
     summary: 'The top block of every shard as of a masterchain block',
     parameters: z.object({ seqno: int32('Seqno of the masterchain block.') }),
     response: schemas.shards,
-    async answer(parameters, { source, context }) {
+    async answer(parameters, { states, context }) {
       const seqno = required(parameters.seqno, 'seqno');
       check(seqno > 0, 'seqno should be positive');
-      const state = await source.shardState(seqno, context);
-      if (state.length === 0) throw new ApiError(500, NOT_FOUND);
-      const tops = state.map(({ header }) => header).filter(({ workchain }) => workchain !== -1);
-      // As the masterchain keeps them: by the bits of their prefixes.
-      tops.sort((a, b) => a.workchain - b.workchain || (a.shard < b.shard ? -1 : 1));
+      const tops = await states.shards(await states.step(seqno, context));
       return JSON.stringify({ '@type': 'blocks.shards', shards: tops.map(blockId) });
     },
   });
@@ -148,7 +144,7 @@ async function blockAt(
   const filter = filterOf({ workchain, shard: of, seqno });
   const [found] = (await source.blocks(filter, context)).rows;
   const known = rootHash === undefined || fileHash === undefined || found?.header.rootHash.equals(rootHash);
-  if (found === undefined || !known) throw new ApiError(500, NOT_FOUND);
+  if (found === undefined || !known) throw new Refusal(500, NOT_FOUND);
   return found;
 }
 

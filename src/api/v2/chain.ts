@@ -4,7 +4,7 @@ import { toBoc } from '../../chain/builder.ts';
 import { hashKey } from '../../chain/hash.ts';
 import { MAX_LIBRARIES } from '../../state/libraries.ts';
 import { configParam } from '../../tvm/config.ts';
-import { ApiError } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import { stepOf } from './accounts.ts';
 import { check, given, hashes, int32, required } from './parameters.ts';
 import { base64, blockId } from './render/values.ts';
@@ -108,7 +108,7 @@ export function getLibrariesRoute(): Route {
       const wanted = new Map((libraries ?? []).flatMap((hash) => (given(hash) ? [[hashKey(hash), hash]] : [])));
       if (wanted.size > MAX_LIBRARIES) {
         const reason = `too many libraries requested, ${MAX_LIBRARIES} maximum`;
-        throw new ApiError(500, `INVALID_FIELD: Field library_list has invalid value : ${reason}`);
+        throw new Refusal(500, `INVALID_FIELD: Field library_list has invalid value : ${reason}`);
       }
       const found = await states.libraries([...wanted.values()], context);
       const sorted = [...wanted].sort(([, a], [, b]) => Buffer.compare(a, b));

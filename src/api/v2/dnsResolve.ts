@@ -87,7 +87,7 @@ async function resolve(
           { type: 'slice', cell: name },
           { type: 'int', value: 0n },
         ],
-        RESULT_LIMITS,
+        { limits: RESULT_LIMITS },
       ),
     );
     if (ran.exitCode !== 0 && ran.exitCode !== 1) {

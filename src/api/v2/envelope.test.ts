@@ -15,9 +15,11 @@ import { createContracts } from '../contracts.ts';
 import { ApiError } from '../errors.ts';
 import { createFront } from '../front.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
+import { openApiDocument } from '../openapi.ts';
 import { type Api, bind } from '../route.ts';
 import { int32 } from '../v3/parameters.ts';
 import { ENVELOPE, JSON_RPC } from './envelope.ts';
+import { createRenderings } from './render/renderings.ts';
 import { route } from './route.ts';
 
 const double = route({
@@ -46,6 +48,7 @@ const api: Api = {
       source,
       liteservers,
       states,
+      renderings: createRenderings(0),
       contracts: createContracts(states, smallPool(), createViews(states, { unknownBlocks: () => undefined })),
       context,
       testOnly: false,
@@ -125,6 +128,17 @@ describe('the envelope', () => {
     const { status, answer } = await ask('jsonRPC', body);
     const refusal = { ok: false, error, code: 422, '@extra': '_', jsonrpc: '2.0', id: 1 };
     expect([status, answer]).toEqual([422, refusal]);
+  });
+
+  it('is documented with the names that can be called', () => {
+    const { paths } = z.looseObject({ paths: z.record(z.string(), z.looseObject({})) }).parse(openApiDocument(api));
+    expect(paths['/jsonRPC'].post).toMatchObject({
+      operationId: 'jsonRPC',
+      requestBody: {
+        content: { 'application/json': { schema: { properties: { method: { enum: ['getDouble'] } } } } },
+      },
+      responses: { 200: { content: { 'application/json': { schema: { required: ['ok', 'result', '@extra'] } } } } },
+    });
   });
 
   it('says in both places that there are too many requests', async () => {

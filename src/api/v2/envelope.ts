@@ -70,6 +70,8 @@ const envelope = z.looseObject({
 /** `POST /api/v2/jsonRPC` with `{"jsonrpc":"2.0","id":…,"method":"<operation>","params":{…}}`. */
 export const JSON_RPC: CallsByName = {
   path: '/jsonRPC',
+  tag: 'json rpc',
+  summary: 'Calls an operation by its name, with its parameters as members of `params`',
   read(body) {
     const call = envelope.safeParse(body);
     if (call.success) return { name: call.data.method, parameters: call.data.params };

@@ -5,16 +5,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { silent } from '../../../clickhouse/test-server.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from '../../../test/api-server.ts';
+import { askChanged, REFUSED, TAKEN, UNSUITABLE } from '../../../test/changed-answers.ts';
 import { COIN, type ServedDevnet, serveDevnet } from '../../../test/devnet-served.ts';
 import { createTestWallet } from '../../../test/devnet-wallets.ts';
 import { createMemoryChain } from '../../../test/memory-source.ts';
 import { requireShelf } from '../../../test/shelf.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
 import { Builder, type Cell } from '../../chain/builder.ts';
+import type { ChainSource } from '../../chain/chain-source.ts';
 import type { ProducedBlock } from '../../devnet/model.ts';
 import { parseGlobalConfig } from '../../node/global-config.ts';
 import { createLitePool, type LitePool } from '../../node/lite-pool.ts';
+import type { MasterBlock } from '../../state/master-blocks.ts';
 import { codes } from '../../tvm/test-contracts.ts';
+import { createKeptRuns } from '../kept-runs.ts';
 
 const NOBODY = `0:${'7'.repeat(64)}`;
 const asm = (hex: string): Cell => new Builder().bytes(Buffer.from(`ff0030${hex}`, 'hex')).cell();
@@ -30,7 +34,7 @@ const CONTRACTS = {
   hundreds: asm('f83402'),
   endless: codes.endless,
   longList: codes.list(900),
-  longerList: codes.list(2000),
+  longerList: codes.list(13_000),
   doubled: codes.doubled(200),
   throws: asm('f228'),
 } as const;
@@ -39,8 +43,12 @@ const names = Object.keys(CONTRACTS) as Name[];
 const addressOf = (name: Name): Address => new Address(0, Buffer.alloc(32, 0xa0 + names.indexOf(name)));
 
 let devnet: ServedDevnet;
+let source: ChainSource;
+let masterBlock: MasterBlock;
 let pool: LitePool;
 let server: ApiServer;
+/** Gives contracts little time. */
+let hasty: ApiServer;
 let alone: ApiServer;
 let client: TonClient;
 let hold: ReturnType<typeof specSchemas>;
@@ -62,15 +70,16 @@ beforeAll(async () => {
   const blocks = devnet.steps.flatMap(({ mc, shards }) =>
     [...shards, mc].map(({ bytes }) => ({ bytes, mcSeqno: mc.seqno })),
   );
-  const { source } = createMemoryChain(blocks);
-  const masterBlock = async (seqno: number) => devnet.steps[seqno - 1]?.mc.bytes ?? null;
-  server = await serveApi(source, { liteservers: pool, masterBlock, limits: PATIENT_LIMITS });
+  source = createMemoryChain(blocks).source;
+  masterBlock = async (seqno: number) => devnet.steps[seqno - 1]?.mc.bytes ?? null;
+  server = await serveApi(source, { liteservers: pool, masterBlock, limits: PATIENT_LIMITS, tvmTimeoutMs: 60_000 });
+  hasty = await serveApi(source, { liteservers: pool, masterBlock, limits: PATIENT_LIMITS, tvmTimeoutMs: 5_000 });
   alone = await serveApi(source, { masterBlock });
   client = new TonClient({ endpoint: `${server.url}/api/v2/jsonRPC` });
 });
 afterAll(async () => {
-  expect(server.reported).toEqual([]);
-  await Promise.all([server.close(), alone.close()]);
+  expect([...server.reported, ...hasty.reported]).toEqual([]);
+  await Promise.all([server.close(), hasty.close(), alone.close()]);
   await pool.close();
   await devnet.close();
 });
@@ -107,6 +116,46 @@ it('the client reads wallets, now and as of a step', async () => {
   expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   expect(seen[0]).toBe(0);
   expect(seen.at(-1)).toBe(wallet.seqno);
+});
+
+it('runs are kept while nothing that they see changes, and answer the same', async () => {
+  const runs = createKeptRuns(1_000_000);
+  const keeping = await serveApi(source, { liteservers: pool, masterBlock, limits: PATIENT_LIMITS, runs });
+  const wallet = devnet.wallets[4].address.toRawString();
+  const cell = beginCell().storeUint(5, 7).endCell().toBoc().toString('base64');
+  const asked = [
+    { address: wallet, method: 'seqno', stack: [] },
+    { address: wallet, method: 'get_public_key', stack: [] },
+    { address: wallet, method: 'no such method', stack: [] },
+    {
+      address: addressOf('echo').toString(),
+      method: 'get',
+      stack: [
+        ['num', '5'],
+        ['cell', cell],
+      ],
+    },
+    { address: addressOf('echo').toString(), method: 'get', stack: [['num', '6']] },
+    { address: addressOf('now').toString(), method: 'get', stack: [] },
+  ];
+  const results: unknown[] = [];
+  for (const members of [...asked, ...asked]) {
+    const { status, result } = await post('v2/runGetMethod', members, keeping.url);
+    expect([status, result]).toEqual([200, (await post('v2/runGetMethod', members)).result]);
+    results.push(result);
+  }
+  expect(results.slice(asked.length)).toEqual(results.slice(0, asked.length));
+  // The last one sees the time.
+  expect(runs.figures).toEqual({ made: asked.length + 1, kept: asked.length - 1 });
+  const seqnos: number[] = [];
+  for (let seqno = 2; seqno <= devnet.steps.length; seqno++) {
+    const { result } = await post('v2/runGetMethod', { ...asked[0], seqno }, keeping.url);
+    seqnos.push(Number(result.stack[0][1]));
+  }
+  expect(new Set(seqnos).size).toBeGreaterThan(2);
+  expect(seqnos.at(-1)).toBe(devnet.wallets[4].seqno);
+  expect(keeping.reported).toEqual([]);
+  await keeping.close();
 });
 
 it('every kind of value goes in and comes out again, in every spelling', async () => {
@@ -216,6 +265,31 @@ it('a contract sees the time of its shard, the configuration and the blocks of t
   expect(hundreds.elements.map((entry: unknown) => numbers(entry)[2])).toEqual([0n]);
 });
 
+it('TonClient takes what the contract allows, and refuses what it does not', async () => {
+  // It sends for each change, and nobody else is asked about it.
+  const wallet = devnet.wallets[7];
+  const holds = (schema: string, result: unknown): boolean => {
+    try {
+      hold(schema, result);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  for (const [changes, isTaken, isHeld] of [
+    [REFUSED, false, false],
+    [UNSUITABLE, false, true],
+    [TAKEN, true, null],
+  ] as const) {
+    for (const change of changes) {
+      const { result, ...told } = await askChanged(server.url, wallet, change);
+      const name = `${change.path.join('.')}: ${JSON.stringify(change.value)}`;
+      expect({ name, ...told }).toEqual({ name, isTaken });
+      if (isHeld !== null) expect({ name, isHeld: holds(change.schema, result) }).toEqual({ name, isHeld });
+    }
+  }
+});
+
 it('a method that fails is an answer', async () => {
   expect(await run('throws')).toMatchObject({ exit_code: 40, gas_used: expect.any(Number) });
   expect(await run('endless')).toMatchObject({ exit_code: -14, gas_used: expect.any(Number) });
@@ -234,14 +308,16 @@ it('a method that fails is an answer', async () => {
 it('what contracts leave costs its limit', async () => {
   const [[, list]] = (await run('longList')).stack;
   expect(list.elements).toHaveLength(900);
-  const ask = (name: Name) =>
-    post('v2/runGetMethod', { address: addressOf(name).toString(), method: 'get', stack: [] });
-  expect(await ask('longerList')).toMatchObject({ status: 533, error: expect.stringContaining('Result stack') });
-  expect(await ask('doubled')).toMatchObject({
-    status: expect.toSatisfy((status) => status === 500 || status === 533),
-  });
+  const ask = (name: Name, url?: string) =>
+    post('v2/runGetMethod', { address: addressOf(name).toString(), method: 'get', stack: [] }, url);
+  expect(await ask('longerList')).toMatchObject({ status: 500, error: 'TVM stack size exceeds limit' });
+  const token = await post('v2/getTokenData', { address: addressOf('longerList').toString() });
+  expect(token).toMatchObject({ status: 409, error: expect.stringMatching(/is not Jetton or NFT$/) });
+  expect((await ask('doubled', hasty.url)).status).toBe(500);
   // Whatever became of its thread, the next call is answered.
-  expect((await client.runMethod(devnet.wallets[3].address, 'seqno')).stack.readNumber()).toBe(devnet.wallets[3].seqno);
+  const { address, seqno } = devnet.wallets[3];
+  const after = new TonClient({ endpoint: `${hasty.url}/api/v2/jsonRPC` });
+  expect((await after.runMethod(address, 'seqno')).stack.readNumber()).toBe(seqno);
 });
 
 it('says what is wrong with a question', async () => {

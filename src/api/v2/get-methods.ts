@@ -45,7 +45,10 @@ async function run(
   const { seqno } = parameters;
   check(seqno === undefined || seqno > 0, 'seqno should be positive');
   const contract = await contracts.open(account, seqno, context);
-  return { contract, ran: await running(() => contract.run(method, stack, RESULT_LIMITS)) };
+  return {
+    contract,
+    ran: await running(() => contract.run(method, stack, { limits: RESULT_LIMITS, longStacks: true })),
+  };
 }
 
 const members = ({ exitCode, gasUsed }: GetMethodRun, stack: readonly unknown[]) => ({

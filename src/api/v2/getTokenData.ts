@@ -9,7 +9,7 @@ import type { Address } from '../../chain/model.ts';
 import { methodId } from '../../tvm/contract.ts';
 import type { StackValue } from '../../tvm/stack.ts';
 import type { OpenContract } from '../contracts.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, Refusal } from '../errors.ts';
 import { RESULT_LIMITS, running } from '../running.ts';
 import { readRecords, recordsContent } from './dns-records.ts';
 import { address, check, type GivenAddress, int32, required } from './parameters.ts';
@@ -74,14 +74,16 @@ async function passing(read: () => Promise<object | null>): Promise<object | nul
   try {
     return await read();
   } catch (error) {
-    if (error instanceof ShapeError || error instanceof DecodeError) return null;
+    // What is nested too deep to be read is no answer of a token, either.
+    const reason = error instanceof Refusal ? error.cause : error;
+    if (reason instanceof ShapeError || reason instanceof DecodeError) return null;
     throw error;
   }
 }
 
 /** What a method leaves, null when it fails: there 0 and 1 are the exit codes of success. */
 async function call(contract: OpenContract, method: string, stack: StackValue[] = []): Promise<StackValue[] | null> {
-  const ran = await running(() => contract.run(methodId(method), stack, RESULT_LIMITS));
+  const ran = await running(() => contract.run(methodId(method), stack, { limits: RESULT_LIMITS }));
   return ran.exitCode === 0 || ran.exitCode === 1 ? ran.stack : null;
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { SignatureSet } from '../../chain/signatures.ts';
 import { NodeError } from '../../node/chain-node.ts';
 import type { BackProof } from '../../state/block-proofs.ts';
-import { ApiError } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import { check, int32, required, shard } from './parameters.ts';
 import { base64, blockId } from './render/values.ts';
 import { type Route, route } from './route.ts';
@@ -85,7 +85,7 @@ export function getShardBlockProofRoute(): Route {
 /** This refusal is known by its words alone. */
 function tooOld(error: unknown): never {
   if (!(error instanceof NodeError) || error.code !== 'refused' || error.cause !== undefined) throw error;
-  throw new ApiError(500, error.message, { cause: error });
+  throw new Refusal(500, error.message, { cause: error });
 }
 
 function backJson({ toKeyBlock, from, to, destProof, proof, stateProof }: BackProof) {

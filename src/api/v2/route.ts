@@ -8,6 +8,7 @@ import type { Contracts } from '../contracts.ts';
 import { ApiError } from '../errors.ts';
 import type { Parameters } from '../parameters.ts';
 import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
+import type { Renderings } from './render/renderings.ts';
 
 /** What a route may use to answer. */
 export interface Asked {
@@ -17,6 +18,7 @@ export interface Asked {
   states: StateSource;
   /** Runs get-methods and messages. */
   contracts: Contracts;
+  renderings: Renderings;
   context: QueryContext;
   /** Whether user-friendly addresses carry the test flag. */
   testOnly: boolean;

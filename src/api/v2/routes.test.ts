@@ -14,6 +14,8 @@ import { openBoc } from '../../chain/boc.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
 import { decodeHeader } from '../../chain/header.ts';
 import type { TransactionRecord } from '../../chain/records.ts';
+import { createRenderings } from './render/renderings.ts';
+import { extTransaction } from './render/transaction.ts';
 import { v2Routes } from './routes.ts';
 
 const line = z.object({ mc_seqno: z.number().nullable(), boc: z.string() });
@@ -115,6 +117,31 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
     const middle = got.result[1].transaction_id.lt;
     const newer = await ask('getTransactions', { address, limit: 1000, to_lt: middle });
     expect(newer.result).toEqual(got.result.slice(0, 1));
+  });
+
+  it('keeps what was shown for as long as it is the same', () => {
+    const { transaction: _decoded, ...shown } = recorded.transactions[0];
+    const kept = createRenderings(1_000_000);
+    const json = kept.transaction(recorded.transactions[0], false);
+    expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(extTransaction(recorded.transactions[0], false))));
+    // It is not decoded again, unless something of it is another.
+    const undecoded = (more: object = {}): TransactionRecord => ({
+      ...shown,
+      ...more,
+      get transaction(): never {
+        throw new Error('decoded');
+      },
+    });
+    expect(kept.transaction(undecoded(), false)).toBe(json);
+    const { stored } = shown;
+    if (stored === undefined) throw new Error('a transaction without its bytes');
+    const payload = Buffer.from(stored.payload);
+    payload[payload.length - 1] ^= 1;
+    for (const other of [{ globalVersion: shown.globalVersion + 1 }, { stored: { ...stored, payload } }]) {
+      expect(() => kept.transaction(undecoded(other), false)).toThrow('decoded');
+    }
+    expect(() => kept.transaction(undecoded(), true)).toThrow('decoded');
+    expect(kept.bytes).toBeGreaterThan(stored.payload.length + json.length);
   });
 
   it('finds the transactions at both ends of a message', async () => {

@@ -11,6 +11,7 @@ import { dnsResolveRoute } from './dnsResolve.ts';
 import { estimateFeeRoute } from './estimateFee.ts';
 import { runGetMethodRoute, runGetMethodStdRoute } from './get-methods.ts';
 import { getTokenDataRoute } from './getTokenData.ts';
+import { getWorkerStateRoute } from './getWorkerState.ts';
 import { getMasterchainBlockSignaturesRoute, getShardBlockProofRoute, outMsgQueueSizesRoute } from './proofs.ts';
 import type { Route } from './route.ts';
 import { sendBocRoutes, sendQueryRoutes } from './sending.ts';
@@ -34,6 +35,7 @@ export function v2Routes(): Route[] {
     getShardBlockProofRoute(),
     outMsgQueueSizesRoute('/getOutMsgQueueSizes'),
     outMsgQueueSizesRoute('/getOutMsgQueueSize'),
+    getWorkerStateRoute(),
     getTransactionsRoute(),
     getTransactionsStdRoute(),
     ...locateRoutes(),

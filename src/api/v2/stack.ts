@@ -6,7 +6,7 @@ import { Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, listOf, NULL, type StackValue } from '../../tvm/stack.ts';
 import { ApiError, Refusal } from '../errors.ts';
-import { hexNumber, readStackNumber } from '../stack-number.ts';
+import { hexNumber, readStackNumber, told } from '../stack-number.ts';
 
 /** Limits of what is asked: the reference's. */
 const MAX_ENTRIES = 8000;
@@ -44,7 +44,7 @@ function malformed(reason: string): ApiError {
 }
 
 function unsupported(tag: unknown): ApiError {
-  return new Refusal(542, `Unsupported stack entry type: ${String(tag).slice(0, 64)}`);
+  return new Refusal(542, `Unsupported stack entry type: ${told(tag, 64)}`);
 }
 
 function readPair(entry: unknown, count: Count, depth: number): StackValue {
@@ -78,7 +78,7 @@ function readPair(entry: unknown, count: Count, depth: number): StackValue {
 
 function readNumber(value: unknown): StackValue {
   const read = readStackNumber(value);
-  if (read === null) throw malformed(`Invalid number: ${String(value).slice(0, 100)}`);
+  if (read === null) throw malformed(`Invalid number: ${told(value)}`);
   return { type: 'int', value: read };
 }
 
@@ -125,7 +125,7 @@ function readCellObject(value: unknown, tag: string, budget: { left: number }, d
   if (typeof b64 !== 'string' || typeof len !== 'number' || !Array.isArray(refs)) throw malformed(`Invalid ${tag}`);
   const bytes = Buffer.from(b64, 'base64');
   const fits = Number.isInteger(len) && len >= 0 && len <= 1023 && bytes.length * 8 >= len;
-  if (!fits || refs.length > 4) throw malformed(`Invalid ${tag}: ${String(len)} bits, ${refs.length} references`);
+  if (!fits || refs.length > 4) throw malformed(`Invalid ${tag}: ${len} bits, ${refs.length} references`);
   const data = Buffer.from(bytes.subarray(0, (len + 7) >> 3));
   if (len % 8 !== 0) {
     const tagBit = 0x80 >> (len % 8);

@@ -69,6 +69,27 @@ async function result(name: string, parameters: Record<string, string | number>,
   return posted.result;
 }
 
+it('tells how its liteservers do', async () => {
+  // What only a liteserver knows: it is connected then.
+  expect((await ask('getAddressInformation', { address: NOBODY })).status).toBe(200);
+  const workers = await result('getWorkerState', {});
+  expect(workers).toEqual({
+    0: {
+      ls_index: 0,
+      ip: 0x7f000001,
+      port: expect.any(Number),
+      is_working: true,
+      is_enabled: true,
+      last_block: devnet.chain.head().mc.seqno,
+      tasks_count: expect.any(Number),
+    },
+  });
+  expect(await ask('getWorkerState', {}, alone.url)).toMatchObject({
+    status: 542,
+    error: expect.stringContaining('--network'),
+  });
+});
+
 const head = () => devnet.steps.length - 2;
 const wallet = (i: number): string => devnet.wallets[i].address.toRawString();
 const master = (seqno: number) => devnet.steps[seqno - 1].mc;

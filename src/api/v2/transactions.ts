@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { Address, Decimal, Hash } from '../../chain/model.ts';
 import type { TransactionFilter, TransactionRecord } from '../../chain/records.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, Refusal } from '../errors.ts';
 import { address, check, given, hash, int32, int64, required, truth } from './parameters.ts';
-import { extTransaction, rawTransaction } from './render/transaction.ts';
+import { rawTransaction } from './render/transaction.ts';
 import { transactionId } from './render/values.ts';
 import { type Asked, type Route, route } from './route.ts';
 import { transaction, transactionsStd } from './schemas.ts';
@@ -39,7 +39,7 @@ export function getTransactionsRoute(): Route {
       // An lt of nothing is as if absent here.
       const lt = parameters.lt === 0n ? undefined : parameters.lt;
       const { rows } = await pageOf({ ...parameters, lt }, asked);
-      return JSON.stringify(rows.map((row) => extTransaction(row, asked.testOnly)));
+      return `[${rows.map((row) => asked.renderings.transaction(row, asked.testOnly)).join(',')}]`;
     },
   });
 }
@@ -84,10 +84,10 @@ async function pageOf(parameters: Page, { source, context }: Asked): Promise<{ r
 
 function checkStart(first: TransactionRecord | undefined, start: Start): void {
   if (first?.transaction.lt !== start.lt) {
-    throw new ApiError(500, 'LITE_SERVER_UNKNOWN: cannot locate transaction in block with specified logical time');
+    throw new Refusal(500, 'LITE_SERVER_UNKNOWN: cannot locate transaction in block with specified logical time');
   }
   if (!first.transaction.hash.equals(start.hash)) {
-    throw new ApiError(500, 'LITE_SERVER_UNKNOWN: transaction hash mismatch');
+    throw new Refusal(500, 'LITE_SERVER_UNKNOWN: transaction hash mismatch');
   }
 }
 
@@ -116,7 +116,7 @@ function locateRoute(path: string, end: 'in' | 'out', summary: string): Route {
     parameters: message,
     response: transaction,
     async answer(parameters, asked) {
-      const { source, context, testOnly } = asked;
+      const { source, renderings, context, testOnly } = asked;
       const from = required(parameters.source, 'source').address;
       const to = required(parameters.destination, 'destination').address;
       const lt = required(parameters.created_lt, 'created_lt');
@@ -140,7 +140,7 @@ function locateRoute(path: string, end: 'in' | 'out', summary: string): Route {
       const located = hashOf === null ? null : await source.transactions(filterOf([], {}, 1, [hashOf]), context);
       const row = located?.rows[0];
       if (row === undefined) throw new ApiError(404, 'transaction was not found');
-      return JSON.stringify(extTransaction(row, testOnly));
+      return renderings.transaction(row, testOnly);
     },
   });
 }

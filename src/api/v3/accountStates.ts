@@ -1,10 +1,16 @@
 import { z } from 'zod';
+import type { Address, Hash } from '../../chain/model.ts';
+import type { AccountRecord } from '../../chain/records.ts';
+import { NodeError } from '../../node/chain-node.ts';
+import type { AccountState } from '../../state/account.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
-import { addresses, flag, hashes } from './parameters.ts';
+import { accountStates } from './account-schemas.ts';
+import { orNull } from './newest-state.ts';
+import { addresses, atStep, flag, hashes } from './parameters.ts';
 import { accountJson } from './render/account.ts';
-import { type Route, route } from './route.ts';
-import { accountStates } from './schemas.ts';
+import { type Asked, listing, type Route, route } from './route.ts';
+import { requireMasterchainBlock } from './transactions.ts';
 
 export function accountStatesRoute(limits: ApiLimits): Route {
   return route({
@@ -15,14 +21,60 @@ export function accountStatesRoute(limits: ApiLimits): Route {
       address: addresses('Accounts to show.', limits.maxAccountStates, true),
       code_hash: hashes('Only accounts with one of these code hashes.'),
       include_boc: flag('Whether to add code and data; true when absent.'),
+      at_mc_seqno: atStep(),
     }),
     response: accountStates,
-    async answer(p, { source, context, addressBook, metadata }) {
+    async answer(p, asked) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
+      const { source, context, addressBook, metadata } = asked;
+      if (p.at_mc_seqno !== undefined) {
+        const past = await pastStates(p.address, p.code_hash, p.include_boc ?? true, p.at_mc_seqno, asked);
+        return listing('accounts', past.map(accountJson), asked);
+      }
       const found = await source.accountStates(p.address, p.code_hash, p.include_boc ?? true, context);
       const rows = found.map(accountJson).join(',');
       const [book, tokens] = await Promise.all([addressBook(found), metadata(found)]);
       return `{"accounts":[${rows}],"address_book":${book},"metadata":${tokens}}`;
     },
   });
+}
+
+/** Accounts of one answer whose cells a liteserver is asked for at the same time. */
+const AT_ONCE = 8;
+
+/** As a step left them; cells that are not those of today are a liteserver's, where one has the step still. */
+async function pastStates(
+  addresses: Address[],
+  codeHashes: Hash[],
+  cells: boolean,
+  at: number,
+  asked: Asked,
+): Promise<AccountRecord[]> {
+  await requireMasterchainBlock(at, asked);
+  const { source, context, book } = asked;
+  const found = await source.accountStatesAt(addresses, codeHashes, cells, at, context);
+  for (const { account } of found) book.text(account);
+  if (!cells) return found;
+  const whole: AccountRecord[] = [];
+  for (let i = 0; i < found.length; i += AT_ONCE) {
+    whole.push(...(await Promise.all(found.slice(i, i + AT_ONCE).map((record) => withCells(record, at, asked)))));
+  }
+  return whole;
+}
+
+async function withCells(record: AccountRecord, at: number, asked: Asked): Promise<AccountRecord> {
+  const { hash, codeHash, dataHash, codeBoc, dataBoc } = record;
+  if ((codeHash === null || codeBoc !== null) && (dataHash === null || dataBoc !== null)) return record;
+  const shown = await orNull(askedState(record.account, at, asked));
+  return shown?.hash.equals(hash) ? { ...record, codeBoc: shown.code, dataBoc: shown.data } : record;
+}
+
+/** Null where nobody has the state any more. */
+async function askedState(account: Address, at: number, { states, context }: Asked): Promise<AccountState | null> {
+  try {
+    return await states.account(account, await states.step(at, context), { cells: true }, context);
+  } catch (error) {
+    if (error instanceof NodeError && error.code === 'not_found') return null;
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import { supportedTypes as expand } from '../../chain/actions/supported.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { ActionFilter, ActionRecord } from '../../chain/records.ts';
 import type { ApiLimits } from '../limits.ts';
-import { accountsOrOne, actionTypes, addresses, flag, hashes } from './parameters.ts';
+import { accountsOrOne, actionTypes, addresses, amount, flag, hashes, opcodes } from './parameters.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Asked, nextCursor, type Route, route } from './route.ts';
@@ -11,8 +11,9 @@ import { actions } from './schemas.ts';
 import { traceFilter, traceParameters } from './trace-parameters.ts';
 import { requireMasterchainBlock } from './transactions.ts';
 
-/** Each is looked through by itself, for as many rows as the page has. */
+/** Their actions are read together. */
 const MAX_ACCOUNTS = 100;
+const MAX_OPCODES = 100;
 
 export function actionsRoute(limits: ApiLimits): Route {
   return route({
@@ -26,6 +27,10 @@ export function actionsRoute(limits: ApiLimits): Route {
       ...traceParameters(limits),
       action_type: actionTypes('action_type', 'Only actions of these types.'),
       exclude_action_type: actionTypes('exclude_action_type', 'No actions of these types.'),
+      opcode: opcodes('Only calls with these opcodes (an extension).', MAX_OPCODES),
+      jetton: addresses('Only actions that name one of these jetton masters (an extension).', MAX_ACCOUNTS),
+      min_value: amount('Only actions that move at least so much, in the smallest units (an extension).'),
+      max_value: amount('Only actions that move at most so much, in the smallest units (an extension).'),
       include_accounts: flag('Add the accounts that each action is found by.'),
       include_transactions: flag('Add the transactions of each action.'),
     }),
@@ -40,6 +45,9 @@ export function actionsRoute(limits: ApiLimits): Route {
         actionIds: p.action_id,
         types: p.action_type,
         excludeTypes: p.exclude_action_type,
+        opcodes: p.opcode,
+        jettons: p.jetton,
+        value: { start: p.min_value, end: p.max_value },
         supported: supportedTypesOf(p.supported_action_types, asked),
       };
       const { book, addressBook, metadata, source, context } = asked;

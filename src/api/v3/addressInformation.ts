@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { shownStatus } from '../../state/account.ts';
 import { ApiError } from '../errors.ts';
+import { addressInformation } from './account-schemas.ts';
 import { indexedState, nodeState } from './newest-state.ts';
 import { address, flag } from './parameters.ts';
 import { hashJson } from './render/values.ts';
 import { type Route, route } from './route.ts';
-import { addressInformation } from './schemas.ts';
 
 export const parameters = z.object({
   address: address('The account.'),

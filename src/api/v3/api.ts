@@ -1,7 +1,8 @@
 /** The indexed API of TON Center: rows of the tables, each answer with the book of its addresses. */
 import type { Registry } from 'prom-client';
 import type { ChainSource } from '../../chain/chain-source.ts';
-import type { BookRecord } from '../../chain/records.ts';
+import type { Address } from '../../chain/model.ts';
+import type { BookRecord, QueryContext } from '../../chain/records.ts';
 import { type Liteservers, NoNetworkError } from '../../node/liteservers.ts';
 import { createPendingStore, type PendingStore } from '../../pending/store.ts';
 import type { StateSource } from '../../state/source.ts';
@@ -9,6 +10,7 @@ import { watchRenderings } from '../api-metrics.ts';
 import type { Contracts } from '../contracts.ts';
 import { type Form, PLAIN_FORM } from '../form.ts';
 import type { ApiLimits } from '../limits.ts';
+import { type Mentions, noMentions } from '../mentions.ts';
 import { nodeFailure } from '../node-failures.ts';
 import { type Api, type Asker, bind, type Route } from '../route.ts';
 import { noSentMessages, type SentMessages } from '../sent-messages.ts';
@@ -28,6 +30,8 @@ export interface V3Options {
   sent?: SentMessages;
   /** What becomes of sent messages before it is final; nothing by default. */
   pending?: PendingStore;
+  /** Hears of the accounts that answers mention; nobody does by default. */
+  mentions?: Mentions;
   limits: ApiLimits;
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
@@ -83,6 +87,7 @@ export function createAsked(options: V3Options): AskedBy {
     contracts,
     sent = noSentMessages,
     pending = createPendingStore(),
+    mentions = noMentions,
     testnet,
     metrics,
     keptRenderings,
@@ -91,6 +96,12 @@ export function createAsked(options: V3Options): AskedBy {
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   watchRenderings(metrics, { renderings, bookRows });
 
+  async function described(accounts: Address[], context: QueryContext): Promise<readonly BookRecord[]> {
+    const records = await source.book(accounts, context);
+    mentions.note(records);
+    return records;
+  }
+
   return ({ context, switches: { noAddressBook, noMetadata, actionsVersion } }) => {
     const testOnly = testnet();
     const book = createBook(testOnly, bookRows);
@@ -98,7 +109,7 @@ export function createAsked(options: V3Options): AskedBy {
     // The book and the metadata of an answer are of the same addresses: they are asked for once.
     const noted = (): Promise<readonly BookRecord[]> => {
       const accounts = book.addresses();
-      records ??= accounts.length === 0 ? Promise.resolve([]) : source.book(accounts, context);
+      records ??= accounts.length === 0 ? Promise.resolve([]) : described(accounts, context);
       return records;
     };
     return {
@@ -115,8 +126,8 @@ export function createAsked(options: V3Options): AskedBy {
       actionsVersion,
       addressBook: async (known) =>
         noAddressBook ? '{}' : book.json(known ?? (await noted()), source.contracts.domainOf),
-      metadata: async (known) =>
-        noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context),
+      metadata: async (known, fresh) =>
+        noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context, fresh),
     };
   };
 }

@@ -4,7 +4,7 @@ import { type Amounts, type BalanceChanges, balanceChanges, possibleWallets } fr
 import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { Hash, Transaction } from '../../chain/model.ts';
-import type { ActionRecord } from '../../chain/records.ts';
+import { type ActionRecord, ANY_ACTION } from '../../chain/records.ts';
 import { ApiError } from '../errors.ts';
 import { hash } from './parameters.ts';
 import { actionTransactions } from './render/action.ts';
@@ -49,16 +49,9 @@ export function balanceChangesRoute(): Route {
 async function actionOf(actionId: Hash, { source, context }: Asked): Promise<ActionRecord | null> {
   const { rows } = await source.actions(
     {
-      accounts: [],
-      excludeAccounts: [],
-      traceIds: [],
+      ...ANY_ACTION,
       actionIds: [actionId],
-      txHashes: [],
-      messageHashes: [],
-      utime: {},
-      ltWindow: {},
       types: [...actionTypes],
-      excludeTypes: [],
       supported: new Set(),
       sort: 'asc',
       page: { limit: 1, offset: 0 },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LT, makeCursor, readCursor } from '../../../clickhouse/queries/keys.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { Address, Decimal } from '../../chain/model.ts';
-import type { QueryContext, Sort, Window } from '../../chain/records.ts';
+import type { Bounds, QueryContext, Sort } from '../../chain/records.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { address, cursor, limit, sort, uint64 } from './parameters.ts';
@@ -26,7 +26,7 @@ interface Point {
 
 interface Asking {
   account: Address;
-  ltWindow: Window<Decimal>;
+  ltWindow: Bounds<Decimal>;
   sort: Sort;
   limit: number;
   /** A step that was shown already. */
@@ -124,7 +124,7 @@ async function pointsOfJetton(asking: Asking, jetton: Address, { source, context
 }
 
 /** What of a window lies behind an lt. */
-function behind({ start, end }: Window<Decimal>, sort: Sort, lt: Decimal | undefined): Window<Decimal> {
+function behind({ start, end }: Bounds<Decimal>, sort: Sort, lt: Decimal | undefined): Bounds<Decimal> {
   if (lt === undefined) return { start, end };
   return sort === 'asc'
     ? { start: later(start ?? '0', String(BigInt(lt) + 1n)), end }

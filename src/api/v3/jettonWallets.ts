@@ -3,9 +3,10 @@ import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { jettonWallets } from './contract-schemas.ts';
 import { byBalance, byId } from './keyset.ts';
-import { addresses, cursor, flag, limit, offset, optionalSort } from './parameters.ts';
+import { addresses, atStep, cursor, flag, limit, offset, optionalSort } from './parameters.ts';
 import { walletJson } from './render/tokens.ts';
 import { listing, nextCursor, type Route, route } from './route.ts';
+import { requireMasterchainBlock } from './transactions.ts';
 
 export function jettonWalletsRoute(limits: ApiLimits): Route {
   return route({
@@ -21,6 +22,7 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
       offset: offset(),
       sort: optionalSort('Order by balance.'),
       cursor: cursor(),
+      at_mc_seqno: atStep(),
     }),
     response: jettonWallets,
     async answer(p, asked) {
@@ -35,6 +37,7 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
           'cursor goes with at most one owner_address, and with sort only with one jetton_address alone',
         );
       }
+      if (p.at_mc_seqno !== undefined) await requireMasterchainBlock(p.at_mc_seqno, asked);
       const keyset = p.sort === undefined ? byId : byBalance;
       const filter = {
         addresses: p.address,
@@ -43,6 +46,7 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
         excludeZeroBalance: p.exclude_zero_balance ?? false,
         byBalance: p.sort,
         behind: keyset.read(p.cursor),
+        at: p.at_mc_seqno,
         page: { limit: p.limit, offset: p.offset },
       };
       const rows = await source.contracts.jettonWallets(filter, context);

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { hashKey } from '../../chain/hash.ts';
+import { distinct } from '../../chain/hash.ts';
 import type { Hash } from '../../chain/model.ts';
 import type { TransactionRecord } from '../../chain/records.ts';
+import type { TraceLife } from '../../pending/store.ts';
 import { ApiError } from '../errors.ts';
 import { supportedTypesOf } from './actions.ts';
 import { hash, supportedTypes } from './parameters.ts';
+import { pendingTraceJson } from './pending.ts';
 import { hashOrNull } from './render/values.ts';
 import { type Asked, type Route, route } from './route.ts';
 import { messageTrace } from './schemas.ts';
@@ -25,6 +27,7 @@ export function messageTraceRoute(): Route {
     }),
     response: messageTrace,
     tagged: ['hash'],
+    live: true,
     async answer(p, asked) {
       if (p.hash === undefined) throw new ApiError(422, 'hash is required');
       const { addressBook, metadata } = asked;
@@ -32,12 +35,20 @@ export function messageTraceRoute(): Route {
       const trace = record?.traceId && (await findTrace({ traceIds: [record.traceId], growing: true }, asked));
       const began = record?.externalHash ?? null;
       const sentAt = await sentAtOf(began === null ? [p.hash] : [p.hash, began], asked);
-      const [list] = trace ? await traceList([trace], supportedTypesOf(p.supported_action_types, asked), asked) : [];
+      const known = supportedTypesOf(p.supported_action_types, asked);
+      const { pending } = asked;
+      const life = pending.lifeOf(p.hash) ?? (began === null ? undefined : pending.lifeOf(began));
+      const one = record === null ? pending.byMessage(p.hash) : undefined;
+      const [list] = trace ? await traceList([trace], known, asked) : one ? [pendingTraceJson(one, known, asked)] : [];
       const isComplete = trace?.state === 'complete';
-      const stage = record === null ? (sentAt === null ? 'unknown' : 'seen') : isComplete ? 'complete' : 'included';
+      const stage = record === null ? stageOf(life, sentAt) : isComplete ? 'complete' : 'included';
       const { transaction = null, mcSeqno = null } = record ?? {};
+      const { pendingMs = null, confirmedMs = null, finalizedMs = null, invalidatedMs = null, reason } = life ?? {};
       const times =
-        `"seen_utime_ms":${sentAt},"included_utime":${transaction?.now ?? null},"included_mc_seqno":${mcSeqno}` +
+        `"seen_utime_ms":${sentAt},"pending_utime_ms":${pendingMs},"confirmed_utime_ms":${confirmedMs}` +
+        `,"finalized_utime_ms":${finalizedMs},"invalidated_utime_ms":${invalidatedMs}` +
+        `,"invalidated_reason":${reason ? `"${reason}"` : null}` +
+        `,"included_utime":${transaction?.now ?? null},"included_mc_seqno":${mcSeqno}` +
         `,"complete_utime":${isComplete ? trace.endUtime : null},"complete_mc_seqno":${isComplete ? trace.mcSeqnoEnd : null}`;
       const head = `{"stage":"${stage}",${times},"transaction":${hashOrNull(transaction?.hash ?? null)},"trace":`;
       return Buffer.concat([
@@ -47,6 +58,13 @@ export function messageTraceRoute(): Route {
       ]);
     },
   });
+}
+
+/** Of a message that no block of the index has. */
+function stageOf(life: TraceLife | undefined, sentAt: number | null): string {
+  if (life === undefined) return sentAt === null ? 'unknown' : 'seen';
+  if (life.invalidatedMs !== null) return 'invalidated';
+  return life.confirmedMs === null ? 'pending' : 'confirmed';
 }
 
 /** The transaction with this hash, or of a message the one that received it, else the one that sent it; the newest. */
@@ -70,8 +88,7 @@ async function transactionOf(
 
 /** Of hashes of one message, or of several of one trace, when the first was sent through us; in milliseconds. */
 async function sentAtOf(hashes: readonly Hash[], { sent, context }: Asked): Promise<number | null> {
-  const distinct = [...new Map(hashes.map((one) => [hashKey(one), one])).values()];
-  const times = await Promise.all(distinct.map((one) => sent.sentAt(one, context.signal)));
+  const times = await Promise.all(distinct(hashes).map((one) => sent.sentAt(one, context.signal)));
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }

@@ -38,7 +38,8 @@ const UNKNOWN: NewestState = {
   lastTransaction: NO_TRANSACTION,
 };
 
-async function orNull<T>(asking: Promise<T>): Promise<T | null> {
+/** Null where there is no network to ask. */
+export async function orNull<T>(asking: Promise<T>): Promise<T | null> {
   try {
     return await asking;
   } catch (error) {

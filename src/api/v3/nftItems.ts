@@ -3,10 +3,11 @@ import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { nftItems } from './contract-schemas.ts';
 import { byId, byIndex } from './keyset.ts';
-import { addresses, cursor, flag, indexes, limit, offset } from './parameters.ts';
+import { addresses, atStep, cursor, flag, indexes, limit, offset } from './parameters.ts';
 import { createBook } from './render/book.ts';
 import { itemJson } from './render/tokens.ts';
 import { listing, nextCursor, type Route, route } from './route.ts';
+import { requireMasterchainBlock } from './transactions.ts';
 
 export function nftItemsRoute(limits: ApiLimits): Route {
   return route({
@@ -23,6 +24,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
       limit: limit(limits),
       offset: offset(),
       cursor: cursor(),
+      at_mc_seqno: atStep(),
     }),
     response: nftItems,
     async answer(p, asked) {
@@ -40,6 +42,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
           'cursor goes with one collection_address or with none, and with nothing that orders otherwise',
         );
       }
+      if (p.at_mc_seqno !== undefined) await requireMasterchainBlock(p.at_mc_seqno, asked);
       const keyset = p.collection_address.length === 0 ? byId : byIndex;
       const filter = {
         addresses: p.address,
@@ -49,6 +52,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
         includeOnSale: p.include_on_sale ?? false,
         byLastTransaction: p.sort_by_last_transaction_lt ?? false,
         behind: keyset.read(p.cursor),
+        at: p.at_mc_seqno,
         page: { limit: p.limit, offset: p.offset },
       };
       const items = await source.contracts.nftItems(filter, context);

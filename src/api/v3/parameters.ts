@@ -17,6 +17,7 @@ const MAX_UINT32 = 2 ** 32 - 1;
 /** Of `action_type` and the like. */
 const MAX_TYPES = 256;
 const MAX_UINT64 = 2n ** 64n - 1n;
+const MAX_UINT256 = 2n ** 256n - 1n;
 
 /** Go's 32-bit decimal; the empty text is zero, not absent. */
 export function parseInt32(text: string): number | null {
@@ -32,6 +33,13 @@ export function parseUint64(text: string): string | null {
   if (!/^\d{1,40}$/.test(text)) return null;
   const value = BigInt(text);
   return value <= MAX_UINT64 ? value.toString() : null;
+}
+
+/** Unsigned 256-bit decimal, without leading zeros in the result. */
+export function parseAmount(text: string): string | null {
+  if (!/^\d{1,78}$/.test(text)) return null;
+  const value = BigInt(text);
+  return value <= MAX_UINT256 ? value.toString() : null;
 }
 
 /**
@@ -74,6 +82,9 @@ export const int32 = (description: string) =>
   scalar(parseInt32, { type: 'integer', format: 'int32', description, minimum: MIN_INT32, maximum: MAX_INT32 });
 export const uint64 = (description: string) =>
   scalar(parseUint64, { type: 'string', pattern: '^[0-9]+$', description });
+/** An amount in the smallest units. */
+export const amount = (description: string) =>
+  scalar(parseAmount, { type: 'string', pattern: '^[0-9]+$', description });
 export const utime = (description: string) => scalar(parseUtime, { type: 'number', minimum: 0, description });
 export const flag = (description: string) => scalar(parseFlag, { type: 'boolean', description });
 export const hash = (description: string, required = false) => scalar(parseHash, { ...HASH, description, required });
@@ -95,10 +106,16 @@ export const accountsOrOne = (description: string, maxItems: number) =>
     })
     .default([])
     .meta({ type: 'array', items: ADDRESS, description, maxItems });
+/** Our own, not of the contract. */
+export const atStep = () =>
+  int32('As this masterchain step left it; the address book and metadata are those of now (an extension).');
 export const shard = (description: string) =>
   scalar(parseShard, { type: 'string', description, example: '8000000000000000' });
 export const opcode = (description: string) =>
   scalar(parseOpcode, { type: 'string', description, example: '0x0f8a7ea5' });
+
+export const opcodes = (description: string, maxItems: number) =>
+  list(parseOpcode, { type: 'string', description, example: '0x0f8a7ea5' }, maxItems);
 
 /** An address, or the word `null` for messages that have no internal address on that side. */
 export const addressOrNull = (description: string) =>

@@ -1,8 +1,14 @@
 /** Pending traces as the three operations ask for them: those that the index does not have complete yet. */
+
+import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { Address, Hash } from '../../chain/model.ts';
+import { isTold } from '../../emulation/told.ts';
+import { actionRecords, traceRecord, transactionRecords } from '../../pending/records.ts';
 import type { OpenTrace } from '../../pending/store.ts';
 import { ApiError } from '../errors.ts';
+import { actionJson } from './render/action.ts';
+import { traceJson } from './render/trace.ts';
 import type { Asked } from './route.ts';
 
 /** Of one account, or of all: what there is above is left out. */
@@ -46,3 +52,12 @@ export async function notStored(traces: readonly OpenTrace[], { source, context 
 }
 
 const keyOf = (hash: Hash | null | undefined): string[] => (hash ? [hashKey(hash)] : []);
+
+/** With its transactions, and the actions of types that the client knows. */
+export function pendingTraceJson(one: OpenTrace, known: ReadonlySet<string>, { book, renderings }: Asked): Buffer {
+  const actions = actionRecords(one)
+    .filter((action) => isTold(action, known))
+    .sort((a, b) => compareDecimal(a.startLt, b.startLt) || compareDecimal(a.endLt, b.endLt))
+    .map((action) => actionJson(action, book, { accounts: false }));
+  return traceJson(traceRecord(one), { transactions: transactionRecords(one), actions }, book, renderings);
+}

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { compareDecimal } from '../../chain/decimal.ts';
-import { isTold } from '../../emulation/told.ts';
-import { actionRecords, traceRecord, transactionRecords } from '../../pending/records.ts';
+import { traceRecord } from '../../pending/records.ts';
 import { supportedTypesOf } from './actions.ts';
 import { address, hashes, supportedTypes } from './parameters.ts';
-import { notStored, pendingOf } from './pending.ts';
-import { actionJson } from './render/action.ts';
+import { notStored, pendingOf, pendingTraceJson } from './pending.ts';
 import { joinRows } from './render/renderings.ts';
-import { traceJson } from './render/trace.ts';
 import { type Route, route } from './route.ts';
 import { traces } from './schemas.ts';
 
@@ -24,7 +21,7 @@ export function pendingTracesRoute(): Route {
     response: traces,
     live: true,
     async answer({ account, ext_msg_hash: messages, supported_action_types: names }, asked) {
-      const { book, renderings, addressBook, metadata } = asked;
+      const { addressBook, metadata } = asked;
       const known = supportedTypesOf(names, asked);
       const found = (await notStored(pendingOf(account, messages, asked), asked))
         .map((one) => ({ one, record: traceRecord(one) }))
@@ -33,13 +30,7 @@ export function pendingTracesRoute(): Route {
             compareDecimal(b.record.endLt, a.record.endLt) ||
             a.one.trace.externalHash.compare(b.one.trace.externalHash),
         );
-      const list = found.map(({ one, record }) => {
-        const actions = actionRecords(one)
-          .filter((action) => isTold(action, known))
-          .sort((a, b) => compareDecimal(a.startLt, b.startLt) || compareDecimal(a.endLt, b.endLt))
-          .map((action) => actionJson(action, book, { accounts: false }));
-        return traceJson(record, { transactions: transactionRecords(one), actions }, book, renderings);
-      });
+      const list = found.map(({ one }) => pendingTraceJson(one, known, asked));
       return joinRows('{"traces":[', list, `],"address_book":${await addressBook()},"metadata":${await metadata()}}`);
     },
   });

@@ -1,5 +1,6 @@
 /** An operation of the v3 API. */
 import type { ChainSource } from '../../chain/chain-source.ts';
+import type { ShownTokens } from '../../chain/contract-records.ts';
 import type { BookRecord, QueryContext } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
 import type { PendingStore } from '../../pending/store.ts';
@@ -37,8 +38,11 @@ export interface Asked {
    * @param known rows for all addresses that were noted, where the answer is made of them: the source is not asked
    */
   addressBook(known?: readonly BookRecord[]): Promise<string>;
-  /** JSON text of the `metadata` of the same addresses; `{}` when switched off. */
-  metadata(known?: readonly BookRecord[]): Promise<string>;
+  /**
+   * JSON text of the `metadata` of the same addresses; `{}` when switched off.
+   * @param fresh tokens that are only emulated
+   */
+  metadata(known?: readonly BookRecord[], fresh?: ShownTokens): Promise<string>;
 }
 
 export type Route = RouteOf<Asked>;

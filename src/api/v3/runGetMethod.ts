@@ -33,7 +33,9 @@ export function runGetMethodRoute(): Route {
       if (account === null) throw new ApiError(422, `invalid address: ${address.slice(0, 100)}`);
       const values = readEntities(stack);
       const contract = await contracts.open(account, undefined, context);
-      const ran = await running(() => contract.run(methodOf(method), values, RESULT_LIMITS));
+      const ran = await running(() =>
+        contract.run(methodOf(method), values, { limits: RESULT_LIMITS, longStacks: true }),
+      );
       return JSON.stringify({ gas_used: ran.gasUsed, exit_code: ran.exitCode, stack: stackEntities(ran.stack) });
     },
   });

@@ -9,9 +9,9 @@ export const address = z.string().meta({ description: 'Raw form, upper-case hex:
 export const decimal = z.string().regex(/^-?[0-9]+$/);
 const shard = z.string().regex(/^[0-9A-F]{1,16}$/);
 const opcode = z.string().regex(/^0x[0-9a-f]{8}$/);
-const extraCurrencies = z.record(z.string(), decimal);
+export const extraCurrencies = z.record(z.string(), decimal);
 export const integer = z.int();
-const status = z.enum(['uninit', 'frozen', 'active', 'nonexist']);
+export const status = z.enum(['uninit', 'frozen', 'active', 'nonexist']);
 const statusChange = z.enum(['unchanged', 'frozen', 'deleted']);
 
 export const blockId = z.strictObject({ workchain: integer, shard, seqno: integer }).meta({ id: 'BlockId' });
@@ -336,13 +336,23 @@ export const actions = z
 const when = (description: string) => integer.nullable().meta({ description });
 export const messageTrace = z
   .strictObject({
-    stage: z.enum(['unknown', 'seen', 'included', 'complete']).meta({
+    stage: z.enum(['unknown', 'seen', 'pending', 'confirmed', 'invalidated', 'included', 'complete']).meta({
       description:
-        'Nothing is known of it; sent through this service and in no block yet; a block has it; its trace is complete.',
+        'Nothing is known of it; sent through this service; what it does was emulated; a signed shard block has it; it cannot come true any more; a block has it that the masterchain knows; its trace is complete.',
     }),
     seen_utime_ms: when(
       'When this service sent it, or the message that began its trace, in milliseconds; kept for an hour.',
     ),
+    pending_utime_ms: when(
+      'When its emulated trace was told, in milliseconds; as the times of the other levels, kept for some minutes.',
+    ),
+    confirmed_utime_ms: when('When a signed shard block was seen to have it, in milliseconds.'),
+    finalized_utime_ms: when('When a masterchain block was seen to commit it, in milliseconds.'),
+    invalidated_utime_ms: when('When it was told that it cannot come true, in milliseconds.'),
+    invalidated_reason: z
+      .enum(['expired', 'superseded', 'replaced'])
+      .nullable()
+      .meta({ description: 'No block has taken it in time; another message has; its signed block was replaced.' }),
     included_utime: when('Time of the transaction.'),
     included_mc_seqno: when('Masterchain block that committed the transaction.'),
     complete_utime: when('When the trace ended.'),
@@ -385,68 +395,4 @@ export const balanceChanges = z
   })
   .meta({ id: 'BalanceChanges' });
 
-const account = z
-  .strictObject({
-    address,
-    account_state_hash: hash,
-    balance: decimal,
-    extra_currencies: extraCurrencies,
-    status,
-    frozen_hash: hash.optional(),
-    last_transaction_hash: hash,
-    last_transaction_lt: decimal,
-    data_hash: hash.optional(),
-    code_hash: hash.optional(),
-    data_boc: z.string().optional(),
-    code_boc: z.string().optional(),
-    contract_methods: z.array(integer).nullable(),
-    interfaces: z.array(z.string()),
-  })
-  .meta({ id: 'Account' });
-
-export const accountStates = z
-  .strictObject({ accounts: z.array(account), address_book: addressBook, metadata })
-  .meta({ id: 'AccountStates' });
-
-const walletFields = {
-  wallet_type: z.string().optional(),
-  seqno: integer.optional(),
-  wallet_id: integer.optional(),
-};
-const walletState = z
-  .strictObject({
-    address,
-    is_wallet: z.boolean(),
-    ...walletFields,
-    is_signature_allowed: z.boolean().optional(),
-    balance: decimal,
-    extra_currencies: extraCurrencies,
-    status,
-    code_hash: hash.optional(),
-    last_transaction_hash: hash,
-    last_transaction_lt: decimal,
-  })
-  .meta({ id: 'WalletState' });
-export const walletStates = z
-  .strictObject({ wallets: z.array(walletState), address_book: addressBook, metadata })
-  .meta({ id: 'WalletStates' });
-
-/** As the states above, or as v2 names them. */
-const newestStatus = z.enum(['uninit', 'frozen', 'active', 'nonexist', 'uninitialized']);
-const lastTransaction = { last_transaction_lt: decimal, last_transaction_hash: hash };
-export const addressInformation = z
-  .strictObject({
-    balance: decimal,
-    code: z.string().nullable(),
-    data: z.string().nullable(),
-    ...lastTransaction,
-    frozen_hash: hash.nullable(),
-    status: newestStatus,
-  })
-  .meta({ id: 'AddressInformation' });
-export const walletInformation = z
-  .strictObject({ balance: decimal, ...walletFields, ...lastTransaction, status: newestStatus })
-  .meta({ id: 'WalletInformation' });
-
-export const balances = z.array(z.strictObject({ account: address, balance: decimal })).meta({ id: 'Balances' });
 export const failure = z.strictObject({ error: z.string() }).meta({ id: 'Error' });

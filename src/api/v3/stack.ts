@@ -3,7 +3,7 @@ import { type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, type StackValue } from '../../tvm/stack.ts';
 import { ApiError, Refusal } from '../errors.ts';
-import { hexNumber, readStackNumber } from '../stack-number.ts';
+import { hexNumber, readStackNumber, told } from '../stack-number.ts';
 
 /** An entry of an answer. */
 export interface StackEntity {
@@ -28,7 +28,7 @@ export function readEntities(inputs: readonly StackInput[]): StackValue[] {
 
 function readNumber(value: unknown): bigint {
   const read = readStackNumber(value);
-  if (read === null) throw new ApiError(422, `invalid number: ${String(value).slice(0, 100)}`);
+  if (read === null) throw new ApiError(422, `invalid number: ${told(value)}`);
   return read;
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
+import { balances } from './account-schemas.ts';
 import { limit, offset } from './parameters.ts';
 import { balanceJson } from './render/account.ts';
 import { type Route, route } from './route.ts';
-import { balances } from './schemas.ts';
 
 export function topAccountsByBalanceRoute(limits: ApiLimits): Route {
   return route({

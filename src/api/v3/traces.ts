@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { MAX_TRANSACTIONS } from '../../chain/actions/classify.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
-import type { ActionRecord, TraceFilter, TraceRecord, TransactionRecord } from '../../chain/records.ts';
+import {
+  type ActionRecord,
+  ANY_ACTION,
+  type TraceFilter,
+  type TraceRecord,
+  type TransactionRecord,
+} from '../../chain/records.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { supportedTypesOf } from './actions.ts';
@@ -156,21 +162,7 @@ async function actionsOf(
   const byTrace = new Map<string, ActionRecord[]>();
   if (traceIds.length === 0) return byTrace;
   const { rows } = await source.actions(
-    {
-      accounts: [],
-      excludeAccounts: [],
-      traceIds,
-      actionIds: [],
-      txHashes: [],
-      messageHashes: [],
-      utime: {},
-      ltWindow: {},
-      types: [],
-      excludeTypes: [],
-      supported,
-      sort: 'asc',
-      page: { limit: MAX_ACTIONS_SHOWN, offset: 0 },
-    },
+    { ...ANY_ACTION, traceIds, supported, sort: 'asc', page: { limit: MAX_ACTIONS_SHOWN, offset: 0 } },
     context,
   );
   for (const action of rows) {

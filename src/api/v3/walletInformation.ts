@@ -1,11 +1,11 @@
 import { shownStatus } from '../../state/account.ts';
 import { ApiError } from '../errors.ts';
+import { walletInformation } from './account-schemas.ts';
 import { parameters } from './addressInformation.ts';
 import { indexedState, nodeState } from './newest-state.ts';
 import { hashJson } from './render/values.ts';
 import { walletFields, walletOf } from './render/wallet.ts';
 import { type Route, route } from './route.ts';
-import { walletInformation } from './schemas.ts';
 
 /** @param path `/wallet` is another name of it */
 export function walletInformationRoute(path = '/walletInformation'): Route {

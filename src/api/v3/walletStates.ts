@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
+import { walletStates } from './account-schemas.ts';
 import { addresses, hashes } from './parameters.ts';
 import { walletStateJson } from './render/wallet.ts';
 import { type Route, route } from './route.ts';
-import { walletStates } from './schemas.ts';
 
 export function walletStatesRoute(limits: ApiLimits): Route {
   return route({

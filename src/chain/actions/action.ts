@@ -1,9 +1,10 @@
+import { compareDecimal } from '../decimal.ts';
 import { sha256Of } from '../hash.ts';
 import type { Decimal } from '../model.ts';
-import type { Block } from './block.ts';
-import type { Columns, Details, Kind } from './kind.ts';
+import type { Block, BlockKind } from './block.ts';
+import type { Columns, Details } from './details.ts';
 import { unknown } from './ton.ts';
-import { compareDecimals, type HashText, type RawAddress, type Trace, type TraceNode } from './trace.ts';
+import type { HashText, RawAddress, Trace, TraceNode } from './trace.ts';
 
 /** What a trace, or a part of it, did, as it is stored. */
 export interface Action {
@@ -36,11 +37,11 @@ export function actionId(messageHash: HashText, block: string): HashText {
 
 function earliest(nodes: readonly TraceNode[]): TraceNode {
   let first = nodes[0];
-  for (const node of nodes) if (compareDecimals(node.lt, first.lt) < 0) first = node;
+  for (const node of nodes) if (compareDecimal(node.lt, first.lt) < 0) first = node;
   return first;
 }
 
-export function actionOf(block: Block, kind: Kind, parent: Action | null): Action {
+export function actionOf(block: Block, kind: BlockKind, parent: Action | null): Action {
   const { nodes, initiator } = block;
   const first = earliest(nodes);
   let endLt = '0';
@@ -50,7 +51,7 @@ export function actionOf(block: Block, kind: Kind, parent: Action | null): Actio
   const transactions = new Set<HashText>();
   const accounts = new Set<RawAddress>();
   for (const { kind, utime, transaction } of nodes) {
-    if (compareDecimals(transaction.lt, endLt) > 0) endLt = transaction.lt;
+    if (compareDecimal(transaction.lt, endLt) > 0) endLt = transaction.lt;
     startUtime = Math.min(startUtime, utime);
     endUtime = Math.max(endUtime, transaction.now);
     if (kind === 'ghost') ghosts = true;

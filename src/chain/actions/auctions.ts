@@ -193,7 +193,7 @@ export const nftFinishAuction = declare<Ended>({
       read(found, known) {
         const purchase = nftPurchase.of(found.first('purchase'));
         const auction = destinationOf(found.head);
-        if (purchase === null || known.nftAuction(auction) === undefined) return null;
+        if (purchase === null || known.nftAuction(auction)?.nft !== purchase.item.address) return null;
         const { item, newOwner: owner } = purchase;
         return { data: { item, owner, auction, marketplace: null }, blocks: [found.head] };
       },

@@ -1,10 +1,25 @@
+import { compareDecimal } from '../decimal.ts';
 import type { Decimal } from '../model.ts';
-import type { Kind } from './kind.ts';
-import { compareDecimals, type TraceNode, type TraceTransaction } from './trace.ts';
+import type { Columns, Details } from './details.ts';
+import type { TraceNode, TraceTransaction } from './trace.ts';
+
+/** What a block is, and how it is told. `T` is what was read of it. */
+export interface BlockKind<T = unknown> {
+  /** Internal name; part of the action's id, and how patterns refer to it. */
+  readonly block: string;
+  /** The printed type. */
+  readonly type: string;
+  /** False: what was merged into it is told, too. */
+  readonly leaf: boolean;
+  /** What was read of a block of this kind, null for a block of another. */
+  of(block: Block | null): T | null;
+  details(block: Block): Details;
+  accounts(block: Block): Columns;
+}
 
 /** What a matcher found, about to become a block. */
 export interface Merge<T> {
-  kind: Kind<T>;
+  kind: BlockKind<T>;
   data: T;
   failed: boolean;
   blocks: ReadonlySet<Block>;
@@ -18,7 +33,7 @@ export interface Merge<T> {
  */
 export class Block {
   /** Null for the anchor above the root and for helpers: they never become actions. */
-  readonly kind: Kind | null;
+  readonly kind: BlockKind | null;
   readonly data: unknown;
   readonly failed: boolean;
   readonly nodes: readonly TraceNode[];
@@ -37,7 +52,7 @@ export class Block {
   into: Block | null = null;
 
   constructor(fields: {
-    kind: Kind | null;
+    kind: BlockKind | null;
     data: unknown;
     failed: boolean;
     nodes: readonly TraceNode[];
@@ -63,7 +78,7 @@ export class Block {
 
 function leastLt(nodes: readonly TraceNode[]): Decimal {
   let least = nodes.length === 0 ? '0' : nodes[0].lt;
-  for (const { lt } of nodes) if (compareDecimals(lt, least) < 0) least = lt;
+  for (const { lt } of nodes) if (compareDecimal(lt, least) < 0) least = lt;
   return least;
 }
 
@@ -87,7 +102,7 @@ function isLog(block: Block): boolean {
 }
 
 function mergeOrder(a: Block, b: Block): number {
-  return compareDecimals(mergeLt(a), mergeLt(b)) || Number(isLog(a)) - Number(isLog(b));
+  return compareDecimal(mergeLt(a), mergeLt(b)) || Number(isLog(a)) - Number(isLog(b));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { account, comment, knowing, madeTrace, op } from '../../../test/made-trace.ts';
+import { Builder } from '../builder.ts';
 import { classify, MAX_TRANSACTIONS } from './classify.ts';
 import type { Trace } from './trace.ts';
 
@@ -73,4 +74,14 @@ test('an action is found by who began it and by all it names', () => {
   const [{ accounts, transactions }] = classify(trace, knowing()).actions;
   expect(accounts.sort()).toEqual([account('wallet'), account('a')].sort());
   expect(transactions.sort()).toEqual(trace.transactions.map(({ hash }) => hash).sort());
+});
+
+test('a wallet that was asked to send nothing but a log did something unknown', () => {
+  // A message out of the chain: no addresses, no times, no state, no body.
+  const log = new Builder().u(0b11, 2).u(0, 4).bytes(Buffer.alloc(12)).u(0, 2).cell();
+  const body = new Builder()
+    .bytes(Buffer.alloc(64 + 12))
+    .ref(log)
+    .cell();
+  expect(tell(madeTrace({ to: 'wallet', body }))).toEqual({ state: 'ok', types: ['unknown'] });
 });

@@ -48,10 +48,10 @@ function tell(trace: Trace, root: TraceNode, known: KnownContracts): Action[] {
   const actions = emit(growth);
   if (actions.length > 0) return actions;
   const ghosts = root.message?.source === null && root.children.length === 0 ? ghostNodes(root) : [];
-  if (ghosts.length === 0) return [unknownAction(trace)];
   const unsent = grow(ghosts);
   matchAll(ghostAttempts, unsent, known);
-  return emit(unsent);
+  const told = emit(unsent);
+  return told.length > 0 ? told : [unknownAction(trace)];
 }
 
 function matchAll(all: readonly Attempt[], { anchor, seen }: Growth, known: KnownContracts): void {

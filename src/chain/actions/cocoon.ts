@@ -26,7 +26,8 @@ import { coins, u64, uint } from '../layouts/numbers.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, numberHex, readBody, sentValue } from './bodies.ts';
-import { type Details, declare, type Group } from './kind.ts';
+import type { Details } from './details.ts';
+import { declare, type Group } from './kind.ts';
 import type { Match, Pattern } from './pattern.ts';
 import type { RawAddress } from './trace.ts';
 

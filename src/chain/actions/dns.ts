@@ -1,13 +1,13 @@
 /** TON DNS: TEP-81, and the items of the .ton collection. */
-import { rawAddress } from '../address.ts';
-import { internalAddress } from '../layouts/addresses.ts';
+import { address } from '../layouts/addresses.ts';
 import { auctionFillUp, changeDnsRecord, changeDnsRecordHead, chunkedText, dnsBalanceRelease } from '../layouts/dns.ts';
 import { bits256, u8 } from '../layouts/numbers.ts';
 import { union, variant } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { destinationOf, messageOf, sentValue, sourceOf } from './bodies.ts';
-import { type Columns, type Details, declare } from './kind.ts';
+import { addressText, destinationOf, messageOf, sentValue, sourceOf } from './bodies.ts';
+import type { Columns, Details } from './details.ts';
+import { declare } from './kind.ts';
 import type { KnownContracts, KnownNftItem } from './known.ts';
 import { type Item, itemDetails, itemOf } from './nfts.ts';
 import { BOUNCED, type Match, type Pattern } from './pattern.ts';
@@ -56,9 +56,9 @@ const RENEWAL = '0'.repeat(64);
 /** Records as they are named in print. What follows the flags is not told. */
 const dnsValue = union(
   'DNSRecord',
-  variant('DNSSmcAddress', 16, 0x9fd3, { address: internalAddress, flags: u8 }),
+  variant('DNSSmcAddress', 16, 0x9fd3, { address, flags: u8 }),
   variant('DNSAdnlAddress', 16, 0xad01, { adnl: bits256, flags: u8 }),
-  variant('DNSNextResolver', 16, 0xba93, { resolver: internalAddress }),
+  variant('DNSNextResolver', 16, 0xba93, { resolver: address }),
   variant('DNSStorageAddress', 16, 0x7473, { bag: bits256 }),
   variant('DNSText', 16, 0x1eda, { text: chunkedText }),
 );
@@ -85,11 +85,11 @@ function readValue(head: Block): Details {
   const sum_type = record.kind;
   switch (record.kind) {
     case 'DNSSmcAddress':
-      return { ...value, sum_type, dns_smc_address: rawAddress(record.address), flags: record.flags };
+      return { ...value, sum_type, dns_smc_address: addressText(record.address), flags: record.flags };
     case 'DNSAdnlAddress':
       return { ...value, sum_type, dns_adnl_address: record.adnl.toString('hex'), flags: record.flags };
     case 'DNSNextResolver':
-      return { ...value, sum_type, dns_next_resolver_address: rawAddress(record.resolver) };
+      return { ...value, sum_type, dns_next_resolver_address: addressText(record.resolver) };
     case 'DNSStorageAddress':
       return { ...value, sum_type, dns_storage_address: record.bag.toString('hex') };
     case 'DNSText':

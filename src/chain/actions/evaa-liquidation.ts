@@ -1,14 +1,16 @@
 /** Liquidations at EVAA (evaafi/contracts). */
 import { address } from '../layouts/addresses.ts';
 import { body } from '../layouts/layout.ts';
-import { u32, u64, u256, uint } from '../layouts/numbers.ts';
-import { cell, record, ref } from '../layouts/shapes.ts';
+import { u64, u256, uint } from '../layouts/numbers.ts';
+import { cell, record, ref, rest } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
-import { groups, hex256, payloadOf, request, userCall } from './evaa-messages.ts';
+import type { Details } from './details.ts';
+import { groups, hex256, payloadOf, request, thanks, userCall } from './evaa-messages.ts';
 import { jettonTransfer } from './jettons.ts';
-import { type Details, declare } from './kind.ts';
+import { declare } from './kind.ts';
+import type { Match, Pattern } from './pattern.ts';
 import type { RawAddress } from './trace.ts';
 
 const LIQUIDATE = 0x3;
@@ -51,7 +53,7 @@ const unsatisfiedBody = body('evaa_liquidate_unsatisfied', LIQUIDATE_REFUSED, {
   liquidator: address,
   transferred_id: u256,
   details: ref(
-    record(null, { transferred: u64, collateral_id: u256, min: u64, forward: u64, payload: cell, error: u32 }),
+    record(null, { transferred: u64, collateral_id: u256, min: u64, forward: u64, payload: cell, error: rest }),
   ),
 });
 
@@ -147,11 +149,22 @@ interface Liquidate {
   failReason: string | null;
 }
 
-/** The request, of TON or in the payload of a jetton transfer, where it has no query id. */
+/** What the liquidator gets in the end: a report, or jettons. */
+const settled: Pattern = {
+  any: [{ op: [LIQUIDATE_REPORT, LIQUIDATE_FAILED] }, { block: jettonTransfer.block }],
+};
+
+/** Bits of two addresses, the collateral, the numbers and a query id before them all. */
+const HEAD_WITH_QUERY_BITS = 64 + 267 + 267 + 256 + 64 + 2 + 64;
+
+/** The request, of TON or in the payload of a jetton transfer, where clients leave the query id out. */
 function liquidateRequest(head: Block) {
   const transfer = jettonTransfer.of(head);
   const payload = payloadOf(transfer, LIQUIDATE);
-  if (transfer !== null && payload !== null) return { source: transfer.sender, asked: liquidateHead.read(payload) };
+  if (transfer !== null && payload !== null) {
+    if (payload.bitsLeft >= HEAD_WITH_QUERY_BITS) payload.skip(64);
+    return { source: transfer.sender, asked: liquidateHead.read(payload) };
+  }
   const cursor = messageOf(head).body().cursor();
   cursor.skip(32);
   return { source: messageOf(head).source, asked: liquidateBody.read(cursor).request };
@@ -174,13 +187,14 @@ const liquidate = declare<Liquidate>({
                   {
                     op: LIQUIDATE_OK,
                     as: 'liquidated',
-                    children: [
-                      userCall(LIQUIDATE_PAID, {}),
-                      { any: [{ op: [LIQUIDATE_REPORT, LIQUIDATE_FAILED] }, { block: jettonTransfer.block }] },
-                    ],
+                    children: [userCall(LIQUIDATE_PAID, { child: thanks }), settled],
                   },
-                  { op: LIQUIDATE_OK, children: [{ op: LIQUIDATE_FAILED }] },
-                  { op: LIQUIDATE_REFUSED, as: 'refused' },
+                  {
+                    op: LIQUIDATE_OK,
+                    as: 'unpaid',
+                    children: [{ op: LIQUIDATE_FAILED }, { ...settled, optional: true }],
+                  },
+                  { op: LIQUIDATE_REFUSED, as: 'refused', child: { ...settled, optional: true } },
                 ],
               },
             ],
@@ -209,7 +223,7 @@ const liquidate = declare<Liquidate>({
             collateral: asked.collateral_id,
             debt: asked.incoming,
             amount: '0',
-            failReason: found.first('returned') === null ? refusal(found.first('refused')) : 'immediate_rejection',
+            failReason: refusal(found),
           },
           failed: true,
         };
@@ -235,8 +249,12 @@ const liquidate = declare<Liquidate>({
   accounts: ({ source, borrower, contract }) => ({ source, destination: borrower, destination2: contract }),
 });
 
-function refusal(refused: Block | null): string {
-  const code = refused === null ? null : readBody(refused, unsatisfiedBody).details.error;
+function refusal(found: Match): string {
+  if (found.first('returned') !== null) return 'immediate_rejection';
+  // The borrower's contract agreed: it was the master that could not pay.
+  if (found.first('unpaid') !== null) return 'master_not_enough_liquidity';
+  const refused = found.first('refused');
+  const code = refused === null ? null : readBody(refused, unsatisfiedBody).details.error.opcode;
   return (code !== null && REASONS.get(code)) || 'liquidation_error';
 }
 

@@ -55,4 +55,13 @@ export function request(opcode: number, then: Pattern): Pattern {
   };
 }
 
+const THANKS: ReadonlySet<string | null> = new Set(['EVAA supply.', 'EVAA withdraw.', 'EVAA liquidation.']);
+
+/** The rest of the value, sent on with a word about what was done. */
+export const thanks: Pattern = {
+  block: tonTransfer.block,
+  where: (block) => THANKS.has(tonTransfer.of(block)?.comment().text ?? null),
+  optional: true,
+};
+
 export const hex256 = (id: Decimal): string => `0x${BigInt(id).toString(16)}`;

@@ -6,7 +6,7 @@ import { record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
-import { groups, headed, hex256, payloadOf, request, userCall } from './evaa-messages.ts';
+import { groups, headed, hex256, payloadOf, request, thanks, userCall } from './evaa-messages.ts';
 import { type JettonTransfer, jettonTransfer } from './jettons.ts';
 import { declare } from './kind.ts';
 import type { Match } from './pattern.ts';
@@ -23,7 +23,6 @@ const WITHDRAW_OK = 0x211;
 const WITHDRAW_PAID = 0x211a;
 const WITHDRAW_FAILED = 0x211f;
 const WITHDRAW_NO_FUNDS = 0x211fe8;
-const THANKS = 'EVAA supply.';
 
 const assetOfUser = record(null, { query_id: u64, asset_id: u256 });
 
@@ -98,17 +97,8 @@ const supply = declare<Supply>({
           as: 'user',
           children: [
             {
-              optional: true,
               any: [
-                {
-                  op: SUPPLY_OK,
-                  as: 'supplied',
-                  child: {
-                    block: tonTransfer.block,
-                    where: (block) => tonTransfer.of(block)?.comment().text === THANKS,
-                    optional: true,
-                  },
-                },
+                { op: SUPPLY_OK, as: 'supplied', child: thanks },
                 { op: SUPPLY_FAILED },
                 { block: jettonTransfer.block },
               ],
@@ -219,7 +209,12 @@ const withdraw = declare<Withdraw>({
                     op: WITHDRAW_OK,
                     as: 'withdrawn',
                     children: [
-                      { any: [{ op: WITHDRAW_PAID }, { block: jettonTransfer.block, as: 'paid' }] },
+                      {
+                        any: [
+                          { op: WITHDRAW_PAID, child: thanks },
+                          { block: jettonTransfer.block, as: 'paid' },
+                        ],
+                      },
                       userCall(WITHDRAW_PAID, { child: { block: tonTransfer.block } }),
                     ],
                   },

@@ -122,8 +122,29 @@ function mutatedKnown(known: KnownContracts): KnownContracts {
   };
 }
 
+/** Bodies that are opened for a message of a trace: how long telling takes follows from it. A million traces had 5. */
+const MOST_OPENED = 20;
+
+/** The trace, and how many of its bodies were opened. */
+function counted(trace: Trace): { trace: Trace; opened(): number } {
+  let opened = 0;
+  const message = (one: TraceMessage): TraceMessage => ({
+    ...one,
+    body() {
+      opened++;
+      return one.body();
+    },
+  });
+  const transactions = trace.transactions.map((one) => ({
+    ...one,
+    inMsg: one.inMsg && message(one.inMsg),
+    outMsgs: one.outMsgs.map(message),
+  }));
+  return { trace: { ...trace, transactions }, opened: () => opened };
+}
+
 function check({ trace, known, name }: TraceFixture): void {
-  const mutated = mutatedTrace(trace);
+  const { trace: mutated, opened } = counted(mutatedTrace(trace));
   const { state, actions, error } = classify(mutated, mutatedKnown(known));
   // What is no trace is refused as such; anything else that goes wrong is our own mistake.
   if (state === 'failed' && !(error instanceof TraceError)) throw new Error(`after ${name}`, { cause: error });
@@ -131,6 +152,7 @@ function check({ trace, known, name }: TraceFixture): void {
   for (const { outMsgs } of mutated.transactions) messages += outMsgs.length;
   // A message is told by itself or in something, and that in something; it deploys one contract.
   expect(actions.length).toBeLessThanOrEqual(6 * messages);
+  expect(opened()).toBeLessThanOrEqual(MOST_OPENED * messages);
   expect(JSON.stringify(actions).length).toBeLessThan(5_000_000);
 }
 

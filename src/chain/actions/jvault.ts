@@ -14,8 +14,9 @@ import {
 import { record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import { destinationOf, messageOf, readBody, sourceOf } from './bodies.ts';
+import type { Details } from './details.ts';
 import { jettonTransfer } from './jettons.ts';
-import { type Details, declare, type Group } from './kind.ts';
+import { declare, type Group } from './kind.ts';
 import type { KnownContracts } from './known.ts';
 import type { Match, Pattern } from './pattern.ts';
 import { tonTransfer } from './ton.ts';
@@ -64,7 +65,7 @@ const stake = declare<Stake>({
               {
                 op: jvaultReceiveJettons.opcode,
                 as: 'received',
-                child: { op: REQUEST_UPDATE, children: [referrers, update] },
+                child: { op: REQUEST_UPDATE, as: 'done', children: [referrers, update] },
               },
               {
                 op: jvaultReceiveJettons.opcode,
@@ -92,7 +93,9 @@ const stake = declare<Stake>({
             pool: sourceOf(received),
             amount: readBody(found.head, transferBody).amount,
           },
-          failed: found.head.failed || received.failed || found.first('cancelled') !== null,
+          failed:
+            [found.head, received, found.first('done')].some((block) => block?.failed) ||
+            found.first('cancelled') !== null,
         };
       },
     },
@@ -122,7 +125,7 @@ const poolData = record(null, {
 /** What the contracts' own data say of a stake. */
 interface Staked {
   pool: RawAddress;
-  /** The jetton that is staked, null when the pool's wallet of it is not known. */
+  /** The jetton that is staked, null when the pool's data or its wallet of it is not known. */
   asset: RawAddress | null;
   minter: RawAddress;
 }
@@ -132,9 +135,8 @@ function stakedIn(wallet: RawAddress, known: KnownContracts): Staked | null {
   if (own === undefined) return null;
   const { pool, minter } = walletData.read(own.cursor());
   const data = known.data(rawAddress(pool));
-  if (data === undefined) return null;
-  const { lock_wallet: lock } = poolData.read(data.cursor());
-  const asset = known.jettonWallet(rawAddress(lock))?.jetton ?? null;
+  const lock = data === undefined ? null : rawAddress(poolData.read(data.cursor()).lock_wallet);
+  const asset = lock === null ? null : (known.jettonWallet(lock)?.jetton ?? null);
   return { pool: rawAddress(pool), asset, minter: rawAddress(minter) };
 }
 
@@ -172,7 +174,7 @@ const requestBody = amountOf(jvaultUnstakeRequest);
 function readUnstake(found: Match, layout: typeof unstakeBody, staked: Staked | null): Unstake | null {
   const { head } = found;
   const done = found.first('done');
-  if (done === null && staked === null) return null;
+  if (done === null && (staked === null || staked.asset === null)) return null;
   return {
     source: messageOf(head).source,
     stakeWallet: destinationOf(head),
@@ -202,7 +204,7 @@ const unstake = declare<Unstake>({
       },
       read(found, known) {
         const staked = stakedIn(destinationOf(found.head), known);
-        const data = staked === null ? null : readUnstake(found, unstakeBody, staked);
+        const data = staked === null || staked.asset === null ? null : readUnstake(found, unstakeBody, staked);
         const paid = jettonTransfer.of(found.first('payout'));
         if (data === null || (paid !== null && paid.asset !== data.asset)) return null;
         return { data };
@@ -284,7 +286,8 @@ const unstakeRequest = declare<Unstake>({
       },
       read(found, known) {
         const data = readUnstake(found, requestBody, stakedIn(destinationOf(found.head), known));
-        return data === null ? null : { data, failed: found.head.failed || found.first('done') === null };
+        const done = found.first('done');
+        return data === null ? null : { data, failed: found.head.failed || (done?.failed ?? true) };
       },
     },
   ],

@@ -1,7 +1,7 @@
-import type { Block } from './block.ts';
+import type { Block, BlockKind } from './block.ts';
+import type { Columns, Details } from './details.ts';
 import type { KnownContracts } from './known.ts';
 import { beginnings, type Match, match, type Pattern } from './pattern.ts';
-import type { RawAddress } from './trace.ts';
 
 /** Shortcuts of `supported_action_types`; `v1` is always supported, each version holds the one before it. */
 export type Group =
@@ -22,27 +22,6 @@ export type Group =
   | 'tgbtc'
   | 'layerzero'
   | 'cocoon';
-
-/** A value of `details` as the API prints it; a key whose value is undefined is left out. */
-export type Detail =
-  | string
-  | number
-  | boolean
-  | null
-  | undefined
-  | readonly Detail[]
-  | { readonly [key: string]: Detail };
-export type Details = { readonly [key: string]: Detail };
-
-/** Accounts an action is found by besides those of its transactions. */
-export interface Columns {
-  source?: RawAddress | null;
-  source2?: RawAddress | null;
-  destination?: RawAddress | null;
-  destination2?: RawAddress | null;
-  /** The item of a sale, the signers of an order. */
-  more?: readonly RawAddress[];
-}
 
 /** What a matcher made of the blocks that fit. */
 export interface Reading<T> {
@@ -90,16 +69,10 @@ export interface Attempt {
   attempt(block: Block, known: KnownContracts): { found: Match; reading: Reading<unknown> } | null;
 }
 
-export interface Kind<T = unknown> {
-  readonly block: string;
-  readonly type: string;
+/** A kind of block, with the ways it comes about. */
+export interface Kind<T = unknown> extends BlockKind<T> {
   readonly groups: readonly Group[];
-  readonly leaf: boolean;
   readonly attempts: readonly Attempt[];
-  /** What was read of a block of this kind, null for a block of another. */
-  of(block: Block | null): T | null;
-  details(block: Block): Details;
-  accounts(block: Block): Columns;
 }
 
 export function declare<T>(declaration: Declaration<T>): Kind<T> {

@@ -92,6 +92,8 @@ export const multisigCreateOrder = declare<CreateOrder>({
             destinationOrder,
             signers: record.signers,
           },
+          // What came back from the order stays apart.
+          blocks: [found.head, init],
         };
       },
     },
@@ -131,7 +133,10 @@ export const multisigApprove = declare<Approve>({
       pattern: {
         where: (block) => block.opcode === approveBody.opcode || tonTransfer.of(block)?.comment().text === 'approve',
         child: {
-          any: [{ op: multisigApproveAccepted.opcode }, { op: multisigApproveRejected.opcode, as: 'rejected' }],
+          any: [
+            { op: multisigApproveAccepted.opcode, as: 'accepted' },
+            { op: multisigApproveRejected.opcode, as: 'rejected' },
+          ],
         },
       },
       read(found, known) {
@@ -139,13 +144,15 @@ export const multisigApprove = declare<Approve>({
         const destination = destinationOf(head);
         const record = known.multisigOrder(destination);
         if (record === undefined) return null;
-        const rejected = found.first('rejected');
+        const accepted = found.first('accepted');
+        const rejected = accepted === null ? found.first('rejected') : null;
         const signerIndex = head.opcode === approveBody.opcode ? readBody(head, approveBody).signer_index : -1;
         const exitCode = rejected === null ? 0 : readBody(rejected, multisigApproveRejected).exit_code;
         const source = messageOf(head).source;
         return {
           data: { signerIndex, exitCode, source, destination, signers: record.signers },
           failed: rejected !== null,
+          blocks: [head, accepted, rejected].filter((block) => block !== null),
         };
       },
     },

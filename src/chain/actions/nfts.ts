@@ -1,4 +1,7 @@
 /** NFT items: TEP-62, and the items of Telegram's usernames and numbers, which change hands by themselves. */
+
+import type { Cursor } from '../cursor.ts';
+import { compareDecimal } from '../decimal.ts';
 import { address } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import { auctionFillUp } from '../layouts/dns.ts';
@@ -11,11 +14,12 @@ import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, bagText, destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
 import { type Comment, payloadComment } from './comment.ts';
-import { type Details, declare, given, type Reading } from './kind.ts';
+import type { Details } from './details.ts';
+import { declare, given, type Reading } from './kind.ts';
 import type { KnownContracts, KnownNftItem } from './known.ts';
 import { EXCESSES, type Match } from './pattern.ts';
 import { deploys, tonTransfer } from './ton.ts';
-import { compareDecimals, type RawAddress } from './trace.ts';
+import type { RawAddress } from './trace.ts';
 
 /** What every action of an item prints of it. */
 export interface Item {
@@ -148,6 +152,17 @@ const transferHead = body('nft_transfer', transferBody.opcode, {
   forward_amount: amount,
 });
 
+/** The same of what items tell their new owner: they pass the sender's payload on, or its absence. */
+const assignedHead = body('nft_ownership_assigned', nftOwnershipAssigned.opcode, {
+  query_id: u64,
+  prev_owner: address,
+});
+
+/** The payload at the end of a body, null when the body ends before it. */
+function payloadLeft(cursor: Cursor): CellView | null {
+  return cursor.bitsLeft === 0 ? null : payload.read(cursor).cell;
+}
+
 function readTransfer(found: Match, known: KnownContracts): Reading<NftTransfer> | null {
   const { head } = found;
   const item = destinationOf(head);
@@ -155,10 +170,10 @@ function readTransfer(found: Match, known: KnownContracts): Reading<NftTransfer>
   if (record === undefined) return null;
   const cursor = messageOf(head).body().cursor();
   const request = transferHead.read(cursor);
-  const forwardPayload = cursor.bitsLeft === 0 ? null : payload.read(cursor).cell;
+  const forwardPayload = payloadLeft(cursor);
   const newOwner = addressText(request.new_owner);
   const assigned = found.first('assigned');
-  const prevOwner = assigned === null ? null : addressText(readBody(assigned, nftOwnershipAssigned).prev_owner);
+  const prevOwner = assigned === null ? null : addressText(readBody(assigned, assignedHead).prev_owner);
   const sale = saleOf(head.prev, item, newOwner, known);
   const blocks = found.all();
   if (sale !== null && head.prev !== null && isPayment(head.prev)) blocks.add(head.prev);
@@ -213,13 +228,17 @@ function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfe
   const item = sourceOf(head);
   const record = known.nftItem(item);
   if (record === undefined) return null;
-  const { query_id: queryId, prev_owner, forward_payload } = readBody(head, nftOwnershipAssigned);
+  const cursor = messageOf(head).body().cursor();
+  const { query_id: queryId, prev_owner } = assignedHead.read(cursor);
+  const forwardPayload = payloadLeft(cursor);
+  const bid = forwardPayload === null ? null : teleitemBidInfo.in(forwardPayload);
   const { prev } = head;
   const blocks = new Set([head]);
   let payouts: Payout[] = [];
-  if (prev !== null && (tonTransfer.of(prev) !== null || isExternalIn(prev))) {
+  // What had the item move is part of it only where the item held an auction.
+  if (bid !== null && prev !== null && (tonTransfer.of(prev) !== null || isExternalIn(prev))) {
     const fillUps = prev.next.filter(({ opcode }) => opcode === auctionFillUp.opcode);
-    fillUps.sort((a, b) => compareDecimals(a.minLt, b.minLt));
+    fillUps.sort((a, b) => compareDecimal(a.minLt, b.minLt));
     payouts = fillUps.map((block) => ({ amount: sentValue(block), address: destinationOf(block) }));
     for (const block of [prev, ...fillUps]) blocks.add(block);
   }
@@ -229,13 +248,13 @@ function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfe
       item: itemOf(item, record),
       oldOwner: addressText(prev_owner),
       newOwner: destinationOf(head),
-      sale: wasDeployed(prev) ? null : ownSale(forward_payload.cell),
+      sale: bid === null || wasDeployed(prev) ? null : { price: bid.bid, seller: null, marketplace: null },
       payout: payouts[hasRoyalty ? 1 : 0] ?? null,
       royalty: hasRoyalty ? payouts[0] : null,
       queryId,
       responseDestination: null,
       customPayload: null,
-      forwardPayload: forward_payload.cell,
+      forwardPayload,
       forwardAmount: null,
       wasAsked: false,
     },
@@ -245,12 +264,6 @@ function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfe
 
 function wasDeployed(block: Block | null): boolean {
   return block !== null && (nftMint.of(block) !== null || block.opcode === teleitemDeploy.opcode);
-}
-
-/** An item that held its own auction says what was bid. */
-function ownSale(forwardPayload: CellView): Sale | null {
-  const info = teleitemBidInfo.in(forwardPayload);
-  return info === null ? null : { price: info.bid, seller: null, marketplace: null };
 }
 
 export interface NftDiscovery {
@@ -272,7 +285,7 @@ export const nftDiscovery = declare<NftDiscovery>({
         if (answer === null) return null;
         const { index, collection } = readBody(answer, reportStaticData);
         const item = { address: destinationOf(found.head), collection: addressText(collection), index };
-        return { data: { item, source: sourceOf(found.head) } };
+        return { data: { item, source: sourceOf(found.head) }, blocks: [found.head, answer] };
       },
     },
   ],

@@ -74,7 +74,7 @@ interface Listing {
   deploy: Block;
 }
 
-/** Null when the item went elsewhere, or the contract is not known as one of the kind. */
+/** Null when the item went elsewhere, or the contract is not known as one of the kind that is for this item and owner. */
 function readListing(found: Match, known: KnownContracts['nftSale'] | KnownContracts['nftAuction']): Listing | null {
   const deploy = found.first('deploy');
   const first = nftTransfer.of(found.head);
@@ -84,6 +84,7 @@ function readListing(found: Match, known: KnownContracts['nftSale'] | KnownContr
   const record = known(contract);
   if (record === undefined || listed.newOwner !== contract || listed.item.address !== first.item.address) return null;
   const { owner, codeHash } = record;
+  if (record.nft !== first.item.address || owner !== first.oldOwner) return null;
   return { item: first.item, owner, lister: first.newOwner, contract, codeHash, deploy };
 }
 

@@ -1,12 +1,15 @@
 /** Stakes of validators at the elector, and of nominators in nominator pools. */
+
+import { compareDecimal } from '../decimal.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { destinationOf, messageOf, sentValue, sourceOf } from './bodies.ts';
-import { type Details, declare, given, type Reading } from './kind.ts';
+import type { Details } from './details.ts';
+import { declare, given, type Reading } from './kind.ts';
 import type { KnownContracts } from './known.ts';
 import type { Match, Pattern } from './pattern.ts';
 import { tonTransfer } from './ton.ts';
-import { compareDecimals, type RawAddress } from './trace.ts';
+import type { RawAddress } from './trace.ts';
 
 const ELECTOR = `-1:${'3'.repeat(64)}`;
 const NEW_STAKE = 0x4e73744b;
@@ -159,12 +162,12 @@ function paidOut(head: Block, payments: readonly Block[]): Decimal | null {
   if (payments.length === 2) return sentValue(payments[0]);
   if (payments.length !== 1) return null;
   const amount = sentValue(payments[0]);
-  return compareDecimals(amount, sentValue(head)) > 0 ? amount : null;
+  return compareDecimal(amount, sentValue(head)) > 0 ? amount : null;
 }
 
 function readWithdrawal(found: Match): { amount: Decimal | null; blocks: Set<Block> } {
   const payments = found.head.next.filter((block) => tonTransfer.of(block) !== null);
-  payments.sort((a, b) => compareDecimals(a.minLt, b.minLt));
+  payments.sort((a, b) => compareDecimal(a.minLt, b.minLt));
   const blocks = found.all();
   // More than two are something else.
   if (payments.length <= 2) for (const payment of payments) blocks.add(payment);

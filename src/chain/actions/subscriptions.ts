@@ -48,7 +48,7 @@ export const subscribe = declare<Subscription & { amount: Decimal }>({
             subscription: destinationOf(head),
             amount: asked === null ? sentValue(head) : readBody(asked, request).amount,
           },
-          failed: asked?.node.transaction.aborted ?? false,
+          failed: asked?.failed ?? false,
         };
       },
     },

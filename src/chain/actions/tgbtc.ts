@@ -1,4 +1,6 @@
 /** tgBTC: bitcoins behind a bridge whose keys a group of signers holds. Its contracts tell in logs what they did. */
+
+import { compareDecimal } from '../decimal.ts';
 import { address } from '../layouts/addresses.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, u256 } from '../layouts/numbers.ts';
@@ -6,11 +8,12 @@ import { tgbtcBurnEvent, tgbtcDkgCompletedEvent, tgbtcMintEvent, tgbtcNewKeyEven
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, messageOf, readBody, tryBody } from './bodies.ts';
+import type { Details } from './details.ts';
 import { jettonBurn, jettonMint } from './jettons.ts';
-import { type Details, declare, type Group } from './kind.ts';
+import { declare, type Group } from './kind.ts';
 import type { Pattern } from './pattern.ts';
 import { tonTransfer } from './ton.ts';
-import { compareDecimals, type RawAddress } from './trace.ts';
+import type { RawAddress } from './trace.ts';
 
 const groups: readonly Group[] = ['tgbtc'];
 
@@ -175,7 +178,7 @@ const burn = declare<Burn>({
             source: burnt.owner,
             wallet: burnt.wallet,
             destination: addressText(tryBody(log, tgbtcBurnEvent)?.pegout_address ?? null),
-            amount: compareDecimals(burnt.amount, amount) < 0 ? burnt.amount : amount,
+            amount: compareDecimal(burnt.amount, amount) < 0 ? burnt.amount : amount,
             asset: burnt.asset,
           },
         };

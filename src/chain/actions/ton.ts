@@ -2,7 +2,8 @@
 import type { Decimal, ExtraCurrencies } from '../model.ts';
 import { Block } from './block.ts';
 import { bodyComment, type Comment, ENCRYPTED_COMMENT, TEXT_COMMENT } from './comment.ts';
-import { type Columns, declare, given, opcodeText } from './kind.ts';
+import type { Columns } from './details.ts';
+import { declare, given, opcodeText } from './kind.ts';
 import type { TraceMessage, TraceNode } from './trace.ts';
 
 export interface TonTransfer {

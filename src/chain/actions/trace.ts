@@ -62,11 +62,6 @@ export interface Trace {
   transactions: readonly TraceTransaction[];
 }
 
-/** The sign tells how two unsigned decimals compare. */
-export function compareDecimals(a: Decimal, b: Decimal): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
-}
-
 /**
  * A message of a trace with the transaction that received it. An external-out message (a log) was received by nobody:
  * its node is a leaf with the transaction that sent it.

@@ -2,7 +2,7 @@
  * Content of tokens kept on the chain: TEP-64. A cell begins with a byte: 1 for a text with the address of a document,
  * 0 for a dictionary of attributes by the SHA-256 of their names. A dictionary with `uri` is both (semi-chain).
  */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { Builder } from '../builder.ts';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
@@ -11,6 +11,7 @@ import { CellView } from '../layouts/cell-view.ts';
 import type { Codec } from '../layouts/codec.ts';
 import { cell } from '../layouts/shapes.ts';
 import { snakeText } from '../layouts/texts.ts';
+import type { Hash } from '../model.ts';
 
 /** Attributes by name, in the order of {@link ATTRIBUTES}. */
 export type Content = Readonly<Record<string, string>>;
@@ -52,6 +53,11 @@ export function readContent(cell: CellView): Content | null {
     if (error instanceof DecodeError) return null;
     throw error;
   }
+}
+
+/** What a document is kept under: SHA-256 of its URI. */
+export function uriHash(uri: string): Hash {
+  return hash('sha256', uri, 'buffer');
 }
 
 /** Snake text that has a cell to itself; null when it is none. Never throws. */

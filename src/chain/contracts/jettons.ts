@@ -1,10 +1,13 @@
 /** Jetton wallets and masters by code: TEP-74 and what grew out of its reference contracts. */
+
+import { Builder, type Cell } from '../builder.ts';
 import { addressOrNone, internalAddress } from '../layouts/addresses.ts';
-import type { CellView } from '../layouts/cell-view.ts';
+import { CellView } from '../layouts/cell-view.ts';
 import { amount, uint } from '../layouts/numbers.ts';
 import { cell, type RecordOf, record, rest } from '../layouts/shapes.ts';
+import type { Address, Hash } from '../model.ts';
 import { type Content, contentCell, readContent, readText, textCell } from './content.ts';
-import { contractLayout, type JettonMasterState, type JettonWalletState } from './reader.ts';
+import { type ContractLayout, contractLayout, type JettonMasterState, type JettonWalletState } from './reader.ts';
 
 const balanceOfOwner = { balance: amount, owner: internalAddress, master: internalAddress };
 
@@ -14,17 +17,53 @@ function walletState({ balance, owner, master }: WalletFields): JettonWalletStat
   return { kind: 'jetton_wallet', balance, owner, master };
 }
 
+const classicWalletData = record(null, { ...balanceOfOwner, code: cell });
+const bareWalletData = record(null, balanceOfOwner);
+const governedWalletData = record(null, { status: uint(4), ...balanceOfOwner });
+
 /** The reference wallet of TEP-74 keeps its own code (ton-blockchain/token-contract). */
-export const classicWallet = contractLayout(record(null, { ...balanceOfOwner, code: cell }), walletState);
+export const classicWallet = contractLayout(classicWalletData, walletState);
 
 /** Those that find their own code in a register. */
-export const bareWallet = contractLayout(record(null, balanceOfOwner), walletState);
+export const bareWallet = contractLayout(bareWalletData, walletState);
 
 /** Those that do not look at what stands behind. */
 export const openWallet = contractLayout(record(null, { ...balanceOfOwner, more: rest }), walletState);
 
 /** Of the governed jetton: what its admin has locked stands first (ton-blockchain/stablecoin-contract). */
-export const governedWallet = contractLayout(record(null, { status: uint(4), ...balanceOfOwner }), walletState);
+export const governedWallet = contractLayout(governedWalletData, walletState);
+
+/** Writes the data that a wallet is deployed with. */
+type FirstData = (builder: Builder, owner: Address, master: Address, code: Cell) => void;
+
+const FIRST_DATA: ReadonlyMap<ContractLayout, FirstData> = new Map<ContractLayout, FirstData>([
+  [
+    classicWallet,
+    (builder, owner, master, code) =>
+      classicWalletData.write(builder, { balance: '0', owner, master, code: CellView.from(code) }),
+  ],
+  [bareWallet, (builder, owner, master) => bareWalletData.write(builder, { balance: '0', owner, master })],
+  [
+    governedWallet,
+    (builder, owner, master) => governedWalletData.write(builder, { status: 0, balance: '0', owner, master }),
+  ],
+]);
+
+/** Neither depth nor special, code and data, no libraries. */
+const CODE_AND_DATA = 0b00110;
+
+/**
+ * The account id of a wallet that was deployed for an owner with this code: the hash of its StateInit.
+ *
+ * @returns null for a layout whose first data is not known
+ */
+export function walletId(layout: ContractLayout, code: Cell, owner: Address, master: Address): Hash | null {
+  const write = FIRST_DATA.get(layout);
+  if (write === undefined) return null;
+  const data = new Builder();
+  write(data, owner, master, code);
+  return new Builder().u(CODE_AND_DATA, 5).ref(code).ref(data.cell()).cell().hash();
+}
 
 interface MasterFields {
   totalSupply: string;

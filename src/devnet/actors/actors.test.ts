@@ -1,5 +1,6 @@
 import { Address, type Cell, toNano } from '@ton/core';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { exchangeRouterAddress } from '../contracts/exchange.ts';
 import { faultsAddress } from '../contracts/faults.ts';
 import { JETTON_OPS, jettonWalletAddress, readJettonMaster, readJettonWallet } from '../contracts/jettons.ts';
 import { NFT_OPS, nftItemAddress, readNftCollection, readNftItem } from '../contracts/nfts.ts';
@@ -58,7 +59,7 @@ describe('200 messages in the sandbox', () => {
     const master = await data(ledger, cast.jetton.master);
     const owners = [...cast.demo, ...cast.traders];
     let sum = 0n;
-    for (const { address } of owners) {
+    for (const address of [...owners.map((owner) => owner.address), exchangeRouterAddress]) {
       sum += readJettonWallet(await data(ledger, jettonWalletAddress(address, cast.jetton.master))).balance;
     }
     expect(sum).toBe(readJettonMaster(master).totalSupply);

@@ -1,6 +1,7 @@
 /** Who is on the devnet. All of it follows from the seed. */
 import type { Address, Cell } from '@ton/core';
 import { bareText, onChainContent } from '../contracts/content.ts';
+import { exchangePoolAddress } from '../contracts/exchange.ts';
 import { jettonMasterAddress } from '../contracts/jettons.ts';
 import { type NftCollectionState, nftCollectionAddress } from '../contracts/nfts.ts';
 import { createWallet, WALLET_VERSIONS, type Wallet } from './wallets.ts';
@@ -18,7 +19,7 @@ export interface Cast {
   faucet: Wallet;
   /** Keeps the others in coins. */
   treasury: Wallet;
-  /** Admin of the jetton. */
+  /** Admin of the jettons. */
   issuer: Wallet;
   /** Owner of the collection. */
   artist: Wallet;
@@ -41,8 +42,15 @@ export interface Cast {
   racers: Wallet[];
   /** Everyone who is in a story and in nothing else. */
   players: Wallet[];
-  jetton: { master: Address; content: Cell };
+  jetton: Jetton;
+  /** The jetton that is traded for the other one, and where. */
+  exchange: { gold: Jetton; pool: Address };
   collection: { address: Address; state: Omit<NftCollectionState, 'nextIndex'> };
+}
+
+interface Jetton {
+  master: Address;
+  content: Cell;
 }
 
 const JETTON = {
@@ -50,6 +58,13 @@ const JETTON = {
   symbol: 'DUST',
   decimals: '9',
   description: 'Jetton of a local tonstream devnet; worth nothing.',
+};
+
+const GOLD = {
+  name: 'Devnet Gold',
+  symbol: 'GOLD',
+  decimals: '9',
+  description: 'Jetton that is traded on the exchange of a local tonstream devnet; worth nothing.',
 };
 
 const COLLECTION = {
@@ -81,7 +96,12 @@ const OFF_CHAIN_EVERY = 4n;
 export function createCast({ seed, traders }: CastOptions): Cast {
   const issuer = createWallet(seed, 'issuer', 'v4r2');
   const artist = createWallet(seed, 'artist', 'v5r1');
-  const content = onChainContent(JETTON);
+  const jettonOf = (about: typeof JETTON): Jetton => {
+    const content = onChainContent(about);
+    return { master: jettonMasterAddress(issuer.address, content), content };
+  };
+  const jetton = jettonOf(JETTON);
+  const gold = jettonOf(GOLD);
   const state = {
     owner: artist.address,
     content: onChainContent(COLLECTION),
@@ -132,7 +152,8 @@ export function createCast({ seed, traders }: CastOptions): Cast {
     traders: Array.from({ length: traders }, (_, n) =>
       createWallet(seed, `trader ${n}`, WALLET_VERSIONS[n % WALLET_VERSIONS.length]),
     ),
-    jetton: { master: jettonMasterAddress(issuer.address, content), content },
+    jetton,
+    exchange: { gold, pool: exchangePoolAddress(jetton.master, gold.master) },
     collection: { address: nftCollectionAddress(state), state },
   };
 }

@@ -1,5 +1,6 @@
 /** What traders do: each deed is the messages of one wallet call. Values are small, so that fees are most of what is lost. */
 import { Address, beginCell, type Cell, comment, toNano } from '@ton/core';
+import { exchangePayload, exchangeRouterAddress } from '../contracts/exchange.ts';
 import { type Fault, faultBody, faultsAddress } from '../contracts/faults.ts';
 import { jettonBurn, jettonMint, jettonTransfer, jettonWalletAddress, readJettonWallet } from '../contracts/jettons.ts';
 import { nftItemAddress, nftMint, nftQuery, nftTransfer, readNftCollection, readNftItem } from '../contracts/nfts.ts';
@@ -59,8 +60,12 @@ export function batch(scene: Scene, self: Wallet): OutMessage[] {
 /** Attached to jetton messages: enough for gas, forwards and the receiver's storage; the rest comes back. */
 const JETTON_VALUE = toNano('0.08');
 
-async function jettonsOf({ cast, ledger }: Scene, owner: Wallet): Promise<{ wallet: Address; balance: bigint }> {
-  const wallet = jettonWalletAddress(owner.address, cast.jetton.master);
+async function jettonsOf(
+  { cast, ledger }: Scene,
+  owner: Wallet,
+  master = cast.jetton.master,
+): Promise<{ wallet: Address; balance: bigint }> {
+  const wallet = jettonWalletAddress(owner.address, master);
   const account = await ledger.account(wallet);
   return { wallet, balance: account?.data ? readJettonWallet(account.data).balance : 0n };
 }
@@ -92,6 +97,34 @@ export async function jettonOverdraft(scene: Scene, self: Wallet): Promise<OutMe
   return [jettonMessage(scene, self, wallet, balance * 1000n)];
 }
 
+/** Attached to a trade, and what of it goes on to the router: its messages go through six contracts. */
+const TRADE_VALUE = toNano('0.3');
+const TRADE_FORWARD = toNano('0.2');
+
+/** Buys gold for jettons, or sells it; now and then for a price that nobody pays. */
+export async function trade(scene: Scene, self: Wallet): Promise<OutMessage[] | null> {
+  const { cast, random } = scene;
+  const { gold } = cast.exchange;
+  const [jettons, owned] = [await jettonsOf(scene, self), await jettonsOf(scene, self, gold.master)];
+  const sells = owned.balance > 0n && random.integer(2) === 0;
+  const { wallet, balance } = sells ? owned : jettons;
+  if (balance === 0n) return null;
+  const amount = 1n + random.between(0n, balance / 20n);
+  const body = jettonTransfer({
+    queryId: random.bits64(),
+    amount,
+    destination: exchangeRouterAddress,
+    responseDestination: self.address,
+    forwardTonAmount: TRADE_FORWARD,
+    forwardPayload: exchangePayload({
+      bought: sells ? cast.jetton.master : gold.master,
+      minOut: random.integer(6) === 0 ? amount * 1000n : 1n,
+      to: self.address,
+    }),
+  });
+  return [{ to: wallet, value: TRADE_VALUE, bounce: true, body }];
+}
+
 export async function burn(scene: Scene, self: Wallet): Promise<OutMessage[] | null> {
   const { wallet, balance } = await jettonsOf(scene, self);
   if (balance === 0n) return null;
@@ -103,7 +136,7 @@ export async function burn(scene: Scene, self: Wallet): Promise<OutMessage[] | n
   return [{ to: wallet, value: JETTON_VALUE, bounce: true, body }];
 }
 
-/** The issuer's: to a trader. */
+/** The issuer's: of either jetton, to a trader. */
 export function mint(scene: Scene): OutMessage[] {
   const { cast, random } = scene;
   const body = jettonMint({
@@ -114,7 +147,8 @@ export function mint(scene: Scene): OutMessage[] {
     forwardTonAmount: toNano('0.01'),
     responseDestination: cast.issuer.address,
   });
-  return [{ to: cast.jetton.master, value: toNano('0.1'), bounce: true, body }];
+  const { master } = random.pick([cast.jetton, cast.exchange.gold]);
+  return [{ to: master, value: toNano('0.1'), bounce: true, body }];
 }
 
 /** Whether the collection may grow: the chain's state is kept in memory. */

@@ -7,6 +7,13 @@ import {
   domainCollectionData,
   domainsAddress,
 } from '../contracts/domains.ts';
+import {
+  exchangePoolCode,
+  exchangePoolData,
+  exchangeRouterAddress,
+  exchangeRouterCode,
+  exchangeRouterData,
+} from '../contracts/exchange.ts';
 import { faultsAddress, faultsCode, faultsData } from '../contracts/faults.ts';
 import {
   jettonMasterCode,
@@ -40,6 +47,9 @@ const ITEM_BALANCE = toNano('0.05');
 export const TRADER_BALANCE = toNano('100');
 /** Jetton units of every trader and demo wallet at the beginning: 1,000 with 9 decimals. */
 export const JETTON_BALANCE = 1_000_000_000_000n;
+/** Units that the exchange has of either jetton at the beginning: enough that trades hardly move the price. */
+export const EXCHANGE_RESERVE = 100n * JETTON_BALANCE;
+
 /** Accounts of the zero state: everyone of the cast deployed and funded, with jettons and NFT items. */
 export function initialAccounts(cast: Cast): InitialAccount[] {
   const { faucet, treasury, issuer, artist, demo, traders, players } = cast;
@@ -61,17 +71,40 @@ function wallet({ address, init }: Wallet, balance: bigint): InitialAccount {
   return { address, balance, code: init.code, data: init.data };
 }
 
-function jettons({ issuer, demo, traders, jetton }: Cast): InitialAccount[] {
-  const holders = [...demo, ...traders];
-  const totalSupply = JETTON_BALANCE * BigInt(holders.length);
-  const data = jettonMasterData({ totalSupply, admin: issuer.address, content: jetton.content });
+function jettons(cast: Cast): InitialAccount[] {
+  const { demo, traders, jetton, exchange } = cast;
+  const { gold, pool } = exchange;
+  const owners = [...demo, ...traders].map(({ address }) => ({ owner: address, balance: JETTON_BALANCE }));
+  const reserve = { owner: exchangeRouterAddress, balance: EXCHANGE_RESERVE };
+  const data = exchangePoolData(jetton.master, gold.master, EXCHANGE_RESERVE);
   return [
-    { address: jetton.master, balance: CONTRACT_BALANCE, code: jettonMasterCode, data },
-    ...holders.map(({ address: owner }) => ({
-      address: jettonWalletAddress(owner, jetton.master),
+    ...issued(cast, jetton, [...owners, reserve]),
+    ...issued(cast, gold, [reserve]),
+    { address: pool, balance: CONTRACT_BALANCE, code: exchangePoolCode, data },
+    {
+      address: exchangeRouterAddress,
+      balance: CONTRACT_BALANCE,
+      code: exchangeRouterCode,
+      data: exchangeRouterData,
+    },
+  ];
+}
+
+/** A jetton's master, and its wallets. */
+function issued(
+  { issuer }: Cast,
+  { master, content }: Cast['jetton'],
+  holders: readonly { owner: Address; balance: bigint }[],
+): InitialAccount[] {
+  const totalSupply = holders.reduce((sum, { balance }) => sum + balance, 0n);
+  const data = jettonMasterData({ totalSupply, admin: issuer.address, content });
+  return [
+    { address: master, balance: CONTRACT_BALANCE, code: jettonMasterCode, data },
+    ...holders.map(({ owner, balance }) => ({
+      address: jettonWalletAddress(owner, master),
       balance: ITEM_BALANCE,
       code: jettonWalletCode,
-      data: jettonWalletData({ balance: JETTON_BALANCE, owner, master: jetton.master }),
+      data: jettonWalletData({ balance, owner, master }),
     })),
   ];
 }

@@ -2,9 +2,10 @@
 import { comment, toNano } from '@ton/core';
 import type { Cast } from './cast.ts';
 import type { Ledger, Moment } from './ledger.ts';
-import { MESSAGE_LIFETIME_S } from './sender.ts';
 import { seqnoOf } from './wallets.ts';
 
+/** Orders of races are soon out of date: then all who wait for the lost ones know. */
+const LIFETIME_S = 25;
 /** Blocks from one race to the next: by then the one before is decided. */
 const EVERY = 3;
 
@@ -21,7 +22,7 @@ export function createRaces(cast: Cast, ledger: Ledger): (now: Moment) => Promis
     const account = await ledger.account(racer.address);
     if (!account?.data) return 0;
     const seqno = seqnoOf(racer.version, account.data);
-    const validUntil = Math.floor(nowMs / 1000) + MESSAGE_LIFETIME_S;
+    const validUntil = Math.floor(nowMs / 1000) + LIFETIME_S;
     const order = (name: string) => {
       const to = cast.traders[turn % cast.traders.length].address;
       const messages = [{ to, value: toNano('0.02'), bounce: false, body: comment(`${name} of race ${turn}`) }];

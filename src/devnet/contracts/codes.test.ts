@@ -55,5 +55,7 @@ test('the get-methods show what each contract is', () => {
     domainItem: ['dns', 'editable', 'nft_item'],
     stakingPool: [],
     stakingMaster: ['jetton_master'],
+    exchangeRouter: [],
+    exchangePool: [],
   });
 });

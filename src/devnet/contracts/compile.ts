@@ -23,6 +23,8 @@ const SOURCES = {
   domainItem: 'domain-item.tolk',
   stakingPool: 'staking-pool.tolk',
   stakingMaster: 'staking-master.tolk',
+  exchangeRouter: 'exchange-router.tolk',
+  exchangePool: 'exchange-pool.tolk',
 };
 
 const folder = new URL('./', import.meta.url);

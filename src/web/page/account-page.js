@@ -1,12 +1,15 @@
 /** An account: what it is, what it holds, what it did. */
 import { ApiError, apiUrl, ask, book, ROOT } from './ask.js';
 import { element, say } from './elements.js';
+import { short } from './format.js';
 import { addRows, card, facts, heading, moreButton, table } from './layout.js';
-import { accountLink, accountName, actionWords, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
+import { accountLink, accountName, actionLine, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
 const PAGE = 25;
 const HELD = 50;
+/** What waits is looked at again after this long, though nobody told of it. */
+const WAITING_MS = 2_000;
 const HISTORY = ['Transaction', 'Time', 'Operation', 'Value', 'Fees', 'Outcome'];
 
 export async function accountPage(given) {
@@ -25,6 +28,10 @@ export async function accountPage(given) {
   const state = element('div', {}, stateFacts(account, wallets.wallets[0]));
   const done = actionList(actions.actions);
   const past = table('Transactions', HISTORY, historyRows(history.transactions));
+  const body = past.querySelector('tbody');
+  /** What is not final yet, on top. */
+  const waiting = element('tbody', { class: 'waiting' });
+  body.before(waiting);
   const live = element('span', { class: 'pill', id: 'line', 'data-state': 'connecting' }, 'Connecting');
   const sections = [
     heading(book.rows.get(address)?.domain ?? 'Account', copied(friendly, 'address'), live),
@@ -33,27 +40,34 @@ export async function accountPage(given) {
     card(
       'Actions',
       withMore(done, 'actions', { account: address }, actions, ({ actions: more }) => {
-        done.append(...actionLines(more));
+        done.append(...more.map(actionLine));
       }),
     ),
     card(
       'Transactions',
       withMore(past, 'transactions', { account: address }, history, ({ transactions }) => {
-        addRows(past, HISTORY, historyRows(transactions));
+        addRows(body, HISTORY, historyRows(transactions));
       }),
     ),
     card('Get-method', methodForm(address)),
   ];
   const refresh = async () => {
+    // First what waits: what becomes final meanwhile is in what is asked for behind it.
+    const unsure = await unsureOf(address);
     const [states, newest, told] = await Promise.all([
       ask('accountStates', { address, include_boc: false }),
       ask('transactions', { account: address, limit: PAGE }),
       ask('actions', { account: address, limit: PAGE }),
     ]);
     state.replaceChildren(stateFacts(states.accounts[0], wallets.wallets[0]));
-    prepend(past.querySelector('tbody'), newest.transactions, historyRows);
+    prepend(body, newest.transactions, historyRows);
+    const final = new Set(newest.transactions.map(messageOf));
+    const shown = unsure.filter((transaction) => !final.has(messageOf(transaction)));
+    waiting.replaceChildren();
+    addRows(waiting, HISTORY, unsureRows(shown));
     const known = new Set(Array.from(done.children, (line) => line.dataset.action));
-    done.prepend(...actionLines(told.actions.filter(({ action_id: id }) => !known.has(id))));
+    done.prepend(...told.actions.filter(({ action_id: id }) => !known.has(id)).map(actionLine));
+    return shown.length > 0;
   };
   return { title: `${accountName(address)} · account`, sections, begin: () => follow(address, live, refresh) };
 }
@@ -67,9 +81,43 @@ function prepend(body, transactions, toRows) {
   body.prepend(...rows.children);
 }
 
-/** Hears of the account's transactions over the stream and asks again then, once at a time. */
+const messageOf = ({ hash, in_msg: message }) => message?.hash ?? hash;
+
+/** The account's transactions in traces that are not final, newest first. */
+async function unsureOf(address) {
+  const { traces } = await ask('pendingTraces', { account: address }).catch((error) => {
+    if (error.status === 404) return { traces: [] };
+    throw error;
+  });
+  const all = traces.flatMap((trace) => Object.values(trace.transactions ?? {}));
+  return all
+    .filter(({ account, finality }) => account === address && finality !== 'finalized')
+    .sort((a, b) => (BigInt(a.lt) < BigInt(b.lt) ? 1 : -1));
+}
+
+/** They have no page yet. */
+function unsureRows(transactions) {
+  return transactions.map((transaction) => [
+    element('span', { class: 'hash', title: transaction.hash }, short(transaction.hash)),
+    timeOf(transaction.now),
+    operationOf(transaction),
+    transaction.in_msg?.value ? tonsOf(transaction.in_msg.value) : '',
+    tonsOf(transaction.total_fees),
+    transaction.finality,
+  ]);
+}
+
+/**
+ * Hears of the account's transactions over the stream, from the moment they are sent, and asks again then, once at a
+ * time; and as long as something waits that may come to nothing.
+ */
 function follow(address, pill, refresh) {
-  const query = new URLSearchParams({ types: 'transactions', addresses: address, min_finality: 'finalized' });
+  const query = new URLSearchParams({
+    types: 'transactions',
+    addresses: address,
+    min_finality: 'pending',
+    finality_scope: 'transaction',
+  });
   const source = new EventSource(`${ROOT}api/streaming/v2/sse?${query}`);
   const tell = (state, text) => {
     pill.dataset.state = state;
@@ -77,17 +125,19 @@ function follow(address, pill, refresh) {
   };
   let asking = false;
   let again = false;
-  async function update() {
+  let later = 0;
+  async function update(event) {
     if (asking) {
       again = true;
       return;
     }
     asking = true;
+    clearTimeout(later);
     do {
       again = false;
       try {
-        await refresh();
-        say('The account has new transactions');
+        if (await refresh()) later = setTimeout(update, WAITING_MS);
+        if (event?.type === 'event') say('The account has new transactions');
       } catch (error) {
         tell('lost', error.message);
       }
@@ -95,6 +145,7 @@ function follow(address, pill, refresh) {
     asking = false;
   }
   source.addEventListener('connected', () => tell('live', 'Live'));
+  source.addEventListener('connected', update);
   source.addEventListener('event', update);
   source.onerror = () => tell('lost', 'Connection lost');
   addEventListener('pagehide', () => source.close());
@@ -132,16 +183,8 @@ function held(wallets, items) {
   return sections;
 }
 
-function actionLines(actions) {
-  return actions.map((action) => {
-    const time = element('span', { class: 'when' }, timeOf(action.end_utime), ' ', hashLink(action.trace_id));
-    const words = element('span', {}, ...actionWords(action));
-    return element('li', { 'data-action': action.action_id, class: action.success ? '' : 'failed' }, words, time);
-  });
-}
-
 function actionList(actions) {
-  return element('ol', { class: 'actions' }, ...actionLines(actions));
+  return element('ol', { class: 'actions' }, ...actions.map(actionLine));
 }
 
 function historyRows(transactions) {

@@ -1,7 +1,7 @@
 /** The newest actions in words, on the first page. */
 import { ask } from './ask.js';
 import { byId, element, keep } from './elements.js';
-import { actionWords, hashLink, timeOf } from './links.js';
+import { actionLine } from './links.js';
 
 const SHOWN = 12;
 const EVERY_MS = 3_000;
@@ -24,10 +24,4 @@ export async function renderActions() {
     askedAt = Date.now();
     asking = false;
   }
-}
-
-function actionLine(action) {
-  const time = element('span', { class: 'when' }, timeOf(action.end_utime), ' ', hashLink(action.trace_id));
-  const words = element('span', {}, ...actionWords(action));
-  return element('li', { class: action.success ? '' : 'failed' }, words, time);
 }

@@ -17,18 +17,27 @@ export class ApiError extends Error {
 export const book = { rows: new Map(), metadata: new Map() };
 
 /** The address of a question, for links, too. A list is repeated; what is undefined or null is left out. */
-export function apiUrl(endpoint, parameters = {}) {
+export function apiUrl(endpoint, parameters = {}, api = 'api/v3/') {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     if (value === undefined || value === null) continue;
     for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item));
   }
   const text = query.toString();
-  return `${ROOT}api/v3/${endpoint}${text === '' ? '' : `?${text}`}`;
+  return `${ROOT}${api}${endpoint}${text === '' ? '' : `?${text}`}`;
 }
 
 /** The answer of an endpoint of v3. Throws {@link ApiError} with the service's own words. */
 export async function ask(endpoint, parameters, body) {
+  const answer = await askAt(apiUrl(endpoint, parameters), body);
+  const rows = endpoint === 'addressBook' ? answer : answer.address_book;
+  for (const [address, row] of Object.entries(rows ?? {})) book.rows.set(address, row);
+  for (const [address, told] of Object.entries(answer.metadata ?? {})) book.metadata.set(address, told);
+  return answer;
+}
+
+/** The JSON of an address, by POST with a body. Throws {@link ApiError}. */
+export async function askAt(url, body) {
   const init = { signal: AbortSignal.timeout(TIMEOUT_MS) };
   if (body !== undefined) {
     Object.assign(init, {
@@ -39,16 +48,13 @@ export async function ask(endpoint, parameters, body) {
   }
   let response;
   try {
-    response = await fetch(apiUrl(endpoint, parameters), init);
+    response = await fetch(url, init);
   } catch (error) {
     throw new ApiError(error.name === 'TimeoutError' ? 'The service did not answer in time.' : 'No connection.', 0);
   }
   const answer = await response.json().catch(() => null);
   if (!response.ok || answer === null)
     throw new ApiError(answer?.error ?? `status ${response.status}`, response.status);
-  const rows = endpoint === 'addressBook' ? answer : answer.address_book;
-  for (const [address, row] of Object.entries(rows ?? {})) book.rows.set(address, row);
-  for (const [address, told] of Object.entries(answer.metadata ?? {})) book.metadata.set(address, told);
   return answer;
 }
 

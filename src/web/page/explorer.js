@@ -1,9 +1,12 @@
 /** Finds out which page it is, makes it, and minds the search box. */
 import { accountPage } from './account-page.js';
 import { blockPage } from './block-page.js';
+import { chartsPage } from './charts-page.js';
 import { byId, element } from './elements.js';
 import { jettonPage } from './jetton-page.js';
+import { pipelinePage } from './pipeline-page.js';
 import { mindSearch } from './search.js';
+import { sqlPage } from './sql-page.js';
 import { accountsPage, jettonsPage } from './top-pages.js';
 import { transactionPage } from './transaction-page.js';
 
@@ -12,6 +15,9 @@ const PAGES = {
   account: accountPage,
   jetton: jettonPage,
   block: blockPage,
+  charts: chartsPage,
+  sql: sqlPage,
+  pipeline: pipelinePage,
   top: (list) => (list === 'jettons' ? jettonsPage() : accountsPage()),
 };
 

@@ -1,8 +1,9 @@
 /** A jetton: what its master says, who holds it, who moved it. */
-import { ApiError, ask, book, tokenOf } from './ask.js';
+import { ApiError, ask, askAt, book, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { card, facts, heading, none, table } from './layout.js';
 import { accountLink, accountName, copied, exactTokens, hashLink, timeOf, tokensOf } from './links.js';
+import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
 const HOLDERS = 50;
 const TRANSFERS = 25;
@@ -12,9 +13,11 @@ export async function jettonPage(given) {
   const [master] = masters;
   if (master === undefined) throw new ApiError('No jetton master is known at this address.', 404);
   const { address } = master;
-  const [holders, moved] = await Promise.all([
+  const hours = seriesUrl('jettons', { jetton: address });
+  const [holders, moved, { points, resolution }] = await Promise.all([
     ask('jetton/wallets', { jetton_address: address, sort: 'desc', limit: HOLDERS }),
     ask('jetton/transfers', { jetton_master: address, limit: TRANSFERS, sort: 'desc' }),
+    askAt(hours),
   ]);
   const token = tokenOf(address);
   const name = token?.name ?? accountName(address);
@@ -30,6 +33,7 @@ export async function jettonPage(given) {
     transfer.destination === null ? '' : accountLink(transfer.destination),
     tokensOf(transfer.amount, address),
   ]);
+  const counted = points.map((point) => ({ ...point, value: point.value[0]?.count ?? 0 }));
   const columns = ['Transaction', 'Time', 'From', 'To', 'Amount'];
   const friendly = book.rows.get(address)?.user_friendly ?? address;
   return {
@@ -41,6 +45,9 @@ export async function jettonPage(given) {
         'Holders',
         rows.length === 0 ? none('Nobody holds it.') : table('Holders', ['Owner', 'Balance', 'Share'], rows),
       ),
+      card('Transfers an hour', seriesChart('Transfers an hour', 'jettons', { points: counted, resolution }), [
+        jsonLink(hours),
+      ]),
       card('Transfers', transfers.length === 0 ? none('None yet.') : table('Transfers', columns, transfers)),
     ],
   };

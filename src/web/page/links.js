@@ -83,3 +83,10 @@ export function actionWords(action) {
     return part.kind === 'item' ? itemOf(part.value) : accountLink(part.value);
   });
 }
+
+/** A line of a list of actions: what was done, and when. */
+export function actionLine(action) {
+  const time = element('span', { class: 'when' }, timeOf(action.end_utime), ' ', hashLink(action.trace_id));
+  const words = element('span', {}, ...actionWords(action));
+  return element('li', { 'data-action': action.action_id, class: action.success ? '' : 'failed' }, words, time);
+}

@@ -1,6 +1,7 @@
 /** Ties the line to the page: the newest state of each kind is drawn once for each frame of the screen. */
 import { renderActions } from './actions.js';
 import { renderChain, timeElement } from './chain.js';
+import { renderDay } from './day.js';
 import { byId, say, setText } from './elements.js';
 import { age, ago, plural } from './format.js';
 import { openLine } from './live.js';
@@ -30,6 +31,7 @@ const render = {
     drawAges();
     announce(view);
     if (view.steps.length > 0) void renderActions();
+    if (view.steps.length > 0) void renderDay();
   },
   status: renderStatus,
   trouble: renderTrouble,

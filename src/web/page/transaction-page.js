@@ -3,7 +3,7 @@ import { ApiError, ask } from './ask.js';
 import { element } from './elements.js';
 import { count } from './format.js';
 import { card, facts, heading, none, table } from './layout.js';
-import { accountLink, actionWords, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
+import { accountLink, actionLine, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
 import { failureOf, operationOf, traceGraph } from './trace-graph.js';
 
 const LISTED = 500;
@@ -57,12 +57,7 @@ function transactionFacts(transaction) {
 
 function traceSections(trace, shown) {
   const actions = trace.actions ?? [];
-  const list = element('ol', { class: 'actions' });
-  for (const action of actions) {
-    const line = element('li', { 'data-action': action.action_id, class: action.success ? '' : 'failed' });
-    line.append(element('span', {}, ...actionWords(action)));
-    list.append(line);
-  }
+  const list = element('ol', { class: 'actions' }, ...actions.map(actionLine));
   const order = trace.transactions_order ?? Object.keys(trace.transactions);
   const columns = ['Transaction', 'Account', 'Operation', 'Value', 'Fees', 'Outcome'];
   const rows = order.slice(0, LISTED).map((hash) => {

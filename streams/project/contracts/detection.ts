@@ -50,6 +50,7 @@ export interface DetectionOptions {
   reach(account: Address): Promise<BatchAccounts>;
   codes: CodeStore;
   known: Pick<KnownRows, 'get'>;
+  hasConfirmed: Asking['hasConfirmed'];
   methods: Methods;
   isDnsCollection(collection: Address): boolean;
   step: StepView;
@@ -61,11 +62,13 @@ export interface Detected {
   found: { kind: Kind; row: Found<DetectedRow> }[];
 }
 
+export type Lacking = Pick<NotShown, 'missing' | 'holder'>;
+
 export interface Detection {
   /** Null for an account that is nothing of what is told apart. */
   detected: Detected | null;
   /** What the log has not shown and would have to: codes and other accounts. */
-  missing: Buffer[];
+  missing: Lacking[];
 }
 
 /**
@@ -74,10 +77,10 @@ export interface Detection {
  */
 export async function detect(account: Address, options: DetectionOptions): Promise<Detection> {
   const { accounts, codes, signal } = options;
-  const missing: Buffer[] = [];
+  const missing: Lacking[] = [];
   // Most of what cannot be told yet, without the cost of an exception.
   const unknown = unknownCode(accounts, codes, account);
-  if (unknown !== null) return { detected: null, missing: [unknown] };
+  if (unknown !== null) return { detected: null, missing: [{ missing: unknown, holder: account }] };
   try {
     const subject = await subjectOf(accounts, codes, account, null, signal);
     if (subject === null) return { detected: null, missing };
@@ -92,27 +95,27 @@ export async function detect(account: Address, options: DetectionOptions): Promi
   } catch (error) {
     if (!(error instanceof NotShown)) throw error;
     // Its own data: once that is shown it is looked at again anyway.
-    return { detected: null, missing: sameAddress(error.missing, account) ? [] : [error.missing] };
+    return { detected: null, missing: sameAddress(error.missing, account) ? [] : [error] };
   }
 }
 
 const EXHAUSTED = Symbol('exhausted');
 
 /** Null for a contract of another kind, and for one that cannot be told yet. */
-async function attempt<T>(detecting: () => Promise<T>, missing: Buffer[]): Promise<T | null | typeof EXHAUSTED> {
+async function attempt<T>(detecting: () => Promise<T>, missing: Lacking[]): Promise<T | null | typeof EXHAUSTED> {
   try {
     return await detecting();
   } catch (error) {
     if (error instanceof Exhausting) return EXHAUSTED;
     if (error instanceof OtherKind) return null;
     if (!(error instanceof NotShown)) throw error;
-    missing.push(error.missing);
+    missing.push(error);
     return null;
   }
 }
 
 function createAsking(options: DetectionOptions): Asking {
-  const { codes, known, methods, signal, step, isDnsCollection } = options;
+  const { codes, known, methods, signal, step, isDnsCollection, hasConfirmed } = options;
   const calls = new Map<string, Promise<Results>>();
 
   async function run(subject: Subject, method: string, args: readonly StackValue[]): Promise<Results> {
@@ -123,6 +126,7 @@ function createAsking(options: DetectionOptions): Asking {
 
   return {
     isDnsCollection,
+    hasConfirmed,
     call(subject, method, args = []) {
       if (args.length > 0) return run(subject, method, args);
       // Several kinds ask the same.

@@ -1,3 +1,4 @@
+import { blocks } from '../../../clickhouse/tables/blocks.ts';
 import {
   type JettonWalletRow,
   jettonBalances,
@@ -6,9 +7,12 @@ import {
   jettonWallets,
 } from '../../../clickhouse/tables/jettons.ts';
 import { readContent } from '../../../src/chain/contracts/content.ts';
-import { readerOf } from '../../../src/chain/contracts/known-codes.ts';
+import { walletId } from '../../../src/chain/contracts/jettons.ts';
+import { LAYOUTS, readerOf } from '../../../src/chain/contracts/known-codes.ts';
 import type { ContractState } from '../../../src/chain/contracts/reader.ts';
 import { CellView } from '../../../src/chain/layouts/cell-view.ts';
+import type { Address } from '../../../src/chain/model.ts';
+import { textCell } from '../../../src/tvm/executor.ts';
 import type { GrowingRows } from '../step-rows.ts';
 import { type Asking, jsonOf, type KnownRow, kind } from './kinds.ts';
 import { addressArgument, OtherKind, sameAddress } from './stack.ts';
@@ -48,14 +52,21 @@ export const jettonMaster = kind(
   },
 );
 
-/** A wallet is one that its master confirms; once it has, for the same owner, it is not asked again. */
+/**
+ * A wallet is one that its master confirms; once it has, for the same owner, it is not asked again. Nor is it asked for
+ * further wallets with the same code whose address is that of what such a wallet of the owner is deployed with.
+ */
 export const jettonWallet = kind(
   'jetton_wallet',
   jettonWallets,
   { methods: ['get_wallet_data'] },
   async (subject, ask) => {
     const found = await walletState(subject, ask);
-    if (!ask.isConfirmed(subject.account, found.owner, found.jetton)) {
+    const { account, codeHash } = subject;
+    const isSure =
+      ask.isConfirmed(account, found.owner, found.jetton) ||
+      ((await ask.hasConfirmed(found.jetton, codeHash)) && isDeployedFor(subject, found.owner, found.jetton));
+    if (!isSure) {
       const master = await ask.contract(found.jetton, 'get_wallet_address');
       const answer = await ask.call(master, 'get_wallet_address', [addressArgument(found.owner)]);
       if (!sameAddress(answer.address(0), subject.account)) throw new OtherKind('its master has another wallet');
@@ -68,15 +79,23 @@ export const jettonWallet = kind(
   },
 );
 
+function isDeployedFor({ account, codeHash, code }: Subject, owner: Address, master: Address): boolean {
+  const layout = LAYOUTS.get(codeHash.toString('hex'));
+  return (
+    layout !== undefined && (walletId(layout, textCell(code.text), owner, master)?.equals(account.subarray(4)) ?? false)
+  );
+}
+
 /** The balance in the order of balances, in the place of the one before, and in the wallet's history. */
 function writeBalance(rows: GrowingRows, row: JettonWalletRow, before: KnownRow | null): void {
-  const { address, jetton, balance, lastTransactionLt: lt, mcSeqno } = row;
+  const { address, jetton, balance, lastTransactionLt: lt, mcSeqno, owner, mintlessIsClaimed } = row;
   if (before?.tie?.of) {
     const { of, balance: former } = before.tie;
     rows.add(jettonHolders, { jetton: of, balance: former, address, lt: before.lt, mcSeqno, sign: -1 });
   }
   rows.add(jettonHolders, { jetton, balance, address, lt, mcSeqno, sign: 1 });
-  rows.add(jettonBalances, { address, lt, mcSeqno, jetton, balance });
+  const utime = rows.of(blocks).reduce((newest, { genUtime }) => Math.max(newest, genUtime), 0);
+  rows.add(jettonBalances, { address, lt, mcSeqno, jetton, balance, mintlessIsClaimed, owner, utime });
 }
 
 async function walletState(subject: Subject, ask: Asking) {

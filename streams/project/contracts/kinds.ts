@@ -30,6 +30,8 @@ export interface Asking {
   isDnsCollection(collection: Address): boolean;
   /** Whether the wallet was confirmed before with this owner by this master. */
   isConfirmed(wallet: Address, owner: Address, master: Address): boolean;
+  /** Whether the master has confirmed a wallet with this code in a step before. */
+  hasConfirmed(master: Address, codeHash: Hash): Promise<boolean>;
 }
 
 /** What is remembered of the rows of a kind beside the contract itself. */
@@ -58,6 +60,8 @@ export interface Kind<R extends DetectedRow = DetectedRow> {
   detect(subject: Subject, ask: Asking): Promise<Found<R>>;
   /** Of kinds whose rows others depend on: `columns` as they are selected, an address, an address and an Int256. */
   tie?: { columns: string; of(row: R): Tie };
+  /** Where every state is kept, besides the newest. */
+  states?: TableWith<R> & Table;
   /** Writes what stands beside a row in tables of its own. */
   beside?(rows: GrowingRows, row: R, before: KnownRow | null): void;
 }
@@ -67,7 +71,7 @@ export function kind<R extends DetectedRow>(
   table: TableWith<R>,
   by: { methods?: readonly string[]; codes?: readonly string[] },
   detect: (subject: Subject, ask: Asking) => Promise<Found<R>>,
-  more: Pick<Kind<R>, 'tie' | 'beside'> = {},
+  { states, ...more }: Pick<Kind<R>, 'tie' | 'beside'> & { states?: TableWith<R> } = {},
 ): Kind<R> {
   return {
     name,
@@ -75,6 +79,7 @@ export function kind<R extends DetectedRow>(
     methods: new Set((by.methods ?? []).map(methodId)),
     codes: new Set((by.codes ?? []).map((hash) => hash.toLowerCase())),
     detect,
+    ...(states ? { states: states as Kind<R>['table'] } : {}),
     ...more,
   };
 }

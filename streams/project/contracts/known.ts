@@ -3,6 +3,7 @@ import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { bytes, list } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { address, i256 } from '../../../clickhouse/tables/columns.ts';
+import { ID_STEP_BITS } from '../../../clickhouse/tables/detected.ts';
 import { jettonBalances } from '../../../clickhouse/tables/jettons.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
@@ -12,15 +13,12 @@ import type { Kind, KnownRow, Tie } from './kinds.ts';
 const CACHED_ROWS = 300_000;
 const KEYS_PER_QUERY = 5_000;
 const NO_ADDRESS = Buffer.alloc(36);
-/** Steps stand in the upper bits of an id. */
-const STEP_SHIFT = 24n;
-
 /** Ids grow by step, then account: `place` among the first detections of the kind in the step. */
 export function idOf(mcSeqno: number, place: number): Decimal {
-  return ((BigInt(mcSeqno) << STEP_SHIFT) + BigInt(place)).toString();
+  return ((BigInt(mcSeqno) << ID_STEP_BITS) + BigInt(place)).toString();
 }
 
-const stepOf = (id: Decimal): number => Number(BigInt(id) >> STEP_SHIFT);
+const stepOf = (id: Decimal): number => Number(BigInt(id) >> ID_STEP_BITS);
 
 export type KnownRows = ReturnType<typeof createKnownRows>;
 

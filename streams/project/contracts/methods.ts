@@ -34,6 +34,8 @@ const WORKERS = 1;
 const MAX_QUEUED = 100_000;
 /** A run ends with its gas long before (some 250 ms): one that is still there then cannot write down what it left. */
 const TIMEOUT_MS = 5_000;
+/** On a machine that does much else: what is told of a contract must not depend on that. */
+const PATIENCE_MS = 120_000;
 /** Codes that are remembered to hang. */
 const HANGING_CODES = 10_000;
 /** Exit codes of a run that used up its gas. */
@@ -141,7 +143,7 @@ export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
 }
 
 function ownPool(): TvmPool {
-  return createTvmPool({ workers: WORKERS, maxQueued: MAX_QUEUED, timeoutMs: TIMEOUT_MS });
+  return createTvmPool({ workers: WORKERS, maxQueued: MAX_QUEUED, timeoutMs: TIMEOUT_MS, patienceMs: PATIENCE_MS });
 }
 
 const isDone = (exitCode: number): boolean => exitCode === 0 || exitCode === 1;

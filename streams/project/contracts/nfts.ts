@@ -1,4 +1,4 @@
-import { nftCollections, nftItems } from '../../../clickhouse/tables/nfts.ts';
+import { nftCollectionStates, nftCollections, nftItemStates, nftItems } from '../../../clickhouse/tables/nfts.ts';
 import { readContent } from '../../../src/chain/contracts/content.ts';
 import type { CellView } from '../../../src/chain/layouts/cell-view.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
@@ -27,6 +27,7 @@ export const nftCollection = kind(
       collectionContent: jsonOf(content),
     };
   },
+  { states: nftCollectionStates },
 );
 
 interface OwnState {
@@ -58,6 +59,7 @@ export const nftItem = kind(
     };
   },
   {
+    states: nftItemStates,
     tie: {
       columns: 'owner_address, collection_address, toInt256(0)',
       of: ({ ownerAddress, collectionAddress }) => ({ owner: ownerAddress, of: collectionAddress, balance: '0' }),

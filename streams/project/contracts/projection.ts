@@ -2,12 +2,18 @@
 import { setMaxListeners } from 'node:events';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { accountData, accounts as accountTable, codes as codeTable } from '../../../clickhouse/tables/accounts.ts';
-import { jettonBalances, jettonBurns, jettonHolders, jettonTransfers } from '../../../clickhouse/tables/jettons.ts';
+import {
+  jettonBalances,
+  jettonBurns,
+  jettonHolders,
+  jettonTransfers,
+  jettonWalletCodes,
+} from '../../../clickhouse/tables/jettons.ts';
 import { nftTransfers } from '../../../clickhouse/tables/nfts.ts';
 import { contractWaits } from '../../../clickhouse/tables/services.ts';
 import { compareDecimal } from '../../../src/chain/decimal.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
-import type { Address } from '../../../src/chain/model.ts';
+import type { Address, Hash } from '../../../src/chain/model.ts';
 import { type BatchAccounts, type BatchPlace, createAccountStore } from '../accounts.ts';
 import type { DecodedStep } from '../decode.ts';
 import { createPauses } from '../pause.ts';
@@ -17,11 +23,13 @@ import { createCodeStore } from './codes.ts';
 import { type Detected, detect, KINDS } from './detection.ts';
 import { dnsCollections } from './domains.ts';
 import { writeEvents } from './events.ts';
+import { jettonWallet } from './jettons.ts';
 import type { Kind } from './kinds.ts';
-import { createKnownRows, idOf, type KnownRows } from './known.ts';
+import { createKnownRows, idOf } from './known.ts';
 import { createMethods, type StepView } from './methods.ts';
+import { createPairs } from './pairs.ts';
 import { candidateKinds, codesOf, planBatch } from './plan.ts';
-import { missingCode } from './subject.ts';
+import { askable, missingCode } from './subject.ts';
 import { createWaits } from './waits.ts';
 
 const CACHED_ACCOUNTS = 100_000;
@@ -34,7 +42,8 @@ const MAX_LISTENERS = 8 * AT_ONCE;
 export const contracts: Projection = {
   name: 'contracts',
   tables: [
-    ...KINDS.map(({ table }) => table),
+    ...KINDS.flatMap(({ table, states }) => (states ? [table, states] : [table])),
+    jettonWalletCodes,
     jettonHolders,
     jettonBalances,
     jettonTransfers,
@@ -53,22 +62,24 @@ function createMemory(clickhouse: ClickHouse) {
     codes: createCodeStore(clickhouse),
     known: createKnownRows(clickhouse),
     waits: createWaits(clickhouse),
+    pairs: createPairs(clickhouse),
   };
 }
 
-function openContracts({ clickhouse, config, counters }: ProjectionContext): OpenProjection {
+function openContracts({ clickhouse, config, counters, name }: ProjectionContext): OpenProjection {
   let memory = createMemory(clickhouse);
   const methods = createMethods(counters);
   const isDnsCollection = dnsCollections(config.dnsCollections);
 
   function projectBatch(
-    { store, codes, known, waits }: Memory,
+    { store, codes, known, waits, pairs }: Memory,
     batch: BatchPlace,
     views: ReadonlyMap<number, StepView>,
     signal: AbortSignal,
   ) {
     setMaxListeners(MAX_LISTENERS, signal);
     return async (made: readonly GrowingRows[]): Promise<void> => {
+      pairs.clear();
       const accounts = await planBatch(made, { batch, store, codes, known, waits, signal });
       const pause = createPauses();
       for (const rows of made) {
@@ -137,7 +148,9 @@ function openContracts({ clickhouse, config, counters }: ProjectionContext): Ope
         await codes.loadWithLibraries(codesOf([account], reached), signal);
         return reached;
       };
-      const options = { accounts, reach, codes, known, methods, isDnsCollection, step, signal };
+      const hasConfirmed = async (master: Address, codeHash: Hash): Promise<boolean> =>
+        (await pairs.since(master, codeHash, batch, signal)) < rows.mcSeqno;
+      const options = { accounts, reach, codes, known, hasConfirmed, methods, isDnsCollection, step, signal };
       const places = new Map<Kind, number>();
       for (let i = 0; i < changed.length; i += AT_ONCE) {
         const some = changed.slice(i, i + AT_ONCE);
@@ -145,16 +158,17 @@ function openContracts({ clickhouse, config, counters }: ProjectionContext): Ope
         for (const [at, { detected, missing }] of detections.entries()) {
           for (const one of missing) {
             counters.waitingContracts++;
-            waits.add(one, some[at], rows, batch.number);
+            waits.add(one.missing, some[at], rows, batch.number);
+            name(askable(one));
           }
-          if (detected !== null) writeDetected(known, rows, detected, places, batch.number);
+          if (detected !== null) writeDetected({ known, pairs }, rows, detected, places, batch.number);
         }
       }
     }
   }
 
   function writeDetected(
-    known: KnownRows,
+    { known, pairs }: Pick<Memory, 'known' | 'pairs'>,
     rows: GrowingRows,
     { subject, found }: Detected,
     places: Map<Kind, number>,
@@ -169,8 +183,14 @@ function openContracts({ clickhouse, config, counters }: ProjectionContext): Ope
       const id = before?.id ?? idOf(rows.mcSeqno, place);
       const whole = { ...row, address, id, mcSeqno: rows.mcSeqno, lastTransactionLt, codeHash, dataHash };
       rows.add(kind.table, whole);
+      if (kind.states) rows.add(kind.states, whole);
       kind.beside?.(rows, whole, before);
-      known.put(kind.name, address, { id, lt: lastTransactionLt, tie: kind.tie?.of(whole) ?? null }, batch);
+      const { tie } = kind;
+      if (before === null && kind.name === jettonWallet.name) {
+        const master = tie?.of(whole).of;
+        if (master) pairs.put(master, codeHash, rows, batch);
+      }
+      known.put(kind.name, address, { id, lt: lastTransactionLt, tie: tie?.of(whole) ?? null }, batch);
     }
   }
 

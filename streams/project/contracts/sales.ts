@@ -1,4 +1,10 @@
-import { nftAuctions, nftSales, telemintItems } from '../../../clickhouse/tables/sales.ts';
+import {
+  nftAuctionStates,
+  nftAuctions,
+  nftSaleStates,
+  nftSales,
+  telemintItems,
+} from '../../../clickhouse/tables/sales.ts';
 import { addressOf, rawAddress } from '../../../src/chain/address.ts';
 import { readText } from '../../../src/chain/contracts/content.ts';
 import { CellView } from '../../../src/chain/layouts/cell-view.ts';
@@ -24,29 +30,35 @@ async function firstOf(subject: Subject, methods: readonly string[], ask: Asking
 const SALE_V4 = 'get_fix_price_data_v4';
 const AUCTION_V4 = 'get_auction_data_v4';
 
-export const nftSale = kind('nft_sale', nftSales, { methods: ['get_sale_data', SALE_V4] }, async (subject, ask) => {
-  const { method, results } = await firstOf(subject, [SALE_V4, 'get_sale_data'], ask);
-  const newer = method === SALE_V4;
-  if (newer ? results.length < 13 : results.length < 11 || results.big(0) !== FIX_PRICE) {
-    throw new OtherKind('no sale with a fixed price');
-  }
-  const from = newer ? 0 : 1;
-  return {
-    isComplete: results.flag(from),
-    createdAt: results.u32(from + 1),
-    marketplace: results.address(from + 2),
-    nftAddress: results.address(from + 3),
-    nftOwner: results.addressOrNone(from + 4),
-    fullPrice: results.int(from + 5),
-    marketplaceFeeAddress: results.address(from + 6),
-    marketplaceFee: results.int(from + 7),
-    royaltyAddress: results.address(from + 8),
-    royaltyAmount: results.int(from + 9),
-    soldAt: newer ? results.u32(10) : null,
-    soldQueryId: newer ? results.uint(11, 64) : null,
-    jettonPrices: newer ? jettonPrices(results) : null,
-  };
-});
+export const nftSale = kind(
+  'nft_sale',
+  nftSales,
+  { methods: ['get_sale_data', SALE_V4] },
+  async (subject, ask) => {
+    const { method, results } = await firstOf(subject, [SALE_V4, 'get_sale_data'], ask);
+    const newer = method === SALE_V4;
+    if (newer ? results.length < 13 : results.length < 11 || results.big(0) !== FIX_PRICE) {
+      throw new OtherKind('no sale with a fixed price');
+    }
+    const from = newer ? 0 : 1;
+    return {
+      isComplete: results.flag(from),
+      createdAt: results.u32(from + 1),
+      marketplace: results.address(from + 2),
+      nftAddress: results.address(from + 3),
+      nftOwner: results.addressOrNone(from + 4),
+      fullPrice: results.int(from + 5),
+      marketplaceFeeAddress: results.address(from + 6),
+      marketplaceFee: results.int(from + 7),
+      royaltyAddress: results.address(from + 8),
+      royaltyAmount: results.int(from + 9),
+      soldAt: newer ? results.u32(10) : null,
+      soldQueryId: newer ? results.uint(11, 64) : null,
+      jettonPrices: newer ? jettonPrices(results) : null,
+    };
+  },
+  { states: nftSaleStates },
+);
 
 /** Prices by the account id of the jetton's master. */
 function jettonPrices(results: Results): string {
@@ -90,6 +102,7 @@ export const nftAuction = kind(
       jettonMaster: newer ? results.addressOrNone(23) : null,
     };
   },
+  { states: nftAuctionStates },
 );
 
 export const telemintItem = kind(

@@ -3,6 +3,7 @@ import { openBoc } from '../../../src/chain/boc.ts';
 import { cellHash, hashKey } from '../../../src/chain/hash.ts';
 import { WALLET_CODES } from '../../../src/chain/interface-marks.ts';
 import type { Address, Decimal, ExtraCurrencies, Hash } from '../../../src/chain/model.ts';
+import type { Missing } from '../../missing.ts';
 import type { BatchAccounts } from '../accounts.ts';
 import type { CodeStore, KnownCode } from './codes.ts';
 import { OtherKind } from './stack.ts';
@@ -21,16 +22,25 @@ export interface Subject {
   data: Buffer;
 }
 
-/** The log has not shown it yet: a code by its hash, or an account. */
+/** The log has not shown it yet: a code by its hash, or an account. `holder`: an account that has the code. */
 export class NotShown extends Error {
   override name = 'NotShown';
-  constructor(readonly missing: Buffer) {
+  constructor(
+    readonly missing: Buffer,
+    readonly holder: Address | null = null,
+  ) {
     super(`${missing.toString('hex')} was not shown`);
   }
 }
 
 /** In the place of the workchain: no address begins with it. */
 const CODE_MARK = Buffer.from('code');
+
+/** What a node is to be asked for, of what is waited for. */
+export function askable({ missing, holder }: Pick<NotShown, 'missing' | 'holder'>): Missing {
+  if (!missing.subarray(0, 4).equals(CODE_MARK)) return { account: missing, hash: null };
+  return { account: holder, hash: missing.subarray(4) };
+}
 
 /** How a code is named among what is waited for. */
 export function missingCode(hash: Hash): Buffer {
@@ -87,8 +97,9 @@ export async function subjectOf(
   const { codeHash, dataHash, balance, extraCurrencies } = decodeState(stored.state);
   if (codeHash === null || dataHash === null) return null;
   const code = codes.held(codeHash);
-  if (code === null) throw new NotShown(missingCode(codeHash));
-  const methods = methodsOf(codeHash, runningCode(codes, codeHash));
+  const running = runningOf(codes, codeHash);
+  if (code === null || running === null) throw new NotShown(missingOf(codes, codeHash), account);
+  const methods = methodsOf(codeHash, running);
   if (needs !== null && methods !== null && !methods.has(needs)) throw new OtherKind('it has no such get-method');
   const { storedData } = stored;
   if (storedData && !storedData.hash.equals(dataHash)) throw new NotShown(account);

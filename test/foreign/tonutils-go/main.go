@@ -25,6 +25,8 @@ type question struct {
 	Nobody   string   `json:"nobody"`
 	Seqno    uint32   `json:"seqno"`
 	Message  []byte   `json:"message"`
+	// When there is this, only this is asked.
+	Tokens *tokens `json:"tokens"`
 }
 
 type blockFound struct {
@@ -83,7 +85,12 @@ func run(configPath, questionPath string, secure bool) error {
 		api = ton.NewAPIClient(pool, ton.ProofCheckPolicySecure)
 		api.SetTrustedBlockFromConfig(config)
 	}
-	found, err := read(ctx, api, asked)
+	var found any
+	if asked.Tokens != nil {
+		found, err = readTokens(ctx, api, asked.Tokens)
+	} else {
+		found, err = read(ctx, api, asked)
+	}
 	if err != nil {
 		return err
 	}

@@ -10,27 +10,29 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** `ext.message`: `message` is the text of a comment, else the body's own bytes in base64 and a line's end. */
 export function extMessage(message: Message, testOnly: boolean) {
-  const body = parseBoc(message.bodyBoc());
+  const boc = message.bodyBoc();
+  const body = parseBoc(boc);
   const text = snakeOf(message, body);
   return {
     '@type': 'ext.message',
     ...common(message),
     source: addressText(message.source, testOnly),
     destination: addressText(message.destination, testOnly),
-    msg_data: messageData(message, text),
+    msg_data: messageData(message, boc, text),
     ...(message.opcode === ENCRYPTED_OPCODE && text !== null ? {} : { message: messageText(text, body) }),
   };
 }
 
 /** `raw.message`. */
 export function rawMessage(message: Message, testOnly: boolean) {
-  const text = snakeOf(message, parseBoc(message.bodyBoc()));
+  const boc = message.bodyBoc();
+  const text = snakeOf(message, parseBoc(boc));
   return {
     '@type': 'raw.message',
     ...common(message),
     source: accountAddress(message.source, testOnly),
     destination: accountAddress(message.destination, testOnly),
-    msg_data: messageData(message, text),
+    msg_data: messageData(message, boc, text),
   };
 }
 
@@ -77,12 +79,12 @@ function snakeBytes(body: Cell): Buffer | null {
   return pendingBits === 0 ? Buffer.concat(parts) : null;
 }
 
-function messageData(message: Message, text: Buffer | null) {
+function messageData(message: Message, body: Buffer, text: Buffer | null) {
   if (text === null) {
     const { init } = message;
     return {
       '@type': 'msg.dataRaw',
-      body: base64(message.bodyBoc()),
+      body: base64(body),
       init_state: init === null ? '' : base64(init.boc()),
     };
   }

@@ -1,4 +1,4 @@
-import type { Detail, Details } from '../../../chain/actions/kind.ts';
+import type { Detail, Details } from '../../../chain/actions/details.ts';
 import { printedType } from '../../../chain/actions/print.ts';
 import { unknown } from '../../../chain/actions/ton.ts';
 import { parseAddress } from '../../../chain/address.ts';

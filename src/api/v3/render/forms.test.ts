@@ -7,10 +7,20 @@ import { storedRecords } from '../../../../test/stored-records.ts';
 import { traceFixtures } from '../../../../test/trace-fixtures.ts';
 import type { Action } from '../../../chain/actions/action.ts';
 import { classify } from '../../../chain/actions/classify.ts';
+import { rawAddress } from '../../../chain/address.ts';
 import type { ActionRecord, TransactionRecord } from '../../../chain/records.ts';
+import { stateJson } from './account.ts';
 import { actionForm, actionJson } from './action.ts';
 import { createBook } from './book.ts';
-import { formAddresses, formJson, formMessage, formOf, transactionForm } from './forms.ts';
+import {
+  formAddresses,
+  formJson,
+  formMessage,
+  formMessages,
+  formOf,
+  formStateAfter,
+  transactionForm,
+} from './forms.ts';
 import { messageRowJson } from './message.ts';
 import { createRenderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
@@ -30,6 +40,15 @@ function inMessages(record: TransactionRecord): void {
     const shown = renderings.message({ ...row, form: { transaction: form, index } }, books[1]).toString();
     expect(shown).toBe(expected);
     expect(books[1].addresses()).toEqual(books[0].addresses());
+    const { kind, source, destination, hash } = message;
+    const norm = kind === 'external_in' ? (message.hashNorm() ?? hash).toString('base64') : null;
+    expect(formMessages(form).find((one) => one.index === index)).toEqual({
+      index,
+      hash: hash.toString('base64'),
+      hashNorm: norm,
+      source: source && rawAddress(source),
+      destination: destination && rawAddress(destination),
+    });
   });
 }
 
@@ -39,6 +58,7 @@ function inWhole(record: TransactionRecord): void {
   const form = formOf(record);
   expect(formJson(form).toString()).toBe(json);
   expect(formAddresses(form)).toEqual(Buffer.concat(book.addresses()));
+  expect(formStateAfter(form).toString()).toBe(stateJson(record.transaction.stateAfter, record.after));
 }
 
 describe.skipIf(shelf === null)('forms of recorded transactions', () => {

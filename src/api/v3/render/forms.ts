@@ -10,8 +10,9 @@ import type { TransactionRecord } from '../../../chain/records.ts';
 import type { TransactionForm } from '../../../window/form.ts';
 import { actionForm } from './action.ts';
 import { ADDRESS_BYTES, createBook } from './book.ts';
+import { formedMessage } from './message.ts';
 import { skeletons } from './skeletons.ts';
-import { transactionText } from './transaction.ts';
+import { type MessagePlace, transactionText } from './transaction.ts';
 
 const HEAD_BYTES = 4;
 const PLACE_BYTES = 12;
@@ -56,13 +57,51 @@ export function formJson(form: Buffer): Buffer {
 
 /** A message's JSON in two, before and behind what only a row of `/messages` says. Index 0 is the in-message. */
 export function formMessage(form: Buffer, index: number): [Buffer, Buffer] {
+  const { start, middle, end } = placeOf(form, index);
+  return [form.subarray(start, middle), form.subarray(middle, end)];
+}
+
+function placeOf(form: Buffer, index: number): MessagePlace {
   const count = form.readUInt16LE(2);
   if (index >= count) throw new Error(`a form of ${count} messages has no message ${index}`);
   const json = jsonStart(form);
   const at = json - PLACE_BYTES * (count - index);
   const [start, middle, end] = [0, 4, 8].map((offset) => json + form.readUInt32LE(at + offset));
-  return [form.subarray(start, middle), form.subarray(middle, end)];
+  return { start, middle, end };
 }
+
+/** What is told of a message by its form alone. */
+export interface FormedMessage {
+  /** 0 for the in-message. */
+  index: number;
+  /** Base64. */
+  hash: string;
+  /** Base64; null of one that is not from outside. */
+  hashNorm: string | null;
+  /** Raw text; null for one who is not in the chain. */
+  source: string | null;
+  destination: string | null;
+}
+
+/** Of all messages of a transaction, in order; an in-message that is not there is left out. */
+export function formMessages(form: Buffer): FormedMessage[] {
+  const count = form.readUInt16LE(2);
+  const messages: FormedMessage[] = [];
+  for (let index = 0; index < count; index++) {
+    const { start, end } = placeOf(form, index);
+    if (end > start) messages.push({ index, ...formedMessage(form.subarray(start, end), index === 0) });
+  }
+  return messages;
+}
+
+/** What the account's state is after the transaction, as the transaction prints it. */
+export function formStateAfter(form: Buffer): Buffer {
+  const start = form.lastIndexOf(STATE_AFTER) + STATE_AFTER.length;
+  return form.subarray(start, form.lastIndexOf(BEHIND_STATE));
+}
+
+const STATE_AFTER = '"account_state_after":';
+const BEHIND_STATE = ',"emulated":';
 
 /** Raised with every change of what a form says; forms.test.ts knows. */
 const VERSION = 4;

@@ -104,6 +104,40 @@ function normalizedHash(message: Message): string {
   return norm === null || norm.equals(message.hash) ? '' : `,"hash_norm":${hashJson(norm)}`;
 }
 
+const HASH_AT = '{"hash":"'.length;
+const HASH_CHARS = 44;
+const SOURCE_AT = HASH_AT + HASH_CHARS + '","source":'.length;
+const BETWEEN_ADDRESSES = ',"destination":'.length;
+const NORM = ',"hash_norm":"';
+const QUOTE = 0x22;
+
+/**
+ * Reads of the JSON text of a message who sent it to whom (raw text, null for who is not in the chain), and its hashes.
+ * @param received it is the in-message of its transaction: without a source it is from outside
+ */
+export function formedMessage(json: Buffer, received: boolean) {
+  const hash = json.toString('latin1', HASH_AT, HASH_AT + HASH_CHARS);
+  const [source, sourceEnd] = addressIn(json, SOURCE_AT);
+  const [destination] = addressIn(json, sourceEnd + BETWEEN_ADDRESSES);
+  const norm = received && source === null ? (normIn(json) ?? hash) : null;
+  return { hash, hashNorm: norm, source, destination };
+}
+
+/** The address, and where its text ends. */
+function addressIn(json: Buffer, at: number): [string | null, number] {
+  if (json[at] !== QUOTE) return [null, at + 'null'.length];
+  const end = json.indexOf(QUOTE, at + 1);
+  return [json.toString('latin1', at + 1, end), end + 1];
+}
+
+/** It comes last. */
+function normIn(json: Buffer): string | null {
+  const end = json.length - '"}'.length;
+  const at = end - HASH_CHARS;
+  const isThere = json.toString('latin1', at - NORM.length, at) === NORM;
+  return isThere ? json.toString('latin1', at, end) : null;
+}
+
 function commentJson(comment: string): string {
   return `{"@type":"text_comment","comment":${JSON.stringify(comment)},"type":"text_comment"}`;
 }

@@ -1,7 +1,7 @@
 /** The `metadata` of an answer: what tokens among its addresses are (spec v3 semantics 4.2). */
 import { z } from 'zod';
 import { rawAddress } from '../../../chain/address.ts';
-import type { ContractSource, TokenCandidates, Tokens } from '../../../chain/contract-records.ts';
+import type { ContractSource, ShownTokens, TokenCandidates, TokenDocument } from '../../../chain/contract-records.ts';
 import { methodId } from '../../../chain/interfaces.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord, QueryContext } from '../../../chain/records.ts';
@@ -15,18 +15,60 @@ const METHODS = {
 
 const KINDS = ['items', 'collections', 'masters', 'wallets'] as const;
 
-/** JSON text of the metadata of some accounts; their codes tell which of them are worth a question. */
+/**
+ * JSON text of the metadata of some accounts; their codes tell which of them are worth a question.
+ * @param fresh tokens that nobody has but this answer: they are only emulated
+ */
 export async function metadataJson(
   records: readonly BookRecord[],
-  contracts: Pick<ContractSource, 'tokens'>,
+  contracts: Pick<ContractSource, 'tokens' | 'documents'>,
   context: QueryContext,
+  fresh: ShownTokens = NONE,
 ): Promise<string> {
+  return (await tokenInfos(records, contracts, context, fresh)).json(null);
+}
+
+const NONE: ShownTokens = { items: [], collections: [], masters: [], wallets: [] };
+
+/** What is known of the tokens among some accounts, with the documents that they name. */
+export async function tokenInfos(
+  records: readonly BookRecord[],
+  contracts: Pick<ContractSource, 'tokens' | 'documents'>,
+  context: QueryContext,
+  fresh: ShownTokens = NONE,
+): Promise<TokenInfos> {
   const candidates = tokenCandidates(records);
-  return createTokenInfos(candidates === null ? null : await contracts.tokens(candidates, context)).json(null);
+  const stored = candidates === null ? NONE : await contracts.tokens(candidates, context);
+  const tokens: ShownTokens = {
+    items: together(stored.items, fresh.items),
+    collections: together(stored.collections, fresh.collections),
+    masters: together(stored.masters, fresh.masters),
+    wallets: together(stored.wallets, fresh.wallets),
+  };
+  const uris = urisOf(tokens);
+  return createTokenInfos(tokens, uris.length === 0 ? new Map() : await contracts.documents(uris, context));
+}
+
+/** Of what both have, the fresh one. */
+function together<T extends { address: Address }>(stored: readonly T[], fresh: readonly T[]): readonly T[] {
+  if (fresh.length === 0) return stored;
+  return [...stored.filter(({ address }) => !fresh.some((one) => one.address.equals(address))), ...fresh];
+}
+
+function urisOf({ items, collections, masters }: ShownTokens): string[] {
+  const contents = [
+    ...items.map(({ content }) => content),
+    ...collections.map(({ collectionContent }) => collectionContent),
+    ...masters.map(({ jettonContent }) => jettonContent),
+  ];
+  const named = contents.flatMap(
+    (content) => (content.includes('"uri"') ? readAttributes(content).uri : undefined) ?? [],
+  );
+  return [...new Set(named)];
 }
 
 /** Which accounts may be tokens, by their codes; null when none of them can. */
-export function tokenCandidates(records: readonly BookRecord[]): TokenCandidates | null {
+function tokenCandidates(records: readonly BookRecord[]): TokenCandidates | null {
   const candidates: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
   for (const { account, codeHash, methods } of records) {
     if (codeHash === null) continue;
@@ -44,8 +86,8 @@ export interface TokenInfos {
 }
 
 /** Of an address that is several things each is said: item, collection, master, wallet. */
-export function createTokenInfos(tokens: Tokens | null): TokenInfos {
-  const { items, collections, masters, wallets } = tokens ?? { items: [], collections: [], masters: [], wallets: [] };
+function createTokenInfos(tokens: ShownTokens, documents: ReadonlyMap<string, TokenDocument>): TokenInfos {
+  const { items, collections, masters, wallets } = tokens;
   const infos = new Map<string, Info[]>();
   const masterOf = new Map<string, string>();
   const note = (address: Address, info: Info): void => {
@@ -55,12 +97,13 @@ export function createTokenInfos(tokens: Tokens | null): TokenInfos {
     else known.push(info);
   };
   for (const { address, nftIndex, content } of items) {
-    note(address, contentInfo('nft_items', content, `,"nft_index":"${nftIndex ?? '0'}"`));
+    note(address, contentInfo('nft_items', content, documents, `,"nft_index":"${nftIndex ?? '0'}"`));
   }
   for (const { address, collectionContent } of collections) {
-    note(address, contentInfo('nft_collections', collectionContent));
+    note(address, contentInfo('nft_collections', collectionContent, documents));
   }
-  for (const { address, jettonContent } of masters) note(address, contentInfo('jetton_masters', jettonContent));
+  for (const { address, jettonContent } of masters)
+    note(address, contentInfo('jetton_masters', jettonContent, documents));
   for (const { address, owner, jetton, balance } of wallets) {
     const extra = `{"owner":"${rawAddress(owner)}","jetton":"${rawAddress(jetton)}","balance":"${balance}"}`;
     note(address, { indexed: true, json: `{"valid":true,"type":"jetton_wallets","extra":${extra}}` });
@@ -87,22 +130,32 @@ interface Info {
 }
 
 const attributes = z.record(z.string(), z.string());
+const members = z.record(z.string(), z.unknown());
 const SHOWN = ['name', 'symbol', 'description', 'image'] as const;
 
-/** What the chain holds is all there is unless it names a document, which has to be fetched. */
-function contentInfo(type: string, content: string, index = ''): Info {
-  const known = attributes.parse(JSON.parse(content));
-  if (known.uri !== undefined) return { indexed: false, json: `{"type":"${type}"${index}}` };
+const readAttributes = (content: string): Record<string, string> => attributes.parse(JSON.parse(content));
+
+/**
+ * What the chain holds, with the document that it names, once that was fetched; where both have a member, the chain's
+ * counts (TEP-64, semi-chain content).
+ */
+function contentInfo(type: string, content: string, documents: ReadonlyMap<string, TokenDocument>, index = ''): Info {
+  const onChain = readAttributes(content);
+  const document = onChain.uri === undefined ? null : documents.get(onChain.uri);
+  if (document === undefined) return { indexed: false, json: `{"type":"${type}"${index}}` };
+  const fetched = document?.content ? members.parse(JSON.parse(document.content)) : {};
+  const known: Record<string, unknown> = { ...fetched, ...onChain };
   if (!isValid(type, known)) return { indexed: true, json: `{"valid":false,"type":"${type}"${index}}` };
   let text = `{"valid":true,"type":"${type}"`;
-  for (const name of SHOWN) if (known[name] !== undefined) text += `,"${name}":${JSON.stringify(known[name])}`;
-  const others = Object.entries(known).filter(([name]) => !SHOWN.some((shown) => shown === name));
+  const isShown = (name: string): boolean => SHOWN.some((shown) => shown === name) && typeof known[name] === 'string';
+  for (const name of SHOWN) if (isShown(name)) text += `,"${name}":${JSON.stringify(known[name])}`;
+  const others = Object.entries(known).filter(([name]) => !isShown(name));
   const extra = JSON.stringify(Object.fromEntries(others));
   return { indexed: true, json: `${text}${index},"is_nsfw":false,"is_scam":false,"extra":${extra}}` };
 }
 
-function isValid(type: string, { name, symbol, description, image, domain }: Record<string, string>): boolean {
-  if (type === 'jetton_masters') return symbol !== undefined;
-  if (type === 'nft_items') return name !== undefined || domain !== undefined;
-  return name !== undefined || description !== undefined || image !== undefined;
+function isValid(type: string, known: Readonly<Record<string, unknown>>): boolean {
+  const has = (...names: string[]): boolean => names.some((name) => typeof known[name] === 'string');
+  if (type === 'jetton_masters') return has('symbol');
+  return type === 'nft_items' ? has('name', 'domain') : has('name', 'description', 'image');
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { BlockId, Hash } from '../../../chain/model.ts';
 import type { MessageRecord, StoredBytes, TransactionRecord } from '../../../chain/records.ts';
 import { storedKey } from '../../../chain/stored.ts';
-import type { Book } from './book.ts';
+import { type Book, createBook } from './book.ts';
 import { formAddresses, formJson, formMessage, formOf } from './forms.ts';
 import { endsJson, messageRowJson } from './message.ts';
 
@@ -12,6 +12,8 @@ export interface Renderings {
   transaction(record: TransactionRecord, book: Book): Buffer;
   /** The same of a row of `/messages` (schema `Message`). */
   message(record: MessageRecord, book: Book): Buffer;
+  /** The same in pieces: what is kept is not copied. @param book null where nobody asks for one */
+  messagePieces(record: MessageRecord, book: Book | null): (Buffer | string)[];
   readonly figures: RenderingsFigures;
 }
 
@@ -90,13 +92,19 @@ export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
       return formJson(form);
     },
     message(record, book) {
-      const { form, message } = record;
-      if (form === undefined) return Buffer.from(messageRowJson(record, book));
-      for (const address of [message.source, message.destination]) if (address !== null) book.note(address);
-      const [before, behind] = formMessage(form.transaction, form.index);
-      return Buffer.concat([before, Buffer.from(endsJson(record)), behind]);
+      const pieces = messagePieces(record, book);
+      return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
     },
+    messagePieces,
   };
+}
+
+function messagePieces(record: MessageRecord, book: Book | null): (Buffer | string)[] {
+  const { form, message } = record;
+  if (form === undefined) return [messageRowJson(record, book ?? createBook(false))];
+  if (book !== null) for (const one of [message.source, message.destination]) if (one !== null) book.note(one);
+  const [before, behind] = formMessage(form.transaction, form.index);
+  return [before, endsJson(record), behind];
 }
 
 function sizeCalculation({ stored, form }: Rendering): number {

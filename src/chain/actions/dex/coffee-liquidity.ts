@@ -6,7 +6,6 @@ import {
   coffeeCreatePoolRequest,
   coffeeDepositoryRequest,
   coffeeDepositSucceeded,
-  coffeePayoutInternal,
   coffeeWithdrawSucceeded,
   coffeeCreatePool as createPoolBody,
   coffeeCreateVault as createVaultBody,
@@ -23,7 +22,7 @@ import { declare, type Reading } from '../kind.ts';
 import type { Asset } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import type { RawAddress } from '../trace.ts';
-import { assetText, NOTIFICATION, PAYOUT, payout } from './coffee.ts';
+import { assetText, isAsset, NOTIFICATION, PAYOUT, payout, payoutHead } from './coffee.ts';
 import {
   type AssetAmount,
   type Deposit,
@@ -84,7 +83,8 @@ function readDeposit(found: Match): Reading<Deposit> | null {
   const first = assetText(request.pool.first);
   const second = assetText(request.pool.second);
   const part: Part = { asset, amount: request.amount, wallet: transfer?.senderWallet ?? null };
-  const isFirst = asset === first;
+  const isFirst = isAsset(asset, request.pool.first);
+  if (!isFirst && !isAsset(asset, request.pool.second)) return null;
   return {
     data: {
       source: addressText(request.sender),
@@ -131,8 +131,8 @@ function readWithdrawal(found: Match): Reading<Withdrawal> | null {
   const { amount1, amount2 } = readBody(event, withdrawEvent);
   // Which payout is which is told by the amounts alone.
   const [one, other] = payouts;
-  const inOrder = readBody(one, coffeePayoutInternal).amount === amount1;
-  const crossed = !inOrder && readBody(other, coffeePayoutInternal).amount === amount1;
+  const inOrder = readBody(one, payoutHead).amount === amount1;
+  const crossed = !inOrder && readBody(other, payoutHead).amount === amount1;
   return {
     data: {
       source: burn.owner,
@@ -198,6 +198,8 @@ interface PoolCreator {
   amount: Decimal;
   poolFirst: Asset;
   poolSecond: Asset;
+  /** Whether the asset is the second of the pool, and not the first. */
+  isSecond: boolean;
 }
 
 export const coffeeCreatePoolCreator = declare<PoolCreator>({
@@ -248,16 +250,19 @@ function readPoolCreator(found: Match): Reading<PoolCreator> | null {
   const payload = transfer?.forwardPayload ?? null;
   const terms = asked ?? (payload === null ? null : coffeeCreatePoolPayload.in(payload));
   if (contract === null || terms === null) return null;
+  const asset = transfer?.asset ?? null;
+  const { first, second } = terms.params;
   return {
     data: {
       source: transfer?.sender ?? (ton === null ? null : messageOf(ton).source),
       wallet: transfer?.senderWallet ?? null,
       recipient: addressText(terms.creation_params.public.recipient),
       contract: destinationOf(contract),
-      asset: transfer?.asset ?? null,
+      asset,
       amount: transfer?.amount ?? asked?.amount ?? '0',
-      poolFirst: assetText(terms.params.first),
-      poolSecond: assetText(terms.params.second),
+      poolFirst: assetText(first),
+      poolSecond: assetText(second),
+      isSecond: !isAsset(asset, first) && isAsset(asset, second),
     },
   };
 }
@@ -331,11 +336,11 @@ function readPool(found: Match): Reading<Pool> | null {
   if (creator === null || request === null || pool === null || event === null) return null;
   const { amount1, amount2, initiator } = readBody(request, poolRequest);
   const other = addressText(initiator);
-  // What was deposited last comes first.
-  const isSecond = creator.asset !== creator.poolFirst;
+  const { isSecond } = creator;
   return {
     data: {
       creator,
+      // What was deposited last comes first.
       initiators: isSecond ? [other, creator.source] : [creator.source, other],
       assets: isSecond ? [creator.asset, creator.poolFirst] : [creator.poolFirst, creator.poolSecond],
       amounts: isSecond ? [amount2, amount1] : [amount1, amount2],

@@ -1,24 +1,46 @@
 /** swap.coffee: trades. */
 
+import { compareDecimal } from '../../decimal.ts';
+import { address } from '../../layouts/addresses.ts';
 import type { ValueOf } from '../../layouts/codec.ts';
 import {
-  type coffeeAsset,
+  coffeeAsset,
   coffeePayoutInternal,
   coffeeSwapSucceeded,
   coffeeSwap as swapBody,
 } from '../../layouts/dex/coffee.ts';
+import { body } from '../../layouts/layout.ts';
+import { coins, u64 } from '../../layouts/numbers.ts';
 import type { Block } from '../block.ts';
 import { addressText, destinationOf, messageOf, readBody, sentValue } from '../bodies.ts';
 import { jettonTransfer } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
-import { compareDecimals } from '../trace.ts';
 import { declareSwap, type Hop, type Leg, type Swap, tonLeg, transferLeg } from './swap.ts';
 
 const SWAP_INTERNAL = 0xc0ffee20;
+/** What is read of a trade in TON, of a payout and of what a pool tells; what follows is not asked for. */
+const swapHead = body('coffee_swap', swapBody.opcode, { query_id: u64, amount: coins });
+export const payoutHead = body('coffee_payout_internal', coffeePayoutInternal.opcode, {
+  query_id: u64,
+  recipient: address,
+  amount: coins,
+});
+const tradedHead = body('coffee_swap_succeeded', coffeeSwapSucceeded.opcode, {
+  query_id: u64,
+  input: coffeeAsset,
+  input_amount: coins,
+  output_amount: coins,
+});
+
 export const PAYOUT = 0xc0ffee32;
 export const NOTIFICATION = 0xc0ffee36;
+
+/** Whether this is the asset: an extra currency is neither TON nor a jetton. */
+export function isAsset(asset: Asset, told: ValueOf<typeof coffeeAsset>): boolean {
+  return told.kind !== 'extra' && assetText(told) === asset;
+}
 
 /** The jetton's master, null for TON and for extra currencies. */
 export function assetText(asset: ValueOf<typeof coffeeAsset>): Asset {
@@ -85,14 +107,14 @@ function incomingLeg(found: Match): Leg | null {
   const transfer = jettonTransfer.of(found.first('in'));
   if (transfer !== null) return transferLeg(transfer, transfer.asset);
   const ton = found.first('tonIn');
-  return ton === null ? null : tonLeg(readBody(ton, swapBody).amount, messageOf(ton).source, destinationOf(ton));
+  return ton === null ? null : tonLeg(readBody(ton, swapHead).amount, messageOf(ton).source, destinationOf(ton));
 }
 
 function payoutLeg(found: Match, paid: Block): Leg | null {
   const transfer = jettonTransfer.of(found.first('out'));
   if (transfer !== null) return transferLeg(transfer, transfer.asset);
   if (found.first('tonOut') !== null) {
-    const { amount, recipient } = readBody(paid, coffeePayoutInternal);
+    const { amount, recipient } = readBody(paid, payoutHead);
     return tonLeg(amount, messageOf(paid).source, addressText(recipient));
   }
   const notified = found.first('notified');
@@ -101,9 +123,7 @@ function payoutLeg(found: Match, paid: Block): Leg | null {
 
 /** A pool tells what came in; what went out is what came into the next one. */
 function readHops(events: readonly Block[], lastAsset: Asset): Hop[] {
-  const told = [...events]
-    .sort((a, b) => compareDecimals(a.minLt, b.minLt))
-    .map((block) => readBody(block, coffeeSwapSucceeded));
+  const told = [...events].sort((a, b) => compareDecimal(a.minLt, b.minLt)).map((block) => readBody(block, tradedHead));
   return told.map(({ input, input_amount, output_amount }, i) => ({
     assetIn: assetText(input),
     amountIn: input_amount,

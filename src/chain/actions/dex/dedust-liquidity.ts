@@ -1,6 +1,7 @@
 /** DeDust v2: liquidity. */
 
 import { rawAddress } from '../../address.ts';
+import { compareDecimal } from '../../decimal.ts';
 import {
   dedustCreateDeposit,
   dedustDepositAll,
@@ -28,7 +29,7 @@ import type { Reading } from '../kind.ts';
 import type { KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import { tonTransfer } from '../ton.ts';
-import { compareDecimals, type RawAddress } from '../trace.ts';
+import type { RawAddress } from '../trace.ts';
 import { assetText } from './dedust.ts';
 import {
   type AssetAmount,
@@ -264,7 +265,7 @@ function foldPair(partial: Block, full: Block): Block | null {
 }
 
 function earliest({ nodes }: Block) {
-  return nodes.reduce((first, node) => (compareDecimals(node.lt, first.lt) < 0 ? node : first));
+  return nodes.reduce((first, node) => (compareDecimal(node.lt, first.lt) < 0 ? node : first));
 }
 
 const assetsOf = ({ targets }: Deposit): string =>

@@ -1,6 +1,7 @@
 /** DeDust v2: trades. */
 
 import { addressOf, rawAddress } from '../../address.ts';
+import { compareDecimal } from '../../decimal.ts';
 import type { ValueOf } from '../../layouts/codec.ts';
 import {
   type DedustStep,
@@ -20,7 +21,6 @@ import { type JettonTransfer, jettonTransfer } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
-import { compareDecimals } from '../trace.ts';
 import { declareSwap, type Hop, type Leg, type Swap, tonLeg, transferLeg } from './swap.ts';
 
 /** The jetton's master, null for TON. */
@@ -132,7 +132,7 @@ function routeEnd({ incoming, step }: Request, known: KnownContracts): Asset | u
 /** What pools told of their trades, in their order. */
 function readHops(events: readonly Block[]): Hop[] {
   return [...events]
-    .sort((a, b) => compareDecimals(a.minLt, b.minLt))
+    .sort((a, b) => compareDecimal(a.minLt, b.minLt))
     .map((block) => {
       const { asset_in, asset_out, amount_in, amount_out } = readBody(block, dedustSwapEvent);
       return {

@@ -1,5 +1,6 @@
 import type { Decimal } from '../../model.ts';
-import { type Details, declare, type Kind, type Matcher } from '../kind.ts';
+import type { Details } from '../details.ts';
+import { declare, type Kind, type Matcher } from '../kind.ts';
 import type { Asset } from '../known.ts';
 import type { RawAddress } from '../trace.ts';
 

@@ -33,7 +33,7 @@ const DIRECT_REFUND = 0x132b9a2c;
 /** The pool's tokens for the depositor, or the deposit given back to wait. */
 const outcome: Pattern = {
   any: [
-    { op: jettonInternalTransfer.opcode, as: 'lp', child: { op: jettonNotify.opcode, optional: true } },
+    { op: jettonInternalTransfer.opcode, as: 'lp' },
     { op: stonfiAddLiquidityV2.opcode, as: 'refund' },
   ],
 };

@@ -1,4 +1,6 @@
 /** STON.fi v2 (ston-fi/dex-core-v2): trades. */
+
+import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
 import type { CellView } from '../../layouts/cell-view.ts';
 import { stonfiPayToV2, stonfiSwapV2, stonfiSwapV2Payload } from '../../layouts/dex/stonfi.ts';
@@ -12,7 +14,7 @@ import { jettonTransfer, tonOr } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
-import { compareDecimals, type RawAddress } from '../trace.ts';
+import type { RawAddress } from '../trace.ts';
 import { PTON_TRANSFER, paidTransfer, payment, paymentLeg, ptonAmount } from './pton.ts';
 import { SWAP_OK } from './stonfi.ts';
 import { declareSwap, type Hop, type Leg, masterOf, nextCall, type Swap, transferLeg } from './swap.ts';
@@ -70,7 +72,7 @@ interface Paid {
 export function readPaid(block: Block): Paid {
   const { exit_code: exitCode, additional } = readBody(block, stonfiPayToV2);
   const { amount0_out, token0_address, amount1_out, token1_address } = additional;
-  return compareDecimals(amount0_out, amount1_out) >= 0
+  return compareDecimal(amount0_out, amount1_out) >= 0
     ? { exitCode, amount: amount0_out, token: addressText(token0_address) }
     : { exitCode, amount: amount1_out, token: addressText(token1_address) };
 }

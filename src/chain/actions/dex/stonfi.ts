@@ -1,4 +1,6 @@
 /** STON.fi v1 (ston-fi/dex-core). */
+
+import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
 import { stonfiPaymentRequest, stonfiSwapPayload, stonfiSwap as swapBody } from '../../layouts/dex/stonfi.ts';
 import { body } from '../../layouts/layout.ts';
@@ -10,7 +12,7 @@ import { type JettonTransfer, jettonTransfer } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { KnownContracts } from '../known.ts';
 import type { Match } from '../pattern.ts';
-import { compareDecimals, type RawAddress } from '../trace.ts';
+import type { RawAddress } from '../trace.ts';
 import { declareSwap, masterOf, type Swap } from './swap.ts';
 
 export const SWAP_OK = 0xc64370e5;
@@ -60,7 +62,7 @@ function paidRequest(found: Match): Request | null {
       amount0_out !== '0'
         ? { block, exitCode, amount: amount0_out, token: addressText(token0_address) }
         : { block, exitCode, amount: amount1_out, token: addressText(token1_address) };
-    if (largest === null || compareDecimals(request.amount, largest.amount) > 0) largest = request;
+    if (largest === null || compareDecimal(request.amount, largest.amount) > 0) largest = request;
   }
   return largest;
 }

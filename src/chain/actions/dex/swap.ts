@@ -1,7 +1,8 @@
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
+import type { Details } from '../details.ts';
 import type { JettonTransfer } from '../jettons.ts';
-import { type Details, declare, type Kind, type Matcher } from '../kind.ts';
+import { declare, type Kind, type Matcher } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
 import type { RawAddress } from '../trace.ts';
 

@@ -58,7 +58,7 @@ export const toncoDeposit = declareDeposit('tonco', 'tonco_deposit_liquidity', [
         optional: true,
         children: [
           { op: payTo.opcode, optional: true, children: [payout, payout] },
-          { block: nftMint.block, as: 'position', optional: true },
+          { block: nftMint.block, as: 'position' },
         ],
       },
     },

@@ -1,4 +1,6 @@
 /** TONCO: trades. */
+
+import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
 import type { CellView } from '../../layouts/cell-view.ts';
 import { toncoPayTo, toncoPoolSwap } from '../../layouts/dex/tonco.ts';
@@ -13,7 +15,7 @@ import { type JettonTransfer, jettonTransfer, tonOr } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
-import { compareDecimals, type RawAddress } from '../trace.ts';
+import type { RawAddress } from '../trace.ts';
 import { PTON_TRANSFER, payment, paymentLeg } from './pton.ts';
 import { declareSwap, type Hop, type Leg, masterOf, type Swap, transferLeg } from './swap.ts';
 
@@ -29,6 +31,13 @@ export const payTo = body('tonco_pay_to', toncoPayTo.opcode, {
   exit_code: u32,
   seqno: u64,
   coins: maybe(ref(record(null, { amount0: amount, jetton0: address, amount1: amount, jetton1: address }))),
+});
+
+/** Where a pool's trade is paid from; what follows is for the pool. */
+const swapHead = body('tonco_pool_swap', toncoPoolSwap.opcode, {
+  query_id: u64,
+  owner: address,
+  source_wallet: address,
 });
 
 /** What is asked of a router with a transfer. */
@@ -76,7 +85,7 @@ interface Paid {
 function readPaid(block: Block): Paid {
   const { exit_code: exitCode, coins } = readBody(block, payTo);
   if (coins === null) return { exitCode, wallet: null, amount: '0' };
-  return compareDecimals(coins.amount0, coins.amount1) >= 0
+  return compareDecimal(coins.amount0, coins.amount1) >= 0
     ? { exitCode, wallet: addressText(coins.jetton0), amount: coins.amount0 }
     : { exitCode, wallet: addressText(coins.jetton1), amount: coins.amount1 };
 }
@@ -131,7 +140,7 @@ function readHops(
   if (swaps.length < 2 || payments.length === 0 || !SUCCESS.has(payments[0].exitCode)) return [];
   const assets = new Map<RawAddress | null, Asset>();
   for (const swap of swaps) {
-    const wallet = addressText(readBody(swap, toncoPoolSwap).source_wallet);
+    const wallet = addressText(readBody(swap, swapHead).source_wallet);
     assets.set(wallet, tonOr(masterOf(wallet, known)));
   }
   assets.set(out.senderWallet, tonOr(out.asset));

@@ -4,13 +4,18 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BUSY_BLOCK, readReplaySet } from '../../test/replay-set.ts';
-import { requireShelf } from '../../test/shelf.ts';
-import { type Cell, parseBoc, Slice } from '../chain/builder.ts';
-import { findLeaf } from '../chain/dictionary.ts';
-import { createGenesis } from '../devnet/genesis.ts';
-import { EMPTY, readAccount } from './account.ts';
-import { type ChainView, type ContractState, contractState, librariesFor, methodId, runGetMethod } from './contract.ts';
+import { type Cell, parseBoc, Slice } from '../src/chain/builder.ts';
+import { findLeaf } from '../src/chain/dictionary.ts';
+import { createGenesis } from '../src/devnet/genesis.ts';
+import { EMPTY, readAccount } from '../src/tvm/account.ts';
+import {
+  type ChainView,
+  type ContractState,
+  contractState,
+  librariesFor,
+  methodId,
+  runGetMethod,
+} from '../src/tvm/contract.ts';
 import {
   type CellText,
   cellText,
@@ -18,10 +23,12 @@ import {
   type GetMethodCall,
   type TransactionContext,
   textCell,
-} from './executor.ts';
-import { compileExecutor, type Emulator, instantiateExecutor } from './module.ts';
-import { createTvmPool, tvmConfig } from './pool.ts';
-import { readStack, writeStack } from './stack.ts';
+} from '../src/tvm/executor.ts';
+import { compileExecutor, type Emulator, instantiateExecutor } from '../src/tvm/module.ts';
+import { createTvmPool, tvmConfig } from '../src/tvm/pool.ts';
+import { readStack, writeStack } from '../src/tvm/stack.ts';
+import { BUSY_BLOCK, readReplaySet } from './replay-set.ts';
+import { requireShelf } from './shelf.ts';
 
 const METHODS = ['seqno', 'get_wallet_data', 'get_jetton_data', 'get_nft_data'];
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 2);

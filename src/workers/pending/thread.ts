@@ -2,11 +2,11 @@
 // system call it at the thread's very end: a crash (Node 20).
 import 'ffi-rs';
 import type { Registry } from 'prom-client';
-import { type CallMessage, createCalled, type ReplyMessage } from '../calls.ts';
-import type { Config } from '../config.ts';
-import { type LiteQuestion, type LiteReply, type PackedLiteError, packLiteError } from '../node/liteservers.ts';
-import { startThread } from '../thread.ts';
-import { createPendingMetrics, type PendingMetrics } from './metrics.ts';
+import { type CallMessage, createCalled, type ReplyMessage } from '../../calls.ts';
+import type { Config } from '../../config.ts';
+import { type LiteQuestion, type LiteReply, type PackedLiteError, packLiteError } from '../../node/liteservers.ts';
+import { createPendingMetrics, type PendingMetrics } from '../../pending/metrics.ts';
+import { startThread } from '../../thread.ts';
 
 /** What the thread is started with. */
 export interface PendingThreadData {
@@ -17,6 +17,8 @@ export interface PendingThreadData {
 export type ToPending =
   /** The newest step that this host shows, and the network. */
   | { type: 'head'; mcSeqno: number; globalId: number | null }
+  /** A message, which can be read, is given to liteservers. */
+  | { type: 'sending'; boc: Uint8Array }
   /** A message was put on the topic of sent ones. */
   | { type: 'sent' }
   | ReplyMessage<LiteReply, PackedLiteError>;
@@ -34,6 +36,8 @@ export interface PendingThread {
   readonly done: Promise<void>;
   /** The host shows a newer step. */
   advance(mcSeqno: number, globalId: number | null): void;
+  /** A message is given to liteservers. */
+  sending(boc: Buffer): void;
   /** A message was put on the topic of sent ones. */
   sent(): void;
   stop(): Promise<void>;
@@ -67,6 +71,7 @@ export function startPendingThread(data: PendingThreadData, options: PendingThre
   return {
     done: thread.done,
     advance: (mcSeqno, globalId) => thread.post({ type: 'head', mcSeqno, globalId }),
+    sending: (boc) => thread.post({ type: 'sending', boc }),
     sent: () => thread.post({ type: 'sent' }),
     async stop() {
       called.end();
@@ -80,5 +85,6 @@ function count(metrics: PendingMetrics, figure: Figure): void {
   else if (figure.name === 'took') metrics.took(figure.value);
   else if (figure.name === 'compared') metrics.compared(figure.value);
   else if (figure.name === 'invalidated') metrics.invalidated(figure.value);
-  else metrics.tailFailed();
+  else if (figure.name === 'tailFailed') metrics.tailFailed();
+  else metrics.cutOff();
 }

@@ -2,35 +2,35 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { createQueryGate } from '../../clickhouse/gate.ts';
-import { createLease, type Lease } from '../../clickhouse/lease.ts';
-import { connect } from '../../clickhouse/open.ts';
-import { createHead } from '../../clickhouse/queries/head.ts';
-import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
-import { subscribersDatabase } from '../../clickhouse/subscribers.ts';
-import { openLog } from '../../streams/open.ts';
-import { topicNames } from '../../streams/topics.ts';
-import { createCalling } from '../calls.ts';
-import { createEmulator } from '../emulation/emulator.ts';
-import { createKnowledge } from '../emulation/knowledge.ts';
-import { createLogger } from '../logger.ts';
-import { NodeError } from '../node/chain-node.ts';
+import { createQueryGate } from '../../../clickhouse/gate.ts';
+import { createLease, type Lease } from '../../../clickhouse/lease.ts';
+import { connect } from '../../../clickhouse/open.ts';
+import { createHead } from '../../../clickhouse/queries/head.ts';
+import { createClickHouseSource } from '../../../clickhouse/queries/source.ts';
+import { subscribersDatabase } from '../../../clickhouse/subscribers.ts';
+import { openLog } from '../../../streams/open.ts';
+import { topicNames } from '../../../streams/topics.ts';
+import { createCalling } from '../../calls.ts';
+import { createEmulator } from '../../emulation/emulator.ts';
+import { createKnowledge } from '../../emulation/knowledge.ts';
+import { createLogger } from '../../logger.ts';
+import { NodeError } from '../../node/chain-node.ts';
 import {
   askLiteservers,
   type LiteQuestion,
   type LiteReply,
   type PackedLiteError,
   unpackLiteError,
-} from '../node/liteservers.ts';
-import { masterBlocks } from '../state/master-blocks.ts';
-import { createStateMetrics } from '../state/metrics.ts';
-import { createStateSource } from '../state/source.ts';
-import { createViews } from '../state/view.ts';
-import { runInThread } from '../thread.ts';
-import { createTvmPool } from '../tvm/pool.ts';
-import { openAnswers } from '../workers/answers.ts';
-import type { PendingMetrics } from './metrics.ts';
-import { createSession } from './session.ts';
+} from '../../node/liteservers.ts';
+import type { PendingMetrics } from '../../pending/metrics.ts';
+import { createSession } from '../../pending/session.ts';
+import { masterBlocks } from '../../state/master-blocks.ts';
+import { createStateMetrics } from '../../state/metrics.ts';
+import { createStateSource } from '../../state/source.ts';
+import { createViews } from '../../state/view.ts';
+import { runInThread } from '../../thread.ts';
+import { createTvmPool } from '../../tvm/pool.ts';
+import { openAnswers } from '../answers.ts';
 import type { Figure, FromPending, PendingThreadData, ToPending } from './thread.ts';
 
 /** How long the main process may take for what it is asked. */
@@ -92,9 +92,14 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
     continuous: config.kafkaBrokers !== undefined,
     onTold: () => send({ type: 'told', traces: session.store.size }),
     report,
+    onDifferent: (hash, comparison) =>
+      logger.debug({ message: hash.toString('hex'), ...comparison }, 'a trace came otherwise than it was emulated'),
   });
   onMessage((message) => {
-    if (message.type === 'head') head.advance(message.mcSeqno, message.globalId);
+    if (message.type === 'head') {
+      head.advance(message.mcSeqno, message.globalId);
+      session.advance();
+    } else if (message.type === 'sending') session.prepare(Buffer.from(message.boc));
     else if (message.type === 'sent') session.wake();
     else main.receive(message);
   });
@@ -146,8 +151,9 @@ function figures(tell: (figure: Figure) => void): PendingMetrics {
   return {
     message: (value) => tell({ name: 'message', value }),
     took: (value) => tell({ name: 'took', value }),
-    compared: (value) => tell({ name: 'compared', value }),
+    compared: ({ likeness, raced }) => tell({ name: 'compared', value: { likeness, raced } }),
     invalidated: (value) => tell({ name: 'invalidated', value }),
     tailFailed: () => tell({ name: 'tailFailed', value: undefined }),
+    cutOff: () => tell({ name: 'cutOff', value: undefined }),
   };
 }

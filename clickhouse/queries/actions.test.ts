@@ -1,0 +1,169 @@
+/**
+ * Pages over actions of which most were told again as something else: what counts is far behind what was found. And of
+ * several accounts of which some have more than is read at once.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ActionFilter, ANY_ACTION } from '../../src/chain/records.ts';
+import { type ClickHouse, createClickHouse } from '../client.ts';
+import { createQueryGate } from '../gate.ts';
+import { migrate } from '../migrate.ts';
+import { silent, startTestServer, type TestServer } from '../test-server.ts';
+import { actionQueries } from './actions.ts';
+import { createReading } from './reading.ts';
+
+const ACTIONS = 600;
+/** One in so many is still what it was told as at first. */
+const STAYS = 100;
+const AGAIN_LATER = 1_000;
+const HEAD = 5_000;
+
+/** Of alice, who was taken for the one that bob is. */
+const [alice, bob] = [Buffer.alloc(36, 1), Buffer.alloc(36, 2)];
+
+let server: TestServer;
+let clickhouse: ClickHouse;
+let queries: ReturnType<typeof actionQueries>;
+
+const sqlBytes = (bytes: Buffer): string => `unhex('${bytes.toString('hex')}')`;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  clickhouse = createClickHouse({ url: server.server.url, database: 'retold', logger: silent });
+  await migrate({ clickhouse, logger: silent });
+  const none = "toFixedString('', 32)";
+  for (const again of [false, true]) {
+    const type = again ? 'call_contract' : 'ton_transfer';
+    const end = 'toUInt32(1 + intDiv(number, 5))';
+    const place = `number AS trace_end_lt, ${none} AS trace_id, 0 AS n, ${end}${again ? ` + ${AGAIN_LATER}` : ''} AS told, ${end} AS end`;
+    const told = again ? `WHERE number % ${STAYS} != 0` : '';
+    await clickhouse.command(`INSERT INTO actions
+      (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, trace_end_utime, type, action_id)
+      SELECT ${place}, end, '${type}', toFixedString(toString(trace_end_lt), 32) FROM numbers(${ACTIONS}) ${told}`);
+    const accounts = again
+      ? `[(${sqlBytes(alice)}, ''), (${sqlBytes(bob)}, '${type}')]`
+      : `[(${sqlBytes(alice)}, '${type}')]`;
+    await clickhouse.command(`INSERT INTO action_accounts
+      (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, trace_end_utime, account, type)
+      SELECT ${place}, end, named.1, named.2 FROM numbers(${ACTIONS}) ARRAY JOIN ${accounts} AS named ${told}`);
+  }
+  const head = { seqno: HEAD } as Parameters<typeof createReading>[2];
+  queries = actionQueries(createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head));
+}, 120_000);
+
+afterAll(async () => {
+  await clickhouse?.close();
+  await server?.remove();
+});
+
+const filter: ActionFilter = { ...ANY_ACTION, sort: 'desc', page: { limit: 4, offset: 0 } };
+
+async function found(asked: Partial<ActionFilter>): Promise<number[]> {
+  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
+  const { rows } = await queries.actions({ ...filter, ...asked }, context);
+  return rows.map(({ traceEndLt }) => Number(traceEndLt));
+}
+
+const PAGES = [
+  ['desc', filter.page],
+  ['asc', { limit: 3, offset: 2 }],
+  ['desc', { limit: 1_000, offset: 0 }],
+] as const;
+
+const all = Array.from({ length: ACTIONS }, (_, n) => n);
+const staying = all.filter((n) => n % STAYS === 0);
+const again = all.filter((n) => n % STAYS !== 0);
+
+it('pages hold what the telling that counts says, however many of those before it said so', async () => {
+  const asked: [Partial<ActionFilter>, number[]][] = [
+    [{ types: ['ton_transfer'] }, staying],
+    [{ excludeTypes: ['call_contract'] }, staying],
+    [{ supported: new Set(['ton_transfer']) }, staying],
+    [{ accounts: [alice] }, staying],
+    [{ accounts: [alice], types: ['ton_transfer'] }, staying],
+    [{ accounts: [alice], types: ['call_contract'] }, []],
+    [{ accounts: [bob], types: ['call_contract'] }, again],
+    [{ accounts: [alice, bob] }, all],
+    [{ accounts: [alice, bob], types: ['ton_transfer'] }, staying],
+    [{ excludeAccounts: [bob] }, staying],
+    [{ types: ['call_contract'] }, again],
+    [{}, all],
+  ];
+  for (const [which, passing] of asked) {
+    for (const [sort, page] of PAGES) {
+      const inOrder = sort === 'asc' ? passing : passing.toReversed();
+      const expected = inOrder.slice(page.offset, page.offset + page.limit);
+      expect(await found({ ...which, page, sort }), JSON.stringify([which, page, sort])).toEqual(expected);
+    }
+  }
+});
+
+it('pages by time hold the same, and those of an earlier step what was told by then', async () => {
+  const times = { utime: { start: 1 } };
+  expect(await found({ ...times, types: ['ton_transfer'] })).toEqual(staying.slice(-4).toReversed());
+  expect(await found({ ...times, accounts: [alice], sort: 'asc' })).toEqual(staying.slice(0, 4));
+  expect(await found({ told: AGAIN_LATER, accounts: [alice] })).toEqual(all.slice(-4).toReversed());
+});
+
+const MANY = 60_000;
+/** One in so many is of dave, too, and one in many more of another type. */
+const DAVES = 6_000;
+const RARE = 20_000;
+const [carol, dave, nobody] = [Buffer.alloc(36, 3), Buffer.alloc(36, 4), Buffer.alloc(36, 5)];
+
+it('pages of several accounts are the first of all, however many actions one of them has', async () => {
+  const busy = createClickHouse({ url: server.server.url, database: 'busy', logger: silent });
+  await migrate({ clickhouse: busy, logger: silent });
+  const place = `1000 * (1 + number) AS trace_end_lt, toFixedString('', 32) AS trace_id, 0 AS n, toUInt32(1) AS told, toUInt32(1) AS end,
+    if(number % ${RARE} = 7, 'nft_mint', 'ton_transfer') AS type`;
+  await busy.command(`INSERT INTO actions (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, action_id)
+    SELECT ${place}, toFixedString(toString(trace_end_lt), 32) FROM numbers(${MANY})`);
+  await busy.command(`INSERT INTO action_accounts (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, account)
+    SELECT ${place}, account FROM numbers(${MANY})
+    ARRAY JOIN if(number % ${DAVES} = 0, [${sqlBytes(carol)}, ${sqlBytes(dave)}], [${sqlBytes(carol)}]) AS account`);
+  const head = { seqno: HEAD } as Parameters<typeof createReading>[2];
+  const outcomes: string[] = [];
+  const reading = createReading(busy, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+  const { actions } = actionQueries({
+    ...reading,
+    async rows(sql, label, context) {
+      const read = reading.rows(sql, label, context);
+      await read.then(
+        () => outcomes.push('read'),
+        () => outcomes.push('refused'),
+      );
+      return read;
+    },
+  });
+  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
+  const accounts = [carol, dave, nobody];
+  const lts = Array.from({ length: MANY }, (_, n) => 1000 * (1 + n));
+  const rare = lts.filter((_, n) => n % RARE === 7);
+  const daves = lts.filter((_, n) => n % DAVES === 0);
+  const asked: [Partial<ActionFilter>, number[]][] = [
+    [{ accounts }, lts],
+    [{ accounts, ltWindow: { start: '5000', end: '50000000' } }, lts.filter((lt) => lt >= 5_000 && lt <= 50_000_000)],
+    [{ accounts, types: ['nft_mint'] }, rare],
+    [{ accounts: [dave, nobody] }, daves],
+    [{ accounts: [dave, nobody], ltWindow: { start: '1000', end: '1000' } }, [1000]],
+  ];
+  for (const [which, passing] of asked) {
+    for (const [sort, page] of PAGES) {
+      const inOrder = sort === 'asc' ? passing : passing.toReversed();
+      const expected = inOrder.slice(page.offset, page.offset + page.limit);
+      const first = await actions({ ...filter, ...which, page, sort }, context);
+      const told = JSON.stringify([which, page, sort]);
+      expect(
+        first.rows.map(({ traceEndLt }) => Number(traceEndLt)),
+        told,
+      ).toEqual(expected);
+      if (first.nextCursor === null || page.offset > 0) continue;
+      const next = await actions({ ...filter, ...which, page, sort, cursor: first.nextCursor }, context);
+      expect(
+        next.rows.map(({ traceEndLt }) => Number(traceEndLt)),
+        `behind ${told}`,
+      ).toEqual(inOrder.slice(page.limit, 2 * page.limit));
+    }
+  }
+  expect(outcomes).toContain('refused');
+  await busy.close();
+});

@@ -1,0 +1,176 @@
+/** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine. */
+import { z } from 'zod';
+import type { Engine, Noted, Snapshot } from '../window/engine.ts';
+import { openEngine } from '../window/engine.ts';
+import { tablesOf } from '../window/kind.ts';
+import { writeTold } from '../window/step.ts';
+import { Change, CODES, inAnyOrder, STEPS } from '../window/store.ts';
+import { SnapshotView, type Span, type View } from '../window/view.ts';
+import { ARCHIVED_KINDS } from './kinds.ts';
+import type { SlabStep } from './slab.ts';
+
+/** Of what is written. Files of another version are emptied and filled again. */
+const ARCHIVE_VERSION = 3;
+
+const stateSchema = z.object({
+  version: z.literal(ARCHIVE_VERSION),
+  /** Which tables it was filled from. */
+  tables: z.string(),
+  globalId: z.number().int(),
+  /** First and last step that are here; what the tables have between is here. Behind the last when it is empty. */
+  first: z.number().int(),
+  head: z.number().int(),
+  /** Greatest lt and time of any block before the first; null when the tables have none. */
+  below: z
+    .object({
+      lt: z
+        .string()
+        .regex(/^\d{1,20}$/)
+        .transform((text) => BigInt(text)),
+      utime: z.number().int(),
+    })
+    .nullable(),
+});
+
+export type ArchiveState = z.output<typeof stateSchema>;
+
+export interface Archive {
+  /** Where it stands; null while it is empty. */
+  readonly state: ArchiveState | null;
+  /** What it takes on the disk, about. */
+  readonly bytes: number;
+  /** Empties it and begins it without a step, behind `head`. */
+  begin(state: Omit<ArchiveState, 'version' | 'first'>): Promise<void>;
+  /**
+   * Writes steps in one commit, all before the first or all behind the last one that is here. A kill leaves all of a
+   * commit or nothing.
+   * @param span what is here then
+   */
+  add(steps: readonly SlabStep[], span: Pick<ArchiveState, 'first' | 'head' | 'below'>): Promise<void>;
+  /** Takes out some of the oldest steps. */
+  evict(): Promise<void>;
+  /** All reads of one request; null while it is empty. To be ended with `done()`. */
+  view(): View | null;
+  clear(): void;
+  close(): Promise<void>;
+}
+
+/** Steps taken out in one commit. */
+const EVICTED_AT_ONCE = 64;
+
+const TABLES = [{ name: STEPS }, ...tablesOf(ARCHIVED_KINDS), { name: CODES }];
+
+const open = (folder: string): Engine => openEngine(folder, TABLES, { lasting: true });
+
+/** To be written by one process. Its files may be deleted while none is running. */
+export function openArchive(folder: string): Archive {
+  const engine = open(folder);
+  const stateOf = createReading(engine);
+
+  /** What is written while nobody else writes. */
+  async function commit(write: (change: Change, state: ArchiveState) => ArchiveState): Promise<void> {
+    const snapshot = engine.snapshot();
+    try {
+      const { noted, state } = stateOf(snapshot);
+      if (state === null) throw new Error('the archive was not begun');
+      const written = await engine.commit(noted, (batch) =>
+        encodeState(write(new Change(snapshot, inAnyOrder(batch), null, ARCHIVED_KINDS), state)),
+      );
+      if (!written) throw new Error('another process writes the archive');
+    } finally {
+      snapshot.done();
+    }
+  }
+
+  return {
+    get state() {
+      return stateOf().state;
+    },
+    get bytes() {
+      const snapshot = engine.snapshot();
+      try {
+        return snapshot.bytes();
+      } finally {
+        snapshot.done();
+      }
+    },
+    async begin(state) {
+      engine.clear();
+      const begun = { ...state, version: ARCHIVE_VERSION, first: state.head + 1 } as const;
+      if (!(await engine.commit(null, () => encodeState(begun)))) throw new Error('another process writes the archive');
+    },
+    add: (steps, span) =>
+      commit((change, state) => {
+        // Keys that come in their order fill the pages of the engine.
+        const inOrder = [...steps].sort((a, b) => a.mcSeqno - b.mcSeqno);
+        for (const { mcSeqno, maxLt, maxUtime, rows, told } of inOrder) {
+          change.writeRows(mcSeqno, { maxLt, maxUtime }, (write) => {
+            for (const { kind, row } of rows) write(kind, row);
+            writeTold(told, change.retellingIn(mcSeqno), write);
+          });
+        }
+        return { ...state, ...span };
+      }),
+    evict: () =>
+      commit((change, state) => {
+        let { first, below } = state;
+        for (let i = 0; i < EVICTED_AT_ONCE; i++) {
+          const oldest = change.stepBehind(first - 1);
+          if (oldest === null) break;
+          const { maxLt, maxUtime } = change.evict(oldest);
+          const { lt, utime } = below ?? { lt: 0n, utime: 0 };
+          below = { lt: maxLt > lt ? maxLt : lt, utime: Math.max(utime, maxUtime) };
+          first = oldest + 1;
+        }
+        return { ...state, first, below };
+      }),
+    view: () => viewOf(engine, stateOf),
+    clear: () => engine.clear(),
+    close: () => engine.close(),
+  };
+}
+
+/** The archive that another process writes. */
+export type ArchiveReader = Pick<Archive, 'view' | 'close'>;
+
+export function readArchive(folder: string): ArchiveReader {
+  const engine = open(folder);
+  const stateOf = createReading(engine);
+  return { view: () => viewOf(engine, stateOf), close: () => engine.close() };
+}
+
+type Reading = (snapshot?: Snapshot) => { noted: Noted | null; state: ArchiveState | null };
+
+/** Read with every view, and mostly the same as for the one before. */
+function createReading(engine: Engine): Reading {
+  let last: { version: number; state: ArchiveState | null } | null = null;
+  return (snapshot) => {
+    const noted = engine.note(snapshot);
+    if (noted === null) return { noted, state: null };
+    if (last?.version !== noted.version) last = { version: noted.version, state: decodeState(noted.value) };
+    return { noted, state: last.state };
+  };
+}
+
+function viewOf(engine: Engine, stateOf: Reading): View | null {
+  const snapshot = engine.snapshot();
+  const { state } = stateOf(snapshot);
+  if (state !== null && state.first <= state.head) return new SnapshotView<Span>(snapshot, state, false);
+  snapshot.done();
+  return null;
+}
+
+function encodeState(state: ArchiveState): Buffer {
+  const below = state.below && { ...state.below, lt: state.below.lt.toString() };
+  return Buffer.from(JSON.stringify({ ...state, below }));
+}
+
+/** Null for one of another version, as for none. */
+function decodeState(bytes: Buffer): ArchiveState | null {
+  try {
+    return stateSchema.safeParse(JSON.parse(bytes.toString())).data ?? null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

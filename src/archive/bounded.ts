@@ -1,0 +1,72 @@
+import type { Hash } from '../chain/model.ts';
+import type { Entry, Range } from '../window/engine.ts';
+import { ID_BYTES, type Kind, type Layout, stepOf } from '../window/kind.ts';
+import type { Found, View } from '../window/view.ts';
+
+/**
+ * A view without its steps from one on, for rows that are written once: of those that later steps replace it has none
+ * in place of the earlier one. A class, not a factory: every request makes one.
+ */
+export class BoundedView implements View {
+  readonly #view: View;
+  readonly #end: number;
+
+  constructor(view: View, end: number) {
+    this.#view = view;
+    this.#end = end;
+  }
+
+  get first(): number {
+    return this.#view.first;
+  }
+  get head(): number {
+    return Math.min(this.#view.head, this.#end - 1);
+  }
+  get below() {
+    return this.#view.below;
+  }
+  get globalId(): number {
+    return this.#view.globalId;
+  }
+
+  *range(layout: Layout, range: Range): Iterable<Entry> {
+    for (const entry of this.#view.range(layout, range)) if (stepOf(entry.value) < this.#end) yield entry;
+  }
+  row(kind: Kind, id: Buffer): Buffer {
+    return this.#view.row(kind, id);
+  }
+  rowsOf(kind: Kind, mcSeqno: number): Found[] {
+    return mcSeqno < this.#end ? this.#view.rowsOf(kind, mcSeqno) : [];
+  }
+  find(kind: Kind, layout: Layout, values: readonly unknown[]): Found | null {
+    return this.#within(this.#view.find(kind, layout, values));
+  }
+  findByKey(kind: Kind, layout: Layout, key: Buffer): Found | null {
+    return this.#within(this.#view.findByKey(kind, layout, key));
+  }
+  beside(layout: Layout, key: Buffer): Buffer | null {
+    const [entry] = this.range(layout, { low: key, high: Buffer.concat([key, ZERO]) });
+    return entry ? entry.value.subarray(ID_BYTES, layout.valueBytes) : null;
+  }
+  form(id: Buffer): Buffer | null {
+    return this.#view.form(id);
+  }
+  code(hash: Hash) {
+    return this.#view.code(hash);
+  }
+  methodsOf(hash: Hash): number[] | null {
+    return this.#view.methodsOf(hash);
+  }
+  *steps(reverse: boolean): Iterable<number> {
+    for (const step of this.#view.steps(reverse)) if (step < this.#end) yield step;
+  }
+  done(): void {
+    this.#view.done();
+  }
+
+  #within(found: Found | null): Found | null {
+    return found !== null && stepOf(found.id) < this.#end ? found : null;
+  }
+}
+
+const ZERO = Buffer.alloc(1);

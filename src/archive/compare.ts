@@ -1,0 +1,106 @@
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { keysOf, layoutOf, stepOf } from '../window/kind.ts';
+import { actionKind, retoldKind, transactionKind } from '../window/kinds.ts';
+import type { View } from '../window/view.ts';
+import { readSlab } from './slab.ts';
+
+export interface ArchiveComparison {
+  first: number;
+  head: number;
+  /** Steps that were compared row by row. */
+  steps: number;
+  transactions: number;
+  problems: string[];
+}
+
+const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
+/** Steps compared row by row, spread over all of them. */
+const SAMPLED_STEPS = 200;
+const MOST_PROBLEMS = 20;
+
+/**
+ * Compares the archive with the tables: how many transactions each of them has, and of a sample of steps the rows byte by
+ * byte. What is kept newest must be there where the tables have no newer one behind the archive's last step.
+ */
+export async function compareArchive(
+  view: View,
+  clickhouse: Pick<ClickHouse, 'query'>,
+  signal: AbortSignal,
+  sampled = SAMPLED_STEPS,
+): Promise<ArchiveComparison> {
+  const { first, head } = view;
+  const problems: string[] = [];
+  const problem = (text: string): void => {
+    if (problems.length < MOST_PROBLEMS) problems.push(`archive: ${text}`);
+  };
+  const counts = await countInTables(clickhouse, view, signal);
+  const [layout] = transactionKind.layouts;
+  let transactions = 0;
+  for (const { value } of view.range(layout, { low: Buffer.alloc(1), high: null })) {
+    transactions++;
+    const step = stepOf(value);
+    if (step < first || step > head) problem(`a transaction of step ${step}, which is not among ${first} to ${head}`);
+  }
+  if (transactions !== counts.transactions) {
+    problem(`${transactions} transactions in the steps ${first} to ${head}, the tables have ${counts.transactions}`);
+  }
+  const steps = spread(counts.steps, sampled);
+  for (const mcSeqno of steps) {
+    for (const text of await compareStep(view, mcSeqno, clickhouse, signal)) problem(text);
+  }
+  return { first, head, steps: steps.length, transactions, problems };
+}
+
+async function countInTables(clickhouse: Pick<ClickHouse, 'query'>, { first, head }: View, signal: AbortSignal) {
+  const between = `mc_seqno BETWEEN ${first} AND ${head}`;
+  const label = 'counts of the archive’s steps';
+  const count = `SELECT count() FROM (SELECT DISTINCT account, lt FROM transactions WHERE ${between})`;
+  const transactions = Number(new RowReader(await clickhouse.query(count, { label, signal })).u64());
+  const rows = new RowReader(
+    await clickhouse.query(`SELECT DISTINCT mc_seqno FROM blocks WHERE ${between} ORDER BY mc_seqno`, {
+      label,
+      signal,
+    }),
+  );
+  const steps: number[] = [];
+  while (!rows.done) steps.push(rows.u32());
+  return { transactions, steps };
+}
+
+/** So many of them, the first and the last among them. */
+function spread(all: readonly number[], count: number): number[] {
+  if (all.length <= count) return [...all];
+  return Array.from({ length: count }, (_, i) => all[Math.floor((i * (all.length - 1)) / (count - 1))]);
+}
+
+async function compareStep(
+  view: View,
+  mcSeqno: number,
+  clickhouse: Pick<ClickHouse, 'query'>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const [step] = await readSlab(clickhouse, { low: mcSeqno, high: mcSeqno }, signal);
+  const wrong: string[] = [];
+  for (const { kind, row } of step?.rows ?? []) {
+    const [layout] = kind.layouts;
+    const [key] = keysOf(layout, row);
+    const found = view.findByKey(kind, layout, key);
+    // Of what is kept newest the tables have earlier rows as well, until they are merged.
+    const isReplaced = found !== null && kind.newest !== null && stepOf(found.id) > mcSeqno;
+    if (!isReplaced && (found === null || !found.row.equals(row) || stepOf(found.id) !== mcSeqno)) {
+      wrong.push(`${kind.name} ${key.toString('hex')} of step ${mcSeqno} is ${found ? 'another' : 'missing'}`);
+    }
+  }
+  for (const { row: told, entry } of step?.told ?? []) {
+    const again = view.beside(TOLD_AGAIN, told.traceId);
+    const newest = again === null ? told.mcSeqno : retoldKind.columns.mcSeqno.get(again, 0);
+    if (newest > told.mcSeqno) continue;
+    const [layout] = actionKind.layouts;
+    const [key] = keysOf(layout, entry);
+    const found = view.findByKey(actionKind, layout, key);
+    const isRight = told.type === '' ? found === null : found?.row.equals(entry) && stepOf(found.id) === mcSeqno;
+    if (!isRight) wrong.push(`action ${key.toString('hex')} of step ${mcSeqno} is ${found ? 'another' : 'missing'}`);
+  }
+  return wrong;
+}

@@ -1,0 +1,48 @@
+/** Charges and refunds as no recorded trace shows them: who is expected is an address of the chain, of outside, or none. */
+import { expect, test } from 'vitest';
+import { account, op, type Sent } from '../../../test/made-trace.ts';
+import { type Body, call, wholes } from '../../../test/made-transfers.ts';
+
+/** 12 bits outside the chain. */
+const outside = (body: Body): Body => body.u(0b01, 2).u(12, 9).u(0xa5c, 12);
+
+const EXPECTED: [(body: Body) => Body, string | null][] = [
+  [(body) => body.to('bob'), account('bob')],
+  [outside, '12;a5c'],
+  [(body) => body.to(null), null],
+];
+
+const back: Sent = { to: 'alice', body: op(0x2565934c) };
+
+test('a proxy charges a client', () => {
+  for (const [expected, text] of EXPECTED) {
+    const body = expected(call(0xbb63ff93).u(0, 32).u(77, 32)).cell();
+    const [told, ...others] = wholes([{ to: 'proxy', body, sends: [back, { to: 'client', body: op(0x65448ff4) }] }]);
+    expect([told.type, told.success, others]).toEqual(['cocoon_proxy_charge', true, []]);
+    expect(told.details).toEqual({
+      query_id: '1',
+      new_tokens_used: '77',
+      expected_address: text,
+      source: account('proxy'),
+      destination: account('client'),
+    });
+  }
+});
+
+test('a client gets back what is left', () => {
+  for (const [expected, text] of EXPECTED) {
+    const body = expected(call(0xefd711e1).u(0, 32).u(77, 32)).cell();
+    const paid: Sent = { to: 'bob', body: op(0xc59a7cd3), value: '500' };
+    const asked: Sent = { to: 'proxy', body: op(0x65448ff4), sends: [paid, back] };
+    const [told, ...others] = wholes([{ to: 'client', body, sends: [asked] }]);
+    expect([told.type, told.success, others]).toEqual(['cocoon_grant_refund', true, []]);
+    expect(told.details).toEqual({
+      query_id: '1',
+      new_tokens_used: '77',
+      expected_address: text,
+      source: account('client'),
+      destination: account('bob'),
+      amount: '500',
+    });
+  }
+});

@@ -1,0 +1,20 @@
+/** Records of names that no recorded trace shows. */
+import { expect, test } from 'vitest';
+import { account } from '../../../test/made-trace.ts';
+import { Body, call, tell } from '../../../test/made-transfers.ts';
+
+test('a record may name no account', () => {
+  for (const [tag, sum_type] of [
+    [0xba93, 'DNSNextResolver'],
+    [0x9fd3, 'DNSSmcAddress'],
+  ] as const) {
+    const value = new Body().u(tag, 16).to(null).u(0, 8).cell();
+    const [told] = tell([{ to: 'item', body: call(0x4eb1f0f9).big(0xabn, 256).ref(value).cell() }]);
+    expect(told.type).toBe('change_dns');
+    expect(told.details).toMatchObject({
+      key: 'ab'.padStart(64, '0'),
+      value: { sum_type, dns_smc_address: null, dns_next_resolver_address: null },
+      asset: account('item'),
+    });
+  }
+});

@@ -1,0 +1,133 @@
+/** Forms of EVAA's messages that no recorded trace shows: they hold the code to the description. */
+import { expect, test } from 'vitest';
+import { account, comment, op, type Sent } from '../../../test/made-trace.ts';
+import { Body, call, sending, wallets, wholes } from '../../../test/made-transfers.ts';
+import { Builder, type Cell } from '../builder.ts';
+
+const ASSET = 0xabcn;
+
+/** The header of a message to a user's contract: version 6, no upgrade. */
+const headed = (opcode: number): Body => new Body().grams(6n).bit(0).u(0, 2).u(opcode, 32).u(0, 32).u(1, 32);
+
+const u64 = (builder: Builder, ...values: bigint[]): Builder => {
+  for (const value of values) builder.big(value, 64);
+  return builder;
+};
+
+/** What a liquidation is asked for with, behind its query id. */
+function asked(into: Body, incoming: bigint): Cell {
+  into.to('bob').to('alice').big(ASSET, 256);
+  return u64(u64(into, 5n).i(-1, 2), incoming).cell();
+}
+
+function liquidating(...sends: Sent[]): Sent {
+  return { to: 'master', body: asked(call(3), 70n), sends };
+}
+
+const atUser = (...sends: Sent[]): Sent => ({ to: 'bob at evaa', body: headed(0x31).cell(), sends });
+
+function satisfied(...sends: Sent[]): Sent {
+  const details = u64(u64(new Builder(), 0n, 60n, 0n, 0n).big(ASSET, 256), 0n, 80n).cell();
+  const body = call(0x311).to('bob').to('alice').big(1n, 256).ref(details).cell();
+  return { to: 'master', body, sends };
+}
+
+const report: Sent = { to: 'alice', body: op(0x311d) };
+
+const only = (sends: readonly Sent[]) => {
+  const actions = wholes(sends, { jettonWallet: wallets });
+  expect(actions.map(({ type }) => type)).toEqual(['evaa_liquidate']);
+  return actions[0];
+};
+
+const common = {
+  source: account('alice'),
+  borrower: account('bob'),
+  borrower_contract: account('bob at evaa'),
+  collateral: '2748',
+  asset_id: '0xabc',
+  asset: null,
+  is_known_asset: false,
+};
+const failed = { ...common, debt_amount: '70', amount: '0' };
+
+test('a loan is liquidated', () => {
+  const update = { to: 'bob at evaa', body: headed(0x311a).cell() };
+  const { success, details, accounts } = only([liquidating(atUser(satisfied(update, report)))]);
+  expect(success).toBe(true);
+  expect(details).toEqual({ ...common, fail_reason: null, debt_amount: '60', amount: '80' });
+  for (const name of ['alice', 'bob', 'bob at evaa']) expect(accounts).toContain(account(name));
+});
+
+test("the borrower's contract refuses, and says why", () => {
+  const refusing = (error: Builder) => {
+    const details = u64(u64(error, 70n).big(ASSET, 256), 5n, 0n).ref(new Builder().cell());
+    return details;
+  };
+  const refused = (code: number): Sent => {
+    const details = refusing(new Builder()).u(code, 32).cell();
+    const body = call(0x31f).to('bob').to('alice').big(1n, 256).ref(details).cell();
+    return { to: 'master', body, sends: [report] };
+  };
+  const reasonOf = (code: number) => only([liquidating(atUser(refused(code)))]);
+  expect(reasonOf(0xe003)).toMatchObject({ success: false, details: { ...failed, fail_reason: 'not_liquidatable' } });
+  expect(reasonOf(0xe123).details.fail_reason).toBe('liquidation_error');
+});
+
+test('the master cannot pay what was agreed to', () => {
+  const unpaid = satisfied({ to: 'bob at evaa', body: op(0x311f) }, { to: 'alice', body: op(0x311f) });
+  const { success, details } = only([liquidating(atUser(unpaid))]);
+  expect([success, details]).toEqual([false, { ...failed, fail_reason: 'master_not_enough_liquidity' }]);
+});
+
+test('the master refuses at once', () => {
+  const { success, details } = only([liquidating({ to: 'alice', body: op(0xffffffff) })]);
+  expect(success).toBe(false);
+  expect(details).toEqual({ ...failed, borrower_contract: null, fail_reason: 'immediate_rejection' });
+});
+
+test('a loan in jettons is liquidated, with a query id in the payload or without', () => {
+  for (const head of [new Body().u(3, 32), call(3)]) {
+    const back = sending({ from: 'master', to: 'alice', jetton: 'red', amount: '70' });
+    const move = { from: 'alice', to: 'master', jetton: 'red', amount: '70', payload: asked(head, 0n), after: [back] };
+    const { details } = only([sending(move)]);
+    expect(details).toMatchObject({ ...failed, borrower_contract: null, debt_amount: '0' });
+    expect(details.fail_reason).toBe('immediate_rejection');
+  }
+});
+
+/** Jettons supplied for someone. */
+function supplying(recipient: string, ...outcome: Sent[]): Sent {
+  const payload = new Body().u(1, 32).i(-1, 2).to(recipient).cell();
+  const user: Sent = { to: `${recipient} at evaa`, body: headed(0x11).big(ASSET, 256).cell(), sends: outcome };
+  return sending({ from: 'alice', to: 'master', jetton: 'red', amount: '10', payload, after: [user] });
+}
+
+const supplied = (...sends: Sent[]): Sent => {
+  const body = u64(call(0x11a).to('bob').big(ASSET, 256), 9n).cell();
+  return { to: 'master', body, sends };
+};
+
+test('jettons are supplied for someone else', () => {
+  const thanks = { to: 'bob', body: comment('EVAA supply.') };
+  const actions = wholes([supplying('bob', supplied(thanks))], { jettonWallet: wallets });
+  expect(actions.map(({ type }) => type)).toEqual(['evaa_supply']);
+  expect(actions[0].details).toMatchObject({
+    recipient_jetton_wallet: null,
+    master_jetton_wallet: account("master's red"),
+    master: account('master'),
+    asset_id: '0xabc',
+    is_ton: false,
+    source: account('alice'),
+    source_wallet: account("alice's red"),
+    recipient: account('bob'),
+    recipient_contract: account('bob at evaa'),
+    asset: account('red'),
+    amount: '9',
+  });
+});
+
+test('a supply that nothing came of is a transfer', () => {
+  const types = wholes([supplying('bob')], { jettonWallet: wallets }).map(({ type }) => type);
+  expect(types).toEqual(['jetton_transfer', 'call_contract']);
+});

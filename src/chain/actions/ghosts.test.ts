@@ -1,0 +1,40 @@
+/** Messages that a wallet was asked to send and did not. */
+import { Address, beginCell, Cell as CoreCell, internal, storeMessageRelaxed } from '@ton/core';
+import { expect, test } from 'vitest';
+import { account, comment, knowing, madeTrace } from '../../../test/made-trace.ts';
+import { Builder, type Cell, parseBoc, toBoc } from '../builder.ts';
+import { classify } from './classify.ts';
+
+const core = (cell: Cell): CoreCell => CoreCell.fromBoc(toBoc(cell))[0];
+
+/** To bob, with coins and a comment; the contract that is to be deployed comes with it, in the cell or beside it. */
+function order(init: boolean): Cell {
+  const state = { code: core(comment('code')), data: core(comment('data')) };
+  const message = internal({
+    to: Address.parse(account('bob')),
+    value: 7n,
+    bounce: false,
+    body: core(comment('for you')),
+    ...(init ? { init: state } : {}),
+  });
+  const cell = beginCell().store(storeMessageRelaxed(message)).endCell();
+  return parseBoc(cell.toBoc());
+}
+
+test('what was to be deployed by an unsent message is read past', () => {
+  for (const init of [false, true]) {
+    // Signature, subwallet, valid until, seqno, then a mode and a message.
+    const head = new Builder().bytes(Buffer.alloc(64 + 12)).u(3, 8);
+    const body = head.ref(order(init)).cell();
+    const { state, actions } = classify(madeTrace({ to: 'wallet', body }), knowing());
+    expect(state).toBe('ok');
+    expect(actions.map(({ type, success }) => [type, success])).toEqual([['ton_transfer', false]]);
+    expect(actions[0].details).toMatchObject({
+      source: account('wallet'),
+      destination: account('bob'),
+      value: '7',
+      comment: 'for you',
+    });
+    expect(actions[0].accounts).toEqual([account('wallet')]);
+  }
+});

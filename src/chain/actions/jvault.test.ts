@@ -1,0 +1,61 @@
+/** Requests to unstake as no recorded trace shows them: something of what is known is missing. */
+import { expect, test } from 'vitest';
+import { account, op, type Sent, written } from '../../../test/made-trace.ts';
+import { Body, call, sending, wallets, wholes } from '../../../test/made-transfers.ts';
+import { CellView } from '../layouts/cell-view.ts';
+import { jvaultClaimRewards } from '../layouts/services.ts';
+import type { KnownContracts } from './known.ts';
+
+const ofWallet = CellView.from(new Body().to('pool').to('minter').cell());
+const data: KnownContracts['data'] = (address) => (address === account('stake') ? ofWallet : undefined);
+
+const asking = (...sends: Sent[]): Sent[] => [{ to: 'stake', body: call(0x0168d4b7).grams(5n).cell(), sends }];
+
+function updating(aborted: boolean): Sent {
+  const update: Sent = { to: 'stake', body: op(0xae9307ce) };
+  return { to: 'pool', body: op(0xf5c5baa3), aborted, sends: [update] };
+}
+
+test('what is staked for is told by the stake alone, and what failed at the pool failed', () => {
+  for (const aborted of [false, true]) {
+    const [told, ...others] = wholes(asking(updating(aborted)), { data });
+    expect(others).toEqual([]);
+    expect([told.type, told.success]).toEqual(['jvault_unstake_request', !aborted]);
+    expect(told.details).toEqual({
+      source: account('alice'),
+      stake_wallet: account('stake'),
+      pool: account('pool'),
+      amount: '5',
+      exit_code: null,
+      asset: null,
+      staking_asset: account('minter'),
+    });
+  }
+});
+
+test('a request that nothing followed is none where the staked jetton is not known', () => {
+  expect(wholes(asking(), { data }).map(({ type }) => type)).toEqual(['call_contract']);
+});
+
+/** An address as the key of a dictionary: 267 bits, and five to fill the last byte. */
+function key(name: string): string {
+  const hash = BigInt(`0x${account(name).slice(2)}`);
+  return (((0b100n << 264n) | hash) << 5n).toString(16).padStart(68, '0');
+}
+
+test('rewards in several jettons are claimed together, and of none is it told how much', () => {
+  const claiming = (...jettons: string[]): Sent[] => {
+    const entries = jettons.map((jetton): [string, { bit: number }] => [key(jetton), { bit: 0 }]);
+    const body = written(jvaultClaimRewards, { query_id: '1', jettons_to_claim: new Map(entries) });
+    const paid = sending({ from: 'pool', to: 'alice', jetton: 'red', amount: '7' });
+    const sent: Sent = { to: 'pool', body: op(0x44bc1fe3), sends: [paid, { to: 'stake', body: op(0xae9307ce) }] };
+    return [{ to: 'stake', body, sends: [sent] }];
+  };
+  const ends = { source: account('alice'), stake_wallet: account('stake'), pool: account('pool') };
+  const known = { jettonWallet: wallets };
+  const [one, ...others] = wholes(claiming('red'), known);
+  expect([one.type, one.success, others]).toEqual(['jvault_claim', true, []]);
+  expect(one.details).toEqual({ ...ends, claimed_rewards: [{ jetton: account('red'), amount: '7' }] });
+  const [both] = wholes(claiming('red', 'blue'), known);
+  expect(both.details).toEqual({ ...ends, claimed_rewards: [] });
+});

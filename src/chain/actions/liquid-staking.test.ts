@@ -1,0 +1,55 @@
+/** Delayed payouts of liquid staking in forms that no recorded trace shows. */
+import { expect, test } from 'vitest';
+import { account, op, type Sent } from '../../../test/made-trace.ts';
+import { burning, call, tell } from '../../../test/made-transfers.ts';
+
+test('a payout that waits is an item, known or not', () => {
+  const item: Sent = { to: 'payout', body: op(0x132f9a45) };
+  const mint: Sent = { to: 'payouts', body: op(0x1674b0a0), sends: [item] };
+  const withdraw: Sent = { to: 'pool', body: op(0x319b0cdc), sends: [mint] };
+  const [told, ...others] = tell([
+    burning('alice', 'staked', '7', { to: 'minter', body: op(0x7bdd97de), sends: [withdraw] }),
+  ]);
+  expect(others.map(({ type }) => type)).toEqual(['call_contract']);
+  expect([told.type, told.success]).toEqual(['stake_withdrawal_request', true]);
+  expect(told.details).toEqual({
+    provider: 'liquid_staking',
+    stake_holder: account('alice'),
+    pool: account('pool'),
+    payout_nft: account('payout'),
+    asset: account('minter'),
+    tokens_burnt: null,
+  });
+});
+
+/** Payouts, each of which has the next one burnt. */
+function paying(owner: string, ...then: Sent[]): Sent {
+  const notice = call(0xed58b0b2).grams(7n);
+  const told: Sent = {
+    to: 'payouts',
+    body: notice.to(owner).cell(),
+    sends: [{ to: owner, body: op(0xdb3b8abd), value: '9' }, ...then],
+  };
+  return { to: `payout of ${owner}`, body: op(0xf127fe4e), sends: [told] };
+}
+
+test('payouts are told one after the other, with the pool where the pool began them', () => {
+  for (const [opcode, pool] of [
+    [0x1140a64f, account('alice')],
+    [0x1140a650, null],
+  ] as const) {
+    const actions = tell([{ to: 'payouts', body: op(opcode), sends: [paying('alice', paying('bob'))] }]);
+    const told = actions.filter(({ type }) => type === 'stake_withdrawal');
+    expect(told.map(({ details }) => details)).toEqual(
+      ['alice', 'bob'].map((owner) => ({
+        provider: 'liquid_staking',
+        stake_holder: account(owner),
+        pool,
+        amount: '9',
+        payout_nft: account(`payout of ${owner}`),
+        tokens_burnt: '7',
+        asset: null,
+      })),
+    );
+  }
+});

@@ -1,0 +1,133 @@
+/** Ways items move and are listed that no recorded trace shows: they hold the code to the description. */
+import { expect, test } from 'vitest';
+import { account, accountBytes, comment, op, type Sent, written } from '../../../test/made-trace.ts';
+import { Body, call, inline, tell, wholes } from '../../../test/made-transfers.ts';
+import type { Cell } from '../builder.ts';
+import { CellView } from '../layouts/cell-view.ts';
+import { stateInit } from '../layouts/messages.ts';
+import { nftTransfer } from '../layouts/nfts.ts';
+import type { KnownContracts, KnownNftItem, KnownSale } from './known.ts';
+
+const ITEM: KnownNftItem = { index: '3', collection: account('collection'), uri: null, codeHash: null };
+const nftItem: KnownContracts['nftItem'] = (address) => (address === account('item') ? ITEM : undefined);
+
+test('an item that leaves the payload out moves', () => {
+  const request = call(0x5fcc3d14).to('bob').to(null).bit(0).grams(1n).cell();
+  const told = call(0x05138d91).to('carol').cell();
+  const [action, ...others] = tell([{ to: 'item', body: request, sends: [{ to: 'bob', body: told }] }], { nftItem });
+  expect(others).toEqual([]);
+  expect(action.type).toBe('nft_transfer');
+  expect(action.details).toMatchObject({
+    old_owner: account('carol'),
+    new_owner: account('bob'),
+    forward_payload: null,
+    is_encrypted_comment: null,
+  });
+});
+
+const fillUp = (to: string, value: string): Sent => ({ to, body: call(0x370fec51).cell(), value });
+
+/** A payment to an item, which then tells bob that it is his. */
+function paying(body: Body, ...payouts: Sent[]): Sent {
+  return { to: 'item', body: comment('mine'), sends: [{ to: 'bob', body: body.cell() }, ...payouts] };
+}
+
+const assigned = (payload: (body: Body) => Body): Body => payload(call(0x05138d91).to('carol'));
+
+test('what an item paid is part of the move where it held an auction', () => {
+  const bid = assigned((body) => body.bit(0).u(0x38127de1, 32).grams(90n).u(1, 32));
+  const [action, ...others] = tell([paying(bid, fillUp('telegram', '5'), fillUp('carol', '80'))], { nftItem });
+  expect(others).toEqual([]);
+  expect(action.details).toMatchObject({
+    is_purchase: true,
+    price: '90',
+    royalty_amount: '5',
+    royalty_address: account('telegram'),
+    payout_amount: '80',
+    payout_address: account('carol'),
+  });
+});
+
+test('without an auction the payment and what the item paid stay apart', () => {
+  for (const payload of [(body: Body) => body.bit(0), (body: Body) => body]) {
+    const actions = tell([paying(assigned(payload), fillUp('telegram', '5'))], { nftItem });
+    expect(actions.map(({ type }) => type).sort()).toEqual(['call_contract', 'nft_transfer', 'ton_transfer']);
+    const [told] = actions.filter(({ type }) => type === 'nft_transfer');
+    expect(told.details).toMatchObject({ is_purchase: false, old_owner: account('carol'), payout_amount: null });
+  }
+});
+
+function moving(to: string, ...sends: Sent[]): Sent {
+  const body = written(nftTransfer, {
+    query_id: '1',
+    new_owner: accountBytes(to),
+    response_destination: null,
+    custom_payload: null,
+    forward_amount: '1',
+    forward_payload: inline(),
+  });
+  return { to: 'item', body, sends };
+}
+
+/** Alice's item goes to the marketplace, which makes a contract with this data and sends the item on there. */
+function listing(data: Cell): Sent {
+  const parts = { fixed_prefix_length: null, special: null, code: null, library: null };
+  const init = written(stateInit, { ...parts, data: CellView.from(data) });
+  const told: Sent = {
+    to: 'lister',
+    body: call(0x05138d91).to('alice').bit(0).cell(),
+    sends: [{ to: 'sale', body: op(1), init, from: 'uninit' }, moving('sale')],
+  };
+  return moving('lister', told);
+}
+
+/** Data of the newest sale contract. */
+const SALE_V4 = new Body()
+  .bit(0)
+  .to('market')
+  .to('alice')
+  .grams(700n)
+  .u(0, 32)
+  .u(0, 64 - 32)
+  .u(0, 32)
+  .ref(new Body().to('fees').to('royalties').u(5000, 17).u(250, 17).cell())
+  .cell();
+
+function selling(sale: Partial<KnownSale>): Partial<KnownContracts> {
+  const known: KnownSale = {
+    nft: account('item'),
+    owner: account('alice'),
+    marketplace: account('market'),
+    fullPrice: '700',
+    codeHash: 'a5WmQYucnSNZBF0edVm41UmuDlBvJMqrWPowyPsf64Y=',
+    ...sale,
+  };
+  return { nftItem, nftSale: (address) => (address === account('sale') ? known : undefined) };
+}
+
+test('an item is put on sale at a contract that takes shares', () => {
+  const listed = wholes([listing(SALE_V4)], selling({})).filter(({ type }) => type !== 'contract_deploy');
+  expect(listed.map(({ type }) => type)).toEqual(['nft_put_on_sale']);
+  expect(listed[0].details).toEqual({
+    nft_collection: account('collection'),
+    nft_item: account('item'),
+    nft_item_index: '3',
+    owner: account('alice'),
+    listing_address: account('lister'),
+    sale_address: account('sale'),
+    marketplace_address: null,
+    full_price: '700',
+    marketplace_fee: null,
+    royalty_amount: null,
+    marketplace_fee_address: account('fees'),
+    royalty_address: account('royalties'),
+    marketplace: null,
+  });
+});
+
+test('a sale of another item, or of another owner, is not what was listed', () => {
+  for (const sale of [{ nft: account('other item') }, { owner: account('bob') }]) {
+    const types = tell([listing(SALE_V4)], selling(sale)).map(({ type }) => type);
+    expect(types).not.toContain('nft_put_on_sale');
+  }
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { useFedChain } from '../../test/feed-chain.ts';
+import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
+
+type Json = Record<string, unknown>;
+
+const fed = useFedChain();
+
+describe('a named subscription', () => {
+  const named = { operation: 'subscribe', types: ['transactions', 'block'], everything: true, name: 'ledger' };
+  const idsOf = (events: Json[]) => events.flatMap(({ event_id }) => event_id ?? []);
+
+  it('goes on behind what was acknowledged, at another host, and begins where it was named first', async () => {
+    await fed.start(10);
+    const positions = createKeptPositions();
+    const hosts = [await serveFeed(fed.chain, {}, positions), await serveFeed(fed.chain, {}, positions)];
+    const first = await openSocket(hosts[0].port);
+    first.send(named);
+    await expect.poll(() => first.answers).toEqual([{ status: 'subscribed' }]);
+    await fed.advanceTo(40);
+    const all = await openEvents(fed.server.port, { ...named, name: undefined, from_mc_seqno: fed.chain.steps[11] });
+    await expect.poll(() => all.events.at(-1)?.type).toBe('caught_up');
+    all.close();
+    const ids = idsOf(all.events);
+    await expect.poll(() => idsOf(first.events)).toEqual(ids);
+    first.close();
+
+    const second = await openSocket(hosts[1].port);
+    second.send(named);
+    await expect.poll(() => idsOf(second.events)).toEqual(ids);
+    for (const event of second.events.slice(0, 20)) second.send({ operation: 'ack', id: 'a', cursor: event.cursor });
+    await expect.poll(() => second.answers.length).toBe(21);
+    expect(second.answers.slice(1)).toEqual(Array(20).fill({ id: 'a', status: 'acked' }));
+    second.close();
+
+    const third = await openSocket(hosts[0].port);
+    third.send(named);
+    await expect.poll(() => idsOf(third.events)).toEqual(ids.slice(20));
+    third.close();
+    const stranger = await openSocket(hosts[0].port, { 'x-limiting-key': 'k', 'x-max-parallel-connections': '9' });
+    stranger.send(named);
+    await expect.poll(() => stranger.answers.length).toBe(1);
+    expect(idsOf(stranger.events)).toEqual([]);
+    stranger.close();
+    for (const host of hosts) await host.close();
+  });
+
+  it('belongs to the connection that has taken it last, at whatever host', async () => {
+    await fed.start(10);
+    const positions = createKeptPositions();
+    const hosts = [await serveFeed(fed.chain, {}, positions), await serveFeed(fed.chain, {}, positions)];
+    const [first, second] = [await openSocket(hosts[0].port), await openSocket(hosts[1].port)];
+    for (const socket of [first, second]) {
+      socket.send(named);
+      await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
+    }
+    await fed.advanceTo(20);
+    await expect.poll(() => idsOf(second.events).length).toBeGreaterThan(10);
+    await expect.poll(() => idsOf(first.events).length).toBe(idsOf(second.events).length);
+    const [tenth, last] = [second.events.filter(({ event_id }) => event_id)[9], first.events.at(-1)];
+    second.send({ operation: 'ack', cursor: tenth.cursor });
+    await expect.poll(() => second.answers.at(-1)).toEqual({ status: 'acked' });
+    first.send({ operation: 'ack', id: 'late', cursor: last?.cursor });
+    const lost = 'another connection has taken this name: subscribe again to have it back';
+    await expect.poll(() => first.answers.at(-1)).toEqual({ id: 'late', error: lost });
+    const third = await openSocket(hosts[0].port);
+    third.send(named);
+    await expect.poll(() => idsOf(third.events).length).toBeGreaterThan(0);
+    expect(idsOf(third.events)[0]).toBe(idsOf(second.events)[10]);
+    for (const socket of [first, second, third]) socket.close();
+    for (const host of hosts) await host.close();
+  });
+
+  it('is for WebSocket, and what cannot be acknowledged is said', async () => {
+    await fed.start(10);
+    const response = await fetch(`http://127.0.0.1:${fed.server.port}/api/streaming/v2/sse`, {
+      method: 'POST',
+      body: JSON.stringify({ ...named, name: 'x' }),
+    });
+    expect(await response.json()).toEqual({ error: 'name is for WebSocket connections' });
+    const socket = await openSocket(fed.server.port);
+    socket.send({ operation: 'ack', id: '1', cursor: 'AAAA' });
+    socket.send({ ...named, name: 'a b' });
+    socket.send(named);
+    socket.send({ operation: 'ack', id: '2', cursor: 'AAAA' });
+    socket.send({ operation: 'ack', id: '3' });
+    await expect.poll(() => socket.answers.length).toBe(5);
+    expect(socket.answers).toEqual([
+      { id: '1', error: 'ack requires a subscription with a name' },
+      { error: 'invalid subscribe request: name: must be 1 to 100 letters, digits or _ . : -' },
+      { status: 'subscribed' },
+      { id: '2', error: 'cursor is not one of this service: give it as it came' },
+      { id: '3', error: expect.stringMatching(/^invalid ack request: cursor: /) },
+    ]);
+    socket.close();
+  });
+});

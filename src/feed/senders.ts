@@ -1,0 +1,61 @@
+/** The transactions that sent what others received: of those of the newest steps that were read they are known. */
+import { LRUCache } from 'lru-cache';
+import type { ChainSource } from '../chain/chain-source.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { Hash } from '../chain/model.ts';
+import type { MessageFilter, QueryContext, TransactionRecord } from '../chain/records.ts';
+import type { PlacedMessage } from './events.ts';
+
+export interface Senders {
+  /**
+   * Who sent the messages that these transactions received, by the key of the message's hash; those that are not in the
+   * index, or from outside, are left out.
+   * @param messages of each of them all messages
+   */
+  of(
+    records: readonly TransactionRecord[],
+    messages: readonly (readonly PlacedMessage[])[],
+    context: QueryContext,
+  ): Promise<ReadonlyMap<string, Hash>>;
+}
+
+const KEPT = 50_000;
+/** Hashes in one question. */
+const ASKED_AT_ONCE = 500;
+
+export function createSenders(source: Pick<ChainSource, 'messages'>): Senders {
+  /** Keys of hashes both: so much is kept, and nothing of the rows that they came in. */
+  const kept = new LRUCache<string, string>({ max: KEPT });
+
+  return {
+    async of(records, messages, context) {
+      for (const [at, { transaction }] of records.entries()) {
+        for (const { index, message } of messages[at]) {
+          if (index > 0) kept.set(hashKey(message.hash), hashKey(transaction.hash));
+        }
+      }
+      const found = new Map<string, Hash>();
+      const missing: Hash[] = [];
+      for (const { index, message } of messages.flat()) {
+        if (index > 0 || message.source === null) continue;
+        const { hash } = message;
+        const known = kept.get(hashKey(hash));
+        if (known === undefined) missing.push(hash);
+        else found.set(hashKey(hash), Buffer.from(known, 'latin1'));
+      }
+      // Nothing but keys is looked at.
+      const brief = { ...context, formsSuffice: true };
+      for (let at = 0; at < missing.length; at += ASKED_AT_ONCE) {
+        const { rows } = await source.messages(messagesOf(missing.slice(at, at + ASKED_AT_ONCE)), brief);
+        for (const { message, outTxHash } of rows) if (outTxHash !== null) found.set(hashKey(message.hash), outTxHash);
+      }
+      return found;
+    },
+  };
+}
+
+function messagesOf(messageHashes: Hash[]): MessageFilter {
+  const page = { limit: messageHashes.length, offset: 0 };
+  const rest = { utime: {}, ltWindow: {}, excludeExternals: false, onlyExternals: false };
+  return { messageHashes, ...rest, sort: 'asc', page };
+}

@@ -1,0 +1,142 @@
+/** Fetches the documents of tokens and puts them into the log. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { type Document, encodeDocument } from '../../streams/document-record.ts';
+import type { EventLog } from '../../streams/log.ts';
+import type { Fetched, Fetcher } from './fetcher.ts';
+import { locationsOf } from './locations.ts';
+
+/** `away`: to be tried again soon. `dropped`: too many wait for that; the next start tries. */
+export type DocumentEvent = 'found' | 'lost' | 'away' | 'dropped';
+
+export interface DocumentsWorkerOptions {
+  log: EventLog;
+  topic: string;
+  /** URIs that nobody has tried to fetch; none for now when it is empty. */
+  wanted: { next(signal: AbortSignal): Promise<string[]> };
+  /** Documents to fetch again; none for now when it is empty. */
+  stale: (signal: AbortSignal) => Promise<readonly Known[]>;
+  fetcher: Fetcher;
+  gateways: readonly string[];
+  /** Documents at the same time. */
+  concurrency: number;
+  onEvent(event: DocumentEvent): void;
+  logger: Pick<Logger, 'warn' | 'debug'>;
+  /** Milliseconds before each further attempt; behind the last one a document counts as lost. */
+  pausesMs?: readonly number[];
+  /** How often new URIs are looked for. */
+  pollMs?: number;
+  /** How often old documents are looked for, where there was none. */
+  stalePollMs?: number;
+}
+
+const PAUSES_MS = [10_000, 60_000, 600_000];
+const POLL_MS = 5_000;
+const STALE_POLL_MS = 60_000;
+const MOST_RETRIES = 20_000;
+const RECENT = 100_000;
+const RECENT_MS = 3_600_000;
+
+/** A document that was fetched before. */
+type Known = Pick<Document, 'uri' | 'content' | 'failures'>;
+
+interface Attempt {
+  uri: string;
+  attempt: number;
+  /** Null for one that nobody has tried to fetch. */
+  before: Known | null;
+}
+
+/** Until the signal aborts. What was fetched and is not in the log yet is fetched again by the next start. */
+export async function fetchDocuments(options: DocumentsWorkerOptions, outer: AbortSignal): Promise<void> {
+  const { log, topic, wanted, fetcher, gateways, concurrency, onEvent, logger } = options;
+  const { pausesMs = PAUSES_MS, pollMs = POLL_MS, stalePollMs = STALE_POLL_MS } = options;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([outer, failed.signal]);
+  const fresh: Attempt[] = [];
+  const retries: (Attempt & { dueAt: number })[] = [];
+  /** The table of documents is behind the log. */
+  const recent = new LRUCache<string, true>({ max: RECENT, ttl: RECENT_MS });
+  let staleAt = 0;
+  let filling: Promise<void> | null = null;
+  await log.ensureTopic(topic);
+
+  async function fill(): Promise<void> {
+    for (const uri of await wanted.next(signal)) {
+      if (recent.has(uri)) continue;
+      recent.set(uri, true);
+      fresh.push({ uri, attempt: 0, before: null });
+    }
+    // What was never there goes before what may have changed.
+    if (fresh.length === 0 && performance.now() >= staleAt) await fillStale();
+    if (fresh.length === 0) await sleep(pollMs, undefined, { signal });
+  }
+
+  async function fillStale(): Promise<void> {
+    for (const before of await options.stale(signal)) {
+      if (recent.has(before.uri)) continue;
+      recent.set(before.uri, true);
+      fresh.push({ uri: before.uri, attempt: 0, before });
+    }
+    if (fresh.length === 0) staleAt = performance.now() + stalePollMs;
+  }
+
+  async function next(): Promise<Attempt> {
+    for (;;) {
+      signal.throwIfAborted();
+      const due = retries.findIndex(({ dueAt }) => dueAt <= performance.now());
+      const one = due >= 0 ? retries.splice(due, 1)[0] : fresh.shift();
+      if (one !== undefined) return one;
+      filling ??= fill()
+        .catch(async (error: unknown) => {
+          signal.throwIfAborted();
+          logger.warn({ err: error }, 'the URIs of tokens cannot be read');
+          await sleep(pollMs, undefined, { signal });
+        })
+        .finally(() => {
+          filling = null;
+        });
+      await filling;
+    }
+  }
+
+  async function fetch(uri: string): Promise<Fetched> {
+    let outcome: Fetched = { kind: 'lost', reason: 'the URI leads nowhere' };
+    for (const url of locationsOf(uri, gateways)) {
+      const tried = await fetcher.fetch(url, signal);
+      if (tried.kind === 'found') return tried;
+      // What one gateway has not another one may have.
+      if (outcome.kind !== 'away') outcome = tried;
+    }
+    return outcome;
+  }
+
+  async function settle({ uri, attempt, before }: Attempt): Promise<void> {
+    const outcome = await fetch(uri);
+    if (outcome.kind !== 'found') logger.debug({ uri, attempt, reason: outcome.reason }, 'no document');
+    if (outcome.kind === 'away' && attempt < pausesMs.length) {
+      onEvent(retries.length < MOST_RETRIES ? 'away' : 'dropped');
+      if (retries.length < MOST_RETRIES) {
+        retries.push({ uri, before, attempt: attempt + 1, dueAt: performance.now() + pausesMs[attempt] });
+      }
+      return;
+    }
+    const found = outcome.kind === 'found';
+    // One that was there stays as it was: it is tried again.
+    const content = found ? outcome.content : (before?.content ?? null);
+    const failures = found ? 0 : (before?.failures ?? 0) + 1;
+    await log.append(topic, [encodeDocument({ uri, content, failures, fetchedAt: Math.floor(Date.now() / 1000) })]);
+    onEvent(found ? 'found' : 'lost');
+  }
+
+  async function lane(): Promise<void> {
+    while (!signal.aborted) await settle(await next());
+  }
+
+  // All of them are waited for: one may be writing what it has fetched.
+  await Promise.all(
+    Array.from({ length: concurrency }, () => lane().catch((error: unknown) => failed.abort(signal.reason ?? error))),
+  );
+  if (!outer.aborted) throw failed.signal.reason;
+}

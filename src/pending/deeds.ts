@@ -1,0 +1,64 @@
+/** What transactions of a pending trace do: its actions, and the jetton wallets that signed blocks leave. */
+import { decodeStates } from '../../clickhouse/states.ts';
+import type { PendingTrace } from '../../streams/pending-trace.ts';
+import type { Emulated } from '../emulation/emulator.ts';
+import { type Knowledge, traceOf } from '../emulation/knowledge.ts';
+import type { OpenNode } from './merge.ts';
+import { pendingAction, type SignedNode } from './nodes.ts';
+
+/** What else is known, and up to which step. */
+export interface Beside {
+  /** What was emulated of the trace, in whole or in part; null for nothing. */
+  emulated: Emulated | null;
+  mcSeqno: number;
+  signal: AbortSignal;
+}
+
+/** @param report takes what failed: then the trace is told without it */
+export function createDeeds(knowledge: Knowledge, report: (error: unknown) => void) {
+  return {
+    async actions(
+      nodes: readonly OpenNode[],
+      { hashNorm, externalHash }: Pick<PendingTrace, 'hashNorm' | 'externalHash'>,
+      { emulated, mcSeqno, signal }: Beside,
+    ): Promise<Pick<PendingTrace, 'actions' | 'classification'>> {
+      const [root] = nodes;
+      const ends = {
+        id: root.node.finality === 'pending' ? null : root.transaction.hash.toString('base64'),
+        externalHash: externalHash.toString('base64'),
+        externalHashNorm: hashNorm.equals(externalHash) ? null : hashNorm.toString('base64'),
+        mcSeqnoEnd: Math.max(...nodes.map(({ node }) => node.mcSeqno)),
+      };
+      const trace = traceOf(
+        ends,
+        nodes.map(({ transaction }) => transaction),
+      );
+      try {
+        const told = await knowledge.classify(trace, emulated, mcSeqno, signal);
+        return { actions: told.actions.map(pendingAction), classification: told.state };
+      } catch (error) {
+        signal.throwIfAborted();
+        report(error);
+        return { actions: [], classification: 'unclassified' };
+      }
+    },
+    /** The transactions with the wallets that they leave; what cannot be told of them, their step will tell. */
+    async withWallets(
+      nodes: readonly SignedNode[],
+      { emulated, mcSeqno, signal }: Beside,
+    ): Promise<readonly OpenNode[]> {
+      const left = nodes.map(({ node, transaction, claims }) => {
+        const { after } = decodeStates(node.states);
+        return { account: transaction.account, dataHash: after?.dataHash ?? null, claims };
+      });
+      try {
+        const wallets = await knowledge.wallets(left, emulated, mcSeqno, signal);
+        return nodes.map((signed, i) => ({ ...signed, node: { ...signed.node, wallet: wallets[i] } }));
+      } catch (error) {
+        signal.throwIfAborted();
+        report(error);
+        return nodes;
+      }
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** Milliseconds. */
+export interface Lifetimes {
+  /** Since it was last changed: a trace whose root is emulated, one that is real in part, one that is complete. */
+  emulated: number;
+  partial: number;
+  complete: number;
+  /** Since it was first told: the longest that an emulated trace is held which its account would still take. */
+  held: number;
+}
+
+/** Those of TON Center; nodes keep a message that is in no block for ten minutes. */
+export const LIFETIMES: Lifetimes = { emulated: 30_000, partial: 60_000, complete: 30_000, held: 600_000 };

@@ -1,0 +1,89 @@
+/** Hours or days of the chain as charts, each asked of `/api/stats`. */
+import { ask, askAt, tokenOf } from './ask.js';
+import { element } from './elements.js';
+import { count } from './format.js';
+import { card, heading, none, table } from './layout.js';
+import { accountLink, accountName } from './links.js';
+import { jsonLink, seriesChart, seriesUrl } from './series.js';
+
+const NANO = 1e9;
+
+const CHARTS = [
+  ['transactions', 'Transactions'],
+  ['active_accounts', 'Active accounts'],
+  ['failed_transactions', 'Failed transactions'],
+  ['messages', 'Messages'],
+  ['traces', 'Traces'],
+  ['fees', 'Fees, TON'],
+  ['value', 'Value moved, TON'],
+  ['gas', 'Gas'],
+  ['new_accounts', 'New accounts'],
+  ['blocks', 'Blocks'],
+];
+
+const TOPS = [
+  ['actions', 'Actions by type'],
+  ['opcodes', 'Messages by opcode'],
+  ['jettons', 'Transfers by jetton'],
+];
+const LISTED = 12;
+
+export async function chartsPage(subject) {
+  const resolution = subject === 'day' ? 'day' : 'hour';
+  const title = `Charts by ${resolution}`;
+  const statsUrl = (series, more = {}) => seriesUrl(series, { resolution, ...more });
+  const [counters, series, tops] = await Promise.all([
+    askAt(statsUrl('counters')),
+    Promise.all(CHARTS.map(([name]) => askAt(statsUrl(name)))),
+    Promise.all(TOPS.map(([name]) => askAt(statsUrl(name, { limit: 256 })))),
+  ]);
+  const charts = CHARTS.map(([name, caption], at) => {
+    const { unit, points } = series[at];
+    const scale = unit === 'nanotons' ? NANO : 1;
+    const scaled = points.map((point) => ({ ...point, value: Number(point.value) / scale }));
+    const shown = seriesChart(caption, name, { points: scaled, resolution });
+    return card(caption, shown, [jsonLink(statsUrl(name))]);
+  });
+  await namesOf(tops[2]);
+  const lists = TOPS.map(([name, caption], at) =>
+    card(caption, topTable(caption, tops[at]), [jsonLink(statsUrl(name))]),
+  );
+  const other = resolution === 'day' ? ['hour', 'Hours'] : ['day', 'Days'];
+  const about = heading(
+    title,
+    element(
+      'p',
+      { class: 'hint' },
+      `Times are UTC. Exact as of masterchain block ${count(counters.mc_seqno)}. `,
+      element('a', { href: other[0] }, other[1]),
+    ),
+  );
+  return { title, sections: [about, element('div', { class: 'charts' }, ...charts, ...lists)] };
+}
+
+/** What all buckets together have most of. */
+function topTable(caption, { points, unit }) {
+  const sums = new Map();
+  for (const { value } of points)
+    for (const row of value) sums.set(row.subject, (sums.get(row.subject) ?? 0) + row.count);
+  const listed = [...sums].sort(([, a], [, b]) => b - a).slice(0, LISTED);
+  if (listed.length === 0) return none('None yet.');
+  return table(
+    caption,
+    ['', unit[0].toUpperCase() + unit.slice(1)],
+    listed.map(([subject, sum]) => [subjectOf(subject), count(sum)]),
+  );
+}
+
+async function namesOf({ points }) {
+  const masters = new Set(points.flatMap(({ value }) => value.slice(0, LISTED).map(({ subject }) => subject)));
+  if (masters.size > 0) await ask('jetton/masters', { address: [...masters].slice(0, 100), limit: 100 });
+}
+
+function subjectOf(subject) {
+  if (subject === '') return 'no opcode';
+  if (!subject.includes(':')) return subject.replaceAll('_', ' ');
+  const link = accountLink(subject, { page: 'jetton' });
+  link.replaceChildren(element('bdi', {}, tokenOf(subject)?.name ?? accountName(subject)));
+  return link;
+}

@@ -1,0 +1,90 @@
+/** Documents from the log into their table, beside the steps: a row is its record, so what comes twice is the same. */
+import { z } from 'zod';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import { documents } from '../../clickhouse/tables/documents.ts';
+import { tableColumns } from '../../clickhouse/tables/sql.ts';
+import { decodeDocument, type StoredDocument } from '../document-record.ts';
+import { EnvelopeError } from '../envelope.ts';
+import { createFollower, type Followed } from '../follow.ts';
+import type { EventLog, ReadOptions } from '../log.ts';
+
+export interface DocumentsOptions {
+  log: EventLog;
+  topic: string;
+  clickhouse: ClickHouse;
+  /** The log wakes its readers itself. */
+  continuous: boolean;
+  onTrouble(error: unknown): void;
+}
+
+const BATCH_BYTES = 4 * 1024 * 1024;
+const placeRow = z.object({ next: z.coerce.number() });
+
+type Batch = { rows: StoredDocument[]; last: number };
+
+/** All that the topic has now. @throws {LogError} */
+export async function projectDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
+  const { log, topic } = options;
+  const end = await log.end(topic);
+  const from = await position(options, signal);
+  if (from >= end) return;
+  for await (const { items } of read(options, from, { signal, stopAtEnd: true })) await write(options, items, signal);
+}
+
+/** The same, and what comes; trouble is told and tried again. Resolves when the signal aborts. */
+export function followDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
+  const { log, topic, continuous, onTrouble } = options;
+  return createFollower<Batch>({
+    log,
+    topic,
+    read: (from, how) => read(options, from, how),
+    position: (aborted) => position(options, aborted),
+    take: (batch, aborted) => write(options, batch, aborted),
+    onTrouble,
+    continuous,
+    maxBytes: BATCH_BYTES,
+  }).run(signal);
+}
+
+/** Behind the newest record that the table has. */
+async function position({ clickhouse }: DocumentsOptions, signal: AbortSignal): Promise<number> {
+  const sql = `SELECT toString(if(count() = 0, 0, max(place) + 1)) AS next FROM ${documents.name}`;
+  const [{ next }] = await clickhouse.json(sql, placeRow, { label: 'reading how far documents are', signal });
+  return next;
+}
+
+/** A record that cannot be read is passed over: it stands alone. */
+async function* read(
+  { log, topic, onTrouble }: DocumentsOptions,
+  from: number,
+  how: ReadOptions,
+): AsyncGenerator<Followed<Batch>> {
+  for await (const batch of log.read(topic, from, { maxBytes: BATCH_BYTES, ...how })) {
+    const last = batch[batch.length - 1].offset;
+    const rows = batch.flatMap((record) => {
+      try {
+        return decodeDocument(record, topic);
+      } catch (error) {
+        if (!(error instanceof EnvelopeError)) throw error;
+        onTrouble(error);
+        return [];
+      }
+    });
+    yield { items: { rows, last }, nextOffset: last + 1 };
+  }
+}
+
+async function write({ clickhouse }: DocumentsOptions, { rows, last }: Batch, signal: AbortSignal): Promise<void> {
+  if (rows.length === 0) return;
+  const writer = new RowWriter();
+  for (const { uriHash, offset, fetchedAt, uri, content, failures } of rows) {
+    const found = content !== null;
+    const text = JSON.stringify(content ?? {});
+    const row = { uriHash, place: String(offset), fetchedAt, found, uri, content: text, failures };
+    documents.write(writer, row);
+  }
+  const name = `${documents.name}/${rows[0].offset}-${last}`;
+  const options = { dedupToken: name, label: 'inserting documents', signal };
+  await clickhouse.insert(documents.name, tableColumns(documents), writer.take(), options);
+}

@@ -1,0 +1,238 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { textLiteral, u32 } from '../../clickhouse/literal.ts';
+import { RowReader, RowWriter } from '../../clickhouse/rowbinary.ts';
+import { actions } from '../../clickhouse/tables/actions.ts';
+import { blocks } from '../../clickhouse/tables/blocks.ts';
+import { columnName, tableColumns } from '../../clickhouse/tables/sql.ts';
+import {
+  chainStatistics,
+  countChain,
+  countSubjects,
+  firstOpen,
+  GRACE_SECONDS,
+  RESOLUTIONS,
+  type Resolution,
+  SUBJECT_KINDS,
+  subjectStatistics,
+} from '../../clickhouse/tables/statistics.ts';
+import { type Columns, readerOf, type StepRows } from '../../clickhouse/tables/table.ts';
+import type { Projection } from './projection.ts';
+
+/** A day of the busiest chain is counted in seconds. */
+const COUNT_MS = 300_000;
+/** So long before it must be there a bucket is counted ahead, if it has been over for as long. */
+const AHEAD_SECONDS = GRACE_SECONDS / 2;
+/** Of a bucket that is counted ahead. */
+const AHEAD_BYTES = 64 * 1024 * 1024;
+const BOTH = Object.keys(RESOLUTIONS) as Resolution[];
+
+/** Buckets from `from` on, before `to`, as of a step. */
+export interface Count {
+  resolution: Resolution;
+  from: number;
+  to: number;
+  mcSeqno: number;
+  /** Actions alone: a trace was told, or told again, when its hour was over. */
+  of: 'all' | 'actions';
+}
+
+/**
+ * Hours and days, counted out of the tables when they are over (clickhouse/tables/statistics.ts). At the head a bucket is
+ * counted beside the steps, a minute before it must be there: what no step has touched since is what it was.
+ */
+export const statistics: Projection = {
+  name: 'statistics',
+  tables: [chainStatistics, subjectStatistics],
+  open({ clickhouse, logger }) {
+    /** Of the newest step; null before it is known. */
+    let newest: number | null = null;
+    const ahead = new Map<Resolution, Ahead>();
+    const closing = new AbortController();
+    return {
+      async begin({ firstMcSeqno }, _, signal) {
+        newest ??= await timeBefore(clickhouse, firstMcSeqno, signal);
+        const counts: Count[] = [];
+        let last = 0;
+        return {
+          project(steps) {
+            for (const rows of steps) {
+              const time = timeOf(rows);
+              counts.push(...countsOf(rows, newest ?? time, time));
+              for (const [resolution, { count }] of ahead) if (touches(rows, count)) ahead.delete(resolution);
+              [newest, last] = [time, rows.mcSeqno];
+            }
+          },
+          async count(asked) {
+            for (const one of counts) {
+              const counted = ahead.get(one.resolution);
+              if (counted !== undefined && isSame(counted.count, one)) {
+                ahead.delete(one.resolution);
+                if (await writeCounted(clickhouse, counted, one, asked)) continue;
+              }
+              await write(clickhouse, one, asked);
+            }
+            for (const resolution of BOTH) {
+              const count = newest === null || ahead.has(resolution) ? null : nextCount(resolution, newest, last);
+              if (count !== null)
+                ahead.set(resolution, countAhead(clickhouse, count, logger, AbortSignal.any([signal, closing.signal])));
+            }
+          },
+        };
+      },
+      forget: () => ahead.clear(),
+      async close() {
+        closing.abort(new Error('the projector ends'));
+      },
+    };
+  },
+};
+
+/** A bucket that is counted as of a step before the one that it will be of. */
+interface Ahead {
+  count: Count;
+  /** Rows in the order of the tables; null when they could not be counted. */
+  rows: Promise<Map<StatisticsTable, Buffer> | null>;
+}
+
+type StatisticsTable = typeof chainStatistics | typeof subjectStatistics;
+
+/** The bucket that will be counted soon, as of a step; null while there is none. */
+export function nextCount(resolution: Resolution, time: number, mcSeqno: number): Count | null {
+  const size = RESOLUTIONS[resolution];
+  const [from, to] = [firstOpen(resolution, time), firstOpen(resolution, time + AHEAD_SECONDS)];
+  return from === to ? null : { resolution, from, to: from + size, mcSeqno, of: 'all' };
+}
+
+const isSame = (one: Count, other: Count): boolean =>
+  one.from === other.from && one.to === other.to && other.of === 'all';
+
+/** Whether the step brings something of the bucket. */
+function touches(rows: StepRows, { from, to }: Count): boolean {
+  const isWithin = (utime: number): boolean => utime >= from && utime < to;
+  return (
+    rows.of(blocks).some(({ genUtime }) => isWithin(genUtime)) ||
+    rows.of(actions).some(({ traceEndUtime }) => isWithin(traceEndUtime))
+  );
+}
+
+/** In the types of the table. */
+function typed({ columns }: StatisticsTable, select: string): string {
+  const each = Object.entries(columns).map(
+    ([name, { type }]) => `CAST(c.${columnName(name)}, ${textLiteral(type)}) AS ${columnName(name)}`,
+  );
+  return `SELECT ${each.join(', ')} FROM (${select}) AS c`;
+}
+
+function countAhead(clickhouse: ClickHouse, count: Count, logger: Logger, signal: AbortSignal): Ahead {
+  // Steps are written meanwhile, for which a core is left.
+  const options = { timeoutMs: COUNT_MS, maxResultBytes: AHEAD_BYTES, settings: { max_threads: 1 }, signal };
+  async function read(): Promise<Map<StatisticsTable, Buffer>> {
+    const found = new Map<StatisticsTable, Buffer>();
+    for (const [table, select] of selectsOf(count)) {
+      const label = `counting ahead the ${count.resolution} before step ${count.mcSeqno}`;
+      found.set(table, await clickhouse.query(typed(table, select), { ...options, label }));
+    }
+    return found;
+  }
+  const rows = read().catch((err: unknown) => {
+    if (!signal.aborted) logger.warn({ err, count }, 'a bucket of statistics could not be counted ahead');
+    return null;
+  });
+  return { count, rows };
+}
+
+/** The same rows as of another step. */
+function asOf({ columns, write }: StatisticsTable, bytes: Buffer, mcSeqno: number): Buffer[] {
+  const [out, reader, read] = [new RowWriter(), new RowReader(bytes), readerOf(columns as Columns)];
+  while (!reader.done) write(out, { ...read(reader), mcSeqno } as never);
+  return out.take();
+}
+
+/** As of its step, what was counted as of an earlier one. False when there is nothing. */
+async function writeCounted(
+  clickhouse: ClickHouse,
+  { rows }: Ahead,
+  { resolution, mcSeqno }: Count,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const found = await rows;
+  if (found === null) return false;
+  for (const [table, bytes] of found) {
+    const rows = asOf(table, bytes, mcSeqno);
+    const label = `writing the ${resolution} before step ${mcSeqno}`;
+    if (rows.length > 0) await clickhouse.insert(table.name, tableColumns(table), rows, { label, signal });
+  }
+  return true;
+}
+
+const timeRow = z.object({ time: z.number() });
+
+async function timeBefore(clickhouse: ClickHouse, mcSeqno: number, signal: AbortSignal): Promise<number | null> {
+  const before = `SELECT mc_seqno FROM blocks WHERE mc_seqno < ${u32(mcSeqno)} ORDER BY mc_seqno DESC LIMIT 1`;
+  const [found] = await clickhouse.json(
+    `SELECT gen_utime AS time FROM blocks WHERE mc_seqno = (${before}) ORDER BY gen_utime DESC LIMIT 1`,
+    timeRow,
+    { label: 'reading the time of the newest step', signal },
+  );
+  return found?.time ?? null;
+}
+
+/** That of its masterchain block, which no shard block is ahead of and which a file of blocks may lack. */
+function timeOf(rows: StepRows): number {
+  return rows.of(blocks).reduce((newest, { genUtime }) => Math.max(newest, genUtime), 0);
+}
+
+/**
+ * What a step is counted for: the buckets that are over with it, and those over before that it brings something of.
+ * @param before time of the step before
+ */
+export function countsOf(rows: StepRows, before: number, time: number): Count[] {
+  const { mcSeqno } = rows;
+  return BOTH.flatMap((resolution) => {
+    const size = RESOLUTIONS[resolution];
+    const [open, stillOpen] = [firstOpen(resolution, before), firstOpen(resolution, time)];
+    const bucketsBefore = (utimes: readonly number[]): Set<number> =>
+      new Set(utimes.filter((utime) => utime < open).map((utime) => utime - (utime % size)));
+    const late = bucketsBefore(rows.of(blocks).map(({ genUtime }) => genUtime));
+    const told = bucketsBefore(rows.of(actions).map(({ traceEndUtime }) => traceEndUtime));
+    const of = (buckets: Iterable<number>, what: Count['of']): Count[] =>
+      [...buckets].sort((a, b) => a - b).map((from) => ({ resolution, from, to: from + size, mcSeqno, of: what }));
+    const counts = of(late, 'all');
+    if (resolution === 'hour')
+      counts.push(
+        ...of(
+          [...told].filter((from) => !late.has(from)),
+          'actions',
+        ),
+      );
+    if (stillOpen > open) counts.push({ resolution, from: open, to: stillOpen, mcSeqno, of: 'all' });
+    return counts;
+  });
+}
+
+/** What is counted into which table. */
+function selectsOf(count: Count): [StatisticsTable, string][] {
+  const { resolution, mcSeqno } = count;
+  const counted = { from: u32(count.from), to: u32(count.to), upTo: u32(mcSeqno) };
+  const selects: [StatisticsTable, string][] = [];
+  if (resolution === 'hour') {
+    const kinds = count.of === 'all' ? SUBJECT_KINDS : (['action'] as const);
+    const each = kinds.map((kind) => `SELECT * FROM (${countSubjects(kind, counted)})`);
+    selects.push([subjectStatistics, each.join(' UNION ALL ')]);
+  }
+  if (count.of === 'all') selects.push([chainStatistics, countChain(resolution, counted)]);
+  return selects;
+}
+
+async function write(clickhouse: ClickHouse, count: Count, signal: AbortSignal): Promise<void> {
+  const label = `counting the ${count.resolution} before step ${count.mcSeqno}`;
+  for (const [table, select] of selectsOf(count)) {
+    await clickhouse.command(`INSERT INTO ${table.name} (${tableColumns(table).join(', ')}) ${select}`, {
+      label,
+      timeoutMs: COUNT_MS,
+      signal,
+    });
+  }
+}

@@ -1,0 +1,45 @@
+/** An archive under a window, filled from the tables of a test. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silent } from '../clickhouse/test-server.ts';
+import { type Archive, openArchive } from '../src/archive/archive.ts';
+import { createFilling } from '../src/archive/fill.ts';
+import type { Window } from '../src/window/window.ts';
+import { context, type Projected } from './windowed.ts';
+
+export interface Archived {
+  archive: Archive;
+  /** Works until there is nothing to do, or until it has steps down to this one. */
+  fill(window: Pick<Window, 'state'>, options?: { downTo?: number; maxBytes?: number }): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Small, so that there are many of them. */
+const SLAB_TRANSACTIONS = 120;
+
+export function archiveOf({ clickhouse }: Pick<Projected, 'clickhouse'>): Archived {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-archive-'));
+  const archive = openArchive(folder);
+  return {
+    archive,
+    async fill(window, { downTo = 0, maxBytes = Number.POSITIVE_INFINITY } = {}) {
+      const speaking = {
+        get state() {
+          return window.state && { ...window.state, speaks: true };
+        },
+      };
+      const parts = { archive, folder, maxBytes, window: speaking, clickhouse, logger: silent };
+      const { work } = createFilling({ ...parts, slabTransactions: SLAB_TRANSACTIONS, rest: 0 });
+      const { signal } = context();
+      while (await work(signal)) {
+        const { state } = archive;
+        if (state && state.head >= (window.state?.first ?? 0) && state.first <= downTo) return;
+      }
+    },
+    async remove() {
+      await archive.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

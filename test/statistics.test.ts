@@ -1,0 +1,428 @@
+/** Hours and days of a devnet whose steps are minutes apart, held to what other queries say of the same rows. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { createQueryGate } from '../clickhouse/gate.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import { createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { blockRow, blocks } from '../clickhouse/tables/blocks.ts';
+import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { makeViews } from '../clickhouse/views/all.ts';
+import { statsApi } from '../src/api/stats/api.ts';
+import { counters, points, subjectPoints } from '../src/api/stats/schemas.ts';
+import { runRebuild } from '../src/commands/rebuild.ts';
+import { runVerify } from '../src/commands/verify.ts';
+import { readConfig } from '../src/config.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import type { EventLog } from '../streams/log.ts';
+import { project } from '../streams/project/projector.ts';
+import { countsOf, nextCount } from '../streams/project/statistics.ts';
+import { createStepRows } from '../streams/project/step-rows.ts';
+import { topicNames } from '../streams/topics.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
+import { readerStatements, statements, withTimes } from './boards.ts';
+import { isLong, rounds } from './chance.ts';
+import { cloneTables } from './cloned-tables.ts';
+import { runCommand } from './command-line.ts';
+import { madeBlock, madeHead } from './made-chain.ts';
+import { createPeopledDevnet, logWithCells } from './peopled-devnet.ts';
+import { tableHashes } from './table-hashes.ts';
+
+const topics = topicNames();
+/**
+ * Six hours that end, one at midnight: five steps around each end, 20 seconds before it and 20, 60, 100 and 140 behind it,
+ * then nearly an hour of nothing.
+ */
+const STEPS = 34;
+const FIRST_END = 2_800;
+const secondsOf = (mcSeqno: number): number => FIRST_END - 20 + Math.floor(mcSeqno / 5) * 3_600 + (mcSeqno % 5) * 40;
+
+const HOURS = 6;
+
+let home: string;
+let server: TestServer;
+let log: EventLog;
+let good: ClickHouse;
+const opened: ClickHouse[] = [];
+
+function connect(database: string): ClickHouse {
+  const clickhouse = createClickHouse({ url: server.server.url, database, logger: silent });
+  opened.push(clickhouse);
+  return clickhouse;
+}
+
+function projectInto(clickhouse: ClickHouse, batchSteps: number): Promise<void> {
+  const config = { ...readConfig([], {}).config, batchSteps };
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
+  return project(options, new AbortController().signal);
+}
+
+async function fresh(database: string): Promise<ClickHouse> {
+  const clickhouse = connect(database);
+  await migrate({ clickhouse, logger: silent });
+  return clickhouse;
+}
+
+function command(run: Parameters<typeof runCommand>[0], database: string) {
+  const words = ['--data-dir', home, '--clickhouse-url', server.server.url, '--clickhouse-database', database];
+  return runCommand(run, readConfig([...words, '--log-level', 'silent'], {}).config);
+}
+
+const verify = async (database: string): Promise<string> => (await command(runVerify, database)).printed;
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-statistics-'));
+  server = await startTestServer();
+  const devnet = await createPeopledDevnet('statistics', 6, { secondsOf });
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  await logWithCells(devnet, log, topics, STEPS);
+  devnet.close();
+  good = await fresh('good');
+  await projectInto(good, 7);
+  await makeViews(good, 'ton', new AbortController().signal);
+});
+
+afterAll(async () => {
+  for (const clickhouse of opened) await clickhouse.close();
+  await log?.close();
+  await server?.remove();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const rowsOf = (sql: string): Promise<Record<string, unknown>[]> => good.json(sql, z.record(z.string(), z.unknown()));
+/** Of a bucket that was counted again the newest rows count. */
+const NEWEST = (what: 'chain' | 'subject') => {
+  const kind = what === 'chain' ? 'resolution' : 'kind';
+  const name = `${what}_statistics`;
+  return `AND (${kind}, bucket, mc_seqno) IN (SELECT ${kind}, bucket, max(mc_seqno) FROM ${name} GROUP BY ${kind}, bucket)`;
+};
+const KEPT = (resolution: string, columns: string) =>
+  `SELECT bucket, ${columns} FROM chain_statistics FINAL WHERE resolution = '${resolution}' ${NEWEST('chain')} ORDER BY bucket`;
+const OVER = (column: string, size: number) =>
+  `${column} < (SELECT intDiv(max(gen_utime) - 120, ${size}) * ${size} FROM blocks WHERE workchain = -1)`;
+
+describe('statistics', () => {
+  /** Nobody has traded at an exchange yet. */
+  const filled = statements.filter(({ sql }) => !sql.includes('dex_trades'));
+  it.each(filled)('fill the panel $title', async ({ sql }) => {
+    const [{ first, last }] = await good.json(
+      'SELECT min(gen_utime) AS first, max(gen_utime) AS last FROM blocks',
+      z.object({ first: z.number(), last: z.number() }),
+    );
+    const rows = await rowsOf(withTimes(sql, Math.floor(first / 86_400) * 86_400, last));
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.flatMap((row) => Object.values(row)).filter((value) => value !== null)).not.toEqual([]);
+  });
+
+  it.each(readerStatements)('of the reader of the boards are understood: %s', async (_, sql) => {
+    const [first] = await good.json(`EXPLAIN AST ${sql}`, z.object({ explain: z.string() }));
+    expect(first.explain).toMatch(/^(?:CreateSettingsProfileQuery|CreateUserQuery|GrantQuery|Create|Grant)/);
+  });
+
+  it.each([
+    ['hour', 3600],
+    ['day', 86400],
+  ])('of each %s that is over are what the transactions say', async (resolution, size) => {
+    const counted = await rowsOf(
+      `SELECT toUInt32(intDiv(now, ${size}) * ${size}) AS bucket, count() AS transactions, countIf(aborted) AS failed,
+         toString(sum(total_fees)) AS fees, uniqExact(account) AS active_accounts, countIf(hash = trace_id) AS traces
+       FROM transactions FINAL WHERE ${OVER('now', size)} GROUP BY bucket ORDER BY bucket`,
+    );
+    const columns = 'transactions, failed, toString(fees) AS fees, active_accounts, traces';
+    expect(await rowsOf(KEPT(resolution, columns))).toEqual(counted);
+    expect(counted.length).toBe(resolution === 'hour' ? HOURS : 1);
+  });
+
+  it('count messages, value and blocks as the tables of these have them', async () => {
+    const time = 'toUInt32(intDiv(t.now, 3600) * 3600) AS bucket';
+    const received = await rowsOf(
+      `SELECT ${time}, countIf(source = toFixedString('', 36)) AS external_in,
+         toString(sumIf(value, source != toFixedString('', 36))) AS value
+       FROM messages AS m FINAL JOIN transactions AS t ON t.hash = m.in_tx_hash
+       WHERE in_mc_seqno > 0 AND ${OVER('t.now', 3600)} GROUP BY bucket ORDER BY bucket`,
+    );
+    expect(await rowsOf(KEPT('hour', 'external_in, toString(value) AS value'))).toEqual(received);
+    const made = await rowsOf(
+      `SELECT toUInt32(intDiv(gen_utime, 3600) * 3600) AS bucket, count() AS blocks FROM blocks FINAL
+       WHERE ${OVER('gen_utime', 3600)} GROUP BY bucket ORDER BY bucket`,
+    );
+    expect(await rowsOf(KEPT('hour', 'blocks'))).toEqual(made);
+  });
+
+  it('tell of opcodes, jettons and actions what the messages, transfers and actions say', async () => {
+    const kept = (kind: string, columns: string) =>
+      `SELECT bucket, subject, ${columns} FROM subject_statistics FINAL WHERE kind = '${kind}' ${NEWEST('subject')} ORDER BY bucket, subject`;
+    const opcodes = await rowsOf(
+      `SELECT toUInt32(intDiv(created_at, 3600) * 3600) AS bucket,
+         if(opcode IS NULL, '', concat('0x', lower(leftPad(hex(assumeNotNull(opcode)), 8, '0')))) AS subject, count() AS count,
+         uniqExact(source) AS senders, uniqExact(destination) AS receivers
+       FROM messages FINAL WHERE source != toFixedString('', 36) AND destination != toFixedString('', 36)
+         AND out_mc_seqno > 0 AND ${OVER('created_at', 3600)} GROUP BY bucket, subject ORDER BY bucket, subject`,
+    );
+    expect(await rowsOf(kept('opcode', 'count, senders, receivers'))).toEqual(opcodes);
+    const jettons = await rowsOf(
+      `SELECT toUInt32(intDiv(transaction_now, 3600) * 3600) AS bucket, hex(substring(jetton_master, 5)) AS id,
+         count() AS count, toString(sumIf(amount, NOT transaction_aborted)) AS amount FROM jetton_transfers FINAL
+       WHERE ${OVER('transaction_now', 3600)} GROUP BY bucket, id ORDER BY bucket, id`,
+    );
+    const ofJettons = await rowsOf(
+      `SELECT bucket, splitByChar(':', subject)[2] AS id, count, toString(amount) AS amount FROM subject_statistics FINAL
+       WHERE kind = 'jetton' ${NEWEST('subject')} ORDER BY bucket, id`,
+    );
+    expect(ofJettons).toEqual(jettons);
+    expect(jettons.length).toBeGreaterThan(2);
+    const types = await rowsOf(
+      `SELECT toUInt32(intDiv(trace_end_utime, 3600) * 3600) AS bucket, type AS subject, count() AS count,
+         countIf(NOT success) AS failed FROM ton.actions
+       WHERE NOT is_part AND ${OVER('trace_end_utime', 3600)} GROUP BY bucket, subject ORDER BY bucket, subject`,
+    );
+    expect(await rowsOf(kept('action', 'count, failed'))).toEqual(types);
+    expect(types.length).toBeGreaterThan(5);
+  });
+
+  it.each(isLong ? [1, 40] : [1])('are the same in batches of %i steps', async (batchSteps) => {
+    const other = await fresh(`batches_${batchSteps}`);
+    const labels: string[] = [];
+    const heard: ClickHouse = {
+      ...other,
+      query(sql, options) {
+        labels.push(options?.label ?? '');
+        return other.query(sql, options);
+      },
+    };
+    await projectInto(heard, batchSteps);
+    const ahead = labels.filter((label) => label.startsWith('counting ahead the hour'));
+    // Into two tables, the empty hour before the first step, too. In a batch of many an hour is over and counted at once.
+    expect(ahead.length).toBe(batchSteps === 1 ? 2 * (HOURS + 1) : 0);
+    const [{ chain_statistics, subject_statistics }, expected] = [await tableHashes(other), await tableHashes(good)];
+    expect([chain_statistics, subject_statistics]).toEqual([expected.chain_statistics, expected.subject_statistics]);
+  });
+
+  it('are the same after a projector that ended behind any statement that counts', async () => {
+    const other = await fresh('ended');
+    for (let nth = 1; ; nth += rounds(8, 4)) {
+      let statements = 0;
+      const ending: ClickHouse = {
+        ...other,
+        async command(sql, options) {
+          await other.command(sql, options);
+          if (sql.startsWith('INSERT INTO') && ++statements === nth) throw new Error('ended');
+        },
+        async insert(table, ...rest) {
+          await other.insert(table, ...rest);
+          if (table.endsWith('_statistics') && ++statements === nth) throw new Error('ended');
+        },
+      };
+      const ended = await projectInto(ending, 2).then(
+        () => false,
+        (error: Error) => {
+          expect(error.message).toBe('ended');
+          return true;
+        },
+      );
+      if (!ended) break;
+    }
+    expect((await tableHashes(other)).chain_statistics).toBe((await tableHashes(good)).chain_statistics);
+    expect((await tableHashes(other)).subject_statistics).toBe((await tableHashes(good)).subject_statistics);
+  });
+
+  it('are found right by verify', async () => {
+    expect(await verify('good')).toContain('0 differences');
+  });
+
+  it.each([
+    ['chain_statistics', "DELETE FROM chain_statistics WHERE resolution = 'day'", 'chain_statistics by day of '],
+    [
+      'fees',
+      "INSERT INTO chain_statistics SELECT * REPLACE (fees + 1 AS fees) FROM chain_statistics WHERE resolution = 'hour' LIMIT 1",
+      'chain_statistics by hour of ',
+    ],
+    ['subjects', "DELETE FROM subject_statistics WHERE kind = 'jetton'", 'subject_statistics of jettons of '],
+    ['facts', 'DELETE FROM actions WHERE mc_seqno < 15', 'subject_statistics of actions of '],
+  ])('are recounted by verify: %s', async (name, sql, line) => {
+    const changed = connect(`changed_${name}`);
+    await cloneTables(changed, 'good');
+    await changed.command(sql);
+    expect(await verify(changed.database)).toContain(`differs: ${line}`);
+  });
+
+  it('are made again by a rebuild', async () => {
+    const before = await tableHashes(good);
+    await good.command('TRUNCATE TABLE chain_statistics');
+    await command(runRebuild, 'good');
+    expect(await tableHashes(good)).toEqual(before);
+  });
+});
+
+describe('/api/stats', () => {
+  const head = madeHead(STEPS);
+  let api: ApiServer;
+
+  beforeAll(async () => {
+    const tables = createClickHouseSource(good, createQueryGate({ maxConcurrent: 2, maxQueued: 100 }), head);
+    const apis = [statsApi(tables.statistics)];
+    api = await serveApi(tables, { apis, limits: PATIENT_LIMITS, version: () => String(head.seqno) });
+  });
+  afterAll(() => api?.close());
+
+  async function get(path: string): Promise<{ status: number; body: unknown }> {
+    const response = await fetch(`${api.url}/api/stats/${path}`);
+    return { status: response.status, body: await response.json() };
+  }
+
+  /** The same API at an earlier head, as one that was asked then. */
+  async function asOf(seqno: number, path: string): Promise<unknown> {
+    const tables = createClickHouseSource(good, createQueryGate({ maxConcurrent: 2, maxQueued: 100 }), madeHead(seqno));
+    const then = await serveApi(tables, { apis: [statsApi(tables.statistics)], limits: PATIENT_LIMITS });
+    const response = await fetch(`${then.url}/api/stats/${path}`);
+    const body = await response.json();
+    await then.close();
+    return body;
+  }
+
+  // In the middle of an hour, at the first step behind an hour that is not counted yet, and at one that counts.
+  it.each([3, 11, 14, 15, STEPS])('says at step %i what the transactions up to there say', async (seqno) => {
+    const facts = await rowsOf(
+      `SELECT toUInt32(intDiv(now, 3600) * 3600) AS bucket, count() AS transactions, uniqExact(account) AS accounts
+       FROM transactions FINAL WHERE mc_seqno <= ${seqno} GROUP BY bucket ORDER BY bucket`,
+    );
+    const told = points.parse(await asOf(seqno, 'transactions?resolution=hour'));
+    expect(told.mc_seqno).toBe(seqno);
+    const values = (answer: typeof told) => answer.points.map(({ from, value }) => [from, value]);
+    const wanted = z.array(
+      z.object({ bucket: z.number(), transactions: z.coerce.number(), accounts: z.coerce.number() }),
+    );
+    const rows = wanted.parse(facts);
+    expect(values(told).filter(([, value]) => value !== 0)).toEqual(rows.map((row) => [row.bucket, row.transactions]));
+    const accounts = points.parse(await asOf(seqno, 'active_accounts?resolution=hour'));
+    expect(values(accounts).filter(([, value]) => value !== 0)).toEqual(rows.map((row) => [row.bucket, row.accounts]));
+    const days = points.parse(await asOf(seqno, 'transactions?resolution=day'));
+    const sum = rows.reduce((all, { transactions }) => all + transactions, 0);
+    expect(days.points.reduce((all, { value }) => all + Number(value), 0)).toBe(sum);
+    const all = counters.parse(await asOf(seqno, 'counters'));
+    expect(all.transactions).toBe(sum);
+    const seen = `SETTINGS log_comment = '${seqno}'`;
+    const hourly = await rowsOf(
+      `SELECT toUInt32(hour) AS bucket, transactions, active_accounts AS accounts FROM ton.hourly ORDER BY hour ${seen}`,
+    );
+    expect(hourly).toEqual(facts);
+    const [{ sent, opcodes }] = await rowsOf(
+      `SELECT (SELECT count() FROM ton.messages WHERE direction = 'out' AND source IS NOT NULL AND destination IS NOT NULL) AS sent,
+         (SELECT sum(messages) FROM ton.hourly_opcodes) AS opcodes ${seen}`,
+    );
+    expect(opcodes).toBe(sent);
+    const [{ transfers, jettons }] = await rowsOf(
+      `SELECT (SELECT count() FROM ton.jetton_events WHERE type = 'transfer') AS transfers,
+         (SELECT sum(transfers) FROM ton.hourly_jettons) AS jettons ${seen}`,
+    );
+    expect(jettons).toBe(transfers);
+    const [{ actions, types }] = await rowsOf(
+      `SELECT (SELECT count() FROM ton.actions WHERE NOT is_part) AS actions,
+         (SELECT sum(actions) FROM ton.hourly_actions) AS types ${seen}`,
+    );
+    expect(types).toBe(actions);
+  });
+
+  it.each([
+    ['opcodes', 'messages'],
+    ['jettons', 'transfers'],
+    ['actions', 'actions'],
+  ])('tells of %s by hour, by day and of one alone', async (series, unit) => {
+    const { body } = await get(`${series}?limit=256`);
+    const hours = subjectPoints.parse(body);
+    expect(hours.unit).toBe(unit);
+    const all = new Map<string, number>();
+    for (const { value } of hours.points) {
+      for (const { subject, count } of value) all.set(subject, (all.get(subject) ?? 0) + count);
+      expect(value.map(({ count }) => count)).toEqual(value.map(({ count }) => count).sort((a, b) => b - a));
+    }
+    expect(all.size).toBeGreaterThan(0);
+    const days = subjectPoints.parse((await get(`${series}?resolution=day&limit=256`)).body);
+    const byDay = new Map<string, number>();
+    for (const { value } of days.points) {
+      for (const { subject, count } of value) byDay.set(subject, (byDay.get(subject) ?? 0) + count);
+    }
+    expect([...byDay].sort()).toEqual([...all].sort());
+    const [[subject, count]] = all;
+    const name = { opcodes: 'opcode', jettons: 'jetton', actions: 'type' }[series];
+    const one = subjectPoints.parse((await get(`${series}?${name}=${encodeURIComponent(subject || 'none')}`)).body);
+    expect(one.points.flatMap(({ value }) => value).reduce((sum, row) => sum + row.count, 0)).toBe(count);
+    expect(one.points.flatMap(({ value }) => value).every((row) => row.subject === subject)).toBe(true);
+  });
+
+  it.each([
+    ['transactions?resolution=week', 422, 'resolution: resolution must be hour or day'],
+    ['transactions?from=soon', 422, 'from cannot be read'],
+    ['transactions?from=20&to=10', 422, 'from must be before to'],
+    ['opcodes?opcode=zz', 422, 'opcode cannot be read'],
+    ['opcodes?limit=1000', 422, 'limit: must be a whole number from 1 to 256'],
+    ['jettons?jetton=1', 422, 'jetton cannot be read'],
+    ["actions?type=a'b", 422, 'type cannot be read'],
+  ])('refuses %s', async (path, status, error) => {
+    expect(await get(path)).toEqual({ status, body: { error } });
+  });
+
+  it('knows no other series', async () => {
+    expect((await fetch(`${api.url}/api/stats/prices`)).status).toBe(404);
+  });
+
+  it('has a document with every series', async () => {
+    const document = z.object({ paths: z.record(z.string(), z.unknown()) });
+    const { paths } = document.parse((await get('openapi.json')).body);
+    expect(Object.keys(paths).sort()).toEqual(
+      [
+        ...['blocks', 'transactions', 'failed_transactions', 'messages', 'external_messages', 'traces', 'new_accounts'],
+        ...['deployments', 'active_accounts', 'gas', 'fees', 'value', 'opcodes', 'jettons', 'actions', 'counters'],
+      ]
+        .map((name) => `/${name}`)
+        .sort(),
+    );
+  });
+});
+
+describe('what a step is counted for', () => {
+  const HOUR = 1_700_002_800;
+  const step = (...utimes: number[]) => {
+    const rows = createStepRows(9);
+    for (const [n, utime] of utimes.entries()) {
+      rows.add(blocks, blockRow(madeBlock({ mcSeqno: 9, seqno: n + 1, utime }), Buffer.alloc(0)));
+    }
+    return rows;
+  };
+  const hours = (rows: ReturnType<typeof step>, before: number, time: number) =>
+    countsOf(rows, before, time).filter(({ resolution }) => resolution === 'hour');
+
+  it('is nothing as long as no hour is over', () => {
+    expect(hours(step(HOUR + 10), HOUR + 5, HOUR + 119)).toEqual([]);
+  });
+
+  it('is the hour that ended two minutes ago', () => {
+    const [count] = hours(step(HOUR + 120), HOUR + 119, HOUR + 120);
+    expect(count).toEqual({ resolution: 'hour', from: HOUR - 3600, to: HOUR, mcSeqno: 9, of: 'all' });
+  });
+
+  it('is counted ahead a minute before', () => {
+    expect(nextCount('hour', HOUR + 59, 8)).toBeNull();
+    expect(nextCount('hour', HOUR + 60, 8)).toEqual({
+      resolution: 'hour',
+      from: HOUR - 3600,
+      to: HOUR,
+      mcSeqno: 8,
+      of: 'all',
+    });
+    expect(nextCount('hour', HOUR + 120, 8)).toBeNull();
+  });
+
+  it('is all hours that nobody saw the end of', () => {
+    const [count] = hours(step(HOUR + 7300), HOUR - 10, HOUR + 7400);
+    expect(count).toEqual({ resolution: 'hour', from: HOUR - 3600, to: HOUR + 7200, mcSeqno: 9, of: 'all' });
+  });
+
+  it('is an earlier hour once more when a block of it comes late', () => {
+    const late = hours(step(HOUR - 1, HOUR - 2, HOUR + 300), HOUR + 299, HOUR + 300);
+    expect(late).toEqual([{ resolution: 'hour', from: HOUR - 3600, to: HOUR, mcSeqno: 9, of: 'all' }]);
+  });
+});
