@@ -110,26 +110,23 @@ export function describePages(stack: () => Stack): void {
 
   it('show what an account sent from pending to final', async () => {
     const { wallet } = demoWallet(stack().program.output());
-    const known = z.object({ accounts: z.array(z.unknown()) });
-    // The zero state's accounts are in no block until they do something.
-    await send(stack());
-    await until('the wallet', async () => {
-      const response = await fetch(`${stack().url}/api/v3/accountStates?address=${wallet.address.toString()}`);
-      return known.parse(await response.json()).accounts.length > 0 ? true : null;
-    });
+    const received = z.object({ transactions: z.array(transaction).default([]) });
+    const receiverOf = (hash: string) =>
+      until('the transaction', async () => {
+        const query = `msg_hash=${encodeURIComponent(hash)}&direction=in`;
+        const response = await fetch(`${stack().url}/api/v3/transactionsByMessage?${query}`);
+        return received.parse(await response.json()).transactions[0] ?? null;
+      });
+    // The zero state's accounts are in no block until they do something; and what is sent next needs the seqno after it.
+    await receiverOf(await send(stack()));
     await open(`account/${wallet.address.toString()}`, async (page) => {
       await page.locator('#line[data-state="live"]').waitFor({ timeout: PATIENCE });
       await page.evaluate(`window.levels = [];
         new MutationObserver(() => document.querySelectorAll('.waiting td[data-column="Outcome"]')
           .forEach((cell) => window.levels.push(cell.textContent)))
           .observe(document.querySelector('.waiting'), { childList: true });`);
-      const hash = encodeURIComponent(await send(stack()));
-      const shape = z.object({ transactions: z.array(transaction).default([]) });
-      const received = await until('the transaction', async () => {
-        const response = await fetch(`${stack().url}/api/v3/transactionsByMessage?msg_hash=${hash}&direction=in`);
-        return shape.parse(await response.json()).transactions[0] ?? null;
-      });
-      await page.locator(`td[data-column="Transaction"] a[title="${received.hash}"]`).waitFor({ timeout: PATIENCE });
+      const { hash } = await receiverOf(await send(stack()));
+      await page.locator(`td[data-column="Transaction"] a[title="${hash}"]`).waitFor({ timeout: PATIENCE });
       const waiting = page.locator('.waiting tr');
       await until('nothing that waits', async () => ((await waiting.count()) === 0 ? true : null));
       // On a busy machine a block is quicker than what is told before it.

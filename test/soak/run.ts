@@ -186,11 +186,13 @@ async function control(soak: Soak, signal: AbortSignal): Promise<void> {
   const victims = options.victims ?? VICTIMS;
   let checked = 0;
   let [killedAt, comparedAt] = [performance.now(), performance.now()];
-  for (let kills = 0; !signal.aborted && (performance.now() < end || kills < leastKills); ) {
+  let kills = 0;
+  const goesOn = () => !signal.aborted && (performance.now() < end || kills < leastKills);
+  while (goesOn()) {
     const head = await headOf(service.url);
     await truth.until(head);
     checked = Math.max(checked, head - mostSteps);
-    while (checked < head && !signal.aborted) await checkStep(check, truth.step(++checked));
+    while (checked < head && goesOn()) await checkStep(check, truth.step(++checked));
     await checkStep(check, truth.step(1 + Math.floor(Math.random() * Math.max(1, checked))));
     const now = performance.now();
     if (killSeconds > 0 && now - killedAt > killSeconds * 1_000) {

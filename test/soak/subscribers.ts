@@ -4,6 +4,7 @@
  * heard what the log says, once and in order; who listens below final has heard one end of every trace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { rawAddress } from '../../src/chain/address.ts';
 import { openEvents, openSocket } from '../feed-server.ts';
 import { openTarget, type WebhookTarget } from '../webhook-target.ts';
@@ -62,6 +63,8 @@ const GRAM = 10n ** 9n;
 /** Also listened to by those who listen below final; not compared with the log. */
 const BELOW_FINAL = ['account_state_change', 'jettons_change'];
 
+const PENDING = z.object({ traces: z.array(z.unknown()).default([]) });
+
 type Json = Record<string, unknown>;
 
 export async function openSubscribers(options: SubscribersOptions): Promise<Subscribers> {
@@ -100,7 +103,7 @@ export async function openSubscribers(options: SubscribersOptions): Promise<Subs
           await sleep(LOOK_MS);
         check(subscriber, expected, mcSeqno, journal);
       }
-      await Promise.all(subscribers.map((one) => checkLevels(one, journal)));
+      await Promise.all(subscribers.map((one) => checkLevels(one, options)));
     },
     async close() {
       ended.abort();
@@ -286,8 +289,8 @@ function check(subscriber: Subscriber, expected: readonly string[], mcSeqno: num
   );
 }
 
-/** Of what was open when this began. */
-async function checkLevels({ name, below, levels }: Subscriber, journal: Journal): Promise<void> {
+/** Of what was open when this began. What is still pending has no end yet: an account may take it minutes later. */
+async function checkLevels({ name, below, levels }: Subscriber, { url, journal }: SubscribersOptions): Promise<void> {
   if (!below) return;
   let left = levels.open();
   for (
@@ -298,8 +301,14 @@ async function checkLevels({ name, below, levels }: Subscriber, journal: Journal
     const open = new Set(levels.open());
     left = left.filter((trace) => open.has(trace));
   }
+  const without: string[] = [];
+  for (const trace of left) {
+    const { text } = await ask(`${url}/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(trace)}`, 'new');
+    if (PENDING.parse(JSON.parse(text)).traces.length > 0) journal.count('traces still pending at the end');
+    else if (levels.open().includes(trace)) without.push(trace);
+  }
   journal.count('subscribers below final compared');
-  if (left.length > 0) journal.wrong(`${name}: ${left.length} traces without an end, as ${left[0]}`);
+  if (without.length > 0) journal.wrong(`${name}: ${without.length} traces without an end, as ${without[0]}`);
 }
 
 /** Places compare as their bytes do. */
