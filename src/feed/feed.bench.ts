@@ -1,6 +1,8 @@
 /**
  * `npm run bench:feed`: the feed over made-up steps, in a process of its own, and WebSocket clients in this one. Prints
- * what was lost, whether it came in order, and how long from the moment a step can be seen to the client.
+ * what was lost, whether it came in order, and how long from the moment a step can be seen to the client. With
+ * BENCH_PENDING traces a second (0) everybody listens from pending on, while so many traces of three transactions begin,
+ * are confirmed a quarter of a second later, and invalidated after another; what is told of them is counted apart.
  */
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,14 +12,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
 import { Registry } from 'prom-client';
 import WebSocket from 'ws';
+import { encodeStates } from '../../clickhouse/states.ts';
+import type { PendingNode } from '../../streams/pending-trace.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { createKeptPositions } from '../../test/feed-server.ts';
+import { createFeedSource } from '../../test/feed-source.ts';
 import { madeBlock, madeTransaction } from '../../test/made-chain.ts';
 import { takeUpgrades } from '../api/upgrades.ts';
 import { createRenderings } from '../api/v3/render/renderings.ts';
 import { addressOf, rawAddress } from '../chain/address.ts';
-import type { TransactionRecord } from '../chain/records.ts';
-import { createPendingStore } from '../pending/store.ts';
+import type { Finality, TransactionRecord } from '../chain/records.ts';
+import { createPendingStore, type PendingStore } from '../pending/store.ts';
 import { createHostCounts } from './key-counts.ts';
 import { createFeedMetrics } from './metrics.ts';
 import { createStreaming } from './streaming.ts';
@@ -33,6 +38,9 @@ interface Load {
 const addressOfNumber = (n: number) => addressOf(0, createHash('sha256').update(String(n)).digest());
 const nowUs = (): number => Math.round((performance.timeOrigin + performance.now()) * 1000);
 const SERVED = 'serve';
+const PENDING_RATE = Number(process.env.BENCH_PENDING ?? 0);
+const LEVEL_MS = 250;
+const TRACE_NODES = 3;
 
 if (process.argv[2] === SERVED) await serveLoad();
 else await run();
@@ -40,6 +48,7 @@ else await run();
 /** The other process: serves, and makes steps when it is told to. */
 async function serveLoad(): Promise<void> {
   const steps = new Map<number, TransactionRecord[]>();
+  const pending = createPendingStore();
   const listeners: ((from: number, to: number) => void)[] = [];
   let seqno = 0;
   let number = 0;
@@ -56,7 +65,7 @@ async function serveLoad(): Promise<void> {
       },
       onAdvance: (listener) => listeners.push(listener),
     },
-    pending: createPendingStore(),
+    pending,
     globalId: () => -3,
     testnet: () => true,
     renderings: createRenderings({ maxBytes: 0 }),
@@ -96,11 +105,45 @@ async function serveLoad(): Promise<void> {
     }
     process.send?.({ done: true, rss: process.memoryUsage().rss });
   });
+  if (PENDING_RATE > 0) announceTraces(pending, () => seqno);
   process.send?.({ port: typeof address === 'object' && address ? address.port : 0 });
+}
+
+/** As the tracker would say so, without end: transactions of a recorded chain, in a trace of another message each time. */
+function announceTraces(pending: PendingStore, mcSeqno: () => number): void {
+  const recorded = createFeedSource('private');
+  const records = recorded.steps.flatMap((step) => recorded.transactionsOf(step)).slice(0, TRACE_NODES);
+  const nodesAt = (finality: Finality): PendingNode[] =>
+    records.map((record) => {
+      const { block, mcSeqno: step } = record;
+      const states = encodeStates(null, null);
+      const transaction = recorded.bagOf(record);
+      return { finality, block, blockHash: null, mcSeqno: step, transaction, states, wallet: null };
+    });
+  const nodes = { pending: nodesAt('pending'), confirmed: nodesAt('confirmed') };
+  let number = 0;
+  setInterval(() => {
+    const hash = createHash('sha256').update(`trace ${number++}`).digest();
+    const say = (version: number, level: 'pending' | 'confirmed'): void => {
+      const now = Date.now();
+      const rest = { globalVersion: 9, isIncomplete: false, classification: 'ok' as const, actions: [] };
+      const times = { begunMs: now, changedMs: now };
+      const trace = { hashNorm: hash, externalHash: hash, version, ...times, ...rest, nodes: nodes[level] };
+      pending.apply({ kind: 'trace', trace }, true, mcSeqno());
+    };
+    say(1, 'pending');
+    setTimeout(() => say(2, 'confirmed'), LEVEL_MS);
+    setTimeout(
+      () => pending.apply({ kind: 'invalidated', hashNorm: hash, reason: 'expired' }, true, mcSeqno()),
+      2 * LEVEL_MS,
+    );
+  }, 1000 / PENDING_RATE);
 }
 
 interface Client {
   socket: WebSocket;
+  /** Told below final, or that it is invalidated. */
+  unsure: number;
   events: number;
   disordered: number;
   last: number;
@@ -109,14 +152,19 @@ interface Client {
 
 async function open(port: number, subscription: object): Promise<Client> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/api/streaming/v2/ws`, { perMessageDeflate: false });
-  const client: Client = { socket, events: 0, disordered: 0, last: 0, times: [] };
+  const client: Client = { socket, unsure: 0, events: 0, disordered: 0, last: 0, times: [] };
   await once(socket, 'open');
   const answered = once(socket, 'message');
-  socket.send(JSON.stringify({ operation: 'subscribe', types: ['transactions'], ...subscription }));
+  const level = PENDING_RATE > 0 ? { min_finality: 'pending', finality_scope: 'transaction' } : {};
+  socket.send(JSON.stringify({ operation: 'subscribe', types: ['transactions'], ...level, ...subscription }));
   await answered;
   socket.on('message', (data: Buffer) => {
     const arrived = nowUs();
     const text = data.toString('latin1');
+    if (!text.includes('"finality":"finalized"')) {
+      client.unsure++;
+      return;
+    }
     const at = text.indexOf('"lt":"') + 6;
     if (at < 6) return;
     const lt = Number(text.slice(at, text.indexOf('"', at)));
@@ -201,24 +249,23 @@ async function run(): Promise<void> {
   process.exit(0);
 }
 
-function merged(clients: readonly Client[]): Pick<Client, 'events' | 'disordered' | 'times'> {
+type Told = Pick<Client, 'events' | 'unsure' | 'disordered' | 'times'>;
+
+function merged(clients: readonly Client[]): Told {
   return {
     events: clients.reduce((sum, { events }) => sum + events, 0),
+    unsure: clients.reduce((sum, { unsure }) => sum + unsure, 0),
     disordered: clients.reduce((sum, { disordered }) => sum + disordered, 0),
     times: clients.flatMap(({ times }) => times),
   };
 }
 
-function print(
-  name: string,
-  client: Pick<Client, 'events' | 'disordered' | 'times'>,
-  expected: number,
-  more = '',
-): void {
+function print(name: string, client: Told, expected: number, more = ''): void {
   const times = [...client.times].sort((a, b) => a - b);
   const at = (share: number): string => (times[Math.floor(times.length * share)] ?? 0).toFixed(1);
   const lost = expected - client.events;
+  const below = PENDING_RATE > 0 ? `, ${client.unsure} told below final` : '';
   process.stdout.write(
-    `${name}: ${lost} lost, ${client.disordered} out of order, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms ${more}\n`,
+    `${name}: ${lost} lost, ${client.disordered} out of order, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms${below} ${more}\n`,
   );
 }
