@@ -1,6 +1,7 @@
 /** One step as it is told: its events, and what is beside them, each part read when somebody listens to it. */
 import { type TokenInfos, tokenInfos } from '../api/v3/render/metadata.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
+import type { TransferKind } from '../chain/contract-records.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type {
@@ -27,7 +28,7 @@ import { accountKey } from './hearing.ts';
 import type { Surroundings } from './notification.ts';
 import { comparePlaces } from './place.ts';
 import type { Senders } from './senders.ts';
-import { transferEvents, walletEvents } from './token-events.ts';
+import { type TokensAt, transferEvents, type WalletsAt, walletEvents } from './token-events.ts';
 import {
   actionsEvent,
   actionsOf,
@@ -35,8 +36,9 @@ import {
   type EndedTrace,
   endedTraces,
   groupEvent,
-  settledTraces,
+  type SettledTraces,
   traceEvent,
+  tracesOf,
   transactionsOf,
 } from './trace-events.ts';
 
@@ -72,6 +74,8 @@ export interface FeedStep extends Surroundings {
   readonly traces: Iterable<string>;
   /** In their order; of each part once it was loaded. */
   readonly events: readonly FeedEvent[];
+  /** Its own. */
+  readonly transactions: number;
   /** Roughly what it takes in memory, in transactions. */
   readonly weight: number;
   has(wants: Wants): boolean;
@@ -90,9 +94,16 @@ export interface StepFacts {
   traceHashes: ReadonlyMap<string, string>;
 }
 
-export interface StepOptions extends StepFacts {
+/** Whom steps ask for what is beside their transactions; what several ask at the same time is one question. */
+export interface Asked {
   source: ChainSource;
   senders: Senders;
+  settled: SettledTraces;
+  walletsAt: WalletsAt;
+  tokensAt: Readonly<Record<TransferKind, TokensAt>>;
+}
+
+export interface StepOptions extends StepFacts, Asked {
   context: (signal: AbortSignal) => QueryContext;
   /** The step has become heavier. */
   onLoaded: (step: FeedStep) => void;
@@ -107,7 +118,7 @@ class ReadStep implements FeedStep {
   readonly #options: StepOptions;
   readonly #loaded = new Set<Part>();
   #senders: ReadonlyMap<string, Hash> = new Map();
-  #settled: Map<string, TraceRecord> | null = null;
+  #settled: ReadonlyMap<string, TraceRecord> | null = null;
   #ended: readonly EndedTrace[] = [];
   #actions: Awaited<ReturnType<typeof actionsOf>> | null = null;
   readonly #whole = new Map<string, readonly TransactionRecord[] | null>();
@@ -135,6 +146,9 @@ class ReadStep implements FeedStep {
   }
   get traces(): Iterable<string> {
     return this.#options.traceHashes.values();
+  }
+  get transactions(): number {
+    return this.#options.records.length;
   }
   get weight(): number {
     let elsewhere = 0;
@@ -175,7 +189,7 @@ class ReadStep implements FeedStep {
   }
 
   async #loadPart(part: Part, context: QueryContext): Promise<void> {
-    const { mcSeqno, records, source } = this.#options;
+    const { mcSeqno, records, walletsAt, tokensAt } = this.#options;
     switch (part) {
       case 'states':
         return this.#add(part, stateEvents(mcSeqno, records));
@@ -184,11 +198,11 @@ class ReadStep implements FeedStep {
       case 'messages':
         return this.#loadMessages(context);
       case 'wallets':
-        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), source.contracts, context));
+        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), walletsAt, context));
       case 'jettonTransfers':
       case 'nftTransfers': {
         const kind = part === 'jettonTransfers' ? 'jetton_transfer' : 'nft_transfer';
-        return this.#add(part, await transferEvents(kind, mcSeqno, records, source.contracts, context));
+        return this.#add(part, await transferEvents(kind, mcSeqno, records, tokensAt[kind], context));
       }
       case 'groups':
         return this.#loadGroups(context);
@@ -218,10 +232,10 @@ class ReadStep implements FeedStep {
     this.#add('messages', messageEvents(mcSeqno, records, messages));
   }
 
-  async #loadEnds(context: QueryContext): Promise<Map<string, TraceRecord>> {
-    const { mcSeqno, records, source } = this.#options;
+  async #loadEnds(context: QueryContext): Promise<ReadonlyMap<string, TraceRecord>> {
+    const { mcSeqno, records, settled: ask } = this.#options;
     if (this.#settled === null) {
-      const settled = await settledTraces(records, source, context);
+      const settled = await ask(tracesOf(records), context);
       this.#ended = endedTraces(mcSeqno, records, settled);
       this.#settled = settled;
     }
