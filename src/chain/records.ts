@@ -358,4 +358,6 @@ export interface QueryContext {
    * place (account, lt, time), of a message nothing but its keys: more can be asked of the row only until the answer.
    */
   formsSuffice?: boolean;
+  /** The same, of messages that are named: not even their forms are read. */
+  keysSuffice?: boolean;
 }

@@ -28,7 +28,7 @@ export function createSenders(source: Pick<ChainSource, 'messages'>): Senders {
   const ask = together(
     // Nothing but keys is looked at.
     async (hashes: Hash[], context) =>
-      (await source.messages(messagesOf(hashes), { ...context, formsSuffice: true })).rows,
+      (await source.messages(messagesOf(hashes), { ...context, keysSuffice: true })).rows,
     ({ message }: MessageRecord) => hashKey(message.hash),
   );
 
@@ -41,8 +41,8 @@ export function createSenders(source: Pick<ChainSource, 'messages'>): Senders {
       }
       const found = new Map<string, Hash>();
       const missing: Hash[] = [];
-      for (const { index, message } of messages.flat()) {
-        if (index > 0 || message.source === null) continue;
+      for (const { index, message, hasSource } of messages.flat()) {
+        if (index > 0 || !hasSource) continue;
         const { hash } = message;
         const known = kept.get(hashKey(hash));
         if (known === undefined) missing.push(hash);
