@@ -227,6 +227,8 @@ export function createFeed(options: FeedOptions): Feed {
           return;
         }
         await inTurn(async () => {
+          await turns.next();
+          if (!isSame()) return;
           if (!(await skipToAccounts(line, isSame))) await tellNext(line, isSame);
         });
       }
