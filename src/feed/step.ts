@@ -1,7 +1,6 @@
 /** One step as it is told: its events, and what is beside them, each part read when somebody listens to it. */
 import { type TokenInfos, tokenInfos } from '../api/v3/render/metadata.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
-import type { TransferKind } from '../chain/contract-records.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type {
@@ -28,7 +27,7 @@ import { accountKey } from './hearing.ts';
 import type { Surroundings } from './notification.ts';
 import { comparePlaces } from './place.ts';
 import type { Senders } from './senders.ts';
-import { type TokensAt, transferEvents, type WalletsAt, walletEvents } from './token-events.ts';
+import { transferEvents, walletEvents } from './token-events.ts';
 import {
   actionsEvent,
   actionsOf,
@@ -99,8 +98,6 @@ export interface Asked {
   source: ChainSource;
   senders: Senders;
   settled: SettledTraces;
-  walletsAt: WalletsAt;
-  tokensAt: Readonly<Record<TransferKind, TokensAt>>;
 }
 
 export interface StepOptions extends StepFacts, Asked {
@@ -189,7 +186,7 @@ class ReadStep implements FeedStep {
   }
 
   async #loadPart(part: Part, context: QueryContext): Promise<void> {
-    const { mcSeqno, records, walletsAt, tokensAt } = this.#options;
+    const { mcSeqno, records, source } = this.#options;
     switch (part) {
       case 'states':
         return this.#add(part, stateEvents(mcSeqno, records));
@@ -198,11 +195,12 @@ class ReadStep implements FeedStep {
       case 'messages':
         return this.#loadMessages(context);
       case 'wallets':
-        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), walletsAt, context));
+        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), source.contracts, context));
       case 'jettonTransfers':
       case 'nftTransfers': {
         const kind = part === 'jettonTransfers' ? 'jetton_transfer' : 'nft_transfer';
-        return this.#add(part, await transferEvents(kind, mcSeqno, records, tokensAt[kind], context));
+        // Of each step by itself: what came to light in a later one was not told then.
+        return this.#add(part, await transferEvents(kind, mcSeqno, records, source.contracts, context));
       }
       case 'groups':
         return this.#loadGroups(context);

@@ -16,7 +16,6 @@ import type {
 import { type AccountSteps, createAccountSteps } from './account-steps.ts';
 import { createSenders } from './senders.ts';
 import { type Asked, createStep, type FeedStep, type Wants } from './step.ts';
-import { tokensAt, walletsAt } from './token-events.ts';
 import { settledTraces } from './trace-events.ts';
 
 export interface StepReader {
@@ -61,8 +60,6 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     source,
     senders: createSenders(source),
     settled: settledTraces(source),
-    walletsAt: walletsAt(source),
-    tokensAt: { jetton_transfer: tokensAt('jetton_transfer', source), nft_transfer: tokensAt('nft_transfer', source) },
   };
   const onLoaded = (step: FeedStep): void => void (kept.has(step.mcSeqno) && kept.set(step.mcSeqno, step));
 

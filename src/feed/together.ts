@@ -14,7 +14,7 @@ interface Open<K, R> {
 
 /**
  * What is asked under one signal before the event loop goes on is one question, in parts of 500 keys. Rows of one key
- * are the same whoever asks.
+ * must be the same whatever is asked beside it: nothing that depends on the step which asks.
  */
 export function together<K, R>(
   ask: (keys: K[], context: QueryContext) => Promise<readonly R[]>,

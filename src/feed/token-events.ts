@@ -1,6 +1,5 @@
 /** What happened to jettons and NFTs in a step: states of wallets, transfers. */
-import type { ChainSource } from '../chain/chain-source.ts';
-import type { TransferKind, TransferToken, WalletState } from '../chain/contract-records.ts';
+import type { ContractSource, TransferKind, TransferToken, WalletState } from '../chain/contract-records.ts';
 import { DecodeError } from '../chain/errors.ts';
 import { hashKey } from '../chain/hash.ts';
 import { CellView } from '../chain/layouts/cell-view.ts';
@@ -9,33 +8,22 @@ import { nftTransfer } from '../chain/layouts/nfts.ts';
 import type { Message } from '../chain/model.ts';
 import type { QueryContext, TracePlace, TransactionRecord } from '../chain/records.ts';
 import { RANKS, type StateEvent, type TransferEvent, type WalletEvent } from './events.ts';
-import { type Together, together } from './together.ts';
 
-export type WalletsAt = Together<TracePlace, WalletState>;
-export type TokensAt = Together<TracePlace, TransferToken>;
-
-export function walletsAt(source: Pick<ChainSource, 'contracts'>): WalletsAt {
-  return together(
-    (places, context) => source.contracts.walletsAt(places, context),
-    ({ address, lt }) => keyOf({ account: address, lt }),
-  );
-}
-
-export function tokensAt(kind: TransferKind, source: Pick<ChainSource, 'contracts'>): TokensAt {
-  return together((places, context) => source.contracts.transferTokens(kind, places, context), keyOf);
-}
+/** Places in one question. */
+const ASKED_AT_ONCE = 500;
 
 /** The wallets among the accounts whose states a step has changed. */
 export async function walletEvents(
   states: readonly StateEvent[],
-  walletsOf: WalletsAt,
+  contracts: Pick<ContractSource, 'walletsAt'>,
   context: QueryContext,
 ): Promise<WalletEvent[]> {
   const places = states.filter(({ state }) => state.codeHash !== null).map(({ record }) => placeOf(record));
-  const wallets = await walletsOf(places, context);
+  const found = await inParts(places, (part) => contracts.walletsAt(part, context));
+  const wallets = new Map(found.map((wallet) => [keyOf({ ...wallet, account: wallet.address }), wallet]));
   return states.flatMap((event): WalletEvent[] => {
     const { record, state, place, subject } = event;
-    const wallet = wallets.get(keyOf(record.transaction));
+    const wallet: WalletState | undefined = wallets.get(keyOf(record.transaction));
     if (wallet === undefined) return [];
     return [
       { type: 'jettons_change', place: { ...place, rank: RANKS.jettons_change }, subject, record, state, wallet },
@@ -51,7 +39,7 @@ export async function transferEvents(
   kind: TransferKind,
   mcSeqno: number,
   records: readonly TransactionRecord[],
-  tokensOf: TokensAt,
+  contracts: Pick<ContractSource, 'transferTokens'>,
   context: QueryContext,
 ): Promise<TransferEvent[]> {
   const asked = records.flatMap((record, index) => {
@@ -59,7 +47,8 @@ export async function transferEvents(
     return told === null ? [] : [{ record, index, told }];
   });
   const places = asked.map(({ record }) => placeOf(record));
-  const tokens = await tokensOf(places, context);
+  const found = await inParts(places, (part) => contracts.transferTokens(kind, part, context));
+  const tokens = new Map(found.map((one): [string, TransferToken] => [keyOf(one), one]));
   return asked.flatMap(({ record, index, told }): TransferEvent[] => {
     const { transaction } = record;
     const token = tokens.get(keyOf(transaction));
@@ -107,3 +96,13 @@ function placeOf({ transaction: { account, lt }, mcSeqno }: TransactionRecord): 
 }
 
 const keyOf = ({ account, lt }: Pick<TransferToken, 'account' | 'lt'>): string => `${hashKey(account)}${lt}`;
+
+async function inParts<T>(
+  places: readonly TracePlace[],
+  ask: (part: readonly TracePlace[]) => Promise<T[]>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let at = 0; at < places.length; at += ASKED_AT_ONCE)
+    found.push(...(await ask(places.slice(at, at + ASKED_AT_ONCE))));
+  return found;
+}
