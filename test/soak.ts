@@ -1,11 +1,11 @@
 /**
  * `npm run soak`: the soak of test/soak for SOAK_MINUTES (30), with steps every SOAK_BLOCK_MS (400) whose messages race,
  * with a kill every SOAK_KILL_SECONDS (0: none), by SOAK_CLIENTS (4), heard by SOAK_SUBSCRIBERS (20) WebSockets and as
- * many streams of server-sent events, and by a quarter as many webhooks. Prints the figures; ends with status 1 when
- * anything was wrong.
+ * many streams of server-sent events, and by a quarter as many webhooks. SOAK_KAFKA=1: over a real broker, which is
+ * killed, too, with another API host, at which every other subscriber listens. Prints the figures; ends with status 1
+ * when anything was wrong.
  */
 import { type SoakReport, soak } from './soak/run.ts';
-import { VICTIMS } from './soak/service.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const setting = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
@@ -17,10 +17,10 @@ const GROWTH_MB = 32;
 const subscribers = setting('SOAK_SUBSCRIBERS', 20);
 const options = {
   minutes: setting('SOAK_MINUTES', 30),
+  broker: setting('SOAK_KAFKA', 0) === 1,
   killSeconds: setting('SOAK_KILL_SECONDS', 0),
   clients: setting('SOAK_CLIENTS', 4),
   subscribers: { sockets: subscribers, streams: subscribers, webhooks: Math.ceil(subscribers / 4) },
-  victims: VICTIMS,
   settings: {
     blockTimeMs: setting('SOAK_BLOCK_MS', 400),
     // On a machine that does other things, too, queries may take long.

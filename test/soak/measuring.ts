@@ -45,7 +45,7 @@ export interface Measuring {
 
 const EVERY_MS = 2_000;
 const MB = 1024 * 1024;
-const ROLES: readonly Process['role'][] = ['main', 'worker', 'clickhouse'];
+const ROLES: readonly Process['role'][] = ['main', 'worker', 'clickhouse', 'other host'];
 
 export function createMeasuring(service: SoakedService, dataDir: string): Measuring {
   const moments: Sample[][] = [];

@@ -14,7 +14,6 @@ import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
 import { transactionForm } from '../../src/api/v3/render/forms.ts';
 import type { WindowView } from '../../src/window/view.ts';
 import { openWindow, readWindow } from '../../src/window/window.ts';
-import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { auditActions, genesisIn } from '../actions-audit.ts';
 import { listProcesses } from '../process-table.ts';
 import { runTonstream } from '../processes.ts';
@@ -23,14 +22,24 @@ import { projectAll, stepsOf, tablesOf } from '../windowed.ts';
 import { ask } from './asking.ts';
 import { type CheckOptions, checkStep, checkStretch } from './checks.ts';
 import { createJournal, type Figures, type Journal } from './journal.ts';
+import { logIn, logOnBroker, type SoakedLog } from './log.ts';
 import { createMeasuring, type Measured, type Measuring } from './measuring.ts';
-import { createService, type SoakedService, type SoakSettings, VICTIMS, type Victim } from './service.ts';
+import {
+  BROKER_VICTIMS,
+  createService,
+  type SoakedService,
+  type SoakSettings,
+  VICTIMS,
+  type Victim,
+} from './service.ts';
 import { openSubscribers, type Subscribers, type SubscribersOptions } from './subscribers.ts';
 import { INFO, pause, runTraffic } from './traffic.ts';
 import { followTruth, type Truth } from './truth.ts';
 
 export interface SoakOptions {
   minutes: number;
+  /** Over a real broker, with another API host; the log is in the folder unless given. */
+  broker?: boolean;
   /** Seconds between two kills; 0 kills nothing. */
   killSeconds: number;
   /** Goes on until there were so many kills, however long that takes; 0 unless given. */
@@ -46,9 +55,10 @@ export interface SoakOptions {
   pauseMs?: number;
   /** Of each kind; none unless given. */
   subscribers?: Pick<SubscribersOptions, 'sockets' | 'streams' | 'webhooks'>;
+  /** In turn; all there are unless given. */
   victims?: readonly Victim[];
   seed: number;
-  settings?: Partial<Omit<SoakSettings, 'dataDir' | 'port'>>;
+  settings?: Partial<Omit<SoakSettings, 'dataDir' | 'log' | 'port' | 'otherPort' | 'litePort'>>;
   /**
    * Looks at what is left when all has stopped, with the tables in a server of their own; a comparison of the window with
    * the tables unless given.
@@ -101,23 +111,35 @@ interface Soak {
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tonstream-soak-'));
-  const port = await choosePort(join(dataDir, 'port'));
-  const settings = { ...SETTINGS, ...options.settings, dataDir, port };
+  const log = options.broker ? await logOnBroker() : logIn(dataDir);
+  try {
+    return await soaked(options, dataDir, log);
+  } finally {
+    await log.broker?.remove();
+    // A ClickHouse whose service was killed may write for a moment more.
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
+  }
+}
+
+async function soaked(options: SoakOptions, dataDir: string, log: SoakedLog): Promise<SoakReport> {
+  const free = (name: string) => choosePort(join(dataDir, name));
+  const ports = { port: await free('port'), otherPort: await free('other-port'), litePort: await free('lite-port') };
+  const settings = { ...SETTINGS, ...options.settings, dataDir, log, ...ports };
   const service = createService(settings);
   const journal = createJournal((line) => options.onProgress?.(`! ${line}`));
   try {
     await service.start();
-    const truth = followTruth(dataDir);
+    const truth = followTruth(log.open());
     try {
       await truth.until(FIRST_STEPS);
       return await watched({ service, truth, journal, options, dataDir, settings });
     } finally {
       await truth.close();
     }
+  } catch (cause) {
+    throw new Error(`the soak failed; the service said:\n${service.output()}`, { cause });
   } finally {
     await service.destroy();
-    // A ClickHouse whose service was killed may write for a moment more.
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
@@ -128,7 +150,10 @@ async function watched(soak: Soak): Promise<SoakReport> {
   const { signal } = stop;
   const measuring = createMeasuring(service, dataDir);
   const traffic = Promise.all([
-    runTraffic({ ...options, url: service.url, truth, journal, signal }),
+    ...service.hosts.map(({ url }, at) => {
+      const { seed, clients } = options;
+      return runTraffic({ ...options, url, clients: at === 0 ? clients : 1, seed: seed + at, truth, journal, signal });
+    }),
     measuring.run(signal),
     progress(soak, measuring, signal),
   ]);
@@ -154,8 +179,9 @@ async function watched(soak: Soak): Promise<SoakReport> {
     await Promise.allSettled([traffic]);
   }
   await traffic;
-  const status = await service.stop();
-  if (status !== 0) journal.wrong(`the service ended with status ${status}:\n${service.output()}`);
+  for (const status of await service.stop()) {
+    journal.wrong(`the service ended with status ${status}:\n${service.output()}`);
+  }
   const left = listProcesses().filter(({ command }) => command.includes(dataDir));
   if (left.length > 0) journal.wrong(`left behind: ${JSON.stringify(left)}`);
   const verify = await verified(soak);
@@ -172,9 +198,10 @@ async function watched(soak: Soak): Promise<SoakReport> {
 }
 
 async function subscribed(soak: Soak, signal: AbortSignal): Promise<Subscribers | null> {
-  const { service, truth, journal, options, settings } = soak;
+  const { service, truth, journal, options } = soak;
   if (options.subscribers === undefined) return null;
-  return openSubscribers({ ...options.subscribers, url: service.url, port: settings.port, truth, journal, signal });
+  const ports = service.hosts.map(({ port }) => port);
+  return openSubscribers({ ...options.subscribers, url: service.url, ports, truth, journal, signal });
 }
 
 /** Checks, and kills in between, one after the other until the time is up. */
@@ -183,7 +210,7 @@ async function control(soak: Soak, signal: AbortSignal): Promise<void> {
   const { killSeconds, leastKills = 0, mostSteps = MOST_STEPS } = options;
   const end = performance.now() + options.minutes * 60_000;
   const check: CheckOptions = { url: service.url, journal, signal };
-  const victims = options.victims ?? VICTIMS;
+  const victims = options.victims ?? (options.broker ? BROKER_VICTIMS : VICTIMS);
   let checked = 0;
   let [killedAt, comparedAt] = [performance.now(), performance.now()];
   let kills = 0;
@@ -249,7 +276,7 @@ async function compareStopped(soak: Soak): Promise<void> {
   const { options, dataDir } = soak;
   const server = await startEmbeddedClickHouse(testServerOptions(join(dataDir, 'clickhouse')));
   try {
-    if (options.compareStopped === undefined) await compareWindow(soak, server.url);
+    if (options.compareStopped === undefined) await compareWindows(soak, server.url);
     else await options.compareStopped({ dataDir, clickhouseUrl: server.url, database: DATABASE });
     await audit(soak, server.url);
   } finally {
@@ -257,19 +284,26 @@ async function compareStopped(soak: Soak): Promise<void> {
   }
 }
 
-async function compareWindow({ journal, options, dataDir, settings }: Soak, clickhouseUrl: string): Promise<void> {
-  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+/** The window of each host. */
+async function compareWindows({ service, journal, options, settings }: Soak, clickhouseUrl: string): Promise<void> {
+  const { windowBytes: maxBytes, stepsBytes } = settings;
+  const log = settings.log.open();
   const clickhouse = createClickHouse({ url: clickhouseUrl, database: DATABASE, logger: silent });
-  const window = openWindow({ folder: join(dataDir, 'window'), maxBytes: settings.windowBytes, form: transactionForm });
   try {
-    await projectAll(log, clickhouse, settings.stepsBytes);
-    await catchUp(window, log, await tablesOf(clickhouse));
+    await projectAll(log, clickhouse, stepsBytes);
     const paths = sampledRequests(await stepsOf(log), COMPARED_AT_THE_END, options.seed);
-    const found = await differences({ view: window.view(), clickhouseUrl, database: DATABASE, paths });
-    journal.count('answers compared with the tables', paths.length);
-    for (const difference of found) journal.wrong(`at the end: ${difference}`);
+    for (const { dataDir } of service.hosts) {
+      const window = openWindow({ folder: join(dataDir, 'window'), maxBytes, form: transactionForm });
+      try {
+        await catchUp(window, log, await tablesOf(clickhouse));
+        const found = await differences({ view: window.view(), clickhouseUrl, database: DATABASE, paths });
+        journal.count('answers compared with the tables', paths.length);
+        for (const difference of found) journal.wrong(`at the end: ${difference}`);
+      } finally {
+        await window.close();
+      }
+    }
   } finally {
-    await window.close();
     await clickhouse.close();
     await log.close();
   }
@@ -303,8 +337,8 @@ async function withView(dataDir: string, use: (view: WindowView) => Promise<void
   }
 }
 
-async function verified({ dataDir, journal }: Soak): Promise<string> {
-  const verify = runTonstream('verify', '--data-dir', dataDir);
+async function verified({ dataDir, journal, settings }: Soak): Promise<string> {
+  const verify = runTonstream('verify', '--data-dir', dataDir, ...settings.log.words);
   const status = await verify.ended;
   const last = verify.output().trim().split('\n').at(-1) ?? '';
   if (status !== 0) journal.wrong(`tonstream verify ended with status ${status}:\n${verify.output()}`);

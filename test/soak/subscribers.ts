@@ -16,8 +16,10 @@ import { pause } from './traffic.ts';
 import type { Truth } from './truth.ts';
 
 export interface SubscribersOptions {
+  /** Where webhooks are made. */
   url: string;
-  port: number;
+  /** Of the hosts; who was cut off goes on at the next one. */
+  ports: readonly number[];
   truth: Truth;
   journal: Journal;
   /** Of each kind. */
@@ -35,6 +37,8 @@ export interface Subscribers {
 
 interface Subscriber {
   name: string;
+  /** Among all; also says at which host it begins. */
+  place: number;
   wanted: Wanted;
   /** Hears of traces from the moment they are pending. */
   below: boolean;
@@ -80,7 +84,7 @@ export async function openSubscribers(options: SubscribersOptions): Promise<Subs
     const below = Math.floor(place / filters.length) % 2 === 0 ? place % 2 === 0 : place % 2 === 1;
     const name = `${kind} ${place} (${print(wanted)}${below ? ', below final' : ''})`;
     const levels = createLevelsHeard(name, journal);
-    const made: Subscriber = { name, wanted, below, heard: [], levels, cursor: null };
+    const made: Subscriber = { name, place, wanted, below, heard: [], levels, cursor: null };
     subscribers.push(made);
     return made;
   };
@@ -98,9 +102,7 @@ export async function openSubscribers(options: SubscribersOptions): Promise<Subs
         const expected = truth
           .told()
           .flatMap((step) => (step.mcSeqno > mcSeqno ? [] : heardIn(step, subscriber.wanted)));
-        const begun = performance.now();
-        while (missing(expected, subscriber).length > 0 && performance.now() - begun < PATIENCE_MS)
-          await sleep(LOOK_MS);
+        await untilHeard(subscriber, expected, mcSeqno);
         check(subscriber, expected, mcSeqno, journal);
       }
       await Promise.all(subscribers.map((one) => checkLevels(one, options)));
@@ -196,11 +198,12 @@ async function openStream(port: number, subscription: Json): Promise<Connection>
 async function follow(
   subscriber: Subscriber,
   open: (port: number, subscription: Json) => Promise<Connection>,
-  { port, journal }: SubscribersOptions,
+  { ports, journal }: SubscribersOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
+  for (let turn = subscriber.place; !signal.aborted; turn++) {
     const { cursor } = subscriber;
+    const port = ports[turn % ports.length];
     const from = cursor === null ? { from_mc_seqno: 1 } : { from_cursor: cursor };
     const connection = await open(port, { ...subscriptionOf(subscriber), ...from }).catch(() => null);
     if (connection !== null) {
@@ -267,13 +270,24 @@ async function openWebhook(subscriber: Subscriber, { url, journal }: Subscribers
   }
 }
 
+/** For as long as more comes: behind an event of a later step nothing of these steps does. */
+async function untilHeard(subscriber: Subscriber, expected: readonly string[], mcSeqno: number): Promise<void> {
+  let [count, since] = [-1, performance.now()];
+  for (; performance.now() - since < PATIENCE_MS; await sleep(LOOK_MS)) {
+    const { heard, cursor } = subscriber;
+    if (heard.length === count) continue;
+    if (missing(expected, subscriber).length === 0 || (cursor !== null && stepOf(cursor) > mcSeqno)) return;
+    [count, since] = [heard.length, performance.now()];
+  }
+}
+
 function missing(expected: readonly string[], { heard }: Subscriber): string[] {
   const ids = new Set(heard.map(({ id }) => id));
   return expected.filter((id) => !ids.has(id));
 }
 
 function check(subscriber: Subscriber, expected: readonly string[], mcSeqno: number, journal: Journal): void {
-  const { name } = subscriber;
+  const { name, cursor } = subscriber;
   const heard = subscriber.heard.filter(({ cursor }) => stepOf(cursor) <= mcSeqno);
   const ids = new Set(heard.map(({ id }) => id));
   const wanted = new Set(expected);
@@ -285,7 +299,8 @@ function check(subscriber: Subscriber, expected: readonly string[], mcSeqno: num
   if (lost + strange + turns.length + (heard.length - ids.size) === 0) return;
   journal.wrong(
     `${name}: of ${expected.length} events ${lost} are missing, ${heard.length - ids.size} came twice, ` +
-      `${strange} are not in the log, ${turns.length} came before their time`,
+      `${strange} are not in the log, ${turns.length} came before their time; ` +
+      `it is at step ${cursor === null ? 0 : stepOf(cursor)} of ${mcSeqno}`,
   );
 }
 

@@ -1,7 +1,5 @@
 /** What the event log says of each step, read beside the service that is asked for the same. */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { type EventLog, LogError } from '../../streams/log.ts';
 import { type DecodedBlock, decodeStep } from '../../streams/project/decode.ts';
 import { type PublishedStep, readProjectedSteps } from '../../streams/projected-steps.ts';
@@ -43,9 +41,8 @@ const REMEMBERED_EVERY = 40;
 const MOST_REMEMBERED = 60;
 const POLL_MS = 20;
 
-/** Reads the log of the folder until it is closed. A log that cannot be read fails `until` and `close`. */
-export function followTruth(dataDir: string): Truth {
-  const log = openEmbeddedLog({ folder: join(dataDir, 'log') });
+/** Reads a log, and closes it when it is closed itself. A log that cannot be read fails `until` and `close`. */
+export function followTruth(log: EventLog): Truth {
   const stopping = new AbortController();
   const steps: StepTruth[] = [];
   const told: ToldStep[] = [];
