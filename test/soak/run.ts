@@ -107,6 +107,8 @@ interface Soak {
   options: SoakOptions;
   dataDir: string;
   settings: SoakSettings;
+  /** Beside the clients, for who watches. */
+  doing: string;
 }
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
@@ -132,7 +134,7 @@ async function soaked(options: SoakOptions, dataDir: string, log: SoakedLog): Pr
     const truth = followTruth(log.open());
     try {
       await truth.until(FIRST_STEPS);
-      return await watched({ service, truth, journal, options, dataDir, settings });
+      return await watched({ service, truth, journal, options, dataDir, settings, doing: 'subscribing' });
     } finally {
       await truth.close();
     }
@@ -167,10 +169,13 @@ async function watched(soak: Soak): Promise<SoakReport> {
   let subscribers: Subscribers | null = null;
   try {
     subscribers = await subscribed(soak, signal);
+    soak.doing = 'checking steps';
     await control(soak, signal);
     seconds = Math.round((performance.now() - begun) / 1000);
     if (!signal.aborted) {
+      soak.doing = 'comparing subscribers';
       await subscribers?.compare(await headOf(service.url));
+      soak.doing = 'reading everything';
       await lookAtEverything(soak);
     }
   } finally {
@@ -225,9 +230,12 @@ async function control(soak: Soak, signal: AbortSignal): Promise<void> {
     if (killSeconds > 0 && now - killedAt > killSeconds * 1_000) {
       const victim = victims[kills++ % victims.length];
       const before = truth.head;
+      soak.doing = `killing ${victim}`;
       await journal.killing(victim, (dead) => service.kill(victim, dead));
+      soak.doing = `comparing after the end of ${victim}`;
       await truth.until(before + 2);
       await compareLive(soak, signal);
+      soak.doing = 'checking steps';
       killedAt = performance.now();
     } else if (now - comparedAt > COMPARE_EVERY_MS) {
       await compareLive(soak, signal);
@@ -354,7 +362,7 @@ async function progress(soak: Soak, measuring: Measuring, signal: AbortSignal): 
     const own = memory.map(({ role, lastThird }) => `${role} ${lastThird.ownMb} MB`).join(', ');
     soak.options.onProgress?.(
       `${Math.round((performance.now() - begun) / 1000)} s: step ${soak.truth.head}, window ${windowFirst}-${windowHead} ` +
-        `turned over ${turnovers} times, ${requests} requests, ${failureCount} failed, ${wrongCount} wrong; ${own}`,
+        `turned over ${turnovers} times, ${requests} requests, ${failureCount} failed, ${wrongCount} wrong; ${own}; ${soak.doing}`,
     );
   }
 }
