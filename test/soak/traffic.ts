@@ -54,9 +54,11 @@ async function createPaths({ truth, seed, signal }: TrafficOptions) {
   let round = 0;
   let at = 0;
   const sample = async (): Promise<void> => {
-    paths = sampledRequests(await truth.published(), SAMPLED, seed + round++);
+    const steps = await truth.published();
+    if (steps.length > 0) paths = sampledRequests(steps, SAMPLED, seed + round++);
   };
-  await sample();
+  // What is in the log is published a little later.
+  for (await sample(); paths.length === 0 && !signal.aborted; await sample()) await pause(AGAIN_MS, signal);
   return {
     async renew() {
       while (!signal.aborted) {

@@ -127,7 +127,7 @@ function createPublished(log: EventLog): Truth['published'] {
     while (older.length > MOST_REMEMBERED) older.splice(Math.floor(Math.random() * older.length), 1);
   }
 
-  return async () => {
+  async function read(): Promise<readonly PublishedStep[]> {
     try {
       await readOn();
     } catch (error) {
@@ -135,5 +135,13 @@ function createPublished(log: EventLog): Truth['published'] {
       if (!(error instanceof LogError && error.code === 'trimmed')) throw error;
     }
     return [...older, ...newest];
+  }
+
+  // One after the other: each reads on from where the one before was.
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    const done = last.then(read);
+    last = done.catch(() => undefined);
+    return done;
   };
 }
