@@ -150,6 +150,8 @@ async function watched(soak: Soak): Promise<SoakReport> {
   const begun = performance.now();
   const stop = new AbortController();
   const { signal } = stop;
+  // Each client and each subscriber has its own.
+  setMaxListeners(0, signal);
   const measuring = createMeasuring(service, dataDir);
   const traffic = Promise.all([
     ...service.hosts.map(({ url }, at) => {
@@ -164,7 +166,6 @@ async function watched(soak: Soak): Promise<SoakReport> {
     options.onProgress?.(`! the clients fail: ${error instanceof Error ? error.stack : String(error)}`);
     stop.abort();
   });
-  setMaxListeners(0, signal);
   let seconds = 0;
   let subscribers: Subscribers | null = null;
   try {

@@ -3,6 +3,7 @@
  * from the first step on, is cut off again and again, and goes on behind what it has heard. At the end each must have
  * heard what the log says, once and in order; who listens below final has heard one end of every trace.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { rawAddress } from '../../src/chain/address.ts';
@@ -91,6 +92,7 @@ export async function openSubscribers(options: SubscribersOptions): Promise<Subs
   const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
   const ended = new AbortController();
   const until = AbortSignal.any([signal, ended.signal]);
+  setMaxListeners(0, until);
   const following = [
     ...times(options.sockets, () => follow(add('WebSocket'), openWebSocket, options, until)),
     ...times(options.streams, () => follow(add('server-sent events'), openStream, options, until)),
