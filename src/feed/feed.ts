@@ -278,11 +278,12 @@ export function createFeed(options: FeedOptions): Feed {
   }
   const plans = new WeakMap<Line, { generation: number; last: number; steps: AccountSteps }>();
 
-  /** A share for each of the lines behind, so that what is read for one is still there when it is told. */
+  /** A share for each of the lines that are told of earlier steps now: those that wait, for room too, take none of it. */
   function runFrom(mcSeqno: number, line: Line): StepRange {
     const steps = isOfFewAccounts(line.subscription) ? 1 : RUN_STEPS;
     const last = Math.min(position.mcSeqno, mcSeqno + steps - 1);
-    return { first: mcSeqno, last, enough: Math.ceil(options.runTransactions / Math.max(1, catchingUp)) };
+    const told = Math.max(1, Math.min(catchingUp, options.catchUps));
+    return { first: mcSeqno, last, enough: Math.ceil(options.runTransactions / told) };
   }
 
   /** What fails is asked for again when its turn has come. */
@@ -307,7 +308,9 @@ export function createFeed(options: FeedOptions): Feed {
       return;
     }
     const behindRun = mcSeqno + run.length;
-    if (run.length > 1 && behindRun <= position.mcSeqno) void readAhead(runFrom(behindRun, line), wants, signal);
+    // Where lines wait for their turn, others would push it out again before this one is told of it.
+    const isAhead = run.length > 1 && behindRun <= position.mcSeqno && catchingUp <= options.catchUps;
+    if (isAhead) void readAhead(runFrom(behindRun, line), wants, signal);
     const left = run.values();
     while (isSame() && tellTurn(line, left)) await turns.next();
   }
