@@ -482,9 +482,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       const released = new Promise<void>((resolve) => {
         release = resolve;
       });
-      const { steps: whole, transactions } = chain.source;
-      // One at a time, so that none waits for the one that is held.
-      chain.source.steps = (range, context) => whole({ ...range, last: range.first }, context);
+      const { transactions } = chain.source;
       chain.source.transactions = async (filter, context) => {
         if (filter.mcSeqno === behind) await released;
         return transactions(filter, context);

@@ -12,7 +12,6 @@ export function formedMessage(record: TransactionRecord, formed: Formed): Messag
 class FormedMessage extends LazyMessage {
   readonly #record: TransactionRecord;
   readonly #formed: Formed;
-  #hash: Hash | null = null;
   #source: Address | null = null;
   #destination: Address | null = null;
 
@@ -31,8 +30,7 @@ class FormedMessage extends LazyMessage {
   }
 
   get hash(): Hash {
-    this.#hash ??= Buffer.from(this.#formed.hash, 'base64');
-    return this.#hash;
+    return Buffer.from(this.#formed.hash, 'base64');
   }
   get source(): Address | null {
     this.#source ??= addressOrNull(this.#formed.source);
