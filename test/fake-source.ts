@@ -2,6 +2,7 @@
 
 import type { ChainSource } from '../src/chain/chain-source.ts';
 import type { ContractSource } from '../src/chain/contract-records.ts';
+import type { StepRecords, TransactionRecord } from '../src/chain/records.ts';
 
 export interface FakeSource {
   source: ChainSource;
@@ -9,7 +10,7 @@ export interface FakeSource {
   asked: { method: string; args: readonly unknown[] }[];
 }
 
-const EMPTY: ChainSource = {
+const EMPTY: Omit<ChainSource, 'steps'> = {
   masterchainInfo: async () => null,
   hasMasterchainBlock: async () => false,
   blocks: async () => ({ rows: [], nextCursor: null }),
@@ -55,8 +56,8 @@ export function noContracts(): ContractSource {
 
 export function createFakeSource(answers: Partial<ChainSource> = {}): FakeSource {
   const asked: FakeSource['asked'] = [];
-  const source = new Proxy(
-    { ...EMPTY, ...answers },
+  const source: ChainSource = new Proxy(
+    { ...EMPTY, steps: listedSteps(() => source), ...answers },
     {
       get(target, method, receiver) {
         const answer: unknown = Reflect.get(target, method, receiver);
@@ -69,4 +70,29 @@ export function createFakeSource(answers: Partial<ChainSource> = {}): FakeSource
     },
   );
   return { source, asked };
+}
+
+/** Whole steps as the listings have them. */
+function listedSteps(source: () => Pick<ChainSource, 'blocks' | 'transactions'>): ChainSource['steps'] {
+  const rest = { utime: {}, sort: 'asc' as const };
+  return async ({ first, last, enough }, context) => {
+    const steps: StepRecords[] = [];
+    let mcSeqno = first;
+    for (let count = 0; mcSeqno <= last && count < enough; mcSeqno++) {
+      const page = { limit: 1000, offset: 0 };
+      const transactions: TransactionRecord[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const asked = { accounts: [], excludeAccounts: [], hashes: [], ltWindow: {}, mcSeqno, cursor, page, ...rest };
+        const found = await source().transactions(asked, context);
+        transactions.push(...found.rows);
+        cursor = found.nextCursor;
+      }
+      const { rows: blocks } = await source().blocks({ mcSeqno, lt: {}, page, ...rest }, context);
+      if (blocks.length === 0 && transactions.length === 0) continue;
+      const utime = blocks.find(({ header }) => header.workchain === -1)?.header.genUtime ?? null;
+      steps.push({ mcSeqno, utime, transactions, blocks });
+      count += transactions.length;
+    }
+    return { steps, last: mcSeqno - 1 };
+  };
 }

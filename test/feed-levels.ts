@@ -482,7 +482,9 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       const released = new Promise<void>((resolve) => {
         release = resolve;
       });
-      const { transactions } = chain.source;
+      const { steps: whole, transactions } = chain.source;
+      // One at a time, so that none waits for the one that is held.
+      chain.source.steps = (range, context) => whole({ ...range, last: range.first }, context);
       chain.source.transactions = async (filter, context) => {
         if (filter.mcSeqno === behind) await released;
         return transactions(filter, context);

@@ -1,5 +1,6 @@
 /** Answers with a window against answers from the tables alone, for random requests and boundaries anywhere. */
 import type { ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,11 +15,14 @@ import { traces } from '../clickhouse/tables/traces.ts';
 import { transactions } from '../clickhouse/tables/transactions.ts';
 import { type Archive, openArchive } from '../src/archive/archive.ts';
 import { compareArchive } from '../src/archive/compare.ts';
+import type { ChainSource } from '../src/chain/chain-source.ts';
 import {
   type ActionFilter,
   ANY_ACTION,
   ANY_MESSAGE,
+  type BlockRecord,
   type MessageFilter,
+  type Rows,
   type TraceFilter,
   type TransactionFilter,
   type TransactionRecord,
@@ -26,6 +30,7 @@ import {
 import { readChainView } from '../src/web/chain-view.ts';
 import { stepOf } from '../src/window/kind.ts';
 import { KINDS } from '../src/window/kinds.ts';
+import type { PublishedStep } from '../streams/projected-steps.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { archiveOf } from './archived.ts';
 import { isLong, random, rounds } from './chance.ts';
@@ -127,6 +132,65 @@ function rowsByKey({ window }: Windowed): string[][] {
   }
 }
 
+interface ToldStep {
+  utime: number | null;
+  transactions: string[];
+  blocks: string[];
+}
+
+/** Short: what differs is printed whole. */
+const digestOf = (told: unknown): string => createHash('sha256').update(JSON.stringify(told)).digest('base64');
+
+const transactionDigest = ({ mcSeqno, block, traceId, globalVersion, stored }: TransactionRecord): string =>
+  digestOf([mcSeqno, block, traceId, globalVersion, stored]);
+
+const blockDigest = ({ header, txCount, createdBy, randSeed }: BlockRecord): string =>
+  digestOf([header, txCount, createdBy, randSeed]);
+
+/** Each step that a source gives, from the first to the last of these, as many at once as it likes. */
+async function wholeSteps(source: ChainSource, steps: readonly PublishedStep[], enough: number) {
+  const told = new Map<number, ToldStep>();
+  const last = steps[steps.length - 1].step.mcSeqno;
+  for (let first = steps[0].step.mcSeqno; first <= last; ) {
+    const run = await source.steps({ first, last, enough }, context());
+    expect(run.last).toBeGreaterThanOrEqual(first);
+    expect(run.last).toBeLessThanOrEqual(last);
+    for (const { mcSeqno, utime, transactions, blocks } of run.steps) {
+      expect(told.has(mcSeqno)).toBe(false);
+      expect(mcSeqno).toBeLessThanOrEqual(run.last);
+      told.set(mcSeqno, { utime, transactions: transactions.map(transactionDigest), blocks: blocks.map(blockDigest) });
+    }
+    first = run.last + 1;
+  }
+  return told;
+}
+
+/** The same of the listings. */
+async function listedSteps(source: ChainSource) {
+  const told = new Map<number, ToldStep>();
+  const at = (mcSeqno: number): ToldStep => {
+    const found = told.get(mcSeqno) ?? { utime: null, transactions: [], blocks: [] };
+    told.set(mcSeqno, found);
+    return found;
+  };
+  const everyBlock = { utime: {}, lt: {}, sort: 'asc', page: { limit: 1_000, offset: 0 } } as const;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Rows<BlockRecord> = await source.blocks({ ...everyBlock, cursor }, context());
+    for (const block of page.rows) {
+      const step = at(block.mcSeqno);
+      step.blocks.push(blockDigest(block));
+      if (block.header.workchain === -1) step.utime = block.header.genUtime;
+    }
+    cursor = page.nextCursor;
+  }
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Rows<TransactionRecord> = await source.transactions({ ...EVERYTHING, sort: 'asc', cursor }, context());
+    for (const record of page.rows) at(record.mcSeqno).transactions.push(transactionDigest(record));
+    cursor = page.nextCursor;
+  }
+  return told;
+}
+
 describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s blocks', (name) => {
   const inFull = isLong || name === IN_FULL;
   let projected: Projected;
@@ -150,7 +214,17 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     expect(steps.map(({ step }) => step.previous)).toEqual([0, ...steps.slice(0, -1).map(({ step }) => step.mcSeqno)]);
   });
 
+  /** All steps as the listings of the tables have them, and as a source gives them, so many transactions at once. */
+  async function compareSteps(source: ChainSource, enough: number): Promise<void> {
+    expect(await wholeSteps(source, projected.steps, enough)).toEqual(await listedSteps(projected.tables));
+  }
+
+  it('gives whole steps as the tables list what is in them', async () => {
+    for (const enough of [1, 100_000]) await compareSteps(projected.tables, enough);
+  });
+
   async function compare(windowed: Windowed, numRuns = RUNS): Promise<void> {
+    for (const enough of [1, 100_000]) await compareSteps(windowed.source, enough);
     const server = await serveApi(windowed.source, { limits: PATIENT_LIMITS });
     try {
       const same = fc.asyncProperty(requests(projected.steps), async (path) => {
@@ -192,6 +266,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
       for (const asks of [{ accounts: [account] }, { hashes: [hash] }, { mcSeqno }]) {
         expect(has((await source.transactions({ ...EVERYTHING, ...asks }, context())).rows)).toBe(true);
       }
+      const { steps } = await source.steps({ first: mcSeqno, last: mcSeqno, enough: 1 }, context());
+      expect(steps.some((step) => has(step.transactions))).toBe(true);
       expect(await source.accountStates([account], [], false, context())).toMatchObject([{ account }]);
       const isThere = await projected.tables.hasMasterchainBlock(mcSeqno, context());
       expect(await source.hasMasterchainBlock(mcSeqno, context())).toBe(isThere);
@@ -214,7 +290,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     expect(answered.map(({ rows }) => rows.map(({ message }) => message.hash))).toEqual(
       sent.slice(0, 50).map(({ hash }) => [hash]),
     );
-    const known = /\.(transactions|transactionsAt|blocks|hasMasterchainBlock|messages|accountStates|traces|actions)$/;
+    const known =
+      /\.(steps|transactions|transactionsAt|blocks|hasMasterchainBlock|messages|accountStates|traces|actions)$/;
     expect(asked().filter((one) => known.test(one))).toEqual([]);
   }
 

@@ -21,7 +21,7 @@ import { makeCursor, readCursor, SHARD, shardNumber, shardOf, TIME, WORKCHAIN } 
 import { collect, type Reading } from './reading.ts';
 import type { Steps } from './steps.ts';
 
-const COLUMNS = 'mc_seqno, tx_count, global_id, root_hash, file_hash, rand_seed, created_by, info';
+export const COLUMNS = 'mc_seqno, tx_count, global_id, root_hash, file_hash, rand_seed, created_by, info';
 const KEY = '(mc_seqno, workchain, shard, seqno)';
 const CURSOR = 'b';
 
@@ -142,7 +142,7 @@ export function nextBlocks(rows: readonly BlockRecord[], { page }: BlockFilter):
   return last ? cursorOf(last) : null;
 }
 
-function readBlock(rows: RowReader): BlockRecord {
+export function readBlock(rows: RowReader): BlockRecord {
   const mcSeqno = rows.u32();
   const txCount = rows.u32();
   const globalId = rows.i32();

@@ -12,6 +12,7 @@ import type { Head } from './head.ts';
 import { messageQueries } from './messages.ts';
 import { createReading, type Reading, readingBelow } from './reading.ts';
 import { type StatisticsQueries, statisticsQueries } from './statistics.ts';
+import { stepRecordQueries } from './step-records.ts';
 import { createSteps } from './steps.ts';
 import { traceQueries } from './traces.ts';
 import { transactionQueries } from './transactions.ts';
@@ -48,6 +49,7 @@ export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, 
     const own = transactionQueries(bound, steps);
     return {
       ...blockQueries(bound, steps),
+      ...stepRecordQueries(bound),
       ...own,
       ...messageQueries(bound),
       ...traceQueries(bound),

@@ -38,7 +38,7 @@ import type { StepSpan, Steps } from './steps.ts';
 
 export type { Place };
 
-const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, external_hash, global_version, states, payload';
+export const COLUMNS = 'account, mc_seqno, shard, seqno, trace_id, external_hash, global_version, states, payload';
 
 /**
  * By lt; by time, then lt; by hash; or one lt, by account (spec v3 endpoints 2.5). `text` is what the reference does
@@ -304,7 +304,7 @@ function readPlace(rows: RowReader): Place {
   return { account: rows.fixed(36), lt: rows.u64(), mcSeqno: rows.u32() };
 }
 
-function readTransaction(rows: RowReader): TransactionRecord {
+export function readTransaction(rows: RowReader): TransactionRecord {
   const workchain = workchainOf(rows.fixed(36));
   const mcSeqno = rows.u32();
   const shard = readShard(rows);

@@ -57,8 +57,11 @@ export class BoundedView implements View {
   methodsOf(hash: Hash): number[] | null {
     return this.#view.methodsOf(hash);
   }
-  *steps(reverse: boolean): Iterable<number> {
-    for (const step of this.#view.steps(reverse)) if (step < this.#end) yield step;
+  *steps(from: number, reverse = false): Iterable<number> {
+    for (const step of this.#view.steps(from, reverse)) {
+      if (step < this.#end) yield step;
+      else if (!reverse) return;
+    }
   }
   done(): void {
     this.#view.done();

@@ -8,6 +8,7 @@ import { blocks, masterchainBlock } from '../window/blocks.ts';
 import { layoutOf } from '../window/kind.ts';
 import { retoldKind } from '../window/kinds.ts';
 import { type Beneath, beneathIn, type Opened, type Sides } from '../window/sides.ts';
+import { steps } from '../window/steps.ts';
 import { traces } from '../window/traces.ts';
 import { transactions, transactionsAt } from '../window/transactions.ts';
 import type { View } from '../window/view.ts';
@@ -42,6 +43,7 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
       ...alone.below,
       transactions: (filter: TransactionFilter, context: QueryContext) => transactions(filter, { ...sides, context }),
       transactionsAt: (places, context) => transactionsAt(places, { ...sides, context }),
+      steps: (range, context) => steps(range, { ...sides, context }),
       blocks: (filter, context) => blocks(filter, { ...sides, context }),
       traces: (filter, context) =>
         isNamed(filter) ? alone.below.traces(filter, context) : traces(filter, { ...sides, context, isToldAbove }),

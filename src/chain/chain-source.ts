@@ -13,6 +13,8 @@ import type {
   Page,
   QueryContext,
   Rows,
+  StepRange,
+  StepRun,
   TraceFilter,
   TracePlace,
   TraceRecord,
@@ -33,6 +35,11 @@ export interface ChainSource {
   blocks(filter: BlockFilter, context: QueryContext): Promise<Rows<BlockRecord>>;
   /** The masterchain block and the top block of every shard as of it, by workchain, signed shard, seqno. */
   shardState(mcSeqno: number, context: QueryContext): Promise<BlockRecord[]>;
+  /**
+   * Whole steps, for who tells all of them: at least one number is read, and as many as are read well at once.
+   * @throws when the first lies above the newest step
+   */
+  steps(range: StepRange, context: QueryContext): Promise<StepRun>;
   transactions(filter: TransactionFilter, context: QueryContext): Promise<Rows<TransactionRecord>>;
   transactionsByMessage(filter: TransactionsByMessageFilter, context: QueryContext): Promise<TransactionRecord[]>;
   adjacentTransactions(

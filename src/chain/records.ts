@@ -321,6 +321,33 @@ export interface Rows<T> {
   nextCursor: string | null;
 }
 
+/** Steps from one number to another. */
+export interface StepRange {
+  first: number;
+  last: number;
+  /** Transactions from which on no further step is begun. */
+  enough: number;
+}
+
+/** All that a step holds. */
+export interface StepRecords {
+  mcSeqno: number;
+  /** Of its masterchain block, Unix seconds; null of a step that was imported without it. */
+  utime: number | null;
+  /** By lt and account, each with its form where it has one. */
+  transactions: TransactionRecord[];
+  /** In the order of the listing of blocks. */
+  blocks: BlockRecord[];
+}
+
+/** Steps of a range, ascending. */
+export interface StepRun {
+  /** Without those that are not there: numbers may be left out in imported sequences. */
+  steps: StepRecords[];
+  /** Up to where the range was read: never above the newest step. */
+  last: number;
+}
+
 /** Carried by every question: ends it early. */
 export interface QueryContext {
   signal: AbortSignal;
@@ -331,6 +358,6 @@ export interface QueryContext {
    * place (account, lt, time), of a message nothing but its keys: more can be asked of the row only until the answer.
    */
   formsSuffice?: boolean;
-  /** Set by who shows rows, and reads them too: of a listing of transactions each comes whole, with its form where it has one. */
-  withForms?: boolean;
+  /** The same, of messages that are named: not even their forms are read. */
+  keysSuffice?: boolean;
 }

@@ -158,17 +158,27 @@ export interface PlacedMessage {
   /** 0 for the in-message, then the others. */
   index: number;
   message: Message;
+  /** An account that sent it; one that receives it. */
+  hasSource: boolean;
+  hasDestination: boolean;
 }
 
 /** All messages of a transaction; of one that came with its form nothing is decoded. */
 export function messagesOf(record: TransactionRecord): PlacedMessage[] {
   const { form } = record;
   if (form !== undefined) {
-    return formMessages(form).map((formed) => ({ index: formed.index, message: formedMessage(record, formed) }));
+    return formMessages(form).map((formed) => {
+      const { index, source, destination } = formed;
+      const message = formedMessage(record, formed);
+      return { index, message, hasSource: source !== null, hasDestination: destination !== null };
+    });
   }
   const { inMsg, outMsgs } = record.transaction;
-  const sent = outMsgs.map((message, i) => ({ index: i + 1, message }));
-  return inMsg === null ? sent : [{ index: 0, message: inMsg }, ...sent];
+  const placed = (message: Message, index: number): PlacedMessage => {
+    return { index, message, hasSource: message.source !== null, hasDestination: message.destination !== null };
+  };
+  const sent = outMsgs.map((message, i) => placed(message, i + 1));
+  return inMsg === null ? sent : [placed(inMsg, 0), ...sent];
 }
 
 /**
@@ -182,7 +192,7 @@ export function messageEvents(
   messages: readonly (readonly PlacedMessage[])[],
 ): MessageEvent[] {
   return records.flatMap((record, place) => {
-    const told = messages[place].filter(({ index, message }) => index === 0 || message.destination === null);
+    const told = messages[place].filter(({ index, hasDestination }) => index === 0 || !hasDestination);
     return told.map(({ index, message }): MessageEvent => {
       const rank = index === 0 ? RANKS.message : RANKS.external_out + index - 1;
       return {

@@ -5,6 +5,7 @@
  */
 import { EventEmitter, once, setMaxListeners } from 'node:events';
 import type { Head } from '../../clickhouse/queries/head.ts';
+import type { StepRange } from '../chain/records.ts';
 import type { AccountSteps } from './account-steps.ts';
 import { createAudience } from './audience.ts';
 import { eventId, type FeedEvent } from './events.ts';
@@ -17,6 +18,7 @@ import { createProspects, type ProspectsOptions } from './prospects.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
 import type { FeedStep, Wants } from './step.ts';
 import type { StepReader } from './steps.ts';
+import { createTurns } from './turns.ts';
 import { wantsOf } from './wants.ts';
 
 export interface Feed {
@@ -70,6 +72,8 @@ export interface FeedOptions {
   stallMs: number;
   /** Lines that are told of earlier steps at the same time; the others wait. */
   catchUps: number;
+  /** Transactions that are read at once for the lines behind, all of them together. */
+  runTransactions: number;
   /** Steps behind the head from which a line that chose so is moved to the head. */
   skipSteps: number;
   /** What is not final: where it is said, and what stands beside it. */
@@ -84,8 +88,10 @@ export const TOO_SLOW = 4008;
 const RETRY_MS = 500;
 /** Between two looks at who wants to know the head. */
 const BEAT_MS = 250;
-/** Steps read ahead of the one that is told. */
-const READ_AHEAD = 4;
+/** Steps read at once for a line that is told of them, at most. */
+const RUN_STEPS = 64;
+/** Longest that lines are told of earlier steps before all else has its turn, milliseconds. */
+const TURN_MS = 5;
 /** Steps behind the head from which on the steps of a few accounts are looked for. */
 const FAR_STEPS = 32;
 const FEW_ACCOUNTS = 16;
@@ -102,6 +108,8 @@ export function createFeed(options: FeedOptions): Feed {
   /** All up to here was told to the lines that are live. */
   let position = endOf(head.seqno);
   let catching = 0;
+  /** Those, and the ones that wait for their turn or for room. */
+  let catchingUp = 0;
   const waiting: (() => void)[] = [];
   head.onAdvance(() => bell.emit('advance'));
   const prospects = createProspects({
@@ -209,6 +217,7 @@ export function createFeed(options: FeedOptions): Feed {
     const { generation } = line;
     const isSame = () => line.state === 'behind' && line.generation === generation;
     metrics.behind(1);
+    catchingUp++;
     try {
       while (isSame()) {
         if (line.full && !(await waitForRoom(line))) continue;
@@ -218,6 +227,8 @@ export function createFeed(options: FeedOptions): Feed {
           return;
         }
         await inTurn(async () => {
+          await turns.next();
+          if (!isSame()) return;
           if (!(await skipToAccounts(line, isSame))) await tellNext(line, isSame);
         });
       }
@@ -227,6 +238,7 @@ export function createFeed(options: FeedOptions): Feed {
       // The source may be back soon; the place is kept.
       setTimeout(() => isSame() && void catchUp(line), RETRY_MS).unref();
     } finally {
+      catchingUp--;
       metrics.behind(-1);
     }
   }
@@ -266,41 +278,60 @@ export function createFeed(options: FeedOptions): Feed {
   }
   const plans = new WeakMap<Line, { generation: number; last: number; steps: AccountSteps }>();
 
+  /** A share for each of the lines that are told of earlier steps now: those that wait, for room too, take none of it. */
+  function runFrom(mcSeqno: number, line: Line): StepRange {
+    const steps = isOfFewAccounts(line.subscription) ? 1 : RUN_STEPS;
+    const last = Math.min(position.mcSeqno, mcSeqno + steps - 1);
+    const told = Math.max(1, Math.min(catchingUp, options.catchUps));
+    return { first: mcSeqno, last, enough: Math.ceil(options.runTransactions / told) };
+  }
+
   /** What fails is asked for again when its turn has come. */
-  async function readAhead(mcSeqno: number, wants: Wants, signal: AbortSignal): Promise<void> {
+  async function readAhead(range: StepRange, wants: Wants, signal: AbortSignal): Promise<void> {
     try {
-      const step = await steps.read(mcSeqno, signal);
-      if (!step.has(wants)) await step.load(wants, signal);
+      await steps.run(range, wants, signal);
     } catch {
       // Told of then.
     }
   }
 
-  /** The rest of the step a line is in, or the next one; less when there is no more room. */
+  /** The rest of the step a line is in, or the next ones; less when there is no more room. */
   async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
     const { signal } = ended;
     const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
     const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
-    const ahead = isOfFewAccounts(line.subscription) ? 0 : READ_AHEAD;
     const wants = wantsOf([line]);
-    for (let at = mcSeqno + 1; at < mcSeqno + ahead && at <= position.mcSeqno; at++) {
-      void readAhead(at, wants, signal);
-    }
-    const step = await steps.read(mcSeqno, signal);
-    if (!step.exists) {
+    const run = await steps.run(runFrom(mcSeqno, line), wants, signal);
+    if (!run[0].exists) {
       const next = await steps.nextExisting(mcSeqno, position.mcSeqno, signal);
       if (isSame()) line.place = next === null ? position : endOf(next - 1);
       return;
     }
-    if (!step.has(wants)) await step.load(wants, signal);
-    if (!isSame()) return;
+    const behindRun = mcSeqno + run.length;
+    // Where lines wait for their turn, others would push it out again before this one is told of it.
+    const isAhead = run.length > 1 && behindRun <= position.mcSeqno && catchingUp <= options.catchUps;
+    if (isAhead) void readAhead(runFrom(behindRun, line), wants, signal);
+    const left = run.values();
+    while (isSame() && tellTurn(line, left)) await turns.next();
+  }
+
+  /** Tells steps, one at least, until the turn is over. @returns whether there may be more of them, and room for it */
+  function tellTurn(line: Line, left: Iterator<FeedStep>): boolean {
     line.cork();
     try {
-      if (step.events.every((event) => !line.hears(event) || tellTo(line, event, step))) line.place = endOf(mcSeqno);
+      do {
+        const { value: step, done } = left.next();
+        if (done) return false;
+        // In the middle of a step it goes on from there.
+        if (!step.events.every((event) => !line.hears(event) || tellTo(line, event, step))) return false;
+        line.place = endOf(step.mcSeqno);
+      } while (!turns.isOver);
+      return true;
     } finally {
       line.uncork();
     }
   }
+  const turns = createTurns(TURN_MS);
 
   /** False when the line was let go, or has been moved to the head. */
   async function waitForRoom(line: Line): Promise<boolean> {
@@ -406,6 +437,7 @@ export function createFeed(options: FeedOptions): Feed {
     },
     async find({ cursor, id }, subscription, signal) {
       const place = decodeCursor(cursor, globalId());
+      if (place.mcSeqno > head.seqno) return null;
       const step = await steps.read(place.mcSeqno, signal);
       const wants = wantsOf([{ subscription }]);
       if (!step.has(wants)) await step.load(wants, signal);

@@ -12,6 +12,7 @@ export function formedMessage(record: TransactionRecord, formed: Formed): Messag
 class FormedMessage extends LazyMessage {
   readonly #record: TransactionRecord;
   readonly #formed: Formed;
+  #hash: Hash | null = null;
   #source: Address | null = null;
   #destination: Address | null = null;
 
@@ -30,7 +31,8 @@ class FormedMessage extends LazyMessage {
   }
 
   get hash(): Hash {
-    return Buffer.from(this.#formed.hash, 'base64');
+    this.#hash ??= Buffer.from(this.#formed.hash, 'base64');
+    return this.#hash;
   }
   get source(): Address | null {
     this.#source ??= addressOrNull(this.#formed.source);

@@ -19,8 +19,8 @@ export interface Sink {
    * @param mark of an event for those who asked for cursors; null of anything else
    */
   write(json: Buffer, mark: Mark | null): boolean;
-  /** The same of JSON in pieces; they are copied. */
-  writePieces?(json: Pieces, mark: Mark | null): boolean;
+  /** The same of an event's JSON in pieces, where it goes out without its mark; they are copied. */
+  writePieces?(json: Pieces): boolean;
   onRoom(call: () => void): void;
   /** What is written until `uncork` may go out at once. */
   cork?(): void;
@@ -127,18 +127,18 @@ class OpenLine implements Line {
   }
 
   tell(event: FeedEvent, around: Surroundings): boolean {
-    const { cursors } = this.subscription;
-    const mark = cursors ? { cursor: encodeCursor(this.#globalId(), event.place), id: eventId(event) } : null;
     this.place = event.place;
     // Who is behind is told alone.
     if (this.state === 'behind' && this.#sink.writePieces) {
       const pieces = this.#notifier.pieces(event, this.subscription, this.#hearing, around);
       this.#onTold(pieces.reduce((sum, { length }) => sum + length, 0));
-      if (!this.#sink.writePieces(pieces, mark)) this.full = true;
+      if (!this.#sink.writePieces(pieces)) this.full = true;
       return !this.full;
     }
     const bytes = this.#notifier.bytes(event, this.subscription, this.#hearing, around);
     this.#onTold(bytes.length);
+    const { cursors } = this.subscription;
+    const mark = cursors ? { cursor: encodeCursor(this.#globalId(), event.place), id: eventId(event) } : null;
     return this.#write(bytes, mark);
   }
 

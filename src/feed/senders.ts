@@ -3,8 +3,9 @@ import { LRUCache } from 'lru-cache';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
-import type { MessageFilter, QueryContext, TransactionRecord } from '../chain/records.ts';
+import type { MessageFilter, MessageRecord, QueryContext, TransactionRecord } from '../chain/records.ts';
 import type { PlacedMessage } from './events.ts';
+import { together } from './together.ts';
 
 export interface Senders {
   /**
@@ -20,12 +21,16 @@ export interface Senders {
 }
 
 const KEPT = 50_000;
-/** Hashes in one question. */
-const ASKED_AT_ONCE = 500;
 
 export function createSenders(source: Pick<ChainSource, 'messages'>): Senders {
   /** Keys of hashes both: so much is kept, and nothing of the rows that they came in. */
   const kept = new LRUCache<string, string>({ max: KEPT });
+  const ask = together(
+    // Nothing but keys is looked at.
+    async (hashes: Hash[], context) =>
+      (await source.messages(messagesOf(hashes), { ...context, keysSuffice: true })).rows,
+    ({ message }: MessageRecord) => hashKey(message.hash),
+  );
 
   return {
     async of(records, messages, context) {
@@ -36,18 +41,17 @@ export function createSenders(source: Pick<ChainSource, 'messages'>): Senders {
       }
       const found = new Map<string, Hash>();
       const missing: Hash[] = [];
-      for (const { index, message } of messages.flat()) {
-        if (index > 0 || message.source === null) continue;
+      for (const { index, message, hasSource } of messages.flat()) {
+        if (index > 0 || !hasSource) continue;
         const { hash } = message;
         const known = kept.get(hashKey(hash));
         if (known === undefined) missing.push(hash);
         else found.set(hashKey(hash), Buffer.from(known, 'latin1'));
       }
-      // Nothing but keys is looked at.
-      const brief = { ...context, formsSuffice: true };
-      for (let at = 0; at < missing.length; at += ASKED_AT_ONCE) {
-        const { rows } = await source.messages(messagesOf(missing.slice(at, at + ASKED_AT_ONCE)), brief);
-        for (const { message, outTxHash } of rows) if (outTxHash !== null) found.set(hashKey(message.hash), outTxHash);
+      const rows = await ask(missing, context);
+      for (const hash of missing) {
+        const sender = rows.get(hashKey(hash))?.outTxHash ?? null;
+        if (sender !== null) found.set(hashKey(hash), sender);
       }
       return found;
     },

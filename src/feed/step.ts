@@ -35,8 +35,9 @@ import {
   type EndedTrace,
   endedTraces,
   groupEvent,
-  settledTraces,
+  type SettledTraces,
   traceEvent,
+  tracesOf,
   transactionsOf,
 } from './trace-events.ts';
 
@@ -72,6 +73,8 @@ export interface FeedStep extends Surroundings {
   readonly traces: Iterable<string>;
   /** In their order; of each part once it was loaded. */
   readonly events: readonly FeedEvent[];
+  /** Its own. */
+  readonly transactions: number;
   /** Roughly what it takes in memory, in transactions. */
   readonly weight: number;
   has(wants: Wants): boolean;
@@ -90,9 +93,14 @@ export interface StepFacts {
   traceHashes: ReadonlyMap<string, string>;
 }
 
-export interface StepOptions extends StepFacts {
+/** Whom steps ask for what is beside their transactions; what several ask at the same time is one question. */
+export interface Asked {
   source: ChainSource;
   senders: Senders;
+  settled: SettledTraces;
+}
+
+export interface StepOptions extends StepFacts, Asked {
   context: (signal: AbortSignal) => QueryContext;
   /** The step has become heavier. */
   onLoaded: (step: FeedStep) => void;
@@ -107,7 +115,7 @@ class ReadStep implements FeedStep {
   readonly #options: StepOptions;
   readonly #loaded = new Set<Part>();
   #senders: ReadonlyMap<string, Hash> = new Map();
-  #settled: Map<string, TraceRecord> | null = null;
+  #settled: ReadonlyMap<string, TraceRecord> | null = null;
   #ended: readonly EndedTrace[] = [];
   #actions: Awaited<ReturnType<typeof actionsOf>> | null = null;
   readonly #whole = new Map<string, readonly TransactionRecord[] | null>();
@@ -135,6 +143,9 @@ class ReadStep implements FeedStep {
   }
   get traces(): Iterable<string> {
     return this.#options.traceHashes.values();
+  }
+  get transactions(): number {
+    return this.#options.records.length;
   }
   get weight(): number {
     let elsewhere = 0;
@@ -188,6 +199,7 @@ class ReadStep implements FeedStep {
       case 'jettonTransfers':
       case 'nftTransfers': {
         const kind = part === 'jettonTransfers' ? 'jetton_transfer' : 'nft_transfer';
+        // Of each step by itself: what came to light in a later one was not told then.
         return this.#add(part, await transferEvents(kind, mcSeqno, records, source.contracts, context));
       }
       case 'groups':
@@ -218,10 +230,10 @@ class ReadStep implements FeedStep {
     this.#add('messages', messageEvents(mcSeqno, records, messages));
   }
 
-  async #loadEnds(context: QueryContext): Promise<Map<string, TraceRecord>> {
-    const { mcSeqno, records, source } = this.#options;
+  async #loadEnds(context: QueryContext): Promise<ReadonlyMap<string, TraceRecord>> {
+    const { mcSeqno, records, settled: ask } = this.#options;
     if (this.#settled === null) {
-      const settled = await settledTraces(records, source, context);
+      const settled = await ask(tracesOf(records), context);
       this.#ended = endedTraces(mcSeqno, records, settled);
       this.#settled = settled;
     }

@@ -1,16 +1,27 @@
 /** Steps read for the feed: once for all who are at the same place, the newest ones kept. */
 import { LRUCache } from 'lru-cache';
-import { formMessages } from '../api/v3/render/forms.ts';
+import { formReceived } from '../api/v3/render/forms.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import type { BlockFilter, QueryContext, TransactionFilter, TransactionRecord } from '../chain/records.ts';
+import type {
+  BlockFilter,
+  QueryContext,
+  StepRange,
+  StepRecords,
+  StepRun,
+  TransactionFilter,
+  TransactionRecord,
+} from '../chain/records.ts';
 import { type AccountSteps, createAccountSteps } from './account-steps.ts';
 import { createSenders } from './senders.ts';
-import { createStep, type FeedStep } from './step.ts';
+import { type Asked, createStep, type FeedStep, type Wants } from './step.ts';
+import { settledTraces } from './trace-events.ts';
 
 export interface StepReader {
   read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep>;
+  /** Steps that follow one another, from the first of the range on, with all that is wanted of them: one at least. */
+  run(range: StepRange, wants: Wants, signal: AbortSignal): Promise<FeedStep[]>;
   /** The first step from this one on that is there, up to `last`; null when there is none. */
   nextExisting(from: number, last: number, signal: AbortSignal): Promise<number | null>;
   /** Those in which these accounts have transactions, behind a step. */
@@ -27,6 +38,7 @@ export interface StepReaderOptions {
   keptTransactions: number;
 }
 
+/** Of the listings by hash. */
 const PAGE = 1000;
 /** Hashes in one question. */
 const ASKED_AT_ONCE = 500;
@@ -41,49 +53,81 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     maxSize: keptTransactions,
     sizeCalculation: ({ weight }) => weight,
   });
-  const reading = new Map<number, Promise<FeedStep>>();
+  /** Steps that are on their way, each with all that are read with it. */
+  const reading = new Map<number, Promise<ReadonlyMap<number, FeedStep>>>();
   const traces = createTraces(source);
-  const senders = createSenders(source);
+  const asked: Asked = {
+    source,
+    senders: createSenders(source),
+    settled: settledTraces(source),
+  };
+  const onLoaded = (step: FeedStep): void => void (kept.has(step.mcSeqno) && kept.set(step.mcSeqno, step));
 
-  async function transactionsOf(mcSeqno: number, signal: AbortSignal): Promise<TransactionRecord[]> {
-    const records: TransactionRecord[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const page = await source.transactions(transactionsIn({ mcSeqno, cursor }), {
-        ...context(signal),
-        withForms: true,
-      });
-      records.push(...page.rows);
-      cursor = page.nextCursor;
+  async function stepsOf(range: StepRange, signal: AbortSignal): Promise<ReadonlyMap<number, FeedStep>> {
+    const run = await source.steps(range, context(signal));
+    await traces.learn(
+      run.steps.flatMap(({ transactions }) => transactions),
+      context(signal),
+    );
+    const steps = new Map<number, FeedStep>();
+    for (const { mcSeqno, utime, transactions: records, blocks } of numbered(range.first, run)) {
+      const exists = utime !== null || records.length > 0;
+      const traceHashes = traces.of(records);
+      const facts = { mcSeqno, utime: utime ?? 0, exists, records, blocks, traceHashes };
+      const step = createStep({ ...facts, ...asked, context, onLoaded });
+      steps.set(mcSeqno, step);
+      kept.set(mcSeqno, step);
     }
-    return records;
+    return steps;
   }
 
-  async function make(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
-    const [records, { rows: blocks }] = await Promise.all([
-      transactionsOf(mcSeqno, signal),
-      source.blocks(blocksIn({ mcSeqno }), context(signal)),
-    ]);
-    const masterchain = blocks.find(({ header }) => header.workchain === MASTERCHAIN);
-    const utime = masterchain?.header.genUtime ?? 0;
-    const exists = masterchain !== undefined || records.length > 0;
-    const traceHashes = await traces.of(records, context(signal));
-    const onLoaded = (step: FeedStep): void => void (kept.has(mcSeqno) && kept.set(mcSeqno, step));
-    return createStep({ mcSeqno, utime, exists, records, blocks, traceHashes, source, senders, context, onLoaded });
+  /** Those of the range that nobody reads yet, up to the first that somebody has. */
+  function begin({ first, last, enough }: StepRange, signal: AbortSignal): Promise<ReadonlyMap<number, FeedStep>> {
+    let end = first;
+    while (end < last && !kept.has(end + 1) && !reading.has(end + 1)) end++;
+    const made = stepsOf({ first, last: end, enough }, signal).finally(() => {
+      for (let at = first; at <= end; at++) reading.delete(at);
+    });
+    for (let at = first; at <= end; at++) reading.set(at, made);
+    return made;
   }
 
   async function read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
-    const there = kept.get(mcSeqno) ?? reading.get(mcSeqno);
-    if (there !== undefined) return there;
-    const made = make(mcSeqno, signal).finally(() => reading.delete(mcSeqno));
-    reading.set(mcSeqno, made);
-    const step = await made;
-    kept.set(mcSeqno, step);
-    return step;
+    for (;;) {
+      const known = kept.get(mcSeqno);
+      if (known !== undefined) return known;
+      const under = reading.get(mcSeqno) ?? begin({ first: mcSeqno, last: mcSeqno, enough: 1 }, signal);
+      const step = (await under).get(mcSeqno);
+      // Else the others that it was to be read with were enough.
+      if (step !== undefined) return step;
+    }
+  }
+
+  async function run(range: StepRange, wants: Wants, signal: AbortSignal): Promise<FeedStep[]> {
+    const { first, last, enough } = range;
+    const steps: FeedStep[] = [];
+    for (let at = first, count = 0; at <= last && count < enough; at++) {
+      const known = kept.get(at);
+      if (known === undefined) break;
+      steps.push(known);
+      count += known.transactions;
+    }
+    if (steps.length === 0) {
+      const found = await (reading.get(first) ?? begin(range, signal));
+      for (let at = first; at <= last; at++) {
+        const step = found.get(at);
+        if (step === undefined) break;
+        steps.push(step);
+      }
+      if (steps.length === 0) steps.push(await read(first, signal));
+    }
+    await Promise.all(steps.map((step) => (step.has(wants) ? undefined : step.load(wants, signal))));
+    return steps;
   }
 
   return {
     read,
+    run,
     async nextExisting(from, last, signal) {
       // Blocks are listed by time: from that of the step before on, not from the beginning of the chain.
       const before = from > 1 ? (await read(from - 1, signal)).utime : 0;
@@ -112,35 +156,51 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
   };
 }
 
+/** All numbers that were read, in their order, without those in which there is nothing to read of. */
+function* numbered(first: number, { steps, last }: StepRun): Generator<StepRecords> {
+  const there = new Map(steps.map((step) => [step.mcSeqno, step]));
+  for (let mcSeqno = first; mcSeqno <= last; mcSeqno++) {
+    yield there.get(mcSeqno) ?? { mcSeqno, utime: null, transactions: [], blocks: [] };
+  }
+}
+
 /** Normalised hashes of the messages that began traces, by trace id, which is the hash of the first transaction. */
 function createTraces(source: ChainSource) {
   const known = new LRUCache<string, string>({ max: KEPT_TRACES });
   return {
-    /** Standard base64; empty for a trace that no external message began. Traces that are not known are left out. */
-    async of(records: readonly TransactionRecord[], context: QueryContext): Promise<Map<string, string>> {
-      for (const record of records) {
-        if (record.traceId?.equals(record.transaction.hash)) known.set(hashKey(record.traceId), beganBy(record));
-      }
+    /** Looks for the traces of these transactions that are not known. */
+    async learn(records: readonly TransactionRecord[], context: QueryContext): Promise<void> {
       const missing = new Map<string, Hash>();
-      for (const { traceId } of records) {
-        if (traceId !== null && !known.has(hashKey(traceId))) missing.set(hashKey(traceId), traceId);
+      for (const record of records) {
+        const { traceId } = record;
+        if (traceId === null) continue;
+        const key = hashKey(traceId);
+        if (traceId.equals(record.transaction.hash)) known.set(key, beganBy(record));
+        else if (!known.has(key)) missing.set(key, traceId);
       }
-      const hashes = [...missing.values()];
+      const hashes = [...missing].flatMap(([key, hash]) => (known.has(key) ? [] : [hash]));
       for (let at = 0; at < hashes.length; at += ASKED_AT_ONCE) {
         const asked = hashes.slice(at, at + ASKED_AT_ONCE);
         const { rows } = await source.transactions(transactionsIn({ hashes: asked }), context);
         for (const record of rows) known.set(hashKey(record.transaction.hash), beganBy(record));
       }
-      const ids = records.flatMap(({ traceId }) => (traceId === null ? [] : [hashKey(traceId)]));
-      return new Map(ids.map((id) => [id, known.get(id) ?? '']));
+    },
+    /** Standard base64, by trace id; empty for a trace that no external message began, or one that began before the log. */
+    of(records: readonly TransactionRecord[]): Map<string, string> {
+      const hashes = new Map<string, string>();
+      for (const { traceId } of records) {
+        if (traceId === null) continue;
+        const key = hashKey(traceId);
+        if (!hashes.has(key)) hashes.set(key, known.get(key) ?? '');
+      }
+      return hashes;
     },
   };
 }
 
 function beganBy({ form, transaction }: TransactionRecord): string {
   if (form !== undefined) {
-    const [first] = formMessages(form);
-    return first?.index === 0 ? (first.hashNorm ?? '') : '';
+    return formReceived(form)?.hashNorm ?? '';
   }
   const { inMsg } = transaction;
   if (inMsg === null || inMsg.kind !== 'external_in') return '';

@@ -79,6 +79,8 @@ const KEEP_ALIVE_MS = 15_000;
 const KEPT_TRANSACTIONS = 8_000;
 const KEPT_BOOK_ROWS = 16_384;
 const CATCH_UPS = 8;
+/** Read at once, and as many again ahead: well within those that are kept, with all their events. */
+const RUN_TRANSACTIONS = 1_000;
 const SKIP_STEPS = 64;
 const MAX_UNANSWERED = 64;
 /** Of messages and bodies that are not finished, of all connections. */
@@ -109,6 +111,7 @@ export function createStreaming(options: StreamingOptions): Streaming {
     metrics,
     stallMs: limits.stallMs,
     catchUps: CATCH_UPS,
+    runTransactions: RUN_TRANSACTIONS,
     skipSteps: SKIP_STEPS,
     pending: { pending: options.pending, source, queryTimeoutMs: options.queryTimeoutMs },
     report,

@@ -3,10 +3,11 @@ import { MAX_TRANSACTIONS } from '../chain/actions/classify.ts';
 import { parseAddress } from '../chain/address.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { compareDecimal } from '../chain/decimal.ts';
-import { hashKey } from '../chain/hash.ts';
+import { distinct, hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import { ANY_ACTION, type QueryContext, type TraceRecord, type TransactionRecord } from '../chain/records.ts';
 import { type ActionsEvent, type GroupEvent, RANKS, type ToldAction, type TraceEvent } from './events.ts';
+import { type Together, together } from './together.ts';
 
 type Source = Pick<ChainSource, 'traces' | 'actions' | 'transactionsAt'>;
 
@@ -24,22 +25,25 @@ const ASKED_AT_ONCE = 500;
 /** More than the traces of one question did. */
 const MOST_ACTIONS = 1_000_000;
 
-/** How the traces of a step's transactions stand, by id. Those that are still open are not among them. */
-export async function settledTraces(
-  records: readonly TransactionRecord[],
-  source: Source,
-  context: QueryContext,
-): Promise<Map<string, TraceRecord>> {
-  const ids = new Map(records.flatMap(({ traceId }) => (traceId === null ? [] : [[hashKey(traceId), traceId]])));
-  const wanted = [...ids.values()];
-  const settled = new Map<string, TraceRecord>();
-  for (let at = 0; at < wanted.length; at += ASKED_AT_ONCE) {
-    const traceIds = wanted.slice(at, at + ASKED_AT_ONCE);
-    const page = { limit: traceIds.length, offset: 0 };
-    const filter = { traceIds, txHashes: [], messageHashes: [], utime: {}, ltWindow: {}, sort: 'asc' as const, page };
-    for (const trace of (await source.traces(filter, context)).rows) settled.set(hashKey(trace.traceId), trace);
-  }
-  return settled;
+export type SettledTraces = Together<Hash, TraceRecord>;
+
+/** How traces stand, by id. Those that are still open are not among them. */
+export function settledTraces(source: Pick<ChainSource, 'traces'>): SettledTraces {
+  const rest = { txHashes: [], messageHashes: [], utime: {}, ltWindow: {}, sort: 'asc' as const };
+  return together(
+    async (asked, context) => {
+      // One that goes through several steps is asked for by each of them.
+      const traceIds = distinct(asked);
+      const page = { limit: traceIds.length, offset: 0 };
+      return (await source.traces({ traceIds, page, ...rest }, context)).rows;
+    },
+    ({ traceId }) => hashKey(traceId),
+  );
+}
+
+/** The traces of a step's transactions, each once. */
+export function tracesOf(records: readonly TransactionRecord[]): Hash[] {
+  return distinct(records.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])));
 }
 
 /** Those that are complete with this step, in the order of their last transactions. */

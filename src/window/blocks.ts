@@ -106,7 +106,7 @@ export function masterchainBlock(view: View, mcSeqno: number): BlockRecord | nul
 /** The newest masterchain block of the window, or the oldest; null when there is none near that end. */
 export function edge(view: View, end: 'first' | 'last'): BlockRecord | null {
   let passed = 0;
-  for (const mcSeqno of view.steps(end === 'last')) {
+  for (const mcSeqno of view.steps(0, end === 'last')) {
     const block = masterchainBlock(view, mcSeqno);
     if (block) return block;
     if (++passed > PASSED_OVER) return null;

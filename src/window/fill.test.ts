@@ -87,7 +87,7 @@ describe('filling a window downwards', () => {
     expect(firsts).toEqual(firsts.toSorted((a = 0, b = 0) => b - a));
     expect(window.state).toMatchObject({ first: 1, head: 10, below: null });
     const view = window.view();
-    expect([...(view?.steps(false) ?? [])]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect([...(view?.steps(0) ?? [])]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     view?.done();
     expect(asked.at(-1)).toBe(1);
   });

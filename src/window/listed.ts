@@ -11,6 +11,15 @@ export function listedTransaction(row: Candidate, form: Buffer): TransactionReco
   return new ListedTransaction(row, form);
 }
 
+/** A message by its keys alone. */
+export function keyedMessage(
+  read: () => Message,
+  row: MessageRow,
+  ends: Pick<MessageRecord, 'inTxHash' | 'outTxHash'>,
+): MessageRecord {
+  return { message: new ListedMessage(read, row), globalVersion: row.globalVersion, ...ends };
+}
+
 /** A message by its keys and the form of a transaction that shows it; the rest is read while the view lasts. */
 export function listedMessage(
   read: () => Message,

@@ -14,7 +14,7 @@ import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
 import { behindPrefix, idOf, keyPrefix, layoutOf, stepOf } from './kind.ts';
 import { messageKind, transactionKind } from './kinds.ts';
-import { listedMessage } from './listed.ts';
+import { keyedMessage, listedMessage } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { MessageRow, transactionOf } from './rows.ts';
 import { Candidate, Selected } from './select.ts';
@@ -153,6 +153,7 @@ function recordsOf({ direction }: MessageFilter, { view, context }: Sides): (row
       outTxHash: row.outMcSeqno > 0 && direction !== 'in' ? row.outTxHash : null,
     };
     const read = (): Message => readMessage(view, row);
+    if (context.keysSuffice) return keyedMessage(read, row, ends);
     const form = context.formsSuffice && globalVersion === row.shownVersion ? formOf(row.transaction) : null;
     return form ? listedMessage(read, row, ends, form) : { message: read(), globalVersion, ...ends };
   };

@@ -10,6 +10,7 @@ import { messages } from './messages.ts';
 import { createOwnedTokens } from './owned.ts';
 import { type Beneath, beneathIn, type Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
+import { steps } from './steps.ts';
 import { createTokenStates, createTokens } from './tokens.ts';
 import { createHolders, createTopBalances } from './top.ts';
 import { traces } from './traces.ts';
@@ -115,6 +116,12 @@ export function createWindowSource(
         context,
         (sides) => shardState(mcSeqno, sides),
         () => clickhouse.shardState(mcSeqno, context),
+      ),
+    steps: (range, context) =>
+      ask(
+        context,
+        (sides) => steps(range, sides),
+        () => clickhouse.steps(range, context),
       ),
     transactions: (filter, context) =>
       ask(

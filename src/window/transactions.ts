@@ -41,10 +41,6 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
   // Which step it is in decides who answers.
   const step = stepNamed(filter, view);
   if (step === 'below') return view.below === null ? NO_TRANSACTIONS : below.transactions(filter, context);
-  if (step !== undefined && context.withForms && isOfStepAlone(filter)) {
-    const rows = wholeStep(view, step).slice(0, filter.page.limit);
-    return { rows, nextCursor: nextTransactions(rows, filter, order) };
-  }
   const found = await listPage(view, {
     kind: transactionKind,
     selection: {
@@ -55,7 +51,6 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
     clocks: CLOCKS,
     page: filter.page,
     load(row) {
-      if (context.withForms) return named(view, row);
       // All of it, or what is shown of it where that is enough.
       const form = context.formsSuffice ? view.form(row.id) : null;
       return form ? listedTransaction(row, form) : transactionOf(row.id, row.row);
@@ -89,26 +84,6 @@ function afterOf(cursor: string | undefined, order: Order): unknown[] | null {
   return place && valuesOf({ now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex') }, order);
 }
 
-/** Whether a step is all that is asked for, from its beginning. */
-function isOfStepAlone({ mcSeqno, cursor, sort, page, utime, ltWindow, ...rest }: TransactionFilter): boolean {
-  const { accounts, excludeAccounts, workchain, shard, seqno, lt } = rest;
-  const windows = [utime.start, utime.end, ltWindow.start, ltWindow.end];
-  return (
-    mcSeqno !== undefined &&
-    !cursor &&
-    sort === 'asc' &&
-    page.offset === 0 &&
-    accounts.length + excludeAccounts.length === 0 &&
-    [workchain, shard, seqno, lt, ...windows].every((one) => one === undefined)
-  );
-}
-
-/** For who tells all of it: its rows lie together, and no key is read. */
-function wholeStep(view: View, step: number): TransactionRecord[] {
-  const rows = view.rowsOf(transactionKind, step).map((found) => named(view, found));
-  return rows.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
-}
-
 /** The lt that its transactions have, which are written in that order. */
 function stepConditions(view: View, step: number): Plain[] {
   const rows = view.rowsOf(transactionKind, step);
@@ -138,7 +113,7 @@ function stepNamed(filter: TransactionFilter, view: View): number | 'below' | un
 }
 
 /** A transaction that is named: read whole, and with its form. */
-function named(view: View, { id, row }: Found): TransactionRecord {
+export function named(view: View, { id, row }: Found): TransactionRecord {
   const form = view.form(id);
   const record = transactionOf(id, row);
   return form ? Object.assign(record, { form }) : record;

@@ -50,8 +50,8 @@ export interface View extends Span {
   form(id: Buffer): Buffer | null;
   code(hash: Hash): { methods: number[]; boc: Buffer } | null;
   methodsOf(hash: Hash): number[] | null;
-  /** From one end to the other. */
-  steps(reverse: boolean): Iterable<number>;
+  /** Those from a number on, ascending, or from the newest down to it: numbers may be left out, by millions. */
+  steps(from: number, reverse?: boolean): Iterable<number>;
   done(): void;
 }
 
@@ -135,8 +135,8 @@ export class SnapshotView<S extends Span> implements View {
     const found = this.#snapshot.peek(CODES, hash);
     return found === undefined ? null : decodeMethods(found);
   }
-  *steps(reverse: boolean): Iterable<number> {
-    for (const { key } of this.#snapshot.range(STEPS, { low: stepKey(0), high: null, reverse })) {
+  *steps(from: number, reverse = false): Iterable<number> {
+    for (const { key } of this.#snapshot.range(STEPS, { low: stepKey(from), high: null, reverse })) {
       yield key.readUInt32BE(0);
     }
   }

@@ -66,7 +66,7 @@ function keys(folder: string): Record<string, string[]> {
 /** The transactions of a window, in the order in which they were written. */
 function transactionsOf(view: View | null) {
   if (view === null) return [];
-  const steps = [...view.steps(false)].flatMap((mcSeqno) => view.rowsOf(transactionKind, mcSeqno));
+  const steps = [...view.steps(0)].flatMap((mcSeqno) => view.rowsOf(transactionKind, mcSeqno));
   return steps.map(({ id, row }) => ({ id, ...transactionOf(id, row) }));
 }
 

@@ -66,8 +66,11 @@ function placeOf(form: Buffer, index: number): MessagePlace {
   if (index >= count) throw new Error(`a form of ${count} messages has no message ${index}`);
   const json = jsonStart(form);
   const at = json - PLACE_BYTES * (count - index);
-  const [start, middle, end] = [0, 4, 8].map((offset) => json + form.readUInt32LE(at + offset));
-  return { start, middle, end };
+  return {
+    start: json + form.readUInt32LE(at),
+    middle: json + form.readUInt32LE(at + 4),
+    end: json + form.readUInt32LE(at + 8),
+  };
 }
 
 /** What is told of a message by its form alone. */
@@ -92,6 +95,12 @@ export function formMessages(form: Buffer): FormedMessage[] {
     if (end > start) messages.push({ index, ...formedMessage(form.subarray(start, end), index === 0) });
   }
   return messages;
+}
+
+/** The same of the in-message alone; null when it is not there. */
+export function formReceived(form: Buffer): FormedMessage | null {
+  const { start, end } = placeOf(form, 0);
+  return end > start ? { index: 0, ...formedMessage(form.subarray(start, end), true) } : null;
 }
 
 /** What the account's state is after the transaction, as the transaction prints it. */
