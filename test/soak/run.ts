@@ -150,13 +150,24 @@ async function watched(soak: Soak): Promise<SoakReport> {
   const begun = performance.now();
   const stop = new AbortController();
   const { signal } = stop;
+  // Clients rest while subscribers come to the head and are compared.
+  const enough = new AbortController();
+  const asking = AbortSignal.any([signal, enough.signal]);
   // Each client and each subscriber has its own.
-  setMaxListeners(0, signal);
+  setMaxListeners(0, signal, asking);
   const measuring = createMeasuring(service, dataDir);
   const traffic = Promise.all([
     ...service.hosts.map(({ url }, at) => {
       const { seed, clients } = options;
-      return runTraffic({ ...options, url, clients: at === 0 ? clients : 1, seed: seed + at, truth, journal, signal });
+      return runTraffic({
+        ...options,
+        url,
+        clients: at === 0 ? clients : 1,
+        seed: seed + at,
+        truth,
+        journal,
+        signal: asking,
+      });
     }),
     measuring.run(signal),
     progress(soak, measuring, signal),
@@ -175,6 +186,7 @@ async function watched(soak: Soak): Promise<SoakReport> {
     seconds = Math.round((performance.now() - begun) / 1000);
     if (!signal.aborted) {
       soak.doing = 'comparing subscribers';
+      enough.abort();
       await subscribers?.compare(await headOf(service.url));
       soak.doing = 'reading everything';
       await lookAtEverything(soak);
