@@ -209,9 +209,9 @@ async function run(): Promise<void> {
   await close([quick]);
 
   const steady = await Promise.all([open(port, everything), open(port, everything)]);
-  await load({ steps: 200, perStep: 20, everyMs: 50, accounts: 1000 });
-  await settle(steady, 4_000);
-  print('steady 400 events/s', merged(steady), 8_000);
+  await load({ steps: 600, perStep: 20, everyMs: 50, accounts: 1000 });
+  await settle(steady, 12_000);
+  print('steady 400 events/s', merged(steady), 24_000);
   await close(steady);
 
   for (const stalled of [false, true]) {

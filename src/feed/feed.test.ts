@@ -4,9 +4,12 @@ import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../te
 import { rawAddress } from '../chain/address.ts';
 import type { Address } from '../chain/model.ts';
 import { createHostCounts } from './key-counts.ts';
+import { encodeCursor, endOf } from './place.ts';
 import { readBody } from './protocol.ts';
 
 const fed = useFedChain();
+/** Of the recorded chain. */
+const GLOBAL_ID = -239;
 
 /** Hashes of all transactions of the steps from one place of the list to another, in the order of the chain. */
 function hashes(from: number, to: number): string[] {
@@ -296,6 +299,32 @@ describe('a process that is behind another', () => {
     expect(told(other.events)).toEqual(hashes(30, 60));
     socket.close();
     other.close();
+  });
+});
+
+describe('a host whose head is behind that of another', () => {
+  it('goes on behind a cursor of the other one, with what comes after it', async () => {
+    await fed.start(40);
+    const socket = await openSocket(fed.server.port);
+    const cursor = encodeCursor(GLOBAL_ID, endOf(fed.chain.steps[60]));
+    const subscription = { types: ['transactions'], everything: true, from_cursor: cursor };
+    socket.send({ operation: 'subscribe', id: 'a', ...subscription });
+    await expect.poll(() => socket.answers).toMatchObject([{ status: 'subscribed' }]);
+    for (const head of [50, 61, 80]) await fed.advanceTo(head);
+    await expect.poll(() => told(socket.events).length).toBe(hashes(61, 80).length);
+    expect(told(socket.events)).toEqual(hashes(61, 80));
+    socket.close();
+  });
+
+  it('refuses a cursor that is too far ahead for that', async () => {
+    await fed.start(1);
+    const socket = await openSocket(fed.server.port);
+    const cursor = encodeCursor(GLOBAL_ID, endOf(fed.chain.steps[0] + 100_000));
+    socket.send({ operation: 'subscribe', id: 'a', types: ['block'], from_cursor: cursor });
+    await expect
+      .poll(() => socket.answers)
+      .toEqual([{ id: 'a', error: 'cursor is of a step far above the newest that this service has seen' }]);
+    socket.close();
   });
 });
 

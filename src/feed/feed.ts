@@ -76,6 +76,8 @@ export interface FeedOptions {
   runTransactions: number;
   /** Steps behind the head from which a line that chose so is moved to the head. */
   skipSteps: number;
+  /** Steps above the head that a cursor of another host may be of. */
+  aheadSteps: number;
   /** What is not final: where it is said, and what stands beside it. */
   pending: Pick<ProspectsOptions, 'pending' | 'source' | 'queryTimeoutMs'>;
   report: (error: unknown) => void;
@@ -377,7 +379,10 @@ export function createFeed(options: FeedOptions): Feed {
       if ('mcSeqno' in start && start.mcSeqno === 0) return oldest;
       throw new CursorError('cursor expired', encodeCursor(globalId(), oldest));
     }
-    if (place.mcSeqno > head.seqno) throw new CursorError('cursor is of a step that this service has not seen yet');
+    // Another host may have been further: what is told here begins behind it.
+    if (place.mcSeqno > head.seqno + options.aheadSteps) {
+      throw new CursorError('cursor is of a step far above the newest that this service has seen');
+    }
     return place;
   }
 

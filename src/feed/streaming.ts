@@ -82,6 +82,8 @@ const CATCH_UPS = 8;
 /** Read at once, and as many again ahead: well within those that are kept, with all their events. */
 const RUN_TRANSACTIONS = 1_000;
 const SKIP_STEPS = 64;
+/** That hosts may be apart: an hour of a chain with a step a second. */
+const AHEAD_STEPS = 3_600;
 const MAX_UNANSWERED = 64;
 /** Of messages and bodies that are not finished, of all connections. */
 const UNFINISHED_BYTES = 64 * 1024 * 1024;
@@ -113,6 +115,7 @@ export function createStreaming(options: StreamingOptions): Streaming {
     catchUps: CATCH_UPS,
     runTransactions: RUN_TRANSACTIONS,
     skipSteps: SKIP_STEPS,
+    aheadSteps: AHEAD_STEPS,
     pending: { pending: options.pending, source, queryTimeoutMs: options.queryTimeoutMs },
     report,
   });
