@@ -71,9 +71,18 @@ async function newestFirst<W, R>(listing: Listing<W, R>): Promise<R[] | typeof W
   return rest === WHOLE ? WHOLE : [...picked, ...rest.rows];
 }
 
+/** The rows are ended however this ends: what stays open holds a snapshot of the store. */
 async function oldestFirst<W, R>(listing: Listing<W, R>): Promise<R[] | typeof WHOLE> {
-  const { ahead, page, load } = listing;
   const rows = listing.rows[Symbol.iterator]();
+  try {
+    return await oldestOf(rows, listing);
+  } finally {
+    rows.return?.();
+  }
+}
+
+async function oldestOf<W, R>(rows: Iterator<W | typeof TIRED>, listing: Listing<W, R>): Promise<R[] | typeof WHOLE> {
+  const { ahead, page, load } = listing;
   const interleaved: W[] = [];
   let next = rows.next();
   for (; !next.done && next.value !== TIRED && !ahead(next.value); next = rows.next()) {
@@ -90,7 +99,6 @@ async function oldestFirst<W, R>(listing: Listing<W, R>): Promise<R[] | typeof W
     if (next.value === TIRED) return WHOLE;
     if (skip-- <= 0) found.push(load(next.value));
   }
-  rows.return?.();
   return found;
 }
 
