@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonWallets } from '../clickhouse/tables/jettons.ts';
 import { nftItems } from '../clickhouse/tables/nfts.ts';
+import { transactions } from '../clickhouse/tables/transactions.ts';
 import type {
   ContractSource,
   JettonWalletFilter,
@@ -53,6 +54,10 @@ function tablesAt({ tables }: Given) {
       now.asked++;
       return tables.contracts.nftItems({ ...filter, at: now.step }, asking);
     },
+    walletsAt(places, asking) {
+      now.asked += places.length;
+      return tables.contracts.walletsAt(places, asking);
+    },
   };
   const source: ClickHouseSource = {
     ...tables,
@@ -63,6 +68,38 @@ function tablesAt({ tables }: Given) {
 }
 
 export function describeOwned(given: () => Given): void {
+  it('are told by a window as each of its steps has left them, and nothing that another step knows', async () => {
+    const { steps } = given();
+    const { now, source, contracts } = tablesAt(given());
+    const folder = mkdtempSync(join(tmpdir(), 'tonstream-owned-'));
+    const window = openWindow({ folder, maxBytes: GB });
+    const windowed = createWindowSource(window, source).contracts;
+    try {
+      const half = Math.floor(steps.length / 2);
+      await window.apply(steps.slice(half), async () => ({ lt: 0n, utime: 0 }));
+      const placesIn = (some: typeof steps) =>
+        some.flatMap(({ step }) =>
+          step.rows.of(transactions).map(({ account, lt, mcSeqno }) => ({ account, lt, mcSeqno })),
+        );
+      const [below, within] = [placesIn(steps.slice(0, half)), placesIn(steps.slice(half))];
+      const told = async ({ walletsAt }: Pick<ContractSource, 'walletsAt'>, places: typeof below) =>
+        (await walletsAt(places, context())).map((one) => JSON.stringify({ ...one, mcSeqno: undefined })).sort();
+      for (const places of [below, within, [...below, ...within]]) {
+        const expected = await told(contracts, places);
+        expect(expected.length).toBeGreaterThan(3);
+        now.asked = 0;
+        expect(await told(windowed, places)).toEqual(expected);
+        expect(now.asked).toBe(places === within ? 0 : below.length);
+      }
+      const elsewhere = within.map((place) => ({ ...place, mcSeqno: place.mcSeqno + 1 }));
+      expect(await told(contracts, elsewhere)).toEqual([]);
+      expect(await told(windowed, elsewhere)).toEqual([]);
+    } finally {
+      await window.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   const owners = (): { wallets: Address[]; items: Address[]; jettons: Address[]; collections: Address[] } => {
     const { steps } = given();
     const wallets = steps.flatMap(({ step }) => step.rows.of(jettonWallets));

@@ -27,7 +27,7 @@ import { accountKey } from './hearing.ts';
 import type { Surroundings } from './notification.ts';
 import { comparePlaces } from './place.ts';
 import type { Senders } from './senders.ts';
-import { transferEvents, walletEvents } from './token-events.ts';
+import { transferEvents, type WalletStates, walletEvents } from './token-events.ts';
 import {
   actionsEvent,
   actionsOf,
@@ -98,6 +98,7 @@ export interface Asked {
   source: ChainSource;
   senders: Senders;
   settled: SettledTraces;
+  wallets: WalletStates;
 }
 
 export interface StepOptions extends StepFacts, Asked {
@@ -195,7 +196,7 @@ class ReadStep implements FeedStep {
       case 'messages':
         return this.#loadMessages(context);
       case 'wallets':
-        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), source.contracts, context));
+        return this.#add(part, await walletEvents(stateEvents(mcSeqno, records), this.#options.wallets, context));
       case 'jettonTransfers':
       case 'nftTransfers': {
         const kind = part === 'jettonTransfers' ? 'jetton_transfer' : 'nft_transfer';

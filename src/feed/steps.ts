@@ -16,6 +16,7 @@ import type {
 import { type AccountSteps, createAccountSteps } from './account-steps.ts';
 import { createSenders } from './senders.ts';
 import { type Asked, createStep, type FeedStep, type Wants } from './step.ts';
+import { walletStates } from './token-events.ts';
 import { settledTraces } from './trace-events.ts';
 
 export interface StepReader {
@@ -60,6 +61,7 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     source,
     senders: createSenders(source),
     settled: settledTraces(source),
+    wallets: walletStates(source),
   };
   const onLoaded = (step: FeedStep): void => void (kept.has(step.mcSeqno) && kept.set(step.mcSeqno, step));
 

@@ -1,4 +1,5 @@
 /** What happened to jettons and NFTs in a step: states of wallets, transfers. */
+import type { ChainSource } from '../chain/chain-source.ts';
 import type { ContractSource, TransferKind, TransferToken, WalletState } from '../chain/contract-records.ts';
 import { DecodeError } from '../chain/errors.ts';
 import { hashKey } from '../chain/hash.ts';
@@ -8,22 +9,32 @@ import { nftTransfer } from '../chain/layouts/nfts.ts';
 import type { Message } from '../chain/model.ts';
 import type { QueryContext, TracePlace, TransactionRecord } from '../chain/records.ts';
 import { RANKS, type StateEvent, type TransferEvent, type WalletEvent } from './events.ts';
+import { type Together, together } from './together.ts';
 
 /** Places in one question. */
 const ASKED_AT_ONCE = 500;
 
+export type WalletStates = Together<TracePlace, WalletState>;
+
+/** What jetton wallets were after transactions; of other accounts there is nothing. */
+export function walletStates(source: Pick<ChainSource, 'contracts'>): WalletStates {
+  return together(
+    (places, context) => source.contracts.walletsAt(places, context),
+    ({ address, lt }) => keyOf({ account: address, lt }),
+  );
+}
+
 /** The wallets among the accounts whose states a step has changed. */
 export async function walletEvents(
   states: readonly StateEvent[],
-  contracts: Pick<ContractSource, 'walletsAt'>,
+  ask: WalletStates,
   context: QueryContext,
 ): Promise<WalletEvent[]> {
   const places = states.filter(({ state }) => state.codeHash !== null).map(({ record }) => placeOf(record));
-  const found = await inParts(places, (part) => contracts.walletsAt(part, context));
-  const wallets = new Map(found.map((wallet) => [keyOf({ ...wallet, account: wallet.address }), wallet]));
+  const wallets = await ask(places, context);
   return states.flatMap((event): WalletEvent[] => {
     const { record, state, place, subject } = event;
-    const wallet: WalletState | undefined = wallets.get(keyOf(record.transaction));
+    const wallet = wallets.get(keyOf(record.transaction));
     if (wallet === undefined) return [];
     return [
       { type: 'jettons_change', place: { ...place, rank: RANKS.jettons_change }, subject, record, state, wallet },

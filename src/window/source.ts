@@ -11,7 +11,7 @@ import { createOwnedTokens } from './owned.ts';
 import { type Beneath, beneathIn, type Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
 import { steps } from './steps.ts';
-import { createTokenStates, createTokens } from './tokens.ts';
+import { createTokenStates, createTokens, createWalletsAt } from './tokens.ts';
 import { createHolders, createTopBalances } from './top.ts';
 import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
@@ -34,6 +34,7 @@ export function createWindowSource(
   const accounts = createAccounts();
   const states = createTokenStates();
   const tokens = createTokens(states);
+  const walletsAt = createWalletsAt(states);
   const owned = createOwnedTokens(states);
   const topBalances = createTopBalances();
   const holders = createHolders();
@@ -192,6 +193,12 @@ export function createWindowSource(
           context,
           (sides) => tokens(candidates, sides),
           () => clickhouse.contracts.tokens(candidates, context),
+        ),
+      walletsAt: (places, context) =>
+        ask(
+          context,
+          (sides) => walletsAt(places, sides),
+          () => clickhouse.contracts.walletsAt(places, context),
         ),
       jettonWallets: (filter, context) =>
         ask(

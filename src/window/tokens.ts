@@ -3,9 +3,10 @@ import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts
 import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
-import type { DetectedRecord, TokenCandidates, Tokens } from '../chain/contract-records.ts';
+import type { DetectedRecord, TokenCandidates, Tokens, WalletState } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
+import type { TracePlace } from '../chain/records.ts';
 import { packDetected, unpackDetected } from './detected-rows.ts';
 import { behindPrefix, type Kind, keyPrefix, layoutOf, restOf, stepOf } from './kind.ts';
 import { auctionKind, collectionKind, itemKind, masterKind, saleKind, walletKind } from './kinds.ts';
@@ -76,10 +77,33 @@ export function createTokens(sources: TokenStates) {
   };
 }
 
+/** Jetton wallets as steps have left them: of its own steps the window knows all. */
+export function createWalletsAt({ wallets }: Pick<TokenStates, 'wallets'>) {
+  return async function walletsAt(places: readonly TracePlace[], sides: Sides): Promise<WalletState[]> {
+    const { view, whole, context } = sides;
+    const below: TracePlace[] = [];
+    const found: WalletState[] = [];
+    for (const place of places) {
+      const { account, lt, mcSeqno } = place;
+      if (mcSeqno < view.first) {
+        below.push(place);
+        continue;
+      }
+      const state = wallets.at(view, account, mcSeqno);
+      if (state?.lastTransactionLt !== lt) continue;
+      const { address, balance, owner, jetton } = state;
+      found.push({ address, lt, balance, owner, jetton });
+    }
+    return below.length === 0 ? found : [...found, ...(await whole.contracts.walletsAt(below, context))];
+  };
+}
+
 /** Of a kind. */
 export interface NewestStates<R> {
   /** As the window has it; null where none of its steps has changed it. */
   newest(view: View, address: Address): R | null;
+  /** As a step of the window has left it; null where that has not changed it. */
+  at(view: View, address: Address, mcSeqno: number): R | null;
   /** `missing`: the tables are to be asked, and what they answer is to be noted. */
   find(addresses: readonly Address[], view: View): { found: R[]; missing: Address[] };
   /** What the tables answered, also to those that they know nothing of. */
@@ -101,6 +125,10 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
 
   return {
     newest,
+    at(view, address, mcSeqno) {
+      const found = view.find(kind, byAddress, [address, mcSeqno]);
+      return found && unpackDetected(table, restOf(kind, found.row), mcSeqno);
+    },
     find(addresses, view) {
       const found: R[] = [];
       const missing: Address[] = [];

@@ -188,6 +188,8 @@ async function watched(soak: Soak): Promise<SoakReport> {
       soak.doing = 'comparing subscribers';
       enough.abort();
       await subscribers?.compare(await headOf(service.url));
+      await subscribers?.close();
+      subscribers = null;
       soak.doing = 'reading everything';
       await lookAtEverything(soak);
     }
