@@ -10,6 +10,8 @@ import { soak } from './soak/run.ts';
 import { VICTIMS, type Victim } from './soak/service.ts';
 
 const GB = 1024 ** 3;
+/** Of the window's file, whose steps take half a megabyte at most. */
+const MOST_FILE_MB = 100;
 const devnet: DevnetFolderOptions = { seed: 'crash', blockTimeMs: rounds(700, 250), splitAt: 25, mergeAt: 50 };
 /** Those that no other test kills under `start` with a small window; all of them in the long run. */
 const DYING: readonly Victim[] = isLong ? VICTIMS : ['writer', 'ClickHouse', 'starting'];
@@ -54,6 +56,8 @@ it(
     expect(report.verify).toMatch(/^\d+ steps compared .*: 0 differences, 0 gaps$/);
     expect(Object.keys(report.kills)).toEqual([...victims].sort());
     expect(report.turnovers).toBeGreaterThan(0);
+    // A read that is never ended keeps all that is written from then on.
+    expect(Math.max(...report.windowFileMb)).toBeLessThan(MOST_FILE_MB);
     expect(report.requests).toBeGreaterThan(50);
     expect(report.counts['heads asked for']).toBeGreaterThan(10);
     expect(report.counts['events "chain"']).toBeGreaterThan(10);

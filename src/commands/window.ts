@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ClickHouse } from '../../clickhouse/client.ts';
@@ -8,6 +9,7 @@ import { transactionForm } from '../api/v3/render/forms.ts';
 import { openArchive } from '../archive/archive.ts';
 import { createFilling } from '../archive/fill.ts';
 import type { Metrics } from '../metrics.ts';
+import { engineFile } from '../window/engine.ts';
 import { createWindowFill, type WindowFill } from '../window/fill.ts';
 import { createWindowFollower } from '../window/follow.ts';
 import type { HostHead } from '../window/head.ts';
@@ -39,7 +41,7 @@ export function openWindowWriter(running: Running, { log, metrics, tables, click
   if (config.windowBytes === 0) return { head: tables.head, wake: () => undefined };
   const folder = join(config.dataDir, 'window');
   const window = openWindow({ folder, maxBytes: config.windowBytes, form: transactionForm });
-  showWindow(window, metrics);
+  showWindow(window, folder, metrics);
   const follower = createWindowFollower({
     window,
     log,
@@ -113,12 +115,15 @@ function showFill({ filled }: WindowFill, { registry }: Pick<Metrics, 'registry'
   void filled.then(() => gauge.set(1));
 }
 
-function showWindow(window: Window, { registry }: Pick<Metrics, 'registry'>): void {
+function showWindow(window: Window, folder: string, { registry }: Pick<Metrics, 'registry'>): void {
   const gauge = (name: string, help: string, value: () => number) =>
     showGauge(registry, `tonstream_window_${name}`, help, value);
   gauge('first_mc_seqno', 'First step of the window, 0 while it is empty', () => window.state?.first ?? 0);
   gauge('mc_seqno', 'Last step of the window, 0 while it is empty', () => window.state?.head ?? 0);
   gauge('bytes', 'Estimated bytes of the window', () => window.state?.bytes ?? 0);
+  gauge('file_bytes', 'Size of its file, which grows while a read lasts and does not shrink', () => {
+    return statSync(engineFile(folder), { throwIfNoEntry: false })?.size ?? 0;
+  });
 }
 
 function showGauge(registry: Registry, name: string, help: string, value: () => number): void {
