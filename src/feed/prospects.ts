@@ -4,26 +4,22 @@
  * no trace is told at a lower level than before. What says less than steps that were told already is not told.
  */
 import { LRUCache } from 'lru-cache';
-import { stateJson } from '../api/v3/render/account.ts';
-import { rawAddress } from '../chain/address.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
-import { compareDecimal } from '../chain/decimal.ts';
-import { hashKey } from '../chain/hash.ts';
-import type { Address, Decimal, Hash } from '../chain/model.ts';
+import type { Address, Hash } from '../chain/model.ts';
 import { isReceived } from '../pending/indexed.ts';
 import { surer } from '../pending/merge.ts';
 import type { OpenTrace, PendingStore, PendingEvent as Said } from '../pending/store.ts';
 import { createAudience } from './audience.ts';
-import { type FeedEvent, idOf, type StateEvent, type WalletEvent } from './events.ts';
-import { accountKey } from './hearing.ts';
+import { type FeedEvent, idOf } from './events.ts';
 import type { Line } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import { type PendingSurroundings, pendingSurroundings } from './pending-around.ts';
-import { isState, type PendingEvent, partsOf, pendingEvents } from './pending-events.ts';
+import { isState, type PendingEvent, pendingEvents } from './pending-events.ts';
 import { comparePlaces, endOf, type Place } from './place.ts';
 import type { Heard, Invalidated, Prospect } from './prospect.ts';
 import type { FeedStep } from './step.ts';
 import { createStoredTraces } from './stored-trace.ts';
+import { createToldStates } from './told-states.ts';
 import { createToldSteps } from './told-steps.ts';
 
 export interface Prospects {
@@ -65,7 +61,6 @@ const MOST_HEARD = 500_000;
 const MOST_PROSPECTS = 50_000;
 /** For whoever resumes; each with its transactions. The topic holds those of five minutes. */
 const KEPT_INVALIDATED = 1_024;
-const KEPT_ACCOUNTS = 65_536;
 /** That those who say what is pending may be behind the steps that are told. */
 const SLACK_STEPS = 16;
 const SWEEP_MS = 1_000;
@@ -82,11 +77,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
   /** Of those who began without a cursor, the step behind which they did. */
   const begunBehind = new WeakMap<Line, number>();
   const invalidated = new LRUCache<string, Invalidated>({ max: KEPT_INVALIDATED });
-  /** Lt of the newest state that was told of an account, and of a jetton wallet. */
-  const newest = {
-    account_state_change: new LRUCache<string, Decimal>({ max: KEPT_ACCOUNTS }),
-    jettons_change: new LRUCache<string, Decimal>({ max: KEPT_ACCOUNTS }),
-  };
+  const states = createToldStates();
   const around = new WeakMap<OpenTrace, PendingSurroundings>();
   /** By trace: of several that wait the newest is told. */
   const waiting = new Map<string, Said>();
@@ -173,7 +164,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
     if (one.finality !== 'finalized' && !steps.isCurrent(hash, knownAt(one, mcSeqno))) return metrics.leftOut('old');
     const before = prospects.get(hash)?.one ?? null;
     const prospect = prospectOf(hash, one, mcSeqno);
-    if (before !== null) takeBackStates(prospect, before, one);
+    if (before !== null) states.takeBack(prospect, before, one);
     take(said);
     const full = new Set<Line>();
     for (const event of pendingEvents(one, before, position())) {
@@ -192,25 +183,14 @@ export function createProspects(options: ProspectsOptions): Prospects {
     } else if (event.type === 'actions' || event.type === 'trace') {
       if (surer(prospect.actionLevel, finality)) return false;
       prospect.actionLevel = finality;
-    } else if (isState(event)) return isNewest(event);
-    return true;
-  }
-
-  /** Of an account's states none is told again behind a later one. */
-  function isNewest({ type, record: { transaction } }: StateEvent | WalletEvent): boolean {
-    const key = accountKey(transaction.account);
-    const last = newest[type].get(key);
-    if (last !== undefined && compareDecimal(transaction.lt, last) <= 0) return false;
-    newest[type].set(key, transaction.lt);
+    } else if (isState(event)) return states.isNewest(event);
     return true;
   }
 
   /** False when the line has no more room. */
   function tellTo(line: Line, event: PendingEvent, prospect: Prospect, beside: PendingSurroundings): boolean {
     if (isState(event)) {
-      const key = hashKey(event.record.transaction.hash);
-      const lines = prospect.states.get(key) ?? new Set();
-      prospect.states.set(key, lines.add(line));
+      states.heard(prospect, event, line);
       return line.tell(event, beside);
     }
     const heard = note(prospect, line);
@@ -236,7 +216,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       if (live && account !== undefined) sayNever(hashNorm, account);
       return;
     }
-    takeBackStates(prospect, prospect.one, null);
+    states.takeBack(prospect, prospect.one, null);
     prospect.isInvalid = true;
     end(prospect, 0);
   }
@@ -305,30 +285,6 @@ export function createProspects(options: ProspectsOptions): Prospects {
     if (line.state !== 'live') return;
     const message = { type: 'trace_invalidated', trace_external_hash_norm: hashNorm.toString('base64') };
     line.takeBack(message, idOf('trace_invalidated ', [hashNorm]));
-  }
-
-  /** States of confirmed transactions that are in no block any more. */
-  function takeBackStates({ states }: Prospect, before: OpenTrace, now: OpenTrace | null): void {
-    if (states.size === 0) return;
-    // Another transaction may have received the message: then its state is told.
-    const received = new Set(
-      (now === null ? [] : partsOf(now).records).flatMap(({ finality, transaction: { inMsg } }) =>
-        inMsg === null || finality === 'pending' ? [] : [hashKey(inMsg.hash)],
-      ),
-    );
-    for (const record of partsOf(before).records) {
-      const { account, hash, inMsg, lt, stateBefore } = record.transaction;
-      const lines = states.get(hashKey(hash));
-      if (lines === undefined || (inMsg !== null && received.has(hashKey(inMsg.hash)))) continue;
-      states.delete(hashKey(hash));
-      // Something later was told of the account.
-      if (newest.account_state_change.get(accountKey(account)) !== lt) continue;
-      newest.account_state_change.delete(accountKey(account));
-      newest.jettons_change.delete(accountKey(account));
-      const state: unknown = JSON.parse(stateJson(stateBefore, record.before));
-      const message = { type: 'state_invalidated', finality: 'confirmed', account: rawAddress(account), state };
-      for (const line of lines) if (line.state === 'live') line.takeBack(message, idOf('state_invalidated ', [hash]));
-    }
   }
 
   /** To one who comes back: how things stand with what is open, but for what he has heard. */
@@ -451,7 +407,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
     },
     step: ({ mcSeqno, traces }) => steps.add(mcSeqno, traces),
     told(line, event, trace) {
-      if (event.type === 'account_state_change' || event.type === 'jettons_change') isNewest(event);
+      if (event.type === 'account_state_change' || event.type === 'jettons_change') states.isNewest(event);
       const prospect = trace === '' ? undefined : prospects.get(trace);
       const heard = prospect && note(prospect, line);
       if (heard) heard.isFinal = true;
