@@ -473,6 +473,60 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(await listen(own), typesOf, []);
     });
 
+    whoResumes('takes back what is invalidated while one who comes back is told how things stand', async () => {
+      const own = { types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true };
+      const first = await listen(own);
+      await say(['pending', 'pending', 'pending']);
+      await expectHeard(first, typesOf, ['actions']);
+      const [{ cursor: from_cursor }] = first.events;
+      for (const one of listeners.splice(0)) one.close();
+      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      const { book } = chain.source;
+      let [asked, release] = [0, (): void => undefined];
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      chain.source.book = async (...question) => {
+        asked++;
+        await released;
+        return book(...question);
+      };
+      const back = await listen({ ...own, include_address_book: true, from_cursor });
+      await expect.poll(() => asked, PATIENT).toBeGreaterThan(0);
+      await say('invalidated');
+      release();
+      await expectHeard(back, typesOf, ['caught_up', 'trace_invalidated']);
+    });
+
+    whoResumes('tells who comes back how things stand, and what was taken back, once it can be known', async () => {
+      const own = { types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true };
+      const first = await listen(own);
+      await say(['pending', 'pending', 'pending']);
+      await expectHeard(first, typesOf, ['actions']);
+      const [{ cursor: from_cursor }] = first.events;
+      for (const one of listeners.splice(0)) one.close();
+      const { book, transactionsByMessage } = chain.source;
+      let failures = 0;
+      const failing = async (): Promise<never> => {
+        failures++;
+        throw new Error('the tables do not answer');
+      };
+      chain.source.book = failing;
+      const back = await listen({ ...own, include_address_book: true, from_cursor });
+      await expect.poll(() => failures, PATIENT).toBeGreaterThan(0);
+      chain.source.book = book;
+      await expectHeard(back, typesOf, ['caught_up', 'actions']);
+      for (const one of listeners.splice(0)) one.close();
+      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      await say('invalidated');
+      [failures, chain.source.transactionsByMessage] = [0, failing];
+      const again = await listen({ ...own, from_cursor });
+      await expect.poll(() => failures, PATIENT).toBeGreaterThan(0);
+      chain.source.transactionsByMessage = transactionsByMessage;
+      await expectHeard(again, typesOf, ['caught_up', 'trace_invalidated']);
+      for (const error of server.failures.splice(0)) expect(String(error)).toContain('the tables do not answer');
+    });
+
     whoResumes('takes nothing back that was told as final before anything was said of it', async () => {
       const { feed } = server.streaming;
       const from_cursor = await feed.cursorAt(null, AbortSignal.timeout(PATIENT.timeout));

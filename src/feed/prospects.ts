@@ -61,9 +61,18 @@ const MOST_HEARD = 500_000;
 const MOST_PROSPECTS = 50_000;
 /** For whoever resumes; each with its transactions. The topic holds those of five minutes. */
 const KEPT_INVALIDATED = 1_024;
-/** That those who say what is pending may be behind the steps that are told. */
-const SLACK_STEPS = 16;
+/** That those who say what is pending may be behind the steps that are told: as many as they go through after a pause. */
+const SLACK_STEPS = 144;
 const SWEEP_MS = 1_000;
+const AGAIN_MS = 500;
+
+/** One who came back. */
+interface Resuming {
+  /** The step behind which he did. */
+  since: number;
+  /** Traces that he was told of as taken back since he is back. */
+  told: Set<string>;
+}
 
 export function createProspects(options: ProspectsOptions): Prospects {
   const { pending, source, position, metrics, signal, report } = options;
@@ -73,7 +82,8 @@ export function createProspects(options: ProspectsOptions): Prospects {
   const ending = new Set<Prospect>();
   /** Traces that a line has heard of. */
   const heardBy = new Map<Line, Set<Prospect>>();
-  const resuming = new Map<Line, number>();
+  /** Those who came back, until they have been told all that was taken back meanwhile. */
+  const resuming = new Map<Line, Resuming>();
   /** Of those who began without a cursor, the step behind which they did. */
   const begunBehind = new WeakMap<Line, number>();
   const invalidated = new LRUCache<string, Invalidated>({ max: KEPT_INVALIDATED });
@@ -283,20 +293,45 @@ export function createProspects(options: ProspectsOptions): Prospects {
 
   function invalidate(line: Line, hashNorm: Hash): void {
     if (line.state !== 'live') return;
-    const message = { type: 'trace_invalidated', trace_external_hash_norm: hashNorm.toString('base64') };
+    const hash = hashNorm.toString('base64');
+    resuming.get(line)?.told.add(hash);
+    const message = { type: 'trace_invalidated', trace_external_hash_norm: hash };
     line.takeBack(message, idOf('trace_invalidated ', [hashNorm]));
   }
 
-  /** To one who comes back: how things stand with what is open, but for what he has heard. */
-  async function tellOpen(line: Line, isBack: boolean): Promise<void> {
-    const { generation, subscription } = line;
+  /**
+   * Tells one who comes back how things stand, then what was taken back: what is taken back in between is one of both.
+   * Again until all is told, for as long as he is live; when he is live again it goes on.
+   */
+  async function bringUp(line: Line): Promise<void> {
+    const turn = {};
+    turns.set(line, turn);
+    const { generation } = line;
+    const isSame = (): boolean =>
+      line.state === 'live' && line.generation === generation && turns.get(line) === turn && !signal.aborted;
+    while (isSame()) {
+      try {
+        await tellOpen(line, isSame);
+        if (isSame()) await tellInvalidated(line, isSame);
+        return;
+      } catch (error) {
+        if (!isSame()) return;
+        report(error);
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+      }
+    }
+  }
+  const turns = new WeakMap<Line, object>();
+
+  /** How things stand with what is open, but for what he has heard. */
+  async function tellOpen(line: Line, isSame: () => boolean): Promise<void> {
     for (const prospect of candidates(line)) {
-      const { one } = prospect;
-      const beside = await loaded(one, subscription);
-      if (line.state !== 'live' || line.generation !== generation) return;
-      if (prospect.one !== one || prospect.endedAt !== null) continue;
-      if (!steps.isCurrent(prospect.hash, knownAt(one, prospect.mcSeqno))) {
-        if (isBack) assumeHeard(prospect, line);
+      const beside = await besideOf(prospect, line);
+      if (!isSame()) return;
+      const { one, hash, endedAt } = prospect;
+      if (endedAt !== null) continue;
+      if (!steps.isCurrent(hash, knownAt(one, prospect.mcSeqno))) {
+        if (resuming.has(line)) assumeHeard(prospect, line);
         continue;
       }
       let room = true;
@@ -305,6 +340,15 @@ export function createProspects(options: ProspectsOptions): Prospects {
         room = tellTo(line, event, prospect, beside) && room;
       }
       if (!room) return options.onFull(line);
+    }
+  }
+
+  /** Of the version that there is when it is read. */
+  async function besideOf(prospect: Prospect, { subscription }: Line): Promise<PendingSurroundings> {
+    for (;;) {
+      const { one } = prospect;
+      const beside = await loaded(one, subscription);
+      if (prospect.one === one) return beside;
     }
   }
 
@@ -328,19 +372,22 @@ export function createProspects(options: ProspectsOptions): Prospects {
    * What was taken back since a cursor, of what one with this subscription may have heard; but for what came after all,
    * which may have been told as final while nobody listened here.
    */
-  async function tellInvalidated(line: Line, since: number, told: ReadonlySet<string>): Promise<void> {
-    const { generation, subscription } = line;
-    const isHeard = (event: PendingEvent): boolean =>
-      !isState(event) && !surer(subscription.minFinality, event.finality);
+  async function tellInvalidated(line: Line, isSame: () => boolean): Promise<void> {
+    const back = resuming.get(line);
+    if (back === undefined) return;
+    const { minFinality } = line.subscription;
+    const isHeard = (event: PendingEvent): boolean => !isState(event) && !surer(minFinality, event.finality);
     for (const [hash, { one, mcSeqno }] of [...invalidated.entries()]) {
-      if (mcSeqno < since - SLACK_STEPS || told.has(hash)) continue;
+      if (mcSeqno < back.since - SLACK_STEPS || back.told.has(hash)) continue;
       const events = pendingEvents(one, null, position());
       if (!events.some((event) => isHeard(event) && line.asksFor(event))) continue;
       const context = { signal, timeoutMs: options.queryTimeoutMs };
-      if (await isReceived(one.trace.hashNorm, source, context)) invalidated.delete(hash);
-      else if (line.state !== 'live' || line.generation !== generation) return;
-      else invalidate(line, one.trace.hashNorm);
+      const hasCome = await isReceived(one.trace.hashNorm, source, context);
+      if (!isSame()) return;
+      if (hasCome) invalidated.delete(hash);
+      else if (!back.told.has(hash)) invalidate(line, one.trace.hashNorm);
     }
+    if (resuming.get(line) === back) resuming.delete(line);
   }
 
   async function work(): Promise<void> {
@@ -384,20 +431,21 @@ export function createProspects(options: ProspectsOptions): Prospects {
       }
       const ended = [...(heardBy.get(line) ?? [])].filter(({ endedAt }) => endedAt !== null);
       for (const prospect of ended) settleOne(prospect);
-      if (line.subscription.minFinality === 'finalized') return;
-      const since = resuming.get(line);
-      resuming.delete(line);
+      const back = resuming.get(line);
+      for (const { hash } of ended) back?.told.add(hash);
+      if (line.subscription.minFinality === 'finalized') {
+        resuming.delete(line);
+        return;
+      }
       if (isNew) begunBehind.set(line, position().mcSeqno);
-      const failed = (error: unknown): unknown => signal.aborted || report(error);
-      if (since !== undefined) void tellInvalidated(line, since, new Set(ended.map(({ hash }) => hash))).catch(failed);
-      if (!isNew) void tellOpen(line, since !== undefined).catch(failed);
+      if (!isNew || back !== undefined) void bringUp(line);
     },
     leave(line) {
       const before = audience.size;
       audience.remove(line);
       if (audience.size < before) count(line, -1);
     },
-    resumed: (line, mcSeqno) => void resuming.set(line, mcSeqno),
+    resumed: (line, since) => void resuming.set(line, { since, told: new Set() }),
     closed(line) {
       resuming.delete(line);
       for (const prospect of [...(heardBy.get(line) ?? [])]) {
