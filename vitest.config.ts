@@ -90,8 +90,7 @@ const each = {
 
 export default defineConfig({
   test: {
-    // One more than the cores of the machines that it runs on: a file waits for a fifth of its time.
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...each, name: 'together', include: [TOGETHER], exclude: ALONE, isolate: false } },
