@@ -79,7 +79,9 @@ async function measure(held: 'all' | 'nothing', paths: readonly string[]): Promi
   }
 }
 
-const at = (times: readonly number[], share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
+function at(times: readonly number[], share: number): number {
+  return times[Math.floor(times.length * share)] ?? Number.NaN;
+}
 
 /** Asks until it is ended; gives how many answers had each status. */
 function askSql(url: string): { end(): Promise<Record<number, number>> } {
