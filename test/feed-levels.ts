@@ -287,6 +287,22 @@ async function expectHeard<T>(listener: Listener, as: (listener: Listener) => T[
   expect(as(listener)).toEqual(expected);
 }
 
+/** Whoever listened is gone, and the feed knows. */
+async function leave(): Promise<void> {
+  for (const one of listeners.splice(0)) one.close();
+  await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+}
+
+/** The cursor of one who heard that the trace is pending, in one notification, and is gone. */
+async function heardAndGone(listen: (own: Json) => Promise<Listener>, own: Json): Promise<unknown> {
+  const first = await listen(own);
+  await say(['pending', 'pending', 'pending']);
+  await expectHeard(first, typesOf, Array.isArray(own.types) ? own.types : []);
+  const [{ cursor }] = first.events;
+  await leave();
+  return cursor;
+}
+
 const account = (i: number): string => rawAddress(records[i].transaction.account);
 const everywhere = () => [...new Set(records.map((_, i) => account(i)))];
 
@@ -465,8 +481,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       const again = await listen({ ...own, from_cursor });
       await expectHeard(again, typesOf, ['caught_up', 'actions', 'trace']);
       expect(again.events.slice(1)).toEqual(first.events);
-      for (const one of listeners.splice(0)) one.close();
-      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      await leave();
       await say('invalidated');
       await expectHeard(await listen({ ...own, from_cursor }), typesOf, ['caught_up', 'trace_invalidated']);
       // Who heard nothing of it before has nothing to take back.
@@ -475,12 +490,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
 
     whoResumes('takes back what is invalidated while one who comes back is told how things stand', async () => {
       const own = { types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true };
-      const first = await listen(own);
-      await say(['pending', 'pending', 'pending']);
-      await expectHeard(first, typesOf, ['actions']);
-      const [{ cursor: from_cursor }] = first.events;
-      for (const one of listeners.splice(0)) one.close();
-      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      const from_cursor = await heardAndGone(listen, own);
       const { book } = chain.source;
       let [asked, release] = [0, (): void => undefined];
       const released = new Promise<void>((resolve) => {
@@ -500,11 +510,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
 
     whoResumes('tells who comes back how things stand, and what was taken back, once it can be known', async () => {
       const own = { types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true };
-      const first = await listen(own);
-      await say(['pending', 'pending', 'pending']);
-      await expectHeard(first, typesOf, ['actions']);
-      const [{ cursor: from_cursor }] = first.events;
-      for (const one of listeners.splice(0)) one.close();
+      const from_cursor = await heardAndGone(listen, own);
       const { book, transactionsByMessage } = chain.source;
       let failures = 0;
       const failing = async (): Promise<never> => {
@@ -516,8 +522,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expect.poll(() => failures, PATIENT).toBeGreaterThan(0);
       chain.source.book = book;
       await expectHeard(back, typesOf, ['caught_up', 'actions']);
-      for (const one of listeners.splice(0)) one.close();
-      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      await leave();
       await say('invalidated');
       [failures, chain.source.transactionsByMessage] = [0, failing];
       const again = await listen({ ...own, from_cursor });
@@ -568,8 +573,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
         'transactions finalized 0',
       ]);
       const { cursor: from_cursor } = first.events[3];
-      for (const one of listeners.splice(0)) one.close();
-      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      await leave();
       const again = await listen({ ...own, finality_scope: 'transaction', from_cursor });
       const stranger = await listen({ ...own, finality_scope: 'transaction', addresses: [account(1)], from_cursor });
       await expectHeard(again, heard, ['caught_up', 'transactions pending 1', 'transactions pending 2']);
@@ -587,8 +591,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       const first = await listen({ ...own, with_cursor: true });
       await say(['pending', 'pending', 'pending']);
       await expectHeard(first, heard, ['transactions pending 0', 'transactions pending 2']);
-      for (const one of listeners.splice(0)) one.close();
-      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      await leave();
       await say('invalidated');
       // Its message was in a block when its time was over; nobody listens.
       chain.source.transactionsByMessage = async () => [records[0]];
@@ -603,12 +606,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
 
     whoResumes('takes back at another host what was told before it had seen the steps since', async () => {
       const own = { types: ['transactions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true };
-      const first = await listen(own);
-      await say(['pending', 'pending', 'pending']);
-      await expectHeard(first, typesOf, ['transactions']);
-      const [{ cursor: from_cursor }] = first.events;
-      for (const one of listeners.splice(0)) one.close();
-      await expect.poll(() => server.streaming.feed.figures.lines, PATIENT).toBe(0);
+      const from_cursor = await heardAndGone(listen, own);
       // Nobody listens: the steps until then are not looked at.
       for (const step of chain.steps.slice(chain.steps.indexOf(steps[2]) + 1).slice(0, 3)) chain.advance(step);
       const back = await listen({ ...own, from_cursor, types: ['actions'] });

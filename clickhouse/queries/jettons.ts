@@ -164,7 +164,9 @@ export function jettonQueries(reading: NewestReading) {
       }));
       // What came to light in another of these steps was not so in its own.
       const asked = new Map(places.map(({ account, lt, mcSeqno }) => [`${hashKey(account)}${lt}`, mcSeqno]));
-      return states.filter(({ address, lt, mcSeqno }) => asked.get(`${hashKey(address)}${lt}`) === mcSeqno);
+      return states.flatMap(({ mcSeqno, ...state }) =>
+        asked.get(`${hashKey(state.address)}${state.lt}`) === mcSeqno ? [state] : [],
+      );
     },
   };
 }

@@ -61,7 +61,10 @@ const MOST_HEARD = 500_000;
 const MOST_PROSPECTS = 50_000;
 /** For whoever resumes; each with its transactions. The topic holds those of five minutes. */
 const KEPT_INVALIDATED = 1_024;
-/** That those who say what is pending may be behind the steps that are told: as many as they go through after a pause. */
+/**
+ * That those who say what is pending may be behind the steps that are told: somewhat more than they go through after a
+ * pause (MOST_BEHIND of src/pending/session.ts).
+ */
 const SLACK_STEPS = 144;
 const SWEEP_MS = 1_000;
 const AGAIN_MS = 500;
@@ -161,6 +164,8 @@ export function createProspects(options: ProspectsOptions): Prospects {
     const hash = one.trace.hashNorm.toString('base64');
     const prospect = prospectOf(hash, one, mcSeqno);
     [prospect.one, prospect.mcSeqno] = [one, mcSeqno];
+    // It is open: nobody who comes back is told that it does not come.
+    invalidated.delete(hash);
     if (prospect.isInvalid) begin(prospect);
     if (one.finality === 'finalized') end(prospect, knownAt(one, mcSeqno));
   }
@@ -387,7 +392,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       if (hasCome) invalidated.delete(hash);
       else if (!back.told.has(hash)) invalidate(line, one.trace.hashNorm);
     }
-    if (resuming.get(line) === back) resuming.delete(line);
+    resuming.delete(line);
   }
 
   async function work(): Promise<void> {
