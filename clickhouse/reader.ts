@@ -2,7 +2,7 @@
  * The user by whom strangers read: the views and nothing else, within limits that he cannot change. The embedded server
  * has him from a file; on another server whoever runs it makes him with the statements that `readerStatements` gives.
  */
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { ClickHouseQueryError } from './client.ts';
 import { identifier, textLiteral } from './literal.ts';
@@ -27,6 +27,17 @@ export interface ReaderLimits {
 const SPILL_BYTES = 1_000_000_000;
 /** The largest statement that is parsed. */
 export const MAX_SQL_BYTES = 64 * 1024;
+
+/**
+ * How many keys the server hears of at most. It keeps some 30 KB for each for as long as it runs, and clients choose
+ * theirs: those of the same number share a quota.
+ */
+export const QUOTA_KEYS = 1_024;
+
+/** The same number in every process. */
+function quotaKeyOf(key: string): string {
+  return String(Number.parseInt(hash('sha256', key).slice(0, 8), 16) % QUOTA_KEYS);
+}
 
 /** The reader's settings. */
 function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: ReaderLimits): Record<string, number> {
@@ -202,7 +213,7 @@ export function createReader({ url, user, password, database, maxConnections, ki
         abort_signal: ended,
         clickhouse_settings: {
           [HEAD_SETTING]: String(head),
-          quota_key: key,
+          quota_key: quotaKeyOf(key),
           max_execution_time: Math.max(1, Math.ceil(timeoutMs / 1000)),
           ...(limit === null ? {} : { limit: String(limit) }),
         },

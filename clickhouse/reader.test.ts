@@ -1,0 +1,40 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createReader, QUOTA_KEYS, type Reader } from './reader.ts';
+
+describe('the reader of SQL', () => {
+  const told: string[] = [];
+  const server = createServer((request, response) => {
+    told.push(new URL(request.url ?? '', 'http://server').searchParams.get('quota_key') ?? '');
+    request.resume().on('end', () => response.end());
+  });
+  let reader: Reader;
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    reader = createReader({ url, user: 'u', password: '', database: 'd', maxConnections: 8, kill: () => undefined });
+  });
+  afterAll(async () => {
+    await reader.close();
+    server.close();
+  });
+
+  async function keyTold(key: string): Promise<string> {
+    const asked = { sql: 'SELECT 1', format: 'CSV', head: 1, limit: 1, parameters: new Map(), timeoutMs: 5_000 };
+    await reader.ask({ ...asked, key, signal: AbortSignal.timeout(5_000) });
+    return told[told.length - 1];
+  }
+
+  // The server keeps what it knows of a quota key for good, some 30 KB, and clients choose theirs.
+  it('tells the server so many keys at most, whatever clients call themselves', async () => {
+    for (let n = 0; n < 3 * QUOTA_KEYS; n++) await keyTold(`${n} ${'ü'.repeat(n % 50)}`);
+    const different = new Set(told);
+    expect(different.size).toBeLessThanOrEqual(QUOTA_KEYS);
+    expect(different.size).toBeGreaterThan(0.9 * QUOTA_KEYS);
+  });
+
+  it('has one for a client, also in another process', async () => {
+    expect([await keyTold('alice'), await keyTold('bob'), await keyTold('alice')]).toEqual(['713', '984', '713']);
+  });
+});
