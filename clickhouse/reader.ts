@@ -25,6 +25,7 @@ export interface ReaderLimits {
 
 /** What one query may write to the disk while it sorts and groups. */
 const SPILL_BYTES = 1_000_000_000;
+const QUERY_NICENESS = 10;
 /** The largest statement that is parsed. */
 export const MAX_SQL_BYTES = 64 * 1024;
 
@@ -55,6 +56,8 @@ function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: 
     max_threads: 1,
     // Those of the service have 0 and go before.
     priority: 10,
+    // Its threads give way to everybody else's, where the server may say so (CAP_SYS_NICE).
+    os_thread_priority: QUERY_NICENESS,
     max_rows_to_read: rowsRead,
     max_result_bytes: resultBytes,
     max_query_size: 2 * MAX_SQL_BYTES,
