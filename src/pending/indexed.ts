@@ -1,8 +1,11 @@
 import type { ChainSource } from '../chain/chain-source.ts';
+import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import type { QueryContext, TransactionRecord } from '../chain/records.ts';
 
 const PAGE = 1000;
+/** Messages that are asked for together. */
+const ASKED = 200;
 
 /** All transactions of a step, by lt. */
 export async function transactionsIn(
@@ -27,4 +30,26 @@ export async function isReceived(hashNorm: Hash, source: ChainSource, context: Q
   const page = { limit: 1, offset: 0 };
   const found = await source.transactionsByMessage({ messageHashes: [hashNorm], sort: 'desc', page }, context);
   return found.length > 0;
+}
+
+/** Which of these messages have been received, by `hashKey`. */
+export async function receivedAmong(
+  hashes: readonly Hash[],
+  source: ChainSource,
+  context: QueryContext,
+): Promise<Set<string>> {
+  const received = new Set<string>();
+  for (let i = 0; i < hashes.length; i += ASKED) {
+    const messageHashes = hashes.slice(i, i + ASKED);
+    const page = { limit: PAGE, offset: 0 };
+    const found = await source.transactionsByMessage({ messageHashes, sort: 'desc', page }, context);
+    for (const { transaction } of found) {
+      const { inMsg } = transaction;
+      if (inMsg !== null) received.add(hashKey(inMsg.hashNorm() ?? inMsg.hash));
+    }
+    // Accounts that take a message again and again may have filled the page.
+    if (found.length < PAGE) continue;
+    for (const hash of messageHashes) if (await isReceived(hash, source, context)) received.add(hashKey(hash));
+  }
+  return received;
 }

@@ -89,7 +89,11 @@ export function touchedBy(
 /** The traces that transactions of a block are of, by the messages that lead to them; in the order of their lt. */
 export function touchedByNodes<N extends OpenNode>(store: PendingStore, nodes: readonly N[]): Map<OpenTrace, N[]> {
   const sent = new Map<string, OpenTrace>();
-  for (const one of store.all()) for (const node of one.nodes) noteSent(sent, one, node);
+  for (const one of store.all()) {
+    // Nothing follows from one that is whole.
+    if (one.finality === 'finalized' && !one.trace.isIncomplete) continue;
+    for (const node of one.nodes) noteSent(sent, one, node);
+  }
   const touched = new Map<OpenTrace, N[]>();
   for (const node of nodes) {
     const { inMsg } = node.transaction;

@@ -20,7 +20,7 @@ import type { StateSource } from '../state/source.ts';
 import type { Step } from '../state/steps.ts';
 import { type Comparison, compareTraces } from './compare.ts';
 import { createDeeds } from './deeds.ts';
-import { isReceived, transactionsIn } from './indexed.ts';
+import { isReceived, receivedAmong, transactionsIn } from './indexed.ts';
 import { LIFETIMES, type Lifetimes } from './lifetimes.ts';
 import { type Dangling, leastSure, markOf, mergeNodes, type OpenNode, openNode, receives } from './merge.ts';
 import type { PendingMetrics } from './metrics.ts';
@@ -234,11 +234,12 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function endOverdue(now: number, signal: AbortSignal): Promise<void> {
     const past = untold.sentBefore(now - lifetimes.emulated, now - lifetimes.held);
     const due = past.filter(({ hashNorm }) => !underWay.has(hashKey(hashNorm)));
-    const changes: PendingChange[] = [];
-    for (const { hashNorm, destination: account } of due) {
-      if (await isReceived(hashNorm, source, context(signal))) continue;
-      changes.push({ kind: 'invalidated', hashNorm, reason: 'expired', account });
-    }
+    const received = await receivedAmong(hashesOf(due), source, context(signal));
+    const changes = due
+      .filter(({ hashNorm }) => !received.has(hashKey(hashNorm)))
+      .map(({ hashNorm, destination: account }): PendingChange => {
+        return { kind: 'invalidated', hashNorm, reason: 'expired', account };
+      });
     if (changes.length > 0) await tell(changes);
     for (const message of due) untold.forget(message);
     for (const _ of changes) metrics.invalidated('expired');
@@ -261,7 +262,11 @@ export function createTracker(options: TrackerOptions): Tracker {
     const emulated = tail === null || tail === 'failed' ? (known?.emulated ?? null) : tail;
     const final = leastSure(nodes.map(({ node }) => node)) === 'finalized' && tail === null;
     const told = await deeds.actions(nodes, one.trace, { emulated: final ? null : emulated, mcSeqno, signal });
-    if (final && known !== undefined) compare(hashNorm, known.emulated, nodes);
+    if (final && known !== undefined) {
+      compare(hashNorm, known.emulated, nodes);
+      // Nothing will be held against it any more.
+      memory.delete(hashKey(hashNorm));
+    }
     return {
       kind: 'trace',
       trace: {
@@ -307,16 +312,19 @@ export function createTracker(options: TrackerOptions): Tracker {
     reason: InvalidationReason,
     signal: AbortSignal,
   ): Promise<PendingChange[]> {
+    const received = await receivedAmong(hashesOf(over.map(({ trace }) => trace)), source, context(signal));
     const changes: PendingChange[] = [];
     for (const one of over) {
       const { hashNorm } = one.trace;
-      const came = await isReceived(hashNorm, source, context(signal));
+      const came = received.has(hashKey(hashNorm));
       if (!came) metrics.invalidated(reason);
       forget(one);
       changes.push(came ? { kind: 'ended', hashNorm } : { kind: 'invalidated', hashNorm, reason });
     }
     return changes;
   }
+
+  const hashesOf = (of: readonly { hashNorm: Hash }[]): Hash[] => of.map(({ hashNorm }) => hashNorm);
 
   function forget({ trace }: OpenTrace): void {
     memory.delete(hashKey(trace.hashNorm));
