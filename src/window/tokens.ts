@@ -8,8 +8,9 @@ import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import type { TracePlace } from '../chain/records.ts';
 import { packDetected, unpackDetected } from './detected-rows.ts';
-import { behindPrefix, type Kind, keyPrefix, layoutOf, restOf, stepOf } from './kind.ts';
+import { type Kind, layoutOf, restOf } from './kind.ts';
 import { auctionKind, collectionKind, itemKind, masterKind, saleKind, walletKind } from './kinds.ts';
+import { createNewest } from './newest.ts';
 import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
 
@@ -114,13 +115,11 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
   const byAddress = layoutOf(kind, 'address');
 
-  /** Each step of the window that changed it has a row: the newest is the last. */
+  const newestRow = createNewest(kind);
+
   function newest(view: View, address: Address): R | null {
-    const low = keyPrefix(kind, byAddress, [address]);
-    for (const { value } of view.range(byAddress, { low, high: behindPrefix(low), reverse: true })) {
-      return unpackDetected(table, restOf(kind, view.row(kind, value)), stepOf(value));
-    }
-    return null;
+    const row = newestRow(view, address);
+    return row && unpackDetected(table, row.rest, row.mcSeqno);
   }
 
   return {
