@@ -15,7 +15,7 @@ import { HeldAction } from './action-row.ts';
 import { behindPrefix, columnOf, idOf, keyPrefix, layoutOf } from './kind.ts';
 import { actionKind, traceKind, typeKey } from './kinds.ts';
 import { listPage, pageOf, WHOLE } from './listing.ts';
-import { Candidate, Selected, type Selection } from './select.ts';
+import { aheadOf, Candidate, Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import { isAllOf, tracedHere, traceRows } from './traces.ts';
 
@@ -48,11 +48,13 @@ export async function actions(filter: ActionFilter, sides: Sides): Promise<Rows<
   const supports = supportTest(filter);
   const content = contentTest(filter);
   const says = (row: Candidate): boolean => content === null || content(new HeldAction(row.row).content);
+  const isNewer = aheadOf(actionKind, selection, CLOCKS, view.below);
   // What was told again here may be of a trace that has left the window: that is the tables' to tell.
   let toldBelow = false;
   const also = (row: Candidate): boolean => {
     if (!supports(row)) return false;
-    const isHere = row.value(actionKind, 'endMcSeqno') >= view.first;
+    // By its key, mostly: rows are read that are shown.
+    const isHere = isNewer(row) || row.value(actionKind, 'endMcSeqno') >= view.first;
     toldBelow ||= !isHere;
     return isHere && says(row);
   };
