@@ -91,6 +91,7 @@ const each = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...each, name: 'together', include: [TOGETHER], exclude: ALONE, isolate: false } },
