@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { browserProgram } from './browser.ts';
 import { describeClients } from './devnet/clients.ts';
 import { describeContracts } from './devnet/contracts.ts';
+import { describeEarlier } from './devnet/earlier.ts';
 import { describeEmulation } from './devnet/emulation.ts';
 import { describeLevels } from './devnet/levels.ts';
 import { describeMessages } from './devnet/messages.ts';
@@ -88,6 +89,7 @@ describe('tonstream start', () => {
   describe.skipIf(browserProgram === null)('pages', () => describePages(() => stack));
   describe('windows', () => describeWindow(() => stack));
   describe('messages', () => describeMessages(() => stack));
+  describe('earlier steps', () => describeEarlier(() => stack));
   describe('contracts', () => {
     let lite: Awaited<ReturnType<typeof liteClient>>;
     beforeAll(async () => {

@@ -91,7 +91,7 @@ describe('the newest row of an address', () => {
         if (!looked) remembered++;
       }
     });
-    fc.assert(same, { numRuns: 500 });
-    expect(remembered).toBeGreaterThan(300);
+    fc.assert(same, { numRuns: 150 });
+    expect(remembered).toBeGreaterThan(80);
   });
 });

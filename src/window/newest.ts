@@ -9,7 +9,7 @@ import { behindPrefix, columnOf, type Kind, keyPrefix, layoutOf, restOf, stepOf 
 import type { View } from './view.ts';
 
 /** About 300 bytes each. */
-const REMEMBERED = 50_000;
+const REMEMBERED = 20_000;
 /** Steps whose addresses are remembered: after a longer pause is looked anew. */
 const RECENT = 16;
 
