@@ -91,6 +91,7 @@ const each = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // What one file loads is there for the next one, in a process of its own.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -20,21 +20,25 @@ describe('the reader of SQL', () => {
     server.close();
   });
 
-  async function keyTold(key: string): Promise<string> {
+  async function ask(key: string): Promise<void> {
     const asked = { sql: 'SELECT 1', format: 'CSV', head: 1, limit: 1, parameters: new Map(), timeoutMs: 5_000 };
     await reader.ask({ ...asked, key, signal: AbortSignal.timeout(5_000) });
-    return told[told.length - 1];
   }
+
+  const keyOf = (n: number): string => `${n} ${'ü'.repeat(n % 50)}`;
 
   // The server keeps what it knows of a quota key for good, some 30 KB, and clients choose theirs.
   it('tells the server so many keys at most, whatever clients call themselves', async () => {
-    for (let n = 0; n < 3 * QUOTA_KEYS; n++) await keyTold(`${n} ${'ü'.repeat(n % 50)}`);
+    for (let n = 0; n < 3 * QUOTA_KEYS; n += 64) {
+      await Promise.all(Array.from({ length: 64 }, (_, i) => ask(keyOf(n + i))));
+    }
     const different = new Set(told);
     expect(different.size).toBeLessThanOrEqual(QUOTA_KEYS);
     expect(different.size).toBeGreaterThan(0.9 * QUOTA_KEYS);
   });
 
   it('has one for a client, also in another process', async () => {
-    expect([await keyTold('alice'), await keyTold('bob'), await keyTold('alice')]).toEqual(['713', '984', '713']);
+    for (const key of ['alice', 'bob', 'alice']) await ask(key);
+    expect(told.slice(-3)).toEqual(['713', '984', '713']);
   });
 });

@@ -25,6 +25,7 @@ export interface ReaderLimits {
 
 /** What one query may write to the disk while it sorts and groups. */
 const SPILL_BYTES = 1_000_000_000;
+/** Of 19 at most. */
 const QUERY_NICENESS = 10;
 /** The largest statement that is parsed. */
 export const MAX_SQL_BYTES = 64 * 1024;

@@ -108,6 +108,13 @@ export async function shownHead(url: string): Promise<number> {
   return response.ok ? INFO.parse(JSON.parse(text)).last.seqno : 0;
 }
 
+/** What v3 answers to a path and query, which is to be 200. */
+export async function readV3<T>(url: string, path: string, shape: z.ZodType<T>): Promise<T> {
+  const response = await fetch(`${url}/api/v3/${path}`);
+  if (response.status !== 200) throw new Error(`${path.slice(0, 200)}: ${response.status} ${await response.text()}`);
+  return shape.parse(await response.json());
+}
+
 /** Asks again and again until there is an answer; `what` is in the error when none comes. */
 export async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
   const end = Date.now() + PATIENCE_MS;

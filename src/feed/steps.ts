@@ -13,6 +13,7 @@ import type {
   TransactionFilter,
   TransactionRecord,
 } from '../chain/records.ts';
+import { hashNormOf } from '../pending/merge.ts';
 import { type AccountSteps, createAccountSteps } from './account-steps.ts';
 import { createSenders } from './senders.ts';
 import { type Asked, createStep, type FeedStep, type Wants } from './step.ts';
@@ -206,7 +207,7 @@ function beganBy({ form, transaction }: TransactionRecord): string {
   }
   const { inMsg } = transaction;
   if (inMsg === null || inMsg.kind !== 'external_in') return '';
-  return (inMsg.hashNorm() ?? inMsg.hash).toString('base64');
+  return hashNormOf(inMsg).toString('base64');
 }
 
 function transactionsIn(asked: Partial<TransactionFilter>): TransactionFilter {

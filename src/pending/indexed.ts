@@ -2,6 +2,7 @@ import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import type { QueryContext, TransactionRecord } from '../chain/records.ts';
+import { hashNormOf } from './merge.ts';
 
 const PAGE = 1000;
 /** Messages that are asked for together. */
@@ -34,18 +35,18 @@ export async function isReceived(hashNorm: Hash, source: ChainSource, context: Q
 
 /** Which of these messages have been received, by `hashKey`. */
 export async function receivedAmong(
-  hashes: readonly Hash[],
+  messages: readonly { hashNorm: Hash }[],
   source: ChainSource,
   context: QueryContext,
 ): Promise<Set<string>> {
   const received = new Set<string>();
-  for (let i = 0; i < hashes.length; i += ASKED) {
-    const messageHashes = hashes.slice(i, i + ASKED);
+  for (let i = 0; i < messages.length; i += ASKED) {
+    const messageHashes = messages.slice(i, i + ASKED).map(({ hashNorm }) => hashNorm);
     const page = { limit: PAGE, offset: 0 };
     const found = await source.transactionsByMessage({ messageHashes, sort: 'desc', page }, context);
     for (const { transaction } of found) {
       const { inMsg } = transaction;
-      if (inMsg !== null) received.add(hashKey(inMsg.hashNorm() ?? inMsg.hash));
+      if (inMsg !== null) received.add(hashKey(hashNormOf(inMsg)));
     }
     // Accounts that take a message again and again may have filled the page.
     if (found.length < PAGE) continue;

@@ -87,7 +87,10 @@ export function markOf({ node, transaction }: OpenNode): string {
   return `${node.finality} ${hashKey(transaction.hash)}`;
 }
 
+/** What names a message from outside however it is encoded; others have their hash alone. */
+export const hashNormOf = (message: Pick<Message, 'hash' | 'hashNorm'>): Hash => message.hashNorm() ?? message.hash;
+
 /** Whether the message that a transaction received is this one from outside, by its normalised hash. */
 export function receives(hashNorm: Hash): (transaction: Transaction) => boolean {
-  return ({ inMsg }) => inMsg?.kind === 'external_in' && (inMsg.hashNorm() ?? inMsg.hash).equals(hashNorm);
+  return ({ inMsg }) => inMsg?.kind === 'external_in' && hashNormOf(inMsg).equals(hashNorm);
 }

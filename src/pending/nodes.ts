@@ -3,11 +3,11 @@ import { encodeStates } from '../../clickhouse/states.ts';
 import type { PendingAction, PendingNode } from '../../streams/pending-trace.ts';
 import type { Action } from '../chain/actions/action.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { Address, BlockIdExt, Hash } from '../chain/model.ts';
+import type { Address, BlockIdExt } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
 import type { Emulated } from '../emulation/emulator.ts';
 import type { AccountBefore } from '../emulation/trace.ts';
-import { type OpenNode, openNode } from './merge.ts';
+import { hashNormOf, type OpenNode, openNode } from './merge.ts';
 import type { SignedTransaction } from './signed-blocks.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
 
@@ -74,7 +74,7 @@ export function touchedBy(
     transaction: { inMsg },
   } of records) {
     if (inMsg?.kind !== 'external_in') continue;
-    const one = store.get(inMsg.hashNorm() ?? inMsg.hash);
+    const one = store.get(hashNormOf(inMsg));
     if (one !== undefined) begun.set(hashKey(inMsg.hash), one);
   }
   const touched = new Map<OpenTrace, TransactionRecord[]>();
@@ -105,8 +105,6 @@ export function touchedByNodes<N extends OpenNode>(store: PendingStore, nodes: r
   }
   return touched;
 }
-
-const hashNormOf = (message: { hash: Hash; hashNorm(): Hash | null }): Hash => message.hashNorm() ?? message.hash;
 
 function noteSent(sent: Map<string, OpenTrace>, one: OpenTrace, { transaction }: OpenNode): void {
   for (const { hash, destination } of transaction.outMsgs) if (destination !== null) sent.set(hashKey(hash), one);

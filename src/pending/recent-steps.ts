@@ -5,6 +5,7 @@
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
+import { hashNormOf } from './merge.ts';
 
 /** `unknown`: steps since were not looked at, or are forgotten. */
 export type Since = 'nothing' | 'moved' | 'received' | 'unknown';
@@ -32,7 +33,7 @@ export function createRecentSteps(mcSeqno: number) {
       for (const { transaction } of records) {
         const { inMsg, account } = transaction;
         if (inMsg?.kind !== 'external_in') continue;
-        noted.messages.add(hashKey(inMsg.hashNorm() ?? inMsg.hash));
+        noted.messages.add(hashKey(hashNormOf(inMsg)));
         noted.accounts.set(hashKey(account), account);
       }
       if (step > newest + 1) {

@@ -22,7 +22,16 @@ import { type Comparison, compareTraces } from './compare.ts';
 import { createDeeds } from './deeds.ts';
 import { isReceived, receivedAmong, transactionsIn } from './indexed.ts';
 import { LIFETIMES, type Lifetimes } from './lifetimes.ts';
-import { type Dangling, leastSure, markOf, mergeNodes, type OpenNode, openNode, receives } from './merge.ts';
+import {
+  type Dangling,
+  hashNormOf,
+  leastSure,
+  markOf,
+  mergeNodes,
+  type OpenNode,
+  openNode,
+  receives,
+} from './merge.ts';
 import type { PendingMetrics } from './metrics.ts';
 import { confirmedNode, emulatedNodes, finalNode, type SignedNode, touchedBy, touchedByNodes } from './nodes.ts';
 import { createOverdue } from './overdue.ts';
@@ -234,12 +243,12 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function endOverdue(now: number, signal: AbortSignal): Promise<void> {
     const past = untold.sentBefore(now - lifetimes.emulated, now - lifetimes.held);
     const due = past.filter(({ hashNorm }) => !underWay.has(hashKey(hashNorm)));
-    const received = await receivedAmong(hashesOf(due), source, context(signal));
-    const changes = due
-      .filter(({ hashNorm }) => !received.has(hashKey(hashNorm)))
-      .map(({ hashNorm, destination: account }): PendingChange => {
-        return { kind: 'invalidated', hashNorm, reason: 'expired', account };
-      });
+    const received = await receivedAmong(due, source, context(signal));
+    const changes: PendingChange[] = [];
+    for (const { hashNorm, destination: account } of due) {
+      if (received.has(hashKey(hashNorm))) continue;
+      changes.push({ kind: 'invalidated', hashNorm, reason: 'expired', account });
+    }
     if (changes.length > 0) await tell(changes);
     for (const message of due) untold.forget(message);
     for (const _ of changes) metrics.invalidated('expired');
@@ -312,7 +321,11 @@ export function createTracker(options: TrackerOptions): Tracker {
     reason: InvalidationReason,
     signal: AbortSignal,
   ): Promise<PendingChange[]> {
-    const received = await receivedAmong(hashesOf(over.map(({ trace }) => trace)), source, context(signal));
+    const received = await receivedAmong(
+      over.map(({ trace }) => trace),
+      source,
+      context(signal),
+    );
     const changes: PendingChange[] = [];
     for (const one of over) {
       const { hashNorm } = one.trace;
@@ -323,8 +336,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
     return changes;
   }
-
-  const hashesOf = (of: readonly { hashNorm: Hash }[]): Hash[] => of.map(({ hashNorm }) => hashNorm);
 
   function forget({ trace }: OpenTrace): void {
     memory.delete(hashKey(trace.hashNorm));
@@ -419,7 +430,7 @@ export function createTracker(options: TrackerOptions): Tracker {
         const nodes = transactions.map((one) => confirmedNode(one, id, mcSeqno + 1));
         for (const { transaction } of nodes) {
           const { inMsg } = transaction;
-          if (inMsg?.kind === 'external_in') signedIn.set(hashKey(inMsg.hashNorm() ?? inMsg.hash), nodes);
+          if (inMsg?.kind === 'external_in') signedIn.set(hashKey(hashNormOf(inMsg)), nodes);
         }
         await takeSigned(nodes, signal);
       }),

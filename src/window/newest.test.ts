@@ -25,7 +25,7 @@ function idOf(mcSeqno: number, address: number): Buffer {
 }
 
 /** A view of the steps between two; `asked` is told when something is looked up by its address. */
-function viewOf(all: Steps, first: number, head: number, asked: () => void = () => undefined): View {
+function viewOf(all: Steps, first: number, head: number, asked: () => void): View {
   const held = [...all].filter(([step]) => step >= first && step <= head);
   const rows = held.flatMap(([step, changed]) =>
     [...changed].map((n) => ({ step, n, row: rowOf(ADDRESSES[n], step) })),

@@ -26,10 +26,10 @@ interface Remembered {
   row: NewestRow | null;
 }
 
-/** The newest steps of a view, the newest first; `all` where it has no more. */
+/** The newest steps of a view, the newest first: all that are behind `from`. */
 interface Recent {
   steps: readonly number[];
-  all: boolean;
+  from: number;
 }
 
 /** Null where no step of the view has a row of the address. */
@@ -50,7 +50,8 @@ export function createNewest(kind: Kind): Newest {
       if (steps.length > RECENT) break;
       steps.push(step);
     }
-    recent = { head, first, told: { steps, all: steps.length <= RECENT } };
+    const from = steps.length > RECENT ? steps[RECENT] : first - 1;
+    recent = { head, first, told: { steps, from } };
     return recent.told;
   }
 
@@ -68,8 +69,8 @@ export function createNewest(kind: Kind): Newest {
   function isUnchanged(view: View, key: string, since: number): boolean {
     if (since === view.head) return true;
     if (since > view.head) return false;
-    const { steps, all } = recentOf(view);
-    if (all ? since < view.first - 1 : since < steps[steps.length - 1]) return false;
+    const { steps, from } = recentOf(view);
+    if (since < from) return false;
     for (const step of steps) {
       if (step <= since) return true;
       if (changedIn(view, step).has(key)) return false;

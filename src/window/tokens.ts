@@ -114,7 +114,6 @@ export interface NewestStates<R> {
 function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>): NewestStates<R> {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
   const byAddress = layoutOf(kind, 'address');
-
   const newestRow = createNewest(kind);
 
   function newest(view: View, address: Address): R | null {

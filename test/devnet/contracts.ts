@@ -7,7 +7,7 @@ import type { LiteClient } from 'ton-lite-client';
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { methodId } from '../../src/chain/interfaces.ts';
-import { shownHead, until } from '../stack.ts';
+import { readV3, shownHead, until } from '../stack.ts';
 import * as told from './told.ts';
 
 /** Steps after which a contract that nothing has happened to since must be listed: what a block left out is learned. */
@@ -132,11 +132,7 @@ export function describeContracts(subject: () => Subject, moves: boolean): void 
   /** All accounts that something has happened to up to some step, by the ids of their get-methods. */
   let accounts: z.infer<typeof known>[];
 
-  const get = async (path: string) => {
-    const response = await fetch(`${subject().url}/api/v3/${path}`);
-    if (response.status !== 200) throw new Error(`${path.slice(0, 200)}: ${response.status} ${await response.text()}`);
-    return z.looseObject({}).parse(await response.json());
-  };
+  const get = (path: string) => readV3(subject().url, path, z.looseObject({}));
 
   const shows = (seqno: number) =>
     until(`step ${seqno}`, async () => ((await shownHead(subject().url)) >= seqno ? true : null));

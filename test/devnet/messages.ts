@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Stack, shownHead, until } from '../stack.ts';
+import { readV3, type Stack, shownHead, until } from '../stack.ts';
 
 /** A trace of the devnet's traffic has ended so many steps after a transaction of it. */
 const ENDED_STEPS = 25;
@@ -26,11 +26,7 @@ const transactions = z.object({
 const traces = z.object({ traces: z.array(z.looseObject({ trace_id: z.string(), mc_seqno_end: z.string() })) });
 
 export function describeMessages(stack: () => Stack): void {
-  const get = async <T>(path: string, shape: z.ZodType<T>): Promise<T> => {
-    const response = await fetch(`${stack().url}/api/v3/${path}`);
-    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return shape.parse(await response.json());
-  };
+  const get = <T>(path: string, shape: z.ZodType<T>): Promise<T> => readV3(stack().url, path, shape);
   const lifeOf = (hash: string) => get(`messageTrace?hash=${encodeURIComponent(hash)}`, life);
 
   it('tells of each message what its trace tells, by any of its hashes', async () => {

@@ -1,6 +1,7 @@
 /** What must come out even on a chain at rest: transactions and traces, supplies and balances, actions and balances. */
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
+import { readV3 } from '../stack.ts';
 
 const transaction = z.object({ hash: z.string(), trace_id: z.string(), mc_block_seqno: z.number() });
 const trace = z.object({
@@ -48,11 +49,7 @@ export interface SumsSubject {
 }
 
 export function describeSums(subject: () => SumsSubject): void {
-  async function get(path: string) {
-    const response = await fetch(`${subject().url}/api/v3/${path}`);
-    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return z.looseObject({}).parse(await response.json());
-  }
+  const get = (path: string) => readV3(subject().url, path, z.looseObject({}));
 
   /** The newest first. */
   async function history(owner: string, jetton: string | null, limit: number) {

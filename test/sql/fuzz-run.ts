@@ -25,12 +25,10 @@ function drawOf(seed: number): Draw {
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-// The keys of so many statements share quotas.
-const unmetered = ['--sql-hourly-queries', '1000000000', '--sql-hourly-rows', '1000000000000000'];
-const service = await startSql([
-  ...['--sql-queries', String(LANES), '--sql-timeout-ms', '3000', '--sql-memory', '100M'],
-  ...[...unmetered, '--sql-hourly-seconds', '1000000'],
-]);
+const LIMITS = ['--sql-queries', String(LANES), '--sql-timeout-ms', '3000', '--sql-memory', '100M'];
+/** The keys of so many statements share quotas. */
+const UNMETERED = ['--sql-hourly-queries', '1e9', '--sql-hourly-rows', '1e15', '--sql-hourly-seconds', '1e6'];
+const service = await startSql([...LIMITS, ...UNMETERED]);
 let [made, found] = [0, 0];
 try {
   const end = performance.now() + MINUTES * 60_000;
