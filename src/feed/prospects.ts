@@ -5,8 +5,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { ChainSource } from '../chain/chain-source.ts';
+import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import { isReceived } from '../pending/indexed.ts';
+import { receivedAmong } from '../pending/indexed.ts';
 import { surer } from '../pending/merge.ts';
 import type { OpenTrace, PendingStore, PendingEvent as Said } from '../pending/store.ts';
 import { createAudience } from './audience.ts';
@@ -382,14 +383,15 @@ export function createProspects(options: ProspectsOptions): Prospects {
     if (back === undefined) return;
     const { minFinality } = line.subscription;
     const isHeard = (event: PendingEvent): boolean => !isState(event) && !surer(minFinality, event.finality);
-    for (const [hash, { one, mcSeqno }] of [...invalidated.entries()]) {
-      if (mcSeqno < back.since - SLACK_STEPS || back.told.has(hash)) continue;
-      const events = pendingEvents(one, null, position());
-      if (!events.some((event) => isHeard(event) && line.asksFor(event))) continue;
-      const context = { signal, timeoutMs: options.queryTimeoutMs };
-      const hasCome = await isReceived(one.trace.hashNorm, source, context);
-      if (!isSame()) return;
-      if (hasCome) invalidated.delete(hash);
+    const due = [...invalidated.entries()].filter(([hash, { one, mcSeqno }]) => {
+      if (mcSeqno < back.since - SLACK_STEPS || back.told.has(hash)) return false;
+      return pendingEvents(one, null, position()).some((event) => isHeard(event) && line.asksFor(event));
+    });
+    const traces = due.map(([, { one }]) => one.trace);
+    const received = await receivedAmong(traces, source, { signal, timeoutMs: options.queryTimeoutMs });
+    if (!isSame()) return;
+    for (const [hash, { one }] of due) {
+      if (received.has(hashKey(one.trace.hashNorm))) invalidated.delete(hash);
       else if (!back.told.has(hash)) invalidate(line, one.trace.hashNorm);
     }
     resuming.delete(line);
