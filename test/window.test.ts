@@ -56,6 +56,7 @@ const ONCE_WRONG: [string][] = [
   [`/blocks?root_hash=${'7'.repeat(64)}`],
   [`/transactions?hash=${'7'.repeat(64)}`],
   ['/transactions?workchain=0&shard=8000000000000000&seqno=2147483647'],
+  [`/actions?account=-1:${'3'.repeat(64)},-1:${'0'.repeat(64)}&limit=11&end_utime=4000000000`],
 ];
 
 const ARCHIVE_WRITER = fileURLToPath(new URL('./archive-writer.ts', import.meta.url));

@@ -262,7 +262,7 @@ function candidates(filter: ActionFilter, order: TraceOrder, conditions: Conditi
   const first = ({ table, place, telling }: Where): string => {
     const from = (more: readonly string[]): string =>
       `FROM ${table} WHERE ${all([...place, ...cursor, ...telling, ...more])}`;
-    const ends = { from: from([]), lt: 'trace_end_lt', time: 'trace_end_utime' };
+    const ends = { from: from([]), lt: 'trace_end_lt', time: 'trace_end_utime', key: KEY };
     const page = { limit: most, offset: 0 };
     const bounds = order === 'time' ? [timeBound(ends, { sort: filter.sort, page })] : [];
     return `SELECT ${KEY}, trace_end_utime ${from(bounds)} ORDER BY ${orderBy(sorted)} ${limit}`;

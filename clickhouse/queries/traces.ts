@@ -130,14 +130,16 @@ function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
 /**
  * Where a page in the order of times ends. The tables are in the order of logical times, which times rise with: of as
  * many rows as the page needs, taken from one end, the last time bounds the page.
+ * @param key columns of which the page shows each row once, where the table may have several
  */
 export function timeBound(
-  { from, lt, time }: { from: string; lt: string; time: string },
+  { from, lt, time, key }: { from: string; lt: string; time: string; key?: string },
   { sort, page }: Pick<TraceFilter, 'sort' | 'page'>,
 ): string {
   const [sign, last] = sort === 'desc' ? ['>=', 'min'] : ['<=', 'max'];
   const rows = page.offset + page.limit;
-  const ends = `SELECT ${time} ${from} ORDER BY ${lt} ${direction(sort)} LIMIT ${rows}`;
+  const once = key === undefined ? '' : ` LIMIT 1 BY ${key}`;
+  const ends = `SELECT ${time} ${from} ORDER BY ${lt} ${direction(sort)}${once} LIMIT ${rows}`;
   // Fewer rows than the page may have end nowhere.
   const end = `SELECT if(count() < ${rows}, ${sort === 'desc' ? 0 : 0xffff_ffff}, ${last}(${time})) FROM (${ends})`;
   return `${time} ${sign} (${end})`;
