@@ -3,6 +3,7 @@ import type { Compression } from './compression.ts';
 import type { KeptRuns } from './kept-runs.ts';
 import type { SharedAnswers } from './shared-answers.ts';
 import type { BookRows } from './v3/render/book-rows.ts';
+import type { EventRows } from './v3/render/event-rows.ts';
 import type { Renderings } from './v3/render/renderings.ts';
 
 /** Time from request to end of answer, by path and status. */
@@ -56,7 +57,7 @@ export function watchAnswers(
 /** What the v3 API keeps of what it has shown. */
 export function watchRenderings(
   registry: Registry,
-  { renderings, bookRows }: { renderings: Renderings; bookRows: BookRows },
+  { renderings, eventRows, bookRows }: { renderings: Renderings; eventRows: EventRows; bookRows: BookRows },
 ): void {
   counter(
     registry,
@@ -67,7 +68,11 @@ export function watchRenderings(
       return { made, kept, formed };
     },
   );
-  kept(registry, { transactions: () => renderings.figures.bytes, book_rows: () => bookRows.bytes });
+  kept(registry, {
+    transactions: () => renderings.figures.bytes,
+    token_events: () => eventRows.bytes,
+    book_rows: () => bookRows.bytes,
+  });
 }
 
 /** Names of accounts that address books show, in all processes that answer. */

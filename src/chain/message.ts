@@ -197,7 +197,6 @@ function skipExternalAddress(cursor: Cursor): number | null {
 class DecodedMessage implements Message {
   readonly cell: number;
   readonly kind: MessageKind;
-  readonly hash: Hash;
   readonly source: Address | null;
   readonly destination: Address | null;
   readonly externalBits: number | null;
@@ -212,10 +211,11 @@ class DecodedMessage implements Message {
   readonly createdAt: number | null;
   readonly importFee: Decimal | null;
   readonly opcode: number | null;
-  readonly bodyHash: Hash;
   readonly init: { hash: Hash; boc(): Buffer } | null;
   readonly #boc: Boc;
   readonly #body: Part;
+  #hash: Hash | null = null;
+  #bodyHash: Hash | null = null;
   #bodyBoc: Buffer | null = null;
   readonly #destinationAt: number;
   readonly #destinationEnd: number;
@@ -223,7 +223,6 @@ class DecodedMessage implements Message {
   constructor(boc: Boc, cell: number, info: Info, init: Part | null, body: Part) {
     this.cell = cell;
     this.kind = info.kind;
-    this.hash = cellHash(boc, cell);
     this.source = info.source;
     this.destination = info.destination;
     this.externalBits = info.externalBits;
@@ -238,12 +237,21 @@ class DecodedMessage implements Message {
     this.createdAt = info.createdAt;
     this.importFee = info.importFee;
     this.opcode = firstWord(boc, body);
-    this.bodyHash = partHash(boc, body);
     this.init = init === null ? null : new InitState(boc, init);
     this.#boc = boc;
     this.#body = body;
     this.#destinationAt = info.destinationAt;
     this.#destinationEnd = info.destinationEnd;
+  }
+
+  get hash(): Hash {
+    this.#hash ??= cellHash(this.#boc, this.cell);
+    return this.#hash;
+  }
+
+  get bodyHash(): Hash {
+    this.#bodyHash ??= partHash(this.#boc, this.#body);
+    return this.#bodyHash;
   }
 
   /** Kept once made: in a block most messages are shown twice, where they are sent and where they arrive. */

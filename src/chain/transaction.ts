@@ -46,7 +46,10 @@ function readTransaction(boc: Boc, cell: number, workchain: number): Transaction
   return {
     cell,
     account,
-    hash: cellHash(boc, cell),
+    /** Made when it is asked for: it hashes every cell, and who has a row knows it. */
+    get hash() {
+      return cellHash(boc, cell);
+    },
     lt,
     now,
     prevHash,

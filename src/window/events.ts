@@ -4,6 +4,7 @@ import type { Address, Hash } from '../chain/model.ts';
 import type { TracePlace } from '../chain/records.ts';
 import { burnKind, type EventKind, itemTransferKind, transferKind } from './kinds.ts';
 import { listPage, WHOLE } from './listing.ts';
+import { transactionOf } from './rows.ts';
 import type { Candidate, Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import { transactionsAt } from './transactions.ts';
@@ -43,6 +44,7 @@ export async function events(question: Question, filter: EventFilter, sides: Sid
   const read = await transactionsAt(
     held.map(({ place }) => place),
     sides,
+    (_, { id, row }) => transactionOf(id, row),
   );
   const keyOf = ({ account, lt }: Pick<TracePlace, 'account' | 'lt'>): string => `${hashKey(account)}${lt}`;
   const byPlace = new Map(read.map((record) => [keyOf(record.transaction), record]));

@@ -206,17 +206,21 @@ function receiverOf({ destination, inLt, inMcSeqno }: MessageRow): Place[] {
   return destination === null || inMcSeqno === 0 ? [] : [{ account: destination, lt: inLt, mcSeqno: inMcSeqno }];
 }
 
-/** Each transaction once, from where it is. */
+/**
+ * Each transaction once, from where it is.
+ * @param load of the window; without their forms where nobody shows them
+ */
 export async function transactionsAt(
   places: readonly Place[],
   { view, below, context }: Sides,
+  load: (view: View, found: Found) => TransactionRecord = named,
 ): Promise<TransactionRecord[]> {
   const found: TransactionRecord[] = [];
   const missing: Place[] = [];
   const once = new Map(places.map((place) => [`${hashKey(place.account)}${place.lt}`, place]));
   for (const place of once.values()) {
     const here = view.find(transactionKind, BY_ACCOUNT, [place.account, place.lt]);
-    if (here !== null) found.push(named(view, here));
+    if (here !== null) found.push(load(view, here));
     else missing.push(place);
   }
   return missing.length === 0 ? found : [...found, ...(await below.transactionsAt(missing, context))];

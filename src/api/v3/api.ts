@@ -16,6 +16,7 @@ import { type Api, type Asker, bind, type Route } from '../route.ts';
 import { noSentMessages, type SentMessages } from '../sent-messages.ts';
 import { createBook } from './render/book.ts';
 import { createBookRows, KEPT_BOOK_ROWS } from './render/book-rows.ts';
+import { createEventRows } from './render/event-rows.ts';
 import { metadataJson } from './render/metadata.ts';
 import { createRenderings } from './render/renderings.ts';
 import type { Asked } from './route.ts';
@@ -41,6 +42,9 @@ export interface V3Options {
   /** Operations besides those of TON Center, behind them. */
   moreRoutes?: readonly Route<Asker>[];
 }
+
+/** One part in so many of the room for rendered transactions is for transfers and burns beside it. */
+const EVENTS_SHARE = 4;
 
 /** The service whose contract this is says 1.2.0, the version of its data schema, when it does not know better. */
 const VERSION = '1.2.0';
@@ -93,8 +97,9 @@ export function createAsked(options: V3Options): AskedBy {
     keptRenderings,
   } = options;
   const renderings = createRenderings({ maxBytes: keptRenderings });
+  const eventRows = createEventRows(keptRenderings / EVENTS_SHARE);
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
-  watchRenderings(metrics, { renderings, bookRows });
+  watchRenderings(metrics, { renderings, eventRows, bookRows });
 
   async function described(accounts: Address[], context: QueryContext): Promise<readonly BookRecord[]> {
     const records = await source.book(accounts, context);
@@ -123,6 +128,7 @@ export function createAsked(options: V3Options): AskedBy {
       testOnly,
       book,
       renderings,
+      eventRows,
       actionsVersion,
       addressBook: async (known) =>
         noAddressBook ? '{}' : book.json(known ?? (await noted()), source.contracts.domainOf),

@@ -3,7 +3,6 @@ import type { ApiLimits } from '../limits.ts';
 import { jettonBurns } from './contract-schemas.ts';
 import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { address, addresses } from './parameters.ts';
-import { jettonBurnJson } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
 
 export function jettonBurnsRoute(limits: ApiLimits): Route {
@@ -18,12 +17,12 @@ export function jettonBurnsRoute(limits: ApiLimits): Route {
     }),
     response: jettonBurns,
     async answer(p, asked) {
-      const { source, context, book } = asked;
+      const { source, context, book, eventRows } = asked;
       const filter = eventFilter(p, { contracts: p.jetton_wallet, token: p.jetton_master });
       const events = await source.contracts.jettonBurns(filter, context);
       return listing(
         'jetton_burns',
-        events.map((event) => jettonBurnJson(event, book)),
+        events.map((event) => eventRows.row('jetton_burns', event, book)),
         asked,
         nextEvents(p, events),
       );

@@ -3,7 +3,6 @@ import type { ApiLimits } from '../limits.ts';
 import { jettonTransfers } from './contract-schemas.ts';
 import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { address, addresses, transferDirection } from './parameters.ts';
-import { jettonTransferJson } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
 
 export function jettonTransfersRoute(limits: ApiLimits): Route {
@@ -19,12 +18,12 @@ export function jettonTransfersRoute(limits: ApiLimits): Route {
     }),
     response: jettonTransfers,
     async answer(p, asked) {
-      const { source, context, book } = asked;
+      const { source, context, book, eventRows } = asked;
       const filter = eventFilter(p, { contracts: p.jetton_wallet, token: p.jetton_master, direction: p.direction });
       const events = await source.contracts.jettonTransfers(filter, context);
       return listing(
         'jetton_transfers',
-        events.map((event) => jettonTransferJson(event, book)),
+        events.map((event) => eventRows.row('jetton_transfers', event, book)),
         asked,
         nextEvents(p, events),
       );

@@ -3,7 +3,6 @@ import type { ApiLimits } from '../limits.ts';
 import { nftTransfers } from './contract-schemas.ts';
 import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { address, addresses, transferDirection } from './parameters.ts';
-import { nftTransferJson } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
 
 export function nftTransfersRoute(limits: ApiLimits): Route {
@@ -19,12 +18,12 @@ export function nftTransfersRoute(limits: ApiLimits): Route {
     }),
     response: nftTransfers,
     async answer(p, asked) {
-      const { source, context, book } = asked;
+      const { source, context, book, eventRows } = asked;
       const filter = eventFilter(p, { contracts: p.item_address, token: p.collection_address, direction: p.direction });
       const events = await source.contracts.nftTransfers(filter, context);
       return listing(
         'nft_transfers',
-        events.map((event) => nftTransferJson(event, book)),
+        events.map((event) => eventRows.row('nft_transfers', event, book)),
         asked,
         nextEvents(p, events),
       );

@@ -11,6 +11,7 @@ import { type Declaration, declare, type Route as RouteOf } from '../route.ts';
 import type { SentMessages } from '../sent-messages.ts';
 import { refuse } from './parameters.ts';
 import type { Book } from './render/book.ts';
+import type { EventRows } from './render/event-rows.ts';
 import type { Renderings } from './render/renderings.ts';
 
 /** What a route may use to answer. */
@@ -31,6 +32,7 @@ export interface Asked {
   /** Collects the addresses the answer prints. */
   book: Book;
   renderings: Renderings;
+  eventRows: EventRows;
   /** `X-Actions-Version`: in place of `supported_action_types`. */
   actionsVersion: string | null;
   /**
