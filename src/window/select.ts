@@ -178,6 +178,16 @@ function testOf(kind: Kind, condition: Plain): Test {
   return (row) => all.has(row.locate(column).toString('latin1', row.at, row.at + bytes)) === wanted;
 }
 
+/** Values of which the column must have one; null where any will do. */
+function wantedOf(column: string, where: readonly Plain[]): readonly unknown[] | null {
+  for (const condition of where) {
+    if ('any' in condition || condition.column !== column) continue;
+    const told = valuesOf(condition);
+    if (told?.wanted) return told.values;
+  }
+  return null;
+}
+
 interface Bounds {
   low: Buffer | null;
   high: Buffer | null;
@@ -347,18 +357,15 @@ export class Selected {
   /** By a column that the selection gives values of, in the kind's order of ways; else in the order asked for. */
   #way(): { layout: Layout; prefixes: Buffer[] | null } {
     const { where, order } = this.#selection;
-    const named = this.#kind.layouts.flatMap((layout) => {
+    for (const layout of this.#kind.layouts) {
       const [{ column, bytes }] = layout.key;
-      const [given] = where.flatMap((condition) => {
-        const told = 'any' in condition || condition.column !== column ? null : valuesOf(condition);
-        return told?.wanted ? [told.values] : [];
-      });
-      if (layout.sole || column === order[0].column || !given) return [];
+      if (layout.sole || column === order[0].column) continue;
+      const given = wantedOf(column, where);
+      if (given === null) continue;
       const values = given.map((value) => encode(this.#kind, column, value).subarray(0, bytes));
       const distinct = new Map(values.map((value) => [value.toString('latin1'), value]));
-      return [{ layout, prefixes: [...distinct.values()] }];
-    });
-    if (named.length > 0) return named[0];
+      return { layout, prefixes: [...distinct.values()] };
+    }
     const layout = this.#kind.layouts.find(({ key }) => key[0].column === order[0].column);
     if (!layout) throw new Error(`${this.#kind.name} has no way by ${order[0].column}`);
     return { layout, prefixes: null };
