@@ -7,10 +7,10 @@ import { hashKey } from '../chain/hash.ts';
 import type { Decimal } from '../chain/model.ts';
 import type { OpenTrace } from '../pending/store.ts';
 import { idOf, type StateEvent, type WalletEvent } from './events.ts';
+import type { Prospect } from './heard-traces.ts';
 import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
 import { partsOf } from './pending-events.ts';
-import type { Prospect } from './prospect.ts';
 
 export interface ToldStates {
   /** Of an account's states none is told again behind a later one. It counts as told from now on. */

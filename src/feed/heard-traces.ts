@@ -1,0 +1,94 @@
+/** Traces that are told before they are final, and who has heard of each. */
+import type { Finality } from '../chain/records.ts';
+import type { OpenTrace } from '../pending/store.ts';
+import type { Line } from './line.ts';
+import type { FeedMetrics } from './metrics.ts';
+
+/** What a line has heard of a trace. */
+export interface Heard {
+  /** The version that it was told of last; null when only of something final. */
+  one: OpenTrace | null;
+  isFinal: boolean;
+  /** Up to which step it had heard all that is final when it came back and may have heard of the trace before; else 0. */
+  since: number;
+  /** Whether steps told its listener something final, by what is stored; null while that is not asked for. */
+  wasFinal: boolean | 'asked' | null;
+}
+
+export interface Prospect {
+  hash: string;
+  /** As it was said last and is told to whoever resumes; with the step that was known then. */
+  one: OpenTrace;
+  mcSeqno: number;
+  /** The highest level that was told of its transactions, of its actions. */
+  level: Finality;
+  actionLevel: Finality;
+  heard: Map<Line, Heard>;
+  /** Who heard a state that is confirmed, of an account or of its jettons, by its transaction. */
+  states: Map<string, Set<Line>>;
+  /** The step in which it was complete; null while it is open. */
+  endedAt: number | null;
+  isInvalid: boolean;
+}
+
+export interface HeardTraces {
+  get(hash: string): Prospect | undefined;
+  all(): Iterable<Prospect>;
+  /** Begun where there is none. Not kept when there are too many: then nobody is noted for it. */
+  of(hash: string, one: OpenTrace, mcSeqno: number): Prospect;
+  /** What the line has heard of it; null when no more can be noted: then it is not told. */
+  note(prospect: Prospect, line: Line): Heard | null;
+  forget(prospect: Prospect, line: Line): void;
+  drop(prospect: Prospect): void;
+  by(line: Line): Prospect[];
+  /** Nobody has heard of any. */
+  readonly isEmpty: boolean;
+}
+
+/** Pairs of a line and a trace that it has heard of: above it no more is told of what is not final. */
+const MOST_HEARD = 500_000;
+/** Traces at a time; the tracker has a limit of its own (`--pending-traces`). */
+const MOST_PROSPECTS = 50_000;
+
+export function createHeardTraces(metrics: Pick<FeedMetrics, 'leftOut'>): HeardTraces {
+  const prospects = new Map<string, Prospect>();
+  const byLine = new Map<Line, Set<Prospect>>();
+  let pairs = 0;
+
+  return {
+    get: (hash) => prospects.get(hash),
+    all: () => prospects.values(),
+    of(hash, one, mcSeqno) {
+      const known = prospects.get(hash);
+      if (known !== undefined) return known;
+      const fresh = { heard: new Map(), states: new Map(), endedAt: null, isInvalid: false };
+      const made: Prospect = { hash, one, mcSeqno, level: 'pending', actionLevel: 'pending', ...fresh };
+      if (prospects.size < MOST_PROSPECTS) prospects.set(hash, made);
+      else metrics.leftOut('traces');
+      return made;
+    },
+    note(prospect, line) {
+      const known = prospect.heard.get(line);
+      if (known !== undefined) return known;
+      if (pairs >= MOST_HEARD || !prospects.has(prospect.hash)) return null;
+      const heard: Heard = { one: null, isFinal: false, since: 0, wasFinal: null };
+      prospect.heard.set(line, heard);
+      pairs++;
+      const own = byLine.get(line) ?? new Set();
+      byLine.set(line, own.add(prospect));
+      return heard;
+    },
+    forget(prospect, line) {
+      if (!prospect.heard.delete(line)) return;
+      pairs--;
+      const own = byLine.get(line);
+      own?.delete(prospect);
+      if (own?.size === 0) byLine.delete(line);
+    },
+    drop: ({ hash }) => void prospects.delete(hash),
+    by: (line) => [...(byLine.get(line) ?? [])],
+    get isEmpty() {
+      return pairs === 0;
+    },
+  };
+}
