@@ -21,6 +21,8 @@ type Key = Pick<
 const COLUMNS = columnNames(Object.keys(actionTable.columns)).join(', ');
 const KEY = 'trace_end_lt, trace_id, number';
 const NUMBER = /^\d{1,5}$/;
+/** Of an action, for each account that it is found by. */
+const TELLINGS = 2;
 /** Keys that are looked at beside those that a page needs, as some may be of tellings that count no more. */
 const SPARE_KEYS = 100;
 /** How many more each time when that was not enough. */
@@ -262,7 +264,8 @@ function candidates(filter: ActionFilter, order: TraceOrder, conditions: Conditi
   const first = ({ table, place, telling }: Where): string => {
     const from = (more: readonly string[]): string =>
       `FROM ${table} WHERE ${all([...place, ...cursor, ...telling, ...more])}`;
-    const ends = { from: from([]), lt: 'trace_end_lt', time: 'trace_end_utime', key: KEY };
+    const repeats = { key: KEY, most: TELLINGS * Math.max(1, filter.accounts.length) };
+    const ends = { from: from([]), lt: 'trace_end_lt', time: 'trace_end_utime', repeats };
     const page = { limit: most, offset: 0 };
     const bounds = order === 'time' ? [timeBound(ends, { sort: filter.sort, page })] : [];
     return `SELECT ${KEY}, trace_end_utime ${from(bounds)} ORDER BY ${orderBy(sorted)} ${limit}`;

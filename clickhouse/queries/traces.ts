@@ -130,16 +130,22 @@ function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
 /**
  * Where a page in the order of times ends. The tables are in the order of logical times, which times rise with: of as
  * many rows as the page needs, taken from one end, the last time bounds the page.
- * @param key columns of which the page shows each row once, where the table may have several
+ * @param repeats where the table may have several rows of what a page shows once: the columns that say what that is,
+ * and how many there are of one as a rule. With more of them the page is bounded by nothing.
  */
 export function timeBound(
-  { from, lt, time, key }: { from: string; lt: string; time: string; key?: string },
+  { from, lt, time, repeats }: { from: string; lt: string; time: string; repeats?: { key: string; most: number } },
   { sort, page }: Pick<TraceFilter, 'sort' | 'page'>,
 ): string {
   const [sign, last] = sort === 'desc' ? ['>=', 'min'] : ['<=', 'max'];
   const rows = page.offset + page.limit;
-  const once = key === undefined ? '' : ` LIMIT 1 BY ${key}`;
-  const ends = `SELECT ${time} ${from} ORDER BY ${lt} ${direction(sort)}${once} LIMIT ${rows}`;
+  const order = `ORDER BY ${lt} ${direction(sort)}`;
+  // LIMIT BY reads to the end of the table: it is given just enough rows.
+  const ends =
+    repeats === undefined
+      ? `SELECT ${time} ${from} ${order} LIMIT ${rows}`
+      : `SELECT ${time} FROM (SELECT ${time}, ${repeats.key} ${from} ${order} LIMIT ${repeats.most * rows})
+          ${order} LIMIT 1 BY ${repeats.key} LIMIT ${rows}`;
   // Fewer rows than the page may have end nowhere.
   const end = `SELECT if(count() < ${rows}, ${sort === 'desc' ? 0 : 0xffff_ffff}, ${last}(${time})) FROM (${ends})`;
   return `${time} ${sign} (${end})`;
