@@ -559,7 +559,8 @@ export const settings = {
   cachedRenderingsBytes: {
     flag: 'cached-renderings-bytes',
     env: 'TONSTREAM_CACHED_RENDERINGS_BYTES',
-    about: 'Transactions kept in memory as they are printed, by v2 and by v3 each; 0 for none',
+    about:
+      'Transactions kept in memory as they are printed, by v2 and by v3 each, and a quarter as much of transfers and burns; 0 for none',
     group: 'Limits',
     schema: bytes(0, 64 * 1024 * MB).default(64 * MB),
   },

@@ -97,6 +97,16 @@ describe('tags', () => {
   });
 });
 
+describe('keeping', () => {
+  it.each([0, 1, 1025])('goes by any number of bytes: %i', async (renderings) => {
+    await start(
+      { transactions: async () => ({ rows: [ROW], nextCursor: null }) },
+      { kept: { answers: 0, renderings } },
+    );
+    for (let time = 0; time < 2; time++) expect((await get('transactions')).status).toBe(200);
+  });
+});
+
 describe('packing', () => {
   const pageOf = (count: number) => ({
     transactions: async () => ({ rows: Array.from({ length: count }, () => ROW), nextCursor: null }),

@@ -69,7 +69,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
   const waiting = new Map<string, Said>();
   /** How many listen who want each. */
   const wanted = { addressBook: 0, metadata: 0 };
-  const context = () => ({ signal, timeoutMs: options.queryTimeoutMs });
+  const context = { signal, timeoutMs: options.queryTimeoutMs };
   const stored = createStoredTraces(source, context);
   const returns = createReturns({
     pending,
@@ -94,7 +94,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
   async function loaded(one: OpenTrace, what: { addressBook: boolean; metadata: boolean }) {
     const made = around.get(one) ?? pendingSurroundings(one, source);
     around.set(one, made);
-    await made.load(what, context());
+    await made.load(what, context);
     return made;
   }
 

@@ -36,7 +36,7 @@ export interface ReturnsOptions {
   pending: PendingStore;
   source: ChainSource;
   heard: HeardTraces;
-  context: () => QueryContext;
+  context: QueryContext;
   /** Up to where all who listen were told of what is final. */
   position: () => Place;
   /** Whether what was said of it is not older than what steps have told. */
@@ -80,7 +80,7 @@ export function createReturns(options: ReturnsOptions): Returns {
     turns.set(line, turn);
     const { generation } = line;
     const isSame = (): boolean =>
-      line.state === 'live' && line.generation === generation && turns.get(line) === turn && !context().signal.aborted;
+      line.state === 'live' && line.generation === generation && turns.get(line) === turn && !context.signal.aborted;
     while (isSame()) {
       try {
         await tellOpen(line, isSame);
@@ -153,7 +153,7 @@ export function createReturns(options: ReturnsOptions): Returns {
       return pendingEvents(one, null, position()).some((event) => isHeard(event) && line.asksFor(event));
     });
     const traces = due.map(([, { one }]) => one.trace);
-    const received = await receivedAmong(traces, source, context());
+    const received = await receivedAmong(traces, source, context);
     if (!isSame()) return;
     for (const [hash, { one }] of due) {
       if (received.has(hashKey(one.trace.hashNorm))) invalidated.delete(hash);

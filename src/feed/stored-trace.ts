@@ -11,20 +11,20 @@ import { transactionsOf } from './trace-events.ts';
 
 const ONE = { limit: 1, offset: 0 };
 
-export function createStoredTraces(source: ChainSource, context: () => QueryContext) {
+export function createStoredTraces(source: ChainSource, context: QueryContext) {
   const underWay = new Map<string, Promise<TransactionRecord[] | null>>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** Null when they are too many to be looked at. */
   async function read(hashNorm: Hash): Promise<TransactionRecord[] | null> {
     const asked = { messageHashes: [hashNorm], sort: 'desc' as const, page: ONE };
-    const [root] = await source.transactionsByMessage(asked, context());
+    const [root] = await source.transactionsByMessage(asked, context);
     if (root === undefined) return [];
     const { traceId } = root;
     if (traceId === null) return [root];
     const filter = { traceIds: [traceId], txHashes: [], messageHashes: [], utime: {}, ltWindow: {} };
-    const [trace] = (await source.traces({ ...filter, sort: 'asc', page: ONE }, context())).rows;
-    return trace === undefined ? [root] : transactionsOf({ trace, traceId, index: 0 }, [], source, context());
+    const [trace] = (await source.traces({ ...filter, sort: 'asc', page: ONE }, context)).rows;
+    return trace === undefined ? [root] : transactionsOf({ trace, traceId, index: 0 }, [], source, context);
   }
 
   /** Once for all who ask at the same time, and one trace after the other: many may end at once. */

@@ -37,13 +37,13 @@ export interface V3Options {
   /** Whether user-friendly addresses carry the test flag. */
   testnet: () => boolean;
   metrics: Registry;
-  /** Bytes of rendered transactions to keep. */
+  /** Bytes of rendered transactions to keep; a quarter as many, beside them, of transfers and burns. */
   keptRenderings: number;
   /** Operations besides those of TON Center, behind them. */
   moreRoutes?: readonly Route<Asker>[];
 }
 
-/** One part in so many of the room for rendered transactions is for transfers and burns beside it. */
+/** Beside the room for rendered transactions there is one part in so many of it for transfers and burns. */
 const EVENTS_SHARE = 4;
 
 /** The service whose contract this is says 1.2.0, the version of its data schema, when it does not know better. */
@@ -97,7 +97,7 @@ export function createAsked(options: V3Options): AskedBy {
     keptRenderings,
   } = options;
   const renderings = createRenderings({ maxBytes: keptRenderings });
-  const eventRows = createEventRows(keptRenderings / EVENTS_SHARE);
+  const eventRows = createEventRows(Math.floor(keptRenderings / EVENTS_SHARE));
   const bookRows = createBookRows(KEPT_BOOK_ROWS);
   watchRenderings(metrics, { renderings, eventRows, bookRows });
 
