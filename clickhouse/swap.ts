@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ClickHouse } from './client.ts';
-import { identifier } from './literal.ts';
+import { identifier, list, textLiteral } from './literal.ts';
+import type { Table } from './tables/table.ts';
 
 const tableRow = z.object({ name: z.string(), uuid: z.string() });
 
@@ -9,16 +10,42 @@ export function rebuildDatabase(clickhouse: ClickHouse): string {
   return `${clickhouse.database}_rebuild`;
 }
 
-/** Notes which tables are to take the place of the old ones, so that a crash in between is continued, not begun anew. */
-export async function beginSwap(fresh: ClickHouse, signal: AbortSignal): Promise<void> {
+/** These say what the others are, so they come last. */
+const LAST = ['projection_versions', 'projection_state'];
+
+/** In the database of a rebuild: tables of the live one in the place of its own, to be read alone. */
+export async function borrowTables(
+  fresh: ClickHouse,
+  live: ClickHouse,
+  tables: readonly Table[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { name, indexes } of tables) {
+    for (const one of [name, ...indexes.map((index) => index.name)]) {
+      const label = `borrowing ${one}`;
+      const [own, borrowed] = [identifier(one), `${identifier(live.database)}.${identifier(one)}`];
+      await fresh.command(`DROP TABLE ${own} SYNC`, { label, signal });
+      const engine = `Merge(${textLiteral(live.database)}, ${textLiteral(`^${one}$`)})`;
+      await fresh.command(`CREATE TABLE ${own} AS ${borrowed} ENGINE = ${engine}`, { label, signal });
+    }
+  }
+}
+
+/**
+ * Notes which tables are to take the place of the old ones, so that a crash in between is continued, not begun anew.
+ * @param tables those of them that are meant, with their indexes. Default: all
+ */
+export async function beginSwap(fresh: ClickHouse, signal: AbortSignal, tables?: readonly Table[]): Promise<void> {
   const label = 'preparing the exchange of tables';
+  const names = tables?.flatMap(({ name, indexes }) => [name, ...indexes.map((index) => index.name)]);
+  const meant = names ? `AND name IN ${list([...names, 'projection_versions'].map(textLiteral))}` : '';
   await fresh.command('CREATE TABLE swap_list (name String, uuid String) ENGINE = MergeTree ORDER BY name', {
     label,
     signal,
   });
   await fresh.command(
     `INSERT INTO swap_list SELECT name, toString(uuid) FROM system.tables
-     WHERE database = '${fresh.database}' AND engine LIKE '%MergeTree' AND name NOT IN ('swap_list', 'migrations')`,
+     WHERE database = '${fresh.database}' AND engine LIKE '%MergeTree' AND name NOT IN ('swap_list', 'migrations') ${meant}`,
     { label, signal },
   );
   // From here on the new tables are the ones that count.
@@ -39,7 +66,7 @@ export async function finishSwap(clickhouse: ClickHouse, signal: AbortSignal): P
   );
   if (noted.length === 0) return false;
   const tables = await clickhouse.json(
-    `SELECT name, uuid FROM ${identifier(from)}.swap ORDER BY name = 'projection_state', name`,
+    `SELECT name, uuid FROM ${identifier(from)}.swap ORDER BY name IN ${list(LAST.map(textLiteral))}, name`,
     tableRow,
     {
       label,

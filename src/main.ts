@@ -17,7 +17,7 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
   tonstream metadata           only fetch the documents that tokens name into the log
   tonstream learn ADDRESS…     have a liteserver asked what these contracts are, into the log
   tonstream verify             compare the tables with the log
-  tonstream rebuild            make the tables anew from the log
+  tonstream rebuild [NAME…]    make the tables anew from the log; with names, those of these projections alone
   tonstream devnet             only the chain in a box, with its liteserver and faucet
       --config-out FILE        write its global config, for --network FILE of others
   tonstream faucet ADDRESS N   N coins of the devnet of a running start or devnet
@@ -53,7 +53,7 @@ const COMMANDS: Record<string, (running: Running, flags: Flags, words: readonly 
   metadata: async (running) => (await import('./commands/metadata.ts')).runMetadata(running),
   learn: async (running, _, words) => (await import('./commands/learn.ts')).runLearn(running, words),
   verify: async (running) => (await import('./commands/verify.ts')).runVerify(running),
-  rebuild: async (running) => (await import('./commands/rebuild.ts')).runRebuild(running),
+  rebuild: async (running, _, words) => (await import('./commands/rebuild.ts')).runRebuild(running, words),
 };
 type Flags = Record<string, unknown>;
 /** Besides the settings. */
@@ -67,7 +67,7 @@ const FLAGS = {
   'user-statements': { type: 'boolean' },
 } as const;
 /** These take words beside flags. */
-const TAKES_WORDS = new Set(['learn']);
+const TAKES_WORDS = new Set(['learn', 'rebuild']);
 /** These stay until they are stopped. */
 const LASTING = new Set(['start', 'api']);
 

@@ -35,6 +35,7 @@ export const COMMENTS_SQL = [
 /** Of the internal messages that the step received. */
 export const commentsProjection = followsFrom({
   name: 'comments',
+  version: 1,
   tables: [comments],
   project(rows) {
     for (const { message, destination, createdLt, hash, opcode, inMcSeqno } of rows.of(messages)) {

@@ -1,5 +1,5 @@
 /** What a new kind of row costs, and that it is kept as the chain's own are. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,11 +8,13 @@ import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { limits, orderBy, where } from '../clickhouse/queries/conditions.ts';
 import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { rebuild } from '../src/commands/rebuild.ts';
 import { compareTables, type Difference } from '../src/commands/verify-tables.ts';
 import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import type { EventLog } from '../streams/log.ts';
+import type { ProjectorOptions } from '../streams/project/options.ts';
 import { createPositionStore } from '../streams/project/position.ts';
 import { project } from '../streams/project/projector.ts';
 import { COMMENTS_SQL, comments, commentsProjection } from './comments.ts';
@@ -23,6 +25,7 @@ import { stepsOf, topics } from './windowed.ts';
 
 /** Recorded blocks with comments, each a step of its own. */
 const BLOCKS = ['34703989', '40484416', '56703836', '56703838', '56703839', '71398501', '54302208', '13516764'];
+const config = { ...readConfig([], {}).config, batchSteps: 2 };
 const { signal } = new AbortController();
 const found = z.object({ to: z.string(), comment: z.string() });
 
@@ -30,6 +33,7 @@ class Killed extends Error {}
 
 let server: TestServer;
 let home: string;
+let migrations: string;
 let log: EventLog;
 const opened: ClickHouse[] = [];
 
@@ -37,6 +41,9 @@ beforeAll(async () => {
   if (shelf === null) return;
   server = await startTestServer();
   home = mkdtempSync(join(tmpdir(), 'tonstream-growth-'));
+  migrations = join(home, 'migrations');
+  cpSync(new URL('../clickhouse/migrations', import.meta.url), migrations, { recursive: true });
+  writeFileSync(join(migrations, '999_comments.sql'), COMMENTS_SQL.map((sql) => `${sql};\n`).join(''));
   log = openEmbeddedLog({ folder: join(home, 'log') });
   const files = BLOCKS.map((seqno) => blockFile(`_${seqno}`));
   await importFiles(log, topics, files, { loose: true });
@@ -51,16 +58,13 @@ afterAll(async () => {
 async function migrated(database: string): Promise<ClickHouse> {
   const clickhouse = createClickHouse({ url: server.server.url, database, logger: silent });
   opened.push(clickhouse);
-  await migrate({ clickhouse, logger: silent });
-  for (const sql of COMMENTS_SQL) await clickhouse.command(sql, { label: 'making the tables of comments' });
+  await migrate({ clickhouse, logger: silent, folder: migrations });
   return clickhouse;
 }
 
-function run(clickhouse: ClickHouse, publish = false): Promise<void> {
-  const config = { ...readConfig([], {}).config, batchSteps: 2 };
-  const published = publish ? { publish: { retainBytes: 1024 ** 3, retainMs: 0 } } : {};
-  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true, ...published };
-  return project({ ...options, projections: [commentsProjection] }, signal);
+function run(clickhouse: ClickHouse, others: Partial<ProjectorOptions> = {}): Promise<void> {
+  const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
+  return project({ ...options, projections: [commentsProjection], ...others }, signal);
 }
 
 async function compare(clickhouse: ClickHouse): Promise<Difference[]> {
@@ -73,7 +77,7 @@ describe.skipIf(shelf === null)('a kind of row of its own', () => {
   let clickhouse: ClickHouse;
   beforeAll(async () => {
     clickhouse = await migrated('growth');
-    await run(clickhouse, true);
+    await run(clickhouse, { publish: { retainBytes: 1024 ** 3, retainMs: 0 } });
     good = await tableHashes(clickhouse);
   });
 
@@ -123,6 +127,17 @@ describe.skipIf(shelf === null)('a kind of row of its own', () => {
     }
     await run(again);
     expect(await tableHashes(again)).toEqual(good);
+  });
+
+  it('is made alone for tables that were projected without it, and not continued before', async () => {
+    const without = await migrated('growth_without');
+    await run(without, { projections: [] });
+    await expect(run(without)).rejects.toThrow('comments has not made its tables: run "tonstream rebuild comments"');
+    const options = { log, topics, clickhouse: without, config, logger: silent, migrations };
+    await rebuild({ ...options, projections: [commentsProjection] }, [commentsProjection], signal);
+    expect(await tableHashes(without)).toEqual(good);
+    await run(without);
+    expect(await compare(without)).toEqual([]);
   });
 
   it('is brought back when a killed server lost its rows and kept their tokens', async () => {

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { ClickHouse } from '../clickhouse/client.ts';
 import { blockTransactions } from '../src/chain/accounts.ts';
 import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
 import { crc32c } from '../src/chain/crc.ts';
 import { runRebuild } from '../src/commands/rebuild.ts';
+import type { Running } from '../src/commands/running.ts';
 import { runVerify } from '../src/commands/verify.ts';
 import { decodeDeadLetter } from '../streams/dead-letters.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
@@ -150,6 +152,75 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
     expect(projector.output()).toMatch(/another projector, started later, writes to database rivals/);
     await at.projectAll(place);
     expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+});
+
+describe.skipIf(shelf === null)('tonstream rebuild NAME', () => {
+  const rebuildTraces = (running: Running) => runRebuild(running, ['traces']);
+
+  it('makes the tables of one projection anew, those that read them too, and leaves the others', async () => {
+    const place = { folder: join(at.home, 'good'), database: 'part' };
+    const clickhouse = await at.clone('good', place.database);
+    const ids = async () => {
+      const row = z.object({ name: z.string(), uuid: z.string() });
+      const sql = `SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = 'part' AND engine LIKE '%MergeTree'`;
+      return new Map((await clickhouse.json(sql, row)).map(({ name, uuid }) => [name, uuid]));
+    };
+    const before = await ids();
+    await clickhouse.command("INSERT INTO projection_versions VALUES ('traces', 7777)");
+    await clickhouse.command('TRUNCATE TABLE actions');
+    await clickhouse.command(
+      "INSERT INTO traces SELECT * REPLACE ('failed' AS classification, 1 AS mc_seqno) FROM traces",
+    );
+    expect(await tableHashes(clickhouse)).not.toEqual(good);
+    await expect(at.projectAll(place)).rejects.toThrow(
+      'traces is of version 1, its tables of 7777: run "tonstream rebuild traces"',
+    );
+    const { printed } = await at.run(rebuildTraces, place);
+    expect(printed).toContain('rebuilt traces, statistics of part up to masterchain block 132');
+    expect(await tableDifferences(clickhouse, place.database, 'good')).toBe('');
+    const after = await ids();
+    const exchanged = [...before].filter(([name, id]) => after.get(name) !== id).map(([name]) => name);
+    expect(exchanged.sort()).toEqual([
+      'action_accounts',
+      'action_doubts',
+      'actions',
+      'actions_by_id',
+      'chain_statistics',
+      'projection_versions',
+      'subject_statistics',
+      'trace_accounts',
+      'traces',
+      'traces_by_lt',
+    ]);
+    await at.projectAll(place);
+    expect(await at.run(runVerify, place)).toMatchObject({ status: 0 });
+  });
+
+  it('goes as far as the other tables, with the batch that a killed projector had begun', async () => {
+    const place = { folder: join(at.home, 'good'), database: 'begun' };
+    const clickhouse = at.tables(place.database);
+    let inserts = 0;
+    const dying: ClickHouse = {
+      ...clickhouse,
+      async insert(name, ...rest) {
+        if (name === 'messages' && ++inserts === 3) throw new Error('killed');
+        await clickhouse.insert(name, ...rest);
+      },
+    };
+    await expect(at.projectAll(place, dying)).rejects.toThrow('killed');
+    const { printed } = await at.run(rebuildTraces, place);
+    expect(printed).toContain('up to masterchain block 75');
+    await at.projectAll(place);
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+
+  it('is told what there is when there is no such projection, and nothing is projected', async () => {
+    const place = { folder: join(at.home, 'good'), database: 'empty' };
+    await expect(at.run((running) => runRebuild(running, ['tracks']), place)).rejects.toThrow(
+      'there is no projection "tracks"; rebuild takes contracts, traces, statistics, or nothing for all',
+    );
+    await expect(at.run(rebuildTraces, place)).rejects.toThrow('nothing is projected yet');
   });
 });
 

@@ -2,9 +2,10 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type ClickHouse, ClickHouseQueryError } from '../../clickhouse/client.ts';
+import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { Window } from '../window/window.ts';
 import type { Archive, ArchiveState } from './archive.ts';
-import { endsBelow, newestWritten, readSlab, type SlabStep, type Steps, someSteps, tablesId } from './slab.ts';
+import { endsBelow, newestWritten, readSlab, type SlabStep, type Steps, someSteps } from './slab.ts';
 
 export interface FillOptions {
   archive: Archive;

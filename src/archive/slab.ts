@@ -129,13 +129,3 @@ export async function endsBelow(
   const [lt, utime, count] = [BigInt(rows.u64()), rows.u32(), rows.u64()];
   return count === '0' ? null : { lt, utime };
 }
-
-/** Which tables these are: others after a rebuild, or when they were dropped. */
-export async function tablesId(clickhouse: Tables, signal: AbortSignal): Promise<string> {
-  const sql =
-    "SELECT toString(uuid) FROM system.tables WHERE database = currentDatabase() AND name IN ('transactions', 'accounts') ORDER BY name";
-  const rows = new RowReader(
-    await clickhouse.query(sql, { label: 'ids of the tables', signal, timeoutMs: TIMEOUT_MS }),
-  );
-  return collect(rows, (row) => row.bytes().toString()).join(' ');
-}

@@ -1,11 +1,18 @@
 import { identifier } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
-import { beginSwap, finishSwap, rebuildDatabase } from '../../clickhouse/swap.ts';
-import type { Progress as BatchProgress } from '../../streams/project/options.ts';
-import { createPositionStore } from '../../streams/project/position.ts';
+import { beginSwap, borrowTables, finishSwap, rebuildDatabase } from '../../clickhouse/swap.ts';
+import { messages } from '../../clickhouse/tables/messages.ts';
+import type { Table } from '../../clickhouse/tables/table.ts';
+import { transactions } from '../../clickhouse/tables/transactions.ts';
+import type { Progress as BatchProgress, ProjectorOptions } from '../../streams/project/options.ts';
+import { createPositionStore, PositionError } from '../../streams/project/position.ts';
+import type { Projection } from '../../streams/project/projection.ts';
+import { PROJECTIONS } from '../../streams/project/projections.ts';
 import { project } from '../../streams/project/projector.ts';
+import { holdVersions } from '../../streams/project/versions.ts';
 import { lastSealed } from '../../streams/step-search.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { ConfigError } from '../config.ts';
 import { createProgress } from '../progress.ts';
 import { openParts } from './parts.ts';
 import type { Running } from './running.ts';
@@ -14,47 +21,108 @@ import type { Running } from './running.ts';
 const LAST_RECORDS = 2_000;
 /** Rounds that follow a log which grows; then the rest is done with the old tables standing still, however much it is. */
 const MOST_ROUNDS = 20;
+/** Most of what there is to write. Read by key or up to a step, so those of later steps do no harm. */
+const BORROWED: readonly Table[] = [transactions, messages];
 
 /**
- * `tonstream rebuild`: makes the tables anew from the log alone, beside the old ones, then puts them in their place.
- * The old ones can be read meanwhile, and a projector goes on writing them; it stops at its next batch when the new ones
- * have all but the newest steps.
+ * `tonstream rebuild [NAME…]`: makes the tables anew from the log alone, beside the old ones, then puts them in their
+ * place; with names, those of these projections and of what reads from them, and no others. The old ones can be read
+ * meanwhile, and a projector goes on writing them; it stops at its next batch when the new ones have all but the newest
+ * steps.
  */
-export async function runRebuild(running: Running): Promise<void> {
+export async function runRebuild(running: Running, names: readonly string[] = []): Promise<void> {
   const { config, logger, shutdown, print } = running;
+  const remade = withReaders(names, PROJECTIONS);
   const { clickhouse, log } = await openParts(running);
-  const topics = topicNames(config.topicPrefix);
-  const { signal } = shutdown;
+  const { onProgress, end, aim } = showProgress();
+  const parts = { log, topics: topicNames(config.topicPrefix), clickhouse, config, logger, onProgress };
+  const what = remade.length > 0 ? `${remade.map(({ name }) => name).join(', ')} of ` : '';
+  const upTo = await rebuild({ ...parts, projections: PROJECTIONS, aim }, remade, shutdown.signal).finally(end);
+  print(`rebuilt ${what}${clickhouse.database} up to masterchain block ${upTo ?? '(none)'}`);
+}
+
+export interface RebuildOptions extends Omit<ProjectorOptions, 'projections'> {
+  projections: readonly Projection[];
+  /** Folder of the migrations. Default: those of this package. */
+  migrations?: string;
+  /** Told of the offset of the log to which it goes, whenever that has changed. */
+  aim?: (offset: number) => void;
+}
+
+/**
+ * The projections of these names, and those that read their rows.
+ * @throws {ConfigError} for a name that is none
+ */
+export function withReaders(names: readonly string[], projections: readonly Projection[]): Projection[] {
+  const unknown = names.filter((name) => !projections.some((one) => one.name === name));
+  if (unknown.length > 0) {
+    const known = projections.map(({ name }) => name).join(', ');
+    throw new ConfigError(
+      `there is no projection ${JSON.stringify(unknown[0])}; rebuild takes ${known}, or nothing for all`,
+    );
+  }
+  const chosen = new Set(names);
+  for (const { name, reads = [] } of projections) if (reads.some((one) => chosen.has(one))) chosen.add(name);
+  return projections.filter(({ name }) => chosen.has(name));
+}
+
+/**
+ * @param remade projections whose tables are made anew; none: all tables
+ * @returns the masterchain seqno up to which; null for an empty log
+ * @throws {PositionError} when the other tables are not those that go with the new ones
+ */
+export async function rebuild(
+  options: RebuildOptions,
+  remade: readonly Projection[],
+  signal: AbortSignal,
+): Promise<number | null> {
+  const { clickhouse, log, topics, logger, projections, migrations, aim } = options;
   const store = createPositionStore(clickhouse);
   const fresh = clickhouse.withDatabase(rebuildDatabase(clickhouse));
+  const isPart = remade.length > 0;
+  const names = new Set(remade.map(({ name }) => name));
+  if (isPart) {
+    const position = await store.read(signal);
+    if (position.done === null) throw new PositionError('nothing is projected yet, so there is nothing to rebuild');
+    await holdVersions(clickhouse, projections, position, signal, names);
+  }
+  /** Where what can be made anew ends: a part goes no farther than the tables that stay. */
+  const endOffset = async (): Promise<number> => {
+    const done = isPart ? (await store.read(signal)).done : (await lastSealed(log, topics.blocks)).sealed;
+    return done?.nextOffset ?? 0;
+  };
   try {
-    await clickhouse.command(`DROP DATABASE IF EXISTS ${identifier(fresh.database)} SYNC`, {
-      label: 'dropping a former rebuild',
-      signal,
-    });
-    await migrate({ clickhouse: fresh, logger, signal });
+    const dropping = `DROP DATABASE IF EXISTS ${identifier(fresh.database)} SYNC`;
+    await clickhouse.command(dropping, { label: 'dropping a former rebuild', signal });
+    await migrate({ clickhouse: fresh, logger, signal, ...(migrations ? { folder: migrations } : {}) });
+    if (isPart) await borrowTables(fresh, clickhouse, BORROWED, signal);
     const made = createPositionStore(fresh);
-    const { onProgress, end, aim } = showProgress();
-    const endOfLog = async (): Promise<number> => (await lastSealed(log, topics.blocks)).sealed?.nextOffset ?? 0;
-    const parts = { log, topics, clickhouse: fresh, config, logger, onProgress, stopAtEnd: true };
+    const unwritten = isPart ? { unwritten: new Set(BORROWED) } : {};
     const toTheEnd = async (): Promise<void> => {
-      aim(await endOfLog());
-      await project(parts, signal).finally(end);
+      const end = await endOffset();
+      aim?.(end);
+      const upTo = isPart ? { endOffset: end } : {};
+      await project({ ...options, ...upTo, ...unwritten, clickhouse: fresh, stopAtEnd: true }, signal);
       signal.throwIfAborted();
     };
     for (let round = 0; round < MOST_ROUNDS; round++) {
       await toTheEnd();
       const { done } = await made.read(signal);
-      if ((await endOfLog()) - (done?.nextOffset ?? 0) <= LAST_RECORDS) break;
+      if ((await endOffset()) - (done?.nextOffset ?? 0) <= LAST_RECORDS) break;
     }
     // Only now: whoever writes the old tables stops, and what it has written of the log since is made here, too.
     await store.claim(signal);
+    // What it had announced may be there in part: the tables that stay get the whole, and the new ones after them.
+    if (isPart) await project({ ...options, claimed: store, remade: names, endOffset: 0, stopAtEnd: true }, signal);
     await toTheEnd();
     await store.checkOwner(signal);
+    // Steps as the old tables had them are not for those who begin to follow the new ones.
+    await log.ensureTopic(topics.steps);
+    await log.trim(topics.steps, await log.end(topics.steps));
     const { done } = await made.read(signal);
-    await beginSwap(fresh, signal);
+    await beginSwap(fresh, signal, isPart ? remade.flatMap(({ tables }) => tables) : undefined);
     await finishSwap(clickhouse, signal);
-    print(`rebuilt ${clickhouse.database} up to masterchain block ${done?.mcSeqno ?? '(none)'}`);
+    return done?.mcSeqno ?? null;
   } finally {
     await fresh.close();
   }

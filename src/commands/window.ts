@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
@@ -47,6 +48,7 @@ export function openWindowWriter(running: Running, { log, metrics, tables, click
     log,
     topic: topicNames(config.topicPrefix).steps,
     clickhouse: tables,
+    tablesId: (signal) => tablesId(clickhouse, signal),
     logger: logger.child({ part: 'window' }),
     // A broker tells of new records itself.
     continuous: config.kafkaBrokers !== undefined,

@@ -15,6 +15,8 @@ export interface FollowOptions {
   topic: string;
   clickhouse: Pick<ClickHouseSource, 'head' | 'below'>;
   logger: Pick<Logger, 'info' | 'warn'>;
+  /** Which tables there are: steps of others are forgotten at the start. Default: it is not asked. */
+  tablesId?(signal: AbortSignal): Promise<string>;
   /** The log wakes its readers itself (a broker does): `wake` is not needed then. */
   continuous?: boolean;
   /** Told of steps once they can be seen. After a start some may come that were told of before. */
@@ -36,7 +38,7 @@ const FIRST_BYTES = 4 * 1024 * 1024;
 
 /** Keeps the window at the end of the topic of steps. */
 export function createWindowFollower(options: FollowOptions): WindowFollower {
-  const { window, log, topic, clickhouse, logger, continuous = false } = options;
+  const { window, log, topic, clickhouse, logger, tablesId, continuous = false } = options;
   const { head: tables } = clickhouse;
   const head = createHostHead({
     window,
@@ -71,6 +73,7 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
       }
     },
     async position(signal) {
+      if (tablesId) window.belongTo(await tablesId(signal));
       const { state } = window;
       if (state) await untilTablesHave(state.head, signal);
       await head.decide(readable);

@@ -17,6 +17,7 @@ function opened({ windowHead, tablesHead }: { windowHead: number; tablesHead: nu
       const none = {
         version: 8,
         form: '',
+        tables: '',
         first: 1,
         globalId: -217,
         rootHash: '',

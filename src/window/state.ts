@@ -14,6 +14,8 @@ const schema = z.object({
   version: z.literal(WINDOW_VERSION),
   /** Version of the forms of the transactions. */
   form: z.string(),
+  /** Id of the tables that the steps were written to first. */
+  tables: z.string().default(''),
   /** First and last step that are here; the steps between are all here. */
   first: z.number().int(),
   head: z.number().int(),

@@ -40,6 +40,8 @@ export interface Window {
   view(): WindowView | null;
   /** Whether it answers, for all who read it; a window that begins anew does not. */
   speak(speaks: boolean): Promise<void>;
+  /** Forgets steps of other tables than these, which are those of the next ones. */
+  belongTo(tables: string): void;
   /** Forgets everything. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -87,6 +89,7 @@ export function openWindow(options: WindowOptions): Window {
   const form = options.form ?? null;
   const engine = openEngine(options.folder, tableOptions(form));
   let closed = false;
+  let tables = '';
   const disk = createDisk(options);
   const shareOf = createShare();
   const read = () => readWindowState(engine, form);
@@ -159,7 +162,7 @@ export function openWindow(options: WindowOptions): Window {
           if ((await add(noted, known, some)) && applied === 'known') applied = 'added';
           continue;
         }
-        const empty = emptyState(first.step, await below(first.step.mcSeqno), formVersion(form));
+        const empty = emptyState(first.step, await below(first.step.mcSeqno), { form: formVersion(form), tables });
         engine.clear();
         if (await add(null, empty, some)) applied = 'begun';
       }
@@ -167,6 +170,11 @@ export function openWindow(options: WindowOptions): Window {
     view: () => (closed ? null : createView(engine, form)),
     async speak(speaks) {
       if (!closed) say(speaks);
+    },
+    belongTo(id) {
+      tables = id;
+      const { state } = read();
+      if (state !== null && state !== 'unknown' && state.tables !== id) engine.clear();
     },
     async clear() {
       engine.clear();
@@ -274,10 +282,14 @@ function follows(state: WindowState, step: ProjectedStep): boolean {
   return state.globalId === step.globalId && step.mcSeqno > state.head && step.previous === state.head;
 }
 
-function emptyState({ mcSeqno, globalId }: ProjectedStep, below: Below, form: string): WindowState {
+function emptyState(
+  { mcSeqno, globalId }: ProjectedStep,
+  below: Below,
+  made: Pick<WindowState, 'form' | 'tables'>,
+): WindowState {
   return {
     version: WINDOW_VERSION,
-    form,
+    ...made,
     first: mcSeqno,
     head: mcSeqno,
     globalId,

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { ClickHouse } from '../../clickhouse/client.ts';
+import type { Table } from '../../clickhouse/tables/table.ts';
 import type { EventLog } from '../log.ts';
 import type { TopicNames } from '../topics.ts';
 import type { Counters } from './counters.ts';
-import type { Batch, BatchCounts } from './position.ts';
+import type { Batch, BatchCounts, PositionStore } from './position.ts';
 import type { Projection, ProjectorConfig } from './projection.ts';
 
 /** What the projector tells after each batch that is in the tables. */
@@ -26,6 +27,14 @@ export interface ProjectorOptions {
   onProgress?: (progress: Progress) => void;
   /** End at the log's present end instead of following it. */
   stopAtEnd?: boolean;
+  /** Steps that end behind this offset of the log are left for later. */
+  endOffset?: number;
+  /** Rows of these tables are made, for what follows from them, and not written. */
+  unwritten?: ReadonlySet<Table>;
+  /** By whom the tables are claimed already. */
+  claimed?: PositionStore;
+  /** Projections whose tables are about to be made anew: it does not matter which version has made them. */
+  remade?: ReadonlySet<string>;
   /** What is projected beside the chain itself. Default: all there is. */
   projections?: readonly Projection[];
   /** Whether what the log lacks is named in the topic of missing things. Default: not, as in a rebuild. */

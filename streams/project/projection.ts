@@ -28,6 +28,13 @@ export type ProjectorConfig = Pick<
  */
 export interface Projection {
   name: string;
+  /**
+   * Of what it writes. Tables that another one has made are not continued: `tonstream rebuild NAME` makes them anew from
+   * the log, while all others stay.
+   */
+  version: number;
+  /** Projections whose rows it reads, so that it is made anew with them. The rows of the chain anyone may read. */
+  reads?: readonly string[];
   tables: readonly Table[];
   /** Once a projector. What follows from the rows of a step alone needs no more than `followsFrom`. */
   open(context: ProjectionContext): OpenProjection;
@@ -77,7 +84,7 @@ export interface BatchProjection {
 export function followsFrom({
   project,
   ...named
-}: Pick<Projection, 'name' | 'tables'> & { project(rows: GrowingRows): void }): Projection {
+}: Pick<Projection, 'name' | 'version' | 'reads' | 'tables'> & { project(rows: GrowingRows): void }): Projection {
   const batch: BatchProjection = {
     project(steps) {
       for (const rows of steps) project(rows);

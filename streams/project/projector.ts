@@ -8,7 +8,9 @@ import { followDocuments, projectDocuments } from './documents.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
 import { type Batch, createPositionStore, type Intent, type Position, PositionError } from './position.ts';
+import { PROJECTIONS } from './projections.ts';
 import { createPublisher } from './publish.ts';
+import { holdVersions } from './versions.ts';
 import { createBatchWriter } from './writer.ts';
 
 const MAX_REQUESTS = 64;
@@ -34,9 +36,10 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
       counters.retries++;
     },
   });
-  const store = createPositionStore(clickhouse);
-  await store.claim(signal);
+  const store = options.claimed ?? createPositionStore(clickhouse);
+  if (!options.claimed) await store.claim(signal);
   const position = await store.read(signal);
+  await holdVersions(clickhouse, options.projections ?? PROJECTIONS, position, signal, options.remade);
   await log.ensureTopic(topics.blocks);
   if (position.done) await checkSameChain(log, topics.blocks, position.done);
   const publisher = options.publish ? await createPublisher({ log, topics, logger, ...options.publish }) : null;
@@ -99,7 +102,7 @@ async function stepsOf(options: ProjectorOptions, intent: Intent, signal: AbortS
 }
 
 async function follow(
-  { log, topics, config, stopAtEnd = false }: ProjectorOptions,
+  { log, topics, config, stopAtEnd = false, endOffset = Number.POSITIVE_INFINITY }: ProjectorOptions,
   { nextOffset, network, ...begun }: Begun,
   { writer, counters }: { writer: BatchWriter; counters: Counters },
   signal: AbortSignal,
@@ -115,7 +118,17 @@ async function follow(
   });
   const limits = { maxBytes: config.batchBytes, maxSteps: config.batchSteps, maxWaitMs: config.batchMs };
   let { number } = begun;
-  for await (const batch of cutBatches(steps, limits, signal)) await writer.add(batch, ++number);
+  const wanted = stepsUpTo(steps, endOffset);
+  for await (const batch of cutBatches(wanted, limits, signal)) await writer.add(batch, ++number);
+}
+
+/** Those that end at this offset of the log or before. */
+async function* stepsUpTo(steps: AsyncIterable<Step[]>, endOffset: number): AsyncGenerator<Step[]> {
+  for await (const some of steps) {
+    const wanted = some.filter(({ nextOffset }) => nextOffset <= endOffset);
+    if (wanted.length > 0) yield wanted;
+    if (wanted.length < some.length) return;
+  }
 }
 
 /** The tables must have been made from this log: its record before the position is the one that was projected. */

@@ -115,7 +115,8 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
         logger.info({ from: first.mcSeqno, had: last?.mcSeqno }, 'the topic of steps is begun anew behind a hole');
         await log.trim(topic, await log.end(topic));
       }
-      await append(fresh);
+      // Whoever has other steps before it, of tables that were made anew since, finds that these do not follow.
+      await append(last === null || !follows ? [{ ...first, previous: 0 }, ...fresh.slice(1)] : fresh);
       await trim();
       options.onPublished?.(fresh[fresh.length - 1].mcSeqno);
     },

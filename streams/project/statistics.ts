@@ -44,6 +44,8 @@ export interface Count {
  */
 export const statistics: Projection = {
   name: 'statistics',
+  version: 1,
+  reads: ['contracts', 'traces'],
   tables: [chainStatistics, subjectStatistics],
   open({ clickhouse, logger }) {
     /** Of the newest step; null before it is known. */

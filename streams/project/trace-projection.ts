@@ -24,6 +24,8 @@ import { beginTrace, growTraceBy } from './trace-growth.ts';
 /** Traces as they grow, and what those did that are complete. */
 export const traceProjection: Projection = {
   name: 'traces',
+  version: 1,
+  reads: ['contracts'],
   tables: [traces, traceAccounts, actions, actionAccounts, actionDoubts],
   open({ clickhouse, counters }) {
     const open = createOpenTraces(clickhouse, (count) => {

@@ -32,6 +32,7 @@ const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
  * again as they were. So these come when all else is written and published.
  */
 const LAST: ReadonlySet<Table> = new Set<Table>([accountData, codes]);
+const NOTHING: ReadonlySet<Table> = new Set();
 /** An answer to "who writes" that is older is not believed: this process may have been stopped since. */
 const OWNER_MS = 5_000;
 
@@ -45,7 +46,7 @@ export interface BatchWriterOptions extends ProjectorOptions {
 
 /** Decodes and assembles a batch while the one before it is being inserted. */
 export async function createBatchWriter(options: BatchWriterOptions, signal: AbortSignal) {
-  const { log, topics, clickhouse, config, logger, store, counters, publisher } = options;
+  const { log, topics, clickhouse, config, logger, store, counters, publisher, unwritten = NOTHING } = options;
   const { cachedAccounts, maxDataBytes } = config;
   const accounts = createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes: CACHED_DATA_BYTES });
   const openMessages = createOpenMessages(config.openMessages, () => {
@@ -146,11 +147,12 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     repeated: boolean,
   ): Promise<void> {
     const name = `${batch.firstOffset}-${batch.nextOffset}`;
-    const early = inserts.filter(({ table }) => !LAST.has(table));
+    const written = inserts.filter(({ table }) => !unwritten.has(table));
+    const early = written.filter(({ table }) => !LAST.has(table));
     await insertAll(batch, early, name, repeated);
     await count(signal);
     await publisher?.publish(live);
-    const late = inserts.filter(({ table }) => LAST.has(table));
+    const late = written.filter(({ table }) => LAST.has(table));
     await insertAll(batch, late, name, repeated);
     await missing.flush();
     await store.finish(batch, counts, signal);
