@@ -4,6 +4,7 @@ import { messages } from '../clickhouse/tables/messages.ts';
 import { table } from '../clickhouse/tables/table.ts';
 import { CellView } from '../src/chain/layouts/cell-view.ts';
 import { commentOf } from '../src/chain/layouts/common.ts';
+import { kind, ordered } from '../src/window/kind.ts';
 import { followsFrom } from '../streams/project/projection.ts';
 
 export const comments = table({
@@ -31,6 +32,16 @@ export const COMMENTS_SQL = [
   `CREATE MATERIALIZED VIEW comments_to_step TO comments_by_step AS
      SELECT mc_seqno, created_lt, hash, destination FROM comments`,
 ];
+
+export const commentKind = kind({
+  name: comments.name,
+  columns: {
+    destination: ordered(comments.columns.destination),
+    createdLt: ordered(comments.columns.createdLt),
+    hash: ordered(comments.columns.hash),
+  },
+  key: { name: 'place', key: ['destination', 'createdLt', 'hash'] },
+});
 
 /** Of the internal messages that the step received. */
 export const commentsProjection = followsFrom({

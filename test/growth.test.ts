@@ -7,17 +7,26 @@ import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { limits, orderBy, where } from '../clickhouse/queries/conditions.ts';
+import { RowReader } from '../clickhouse/rowbinary.ts';
+import { blocks } from '../clickhouse/tables/blocks.ts';
+import type { Row } from '../clickhouse/tables/table.ts';
 import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import type { Page, Sort } from '../src/chain/records.ts';
 import { rebuild } from '../src/commands/rebuild.ts';
 import { compareTables, type Difference } from '../src/commands/verify-tables.ts';
 import { readConfig } from '../src/config.ts';
+import { openEngine } from '../src/window/engine.ts';
+import { encodeRow, restOf, tablesOf } from '../src/window/kind.ts';
+import { listPage, WHOLE } from '../src/window/listing.ts';
+import { Change, endsOf, inAnyOrder, STEPS } from '../src/window/store.ts';
+import { SnapshotView, type View } from '../src/window/view.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import type { EventLog } from '../streams/log.ts';
 import type { ProjectorOptions } from '../streams/project/options.ts';
 import { createPositionStore } from '../streams/project/position.ts';
 import { project } from '../streams/project/projector.ts';
-import { COMMENTS_SQL, comments, commentsProjection } from './comments.ts';
+import { COMMENTS_SQL, commentKind, comments, commentsProjection } from './comments.ts';
 import { blockFile } from './recorded-blocks.ts';
 import { shelf } from './shelf.ts';
 import { tableHashes } from './table-hashes.ts';
@@ -34,6 +43,7 @@ class Killed extends Error {}
 let server: TestServer;
 let home: string;
 let migrations: string;
+let tables: ClickHouse;
 let log: EventLog;
 const opened: ClickHouse[] = [];
 
@@ -72,11 +82,59 @@ async function compare(clickhouse: ClickHouse): Promise<Difference[]> {
   return compareTables(clickhouse, done?.mcSeqno ?? 0, signal, [comments]);
 }
 
+interface Asked {
+  destination: Buffer;
+  sort: Sort;
+  page: Page;
+}
+
+const PAGES: readonly Page[] = [
+  { limit: 2, offset: 0 },
+  { limit: 100, offset: 1 },
+];
+const ORDER = ['createdLt', 'hash'] as const;
+type Comment = Pick<Row<typeof comments>, (typeof ORDER)[number] | 'comment'>;
+
+function selectionOf({ destination, sort }: Asked) {
+  const where = [{ column: 'destination', is: destination }] as const;
+  return { where, order: ORDER.map((column) => ({ column, sort })), after: null };
+}
+
+async function tableComments(asked: Asked, below?: number): Promise<Comment[]> {
+  const { where: conditions, order } = selectionOf(asked);
+  const bound = below === undefined ? '' : `AND mc_seqno < ${below}`;
+  const sql = `SELECT created_lt, hash, comment FROM comments FINAL WHERE ${where(comments, conditions)} ${bound}
+    ORDER BY ${orderBy(order)} ${limits(asked.page)}`;
+  const rows = new RowReader(await tables.query(sql, { label: 'comments' }));
+  const all: Comment[] = [];
+  while (!rows.done) all.push({ createdLt: rows.u64(), hash: Buffer.from(rows.fixed(32)), comment: rows.string() });
+  return all;
+}
+
+/** Null where the tables are better asked as a whole. */
+async function commentsTo(asked: Asked, view: View): Promise<Comment[] | null> {
+  const rows = await listPage<Comment>(view, {
+    kind: commentKind,
+    selection: selectionOf(asked),
+    clocks: { createdLt: 'lt' },
+    page: asked.page,
+    load: (row) => ({
+      createdLt: row.value(commentKind, 'createdLt'),
+      hash: Buffer.from(row.value(commentKind, 'hash')),
+      comment: restOf(commentKind, row.row).toString(),
+    }),
+    valuesOf: ({ createdLt, hash }) => [createdLt, hash],
+    fetch: (page) => tableComments({ ...asked, page }, view.first),
+  });
+  return rows === WHOLE ? null : rows;
+}
+
 describe.skipIf(shelf === null)('a kind of row of its own', () => {
   let good: Record<string, string>;
   let clickhouse: ClickHouse;
   beforeAll(async () => {
     clickhouse = await migrated('growth');
+    tables = clickhouse;
     await run(clickhouse, { publish: { retainBytes: 1024 ** 3, retainMs: 0 } });
     good = await tableHashes(clickhouse);
   });
@@ -103,6 +161,67 @@ describe.skipIf(shelf === null)('a kind of row of its own', () => {
     const published = steps.flatMap(({ step }) => step.rows.of(comments).map(({ comment }) => comment));
     const rows = await clickhouse.json('SELECT hex(destination) AS to, comment FROM comments FINAL', found);
     expect(published.sort()).toEqual(rows.map(({ comment }) => comment).sort());
+  });
+
+  it('is served by tables and window together, with the border between any two steps, and taken out again', async () => {
+    const steps = await stepsOf(log);
+    const busiest = await clickhouse.json(
+      'SELECT lower(hex(destination)) AS to FROM comments GROUP BY to ORDER BY count() DESC, to LIMIT 4',
+      found.pick({ to: true }),
+    );
+    const asked = busiest.flatMap(({ to }) =>
+      PAGES.flatMap((page) =>
+        (['asc', 'desc'] as const).map((sort) => ({ destination: Buffer.from(to, 'hex'), sort, page })),
+      ),
+    );
+    const answers = await Promise.all(asked.map((one) => tableComments(one)));
+    const engine = openEngine(join(home, 'window'), [{ name: STEPS }, ...tablesOf([commentKind])]);
+    let told = 0;
+    for (let border = steps.length; border >= 0; border--) {
+      const [own] = steps.slice(border);
+      const below = endsOf(steps.slice(0, border).flatMap(({ step }) => step.rows.of(blocks)));
+      const before = engine.snapshot();
+      if (own) {
+        await engine.commit(engine.note(), (batch) => {
+          const { mcSeqno, rows } = own.step;
+          new Change(before, inAnyOrder(batch), null, [commentKind]).writeRows(mcSeqno, endsOf([]), (write) => {
+            for (const row of rows.of(comments))
+              write(commentKind, encodeRow(commentKind, row, [Buffer.from(row.comment)]));
+          });
+          return Buffer.from('written');
+        });
+      }
+      before.done();
+      const first = own?.step.mcSeqno ?? Number.MAX_SAFE_INTEGER;
+      const span = {
+        first,
+        head: Number.MAX_SAFE_INTEGER,
+        below: { lt: below.maxLt, utime: below.maxUtime },
+        globalId: 0,
+      };
+      const view = new SnapshotView(engine.snapshot(), span, false);
+      for (const [i, one] of asked.entries()) {
+        const merged = await commentsTo(one, view);
+        if (merged === null) continue;
+        expect(merged).toEqual(answers[i]);
+        told += merged.length;
+      }
+      view.done();
+    }
+    expect(told).toBeGreaterThan(steps.length * asked.length);
+    for (const { step } of steps) {
+      const snapshot = engine.snapshot();
+      await engine.commit(engine.note(), (batch) => {
+        new Change(snapshot, batch, null, [commentKind]).evict(step.mcSeqno);
+        return Buffer.from('evicted');
+      });
+      snapshot.done();
+    }
+    const empty = engine.snapshot();
+    const everything = { low: Buffer.alloc(1), high: null };
+    for (const { name } of tablesOf([commentKind])) expect([...empty.range(name, everything)]).toEqual([]);
+    empty.done();
+    await engine.close();
   });
 
   it('is verified', async () => {

@@ -102,7 +102,7 @@ interface Following {
   stop(): Promise<void>;
 }
 
-function follow(options: { from?: EventLog; tablesHave?: number } = {}): Following {
+function follow(options: { from?: EventLog; tablesHave?: number; tablesId?: string } = {}): Following {
   const { tables, clickhouse } = tablesUpTo(options.tablesHave ?? 1_000);
   const warnings: unknown[] = [];
   const seen: number[] = [];
@@ -111,6 +111,7 @@ function follow(options: { from?: EventLog; tablesHave?: number } = {}): Followi
     log: options.from ?? log,
     topic: TOPIC,
     clickhouse,
+    tablesId: async () => options.tablesId ?? '',
     logger: { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) },
     onSteps: (steps) => seen.push(...steps.map(({ step }) => step.mcSeqno)),
   });
@@ -242,6 +243,27 @@ describe('a follower', () => {
     follow();
     await untilHead(6);
     expect(window.state?.first).toBe(1);
+  });
+
+  it('begins anew with steps that tables which were made anew have published, running or not', async () => {
+    await publish(stepsUpTo(5));
+    const running = follow({ tablesId: 'first' });
+    await untilHead(5);
+    // A publisher that finds the topic empty begins with a step that follows none.
+    await log.trim(TOPIC, 5);
+    await publish([stepOf(6, { previous: 0 }), stepOf(7)]);
+    await untilHead(7);
+    expect(window.state?.first).toBe(6);
+    await running.stop();
+    await follow({ tablesId: 'first' }).stop();
+    expect(window.state).toMatchObject({ first: 6, head: 7, tables: 'first' });
+    await log.trim(TOPIC, 7);
+    const { stop } = follow({ tablesId: 'second' });
+    await until('the steps of other tables gone', () => window.state === null);
+    await publish([stepOf(8, { previous: 0 })]);
+    await untilHead(8);
+    expect(window.state).toMatchObject({ first: 8, tables: 'second' });
+    await stop();
   });
 
   it('reads from the new beginning when the topic is trimmed under its hands, without a warning', async () => {

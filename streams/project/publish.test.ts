@@ -132,6 +132,14 @@ describe.skipIf(shelf === null)('the publisher', () => {
     expect(seqnos(await published())).toEqual(seqnos(steps.slice(40, 60)));
   });
 
+  it('begins a topic that was emptied with a step that follows none', async () => {
+    await (await publisher()).publish(steps.slice(0, 30));
+    await log.trim(topics.steps, await log.end(topics.steps));
+    await (await publisher()).publish(steps.slice(28, 32));
+    const found = await published();
+    expect(found.map(({ previous }) => previous)).toEqual([0, ...seqnos(steps.slice(28, 31))]);
+  });
+
   it('begins it anew when the same step is of another chain', async () => {
     const one = await publisher();
     await one.publish(steps.slice(0, 30));
