@@ -1,9 +1,9 @@
 import { identifier } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { beginSwap, borrowTables, finishSwap, rebuildDatabase } from '../../clickhouse/swap.ts';
+import { TABLES } from '../../clickhouse/tables/all.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
-import { transactions } from '../../clickhouse/tables/transactions.ts';
 import type { Progress as BatchProgress, ProjectorOptions } from '../../streams/project/options.ts';
 import { createPositionStore, PositionError } from '../../streams/project/position.ts';
 import type { Projection } from '../../streams/project/projection.ts';
@@ -21,8 +21,6 @@ import type { Running } from './running.ts';
 const LAST_RECORDS = 2_000;
 /** Rounds that follow a log which grows; then the rest is done with the old tables standing still, however much it is. */
 const MOST_ROUNDS = 20;
-/** Most of what there is to write. Read by key or up to a step, so those of later steps do no harm. */
-const BORROWED: readonly Table[] = [transactions, messages];
 
 /**
  * `tonstream rebuild [NAME…]`: makes the tables anew from the log alone, beside the old ones, then puts them in their
@@ -80,6 +78,7 @@ export async function rebuild(
   const store = createPositionStore(clickhouse);
   const fresh = clickhouse.withDatabase(rebuildDatabase(clickhouse));
   const isPart = remade.length > 0;
+  const { borrowed, unwritten } = tablesThatStay(remade);
   const names = new Set(remade.map(({ name }) => name));
   if (isPart) {
     const position = await store.read(signal);
@@ -95,14 +94,13 @@ export async function rebuild(
     const dropping = `DROP DATABASE IF EXISTS ${identifier(fresh.database)} SYNC`;
     await clickhouse.command(dropping, { label: 'dropping a former rebuild', signal });
     await migrate({ clickhouse: fresh, logger, signal, ...(migrations ? { folder: migrations } : {}) });
-    if (isPart) await borrowTables(fresh, clickhouse, BORROWED, signal);
+    if (isPart) await borrowTables(fresh, clickhouse, borrowed, signal);
     const made = createPositionStore(fresh);
-    const unwritten = isPart ? { unwritten: new Set(BORROWED) } : {};
     const toTheEnd = async (): Promise<void> => {
       const end = await endOffset();
       aim?.(end);
-      const upTo = isPart ? { endOffset: end } : {};
-      await project({ ...options, ...upTo, ...unwritten, clickhouse: fresh, stopAtEnd: true }, signal);
+      const part = isPart ? { endOffset: end, unwritten } : {};
+      await project({ ...options, ...part, clickhouse: fresh, stopAtEnd: true }, signal);
       signal.throwIfAborted();
     };
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -126,6 +124,17 @@ export async function rebuild(
   } finally {
     await fresh.close();
   }
+}
+
+/**
+ * Of the tables that stay those that a projector reads by key or up to a step, so that rows of later steps do no harm:
+ * it reads them in their place. Signed pairs it does not read at all. What keeps the newest alone is made once more,
+ * for it must be as it was.
+ */
+function tablesThatStay(remade: readonly Projection[]): { borrowed: Table[]; unwritten: Set<Table> } {
+  const staying = TABLES.filter((table) => !remade.some(({ tables }) => tables.includes(table)));
+  const borrowed = staying.filter((table) => table === messages || (table.kind === 'fact' && table.steps.length > 0));
+  return { borrowed, unwritten: new Set([...borrowed, ...staying.filter(({ kind }) => kind === 'pairs')]) };
 }
 
 function showProgress() {

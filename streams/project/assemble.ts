@@ -1,7 +1,7 @@
 import { encodeStates } from '../../clickhouse/states.ts';
 import { blockRow, blocks, countTransaction, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { messageRow, messages } from '../../clickhouse/tables/messages.ts';
-import type { StepRows } from '../../clickhouse/tables/table.ts';
+import type { StepRows, Table } from '../../clickhouse/tables/table.ts';
 import { transactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
@@ -29,6 +29,8 @@ export interface AssemblerOptions {
   metrics: AssemblyMetrics;
   /** Beside the chain itself, in their order. Default: none. */
   projections?: readonly OpenProjection[];
+  /** Tables of which there is no insert. */
+  unwritten?: ReadonlySet<Table>;
 }
 
 export interface AssembledBatch {
@@ -62,7 +64,7 @@ interface Workbench {
  * steps before were cut into batches, and however often the batch is begun.
  */
 export function createAssembler(options: AssemblerOptions) {
-  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = [] } = options;
+  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = [], unwritten } = options;
   const codes = createCodes(maxDataBytes, metrics);
 
   async function assemble(
@@ -71,7 +73,7 @@ export function createAssembler(options: AssemblerOptions) {
     signal: AbortSignal,
     { live = false, cells = [] }: AssemblyOptions = {},
   ): Promise<AssembledBatch> {
-    const all = createBatchRows();
+    const all = createBatchRows(unwritten);
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
     const [accounts, earlier, ...projected] = await Promise.all([
       store.begin(batch, touchedAccounts(steps, cells.flat()), signal),

@@ -11,8 +11,11 @@ export interface Insert {
   keys: string[];
 }
 
-/** Puts the rows of steps together to one insert a table: facts as they come, of each key the newest row alone. */
-export function createBatchRows() {
+/**
+ * Puts the rows of steps together to one insert a table: facts as they come, of each key the newest row alone.
+ * @param unwritten tables of which there is no insert
+ */
+export function createBatchRows(unwritten: ReadonlySet<Table> = new Set()) {
   const written = new Map<Table, { writer: RowWriter; keys: string[] }>();
   const newest = new Map<Table, Map<string, object>>();
 
@@ -25,6 +28,7 @@ export function createBatchRows() {
   return {
     add(step: Pick<GrowingRows, 'all'>): void {
       for (const [table, rows] of step.all()) {
+        if (unwritten.has(table)) continue;
         const kept = table.kind === 'newest' ? entryOf(newest, table, () => new Map<string, object>()) : null;
         for (const row of rows) {
           if (kept) keepNewest(kept, table, row);

@@ -32,7 +32,6 @@ const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
  * again as they were. So these come when all else is written and published.
  */
 const LAST: ReadonlySet<Table> = new Set<Table>([accountData, codes]);
-const NOTHING: ReadonlySet<Table> = new Set();
 /** An answer to "who writes" that is older is not believed: this process may have been stopped since. */
 const OWNER_MS = 5_000;
 
@@ -46,7 +45,7 @@ export interface BatchWriterOptions extends ProjectorOptions {
 
 /** Decodes and assembles a batch while the one before it is being inserted. */
 export async function createBatchWriter(options: BatchWriterOptions, signal: AbortSignal) {
-  const { log, topics, clickhouse, config, logger, store, counters, publisher, unwritten = NOTHING } = options;
+  const { log, topics, clickhouse, config, logger, store, counters, publisher, unwritten = new Set() } = options;
   const { cachedAccounts, maxDataBytes } = config;
   const accounts = createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes: CACHED_DATA_BYTES });
   const openMessages = createOpenMessages(config.openMessages, () => {
@@ -61,7 +60,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const projections = (options.projections ?? PROJECTIONS).map(({ open }) =>
     open({ clickhouse, config, counters, logger, name }),
   );
-  const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics, projections });
+  const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics, projections, unwritten });
   const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();
@@ -147,12 +146,11 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     repeated: boolean,
   ): Promise<void> {
     const name = `${batch.firstOffset}-${batch.nextOffset}`;
-    const written = inserts.filter(({ table }) => !unwritten.has(table));
-    const early = written.filter(({ table }) => !LAST.has(table));
+    const early = inserts.filter(({ table }) => !LAST.has(table));
     await insertAll(batch, early, name, repeated);
     await count(signal);
     await publisher?.publish(live);
-    const late = written.filter(({ table }) => LAST.has(table));
+    const late = inserts.filter(({ table }) => LAST.has(table));
     await insertAll(batch, late, name, repeated);
     await missing.flush();
     await store.finish(batch, counts, signal);
