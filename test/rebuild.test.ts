@@ -158,6 +158,13 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
 describe.skipIf(shelf === null)('tonstream rebuild NAME', () => {
   const rebuildTraces = (running: Running) => runRebuild(running, ['traces']);
 
+  it.each(isLong ? ['contracts', 'statistics'] : [])('makes the tables of %s as they were', async (name) => {
+    const place = { folder: join(at.home, 'good'), database: name };
+    const clickhouse = await at.clone('good', name);
+    await at.run((running) => runRebuild(running, [name]), place);
+    expect(await tableDifferences(clickhouse, name, 'good')).toBe('');
+  });
+
   it('makes the tables of one projection anew, those that read them too, and leaves the others', async () => {
     const place = { folder: join(at.home, 'good'), database: 'part' };
     const clickhouse = await at.clone('good', place.database);

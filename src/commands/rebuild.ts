@@ -111,7 +111,8 @@ export async function rebuild(
     // Only now: whoever writes the old tables stops, and what it has written of the log since is made here, too.
     await store.claim(signal);
     // What it had announced may be there in part: the tables that stay get the whole, and the new ones after them.
-    if (isPart) await project({ ...options, claimed: store, remade: names, endOffset: 0, stopAtEnd: true }, signal);
+    const finishing = { claimed: store, names: true, remade: names, endOffset: 0, stopAtEnd: true };
+    if (isPart) await project({ ...options, ...finishing }, signal);
     await toTheEnd();
     await store.checkOwner(signal);
     // Steps as the old tables had them are not for those who begin to follow the new ones.
