@@ -29,6 +29,7 @@ import { startProjectorThread } from '../streams/project/thread.ts';
 import { readSteps } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { serveApi } from './api-server.ts';
+import { processUsage, writtenBytes } from './process-usage.ts';
 import { sequenceFile } from './recorded-sequence.ts';
 
 const NETWORK = process.env.BENCH_NETWORK ?? 'recorded';
@@ -119,6 +120,11 @@ const asking: Promise<void>[] = [];
 let published = 0;
 let seen = 0;
 let haveEnough = ignore;
+/** Of ClickHouse, and of this process, which is chain, projector, window and API in one. */
+const usageOf = (pid: number) => ({ cpuMs: processUsage(pid).cpuMs, bytes: writtenBytes(pid) });
+const usage = () => ({ ClickHouse: usageOf(server.server.pid ?? 0), service: usageOf(process.pid) });
+let began = usage();
+let ended = began;
 const enough = new Promise<void>((resolve) => {
   haveEnough = resolve;
 });
@@ -146,9 +152,12 @@ const follower = createWindowFollower({
   onSteps(steps) {
     const visible = performance.now();
     for (const { step } of steps) {
-      seen++;
+      if (++seen === WARM_UP) began = usage();
       asking.push(ask(step.mcSeqno, seen > WARM_UP && seen <= STEPS, { published, visible }));
-      if (seen === STEPS) haveEnough();
+      if (seen === STEPS) {
+        ended = usage();
+        haveEnough();
+      }
     }
   },
 });
@@ -174,6 +183,12 @@ try {
     const sorted = values.toSorted((a, b) => a - b);
     const share = (part: number): string => sorted[Math.floor((sorted.length - 1) * part)].toFixed(1).padStart(8);
     print(`${leg.padEnd(10)}  p50 ${share(0.5)} ms   p99 ${share(0.99)} ms   most ${share(1)} ms`);
+  }
+  const steps = STEPS - WARM_UP;
+  for (const name of ['ClickHouse', 'service'] as const) {
+    const cpuMs = (ended[name].cpuMs - began[name].cpuMs) / steps;
+    const kilobytes = (ended[name].bytes - began[name].bytes) / 1000 / steps;
+    print(`${name.padEnd(10)}  ${cpuMs.toFixed(0)} ms CPU and ${kilobytes.toFixed(0)} KB to the disk a step`);
   }
 } finally {
   await api.close();

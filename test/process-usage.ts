@@ -26,3 +26,13 @@ export function processUsage(pid: number): ProcessUsage {
     ownBytes: size('RssAnon'),
   };
 }
+
+/**
+ * Bytes of files that a process has made dirty and not taken back since: what goes to a disk; nothing on a file system in
+ * memory.
+ */
+export function writtenBytes(pid: number): number {
+  const io = readFileSync(`/proc/${pid}/io`, 'utf8');
+  const bytes = (name: string): number => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(io)?.[1] ?? 0);
+  return bytes('write_bytes') - bytes('cancelled_write_bytes');
+}
