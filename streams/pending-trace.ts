@@ -4,6 +4,7 @@
  * its end; so the newest record of a key is its state, and whoever reads the topic has what every other reader has.
  */
 import { RowBinaryError, RowReader, RowWriter } from '../clickhouse/rowbinary.ts';
+import { NO_HASH } from '../src/chain/hash.ts';
 import type { Address, BlockId, Decimal, Hash } from '../src/chain/model.ts';
 import type { Finality } from '../src/chain/records.ts';
 import { EnvelopeError } from './envelope.ts';
@@ -103,7 +104,6 @@ export interface StoredPendingChange {
 const FINALITIES: readonly Finality[] = ['pending', 'confirmed', 'finalized'];
 /** In the place of a level: confirmed, and a wallet follows. */
 const CONFIRMED_WALLET = FINALITIES.length;
-const NO_HASH = Buffer.alloc(32);
 const ADDRESS_BYTES = 36;
 const CHUNK_BYTES = 32 * 1024;
 

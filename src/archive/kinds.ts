@@ -7,6 +7,7 @@ import { messages } from '../../clickhouse/tables/messages.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
 import type { Columns, RowOf } from '../../clickhouse/tables/table.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
+import { NO_HASH } from '../chain/hash.ts';
 import { encodeRow, type Kind } from '../window/kind.ts';
 import {
   accountKind,
@@ -71,7 +72,6 @@ function archived<C extends Columns, N extends keyof C & string>(
 }
 
 const NOBODY = Buffer.alloc(36);
-const NO_HASH = Buffer.alloc(32);
 
 export const ARCHIVED: readonly Archived[] = [
   archived(

@@ -192,6 +192,9 @@ export function ordinaryHash(data: Uint8Array, bits: number, children: readonly 
   return Buffer.from(sha256(views[end]), 'latin1');
 }
 
+/** Stands where there is no hash: that of nothing. */
+export const NO_HASH: Hash = Buffer.alloc(32);
+
 /** Key of a 32-byte hash in a Map. */
 export const hashKey = (hash: Buffer): string => hash.toString('latin1');
 

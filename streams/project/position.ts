@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import { NO_HASH } from '../../src/chain/hash.ts';
 
 /**
  * Version of what the projection writes. A database of another version is not continued: `tonstream rebuild` makes
@@ -79,7 +80,6 @@ const COLUMNS = [
 ];
 
 const NO_COUNTS: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
-const NO_HASH = Buffer.alloc(32);
 /** In a row that announces a step before it is there. No batch ends at offset 0. */
 const UNKNOWN = 0;
 
