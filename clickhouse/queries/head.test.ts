@@ -2,12 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { ClickHouse } from '../client.ts';
 import { createHead, HeadBehind } from './head.ts';
 
-/** Tables that hold what `steps` says, each asked once, the last one from then on. */
-function tables(...steps: number[]): Pick<ClickHouse, 'json'> {
+/** Tables that hold what `batches` say, each asked once, the last one from then on; a step alone has its own number. */
+function tables(...batches: (number | [number: number, seqno: number])[]): Pick<ClickHouse, 'json'> {
   return {
-    json: async (_sql, schema) => [
-      schema.parse({ seqno: steps.length > 1 ? steps.shift() : steps[0], global_id: steps[0] > 0 ? -217 : 0 }),
-    ],
+    async json(sql, schema) {
+      const batch = batches.length > 1 ? batches.shift() : batches[0];
+      const [number, seqno] = Array.isArray(batch) ? batch : [batch ?? 0, batch ?? 0];
+      const from = Number(/number >= (\d+)/.exec(sql)?.[1]);
+      return seqno > 0 && number >= from ? [schema.parse({ number, seqno, global_id: -217 })] : [];
+    },
   };
 }
 const { signal } = new AbortController();
@@ -38,6 +41,12 @@ describe('a head', () => {
     expect([head.seqno, head.inTables]).toEqual([1, 5]);
     head.advance(4);
     expect([head.seqno, head.inTables]).toEqual([4, 5]);
+  });
+
+  it('finds the newest step of tables that were made anew, of which the batches have other numbers', async () => {
+    const head = createHead(tables([900, 40], [3, 40], [3, 40], [4, 41]));
+    for (let i = 0; i < 3; i++) await head.refresh(signal);
+    expect([head.seqno, head.globalId]).toEqual([41, -217]);
   });
 
   it('gives up on a step that does not come', async () => {

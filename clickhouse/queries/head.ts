@@ -29,7 +29,7 @@ export interface Head {
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 100;
 
-const row = z.object({ seqno: z.number(), global_id: z.number() });
+const row = z.object({ number: z.coerce.number(), seqno: z.number(), global_id: z.number() });
 
 export interface HeadOptions {
   /** `host`: it advances only by `advance`, as the main process says to all; a look at the tables shows nothing newer. */
@@ -41,6 +41,8 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
   let seqno = 0;
   let inTables = 0;
   let globalId: number | null = null;
+  /** Number of the newest batch that was found. */
+  let batch = 0;
   const listeners: ((from: number, to: number) => void)[] = [];
 
   function advance(to: number, network: number | null = null): void {
@@ -53,15 +55,14 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
   }
 
   async function refresh(signal: AbortSignal): Promise<void> {
-    const [found] = await clickhouse.json(
-      'SELECT max(mc_seqno) AS seqno, any(global_id) AS global_id FROM projection_state WHERE done',
-      row,
-      {
-        label: 'reading the head',
-        signal,
-      },
-    );
-    if (!found || found.seqno === 0) return;
+    const newest = async (from: number) => {
+      const sql = `SELECT number, mc_seqno AS seqno, global_id FROM projection_state WHERE done AND number >= ${from} ORDER BY number DESC LIMIT 1`;
+      return (await clickhouse.json(sql, row, { label: 'reading the head', signal }))[0];
+    };
+    // From the batch on that was the newest: looking for it among millions takes time. After a rebuild they are others.
+    const found = (await newest(batch)) ?? (batch > 0 ? await newest(0) : undefined);
+    if (!found) return;
+    batch = found.number;
     inTables = Math.max(inTables, found.seqno);
     if (of === 'tables') advance(found.seqno, found.global_id);
   }

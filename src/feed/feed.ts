@@ -5,9 +5,8 @@
  */
 import { EventEmitter, once, setMaxListeners } from 'node:events';
 import type { Head } from '../../clickhouse/queries/head.ts';
-import type { StepRange } from '../chain/records.ts';
-import type { AccountSteps } from './account-steps.ts';
 import { createAudience } from './audience.ts';
+import { type BehindOptions, createBehind } from './behind.ts';
 import { eventId, type FeedEvent } from './events.ts';
 import { hearing } from './hearing.ts';
 import { createLine, type Line, type Mark, type Sink } from './line.ts';
@@ -16,9 +15,8 @@ import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { createProspects, type ProspectsOptions } from './prospects.ts';
 import { NOTHING, type Start, type Subscription } from './protocol.ts';
-import type { FeedStep, Wants } from './step.ts';
+import type { FeedStep } from './step.ts';
 import type { StepReader } from './steps.ts';
-import { createTurns } from './turns.ts';
 import { wantsOf } from './wants.ts';
 
 export interface Feed {
@@ -60,7 +58,7 @@ export interface FeedFigures {
   addresses: number;
 }
 
-export interface FeedOptions {
+export interface FeedOptions extends Pick<BehindOptions, 'stallMs' | 'catchUps' | 'runTransactions' | 'skipSteps'> {
   /** Of the source that the steps are read from: the newest step that all who ask are shown. */
   head: Pick<Head, 'seqno' | 'onAdvance'>;
   steps: StepReader;
@@ -68,14 +66,6 @@ export interface FeedOptions {
   /** Of the network; 0 before there is a step. */
   globalId: () => number;
   metrics: FeedMetrics;
-  /** Milliseconds after which a listener that takes nothing is let go. */
-  stallMs: number;
-  /** Lines that are told of earlier steps at the same time; the others wait. */
-  catchUps: number;
-  /** Transactions that are read at once for the lines behind, all of them together. */
-  runTransactions: number;
-  /** Steps behind the head from which a line that chose so is moved to the head. */
-  skipSteps: number;
   /** Steps above the head that a cursor of another host may be of. */
   aheadSteps: number;
   /** What is not final: where it is said, and what stands beside it. */
@@ -83,22 +73,12 @@ export interface FeedOptions {
   report: (error: unknown) => void;
 }
 
-/** Close codes of WebSocket. */
+/** Close code of WebSocket. */
 export const GOING_AWAY = 1001;
-export const TOO_SLOW = 4008;
 
 const RETRY_MS = 500;
 /** Between two looks at who wants to know the head. */
 const BEAT_MS = 250;
-/** Steps read at once for a line that is told of them, at most. */
-const RUN_STEPS = 64;
-/** Longest that lines are told of earlier steps before all else has its turn, milliseconds. */
-const TURN_MS = 5;
-/** Steps behind the head from which on the steps of a few accounts are looked for. */
-const FAR_STEPS = 32;
-const FEW_ACCOUNTS = 16;
-/** What happens in a step in which the account has a transaction. */
-const OWN_STEPS: ReadonlySet<string> = new Set(['transactions', 'account_state_change', 'external_out']);
 
 export function createFeed(options: FeedOptions): Feed {
   const { head, steps, notifier, globalId, metrics, report } = options;
@@ -109,10 +89,6 @@ export function createFeed(options: FeedOptions): Feed {
   setMaxListeners(0, ended.signal);
   /** All up to here was told to the lines that are live. */
   let position = endOf(head.seqno);
-  let catching = 0;
-  /** Those, and the ones that wait for their turn or for room. */
-  let catchingUp = 0;
-  const waiting: (() => void)[] = [];
   head.onAdvance(() => bell.emit('advance'));
   const prospects = createProspects({
     ...options.pending,
@@ -121,6 +97,13 @@ export function createFeed(options: FeedOptions): Feed {
     metrics,
     signal: ended.signal,
     report,
+  });
+  const behind = createBehind({
+    ...options,
+    position: () => position,
+    tell: tellTo,
+    goLive,
+    signal: ended.signal,
   });
   /** The subscription of a line that was live before. */
   const wasLive = new WeakMap<Line, number>();
@@ -211,144 +194,7 @@ export function createFeed(options: FeedOptions): Feed {
     if (line.state !== 'live') return;
     leave(line);
     line.state = 'behind';
-    void catchUp(line);
-  }
-
-  /** From its own place to where the others are. */
-  async function catchUp(line: Line): Promise<void> {
-    const { generation } = line;
-    const isSame = () => line.state === 'behind' && line.generation === generation;
-    metrics.behind(1);
-    catchingUp++;
-    try {
-      while (isSame()) {
-        if (line.full && !(await waitForRoom(line))) continue;
-        if (!isSame()) return;
-        if (comparePlaces(line.place, position) >= 0) {
-          goLive(line);
-          return;
-        }
-        await inTurn(async () => {
-          await turns.next();
-          if (!isSame()) return;
-          if (!(await skipToAccounts(line, isSame))) await tellNext(line, isSame);
-        });
-      }
-    } catch (error) {
-      if (ended.signal.aborted || !isSame()) return;
-      report(error);
-      // The source may be back soon; the place is kept.
-      setTimeout(() => isSame() && void catchUp(line), RETRY_MS).unref();
-    } finally {
-      catchingUp--;
-      metrics.behind(-1);
-    }
-  }
-
-  /** Steps are read for a few lines at a time. Who waits for room has no part in it: he would keep the others from it. */
-  async function inTurn(work: () => Promise<void>): Promise<void> {
-    if (catching < options.catchUps) catching++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) catching--;
-      else next();
-    }
-  }
-
-  /**
-   * Moves a line that is far behind and listens to a few accounts to before the next step of theirs, so that the others
-   * need not be read. False when there was nothing to leave out.
-   */
-  async function skipToAccounts(line: Line, isSame: () => boolean): Promise<boolean> {
-    const { mcSeqno } = line.place;
-    const inside = comparePlaces(line.place, endOf(mcSeqno)) < 0;
-    if (inside || position.mcSeqno - mcSeqno < FAR_STEPS || !isOfFewAccounts(line.subscription)) return false;
-    const { addresses } = line.subscription;
-    let plan = plans.get(line);
-    if (plan?.generation !== line.generation || plan.last <= mcSeqno) {
-      const { mcSeqno: last } = position;
-      plan = { generation: line.generation, last, steps: await steps.ofAccounts(addresses, mcSeqno, ended.signal) };
-      plans.set(line, plan);
-    }
-    const next = Math.min((await plan.steps.next(mcSeqno + 1, ended.signal)) ?? plan.last + 1, plan.last + 1);
-    if (!isSame() || next === mcSeqno + 1) return false;
-    line.place = endOf(next - 1);
-    return true;
-  }
-  const plans = new WeakMap<Line, { generation: number; last: number; steps: AccountSteps }>();
-
-  /** A share for each of the lines that are told of earlier steps now: those that wait, for room too, take none of it. */
-  function runFrom(mcSeqno: number, line: Line): StepRange {
-    const steps = isOfFewAccounts(line.subscription) ? 1 : RUN_STEPS;
-    const last = Math.min(position.mcSeqno, mcSeqno + steps - 1);
-    const told = Math.max(1, Math.min(catchingUp, options.catchUps));
-    return { first: mcSeqno, last, enough: Math.ceil(options.runTransactions / told) };
-  }
-
-  /** What fails is asked for again when its turn has come. */
-  async function readAhead(range: StepRange, wants: Wants, signal: AbortSignal): Promise<void> {
-    try {
-      await steps.run(range, wants, signal);
-    } catch {
-      // Told of then.
-    }
-  }
-
-  /** The rest of the step a line is in, or the next ones; less when there is no more room. */
-  async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
-    const { signal } = ended;
-    const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
-    const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
-    const wants = wantsOf([line]);
-    const run = await steps.run(runFrom(mcSeqno, line), wants, signal);
-    if (!run[0].exists) {
-      const next = await steps.nextExisting(mcSeqno, position.mcSeqno, signal);
-      if (isSame()) line.place = next === null ? position : endOf(next - 1);
-      return;
-    }
-    const behindRun = mcSeqno + run.length;
-    // Where lines wait for their turn, others would push it out again before this one is told of it.
-    const isAhead = run.length > 1 && behindRun <= position.mcSeqno && catchingUp <= options.catchUps;
-    if (isAhead) void readAhead(runFrom(behindRun, line), wants, signal);
-    const left = run.values();
-    while (isSame() && tellTurn(line, left)) await turns.next();
-  }
-
-  /** Tells steps, one at least, until the turn is over. @returns whether there may be more of them, and room for it */
-  function tellTurn(line: Line, left: Iterator<FeedStep>): boolean {
-    line.cork();
-    try {
-      do {
-        const { value: step, done } = left.next();
-        if (done) return false;
-        // In the middle of a step it goes on from there.
-        if (!step.events.every((event) => !line.hears(event) || tellTo(line, event, step))) return false;
-        line.place = endOf(step.mcSeqno);
-      } while (!turns.isOver);
-      return true;
-    } finally {
-      line.uncork();
-    }
-  }
-  const turns = createTurns(TURN_MS);
-
-  /** False when the line was let go, or has been moved to the head. */
-  async function waitForRoom(line: Line): Promise<boolean> {
-    if ((await line.room(line.patient ? null : options.stallMs, ended.signal)) === 'stalled') {
-      metrics.stalled();
-      line.end(TOO_SLOW, `too slow: go on from cursor ${encodeCursor(globalId(), line.place)}`);
-      return false;
-    }
-    const lag = position.mcSeqno - line.place.mcSeqno;
-    if (line.subscription.onLag !== 'skip' || lag <= options.skipSteps) return true;
-    metrics.skipped();
-    const [from, to] = [line.place, position].map((place) => encodeCursor(globalId(), place));
-    line.place = position;
-    line.say({ type: 'lagged', from_cursor: from, to_cursor: to });
-    return false;
+    void behind.catchUp(line);
   }
 
   /** Tells those who asked for it where the chain is, so that silence is not taken for a stall. */
@@ -415,7 +261,7 @@ export function createFeed(options: FeedOptions): Feed {
       else if (line.state !== 'behind') passTo(line, position);
       line.state = 'behind';
       if (comparePlaces(line.place, position) >= 0 && !line.full) goLive(line);
-      else void catchUp(line);
+      else void behind.catchUp(line);
     },
     narrow(line, subscription) {
       const { state } = line;
@@ -427,7 +273,7 @@ export function createFeed(options: FeedOptions): Feed {
         wasLive.set(line, line.generation);
         prospects.join(line, true);
       }
-      if (state === 'behind') void catchUp(line);
+      if (state === 'behind') void behind.catchUp(line);
     },
     close(line) {
       leave(line);
@@ -476,10 +322,4 @@ export function createFeed(options: FeedOptions): Feed {
       lines.clear();
     },
   };
-}
-
-/** And to nothing that happens elsewhere: a message that they sent is received in a step of another account. */
-function isOfFewAccounts({ types, addresses, filter }: Subscription): boolean {
-  const own = [...types].every((type) => OWN_STEPS.has(type));
-  return !filter.everything && own && addresses.length > 0 && addresses.length <= FEW_ACCOUNTS;
 }
