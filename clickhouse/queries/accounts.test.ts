@@ -148,7 +148,7 @@ it('asks once a head for a code that the tables do not have, and takes what a la
 /** A head whose tables stay where they are. */
 function standingAt(seqno: number): Head {
   const head = createHead({
-    json: async (_sql, row) => [row.parse({ seqno, global_id: -3 })],
+    json: async (_sql, row) => [row.parse({ number: seqno, seqno, global_id: -3 })],
   });
   head.advance(seqno);
   return head;
