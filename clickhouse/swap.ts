@@ -20,16 +20,18 @@ export async function borrowTables(
   tables: readonly Table[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { name, indexes } of tables) {
-    for (const one of [name, ...indexes.map((index) => index.name)]) {
-      const label = `borrowing ${one}`;
-      const [own, borrowed] = [identifier(one), `${identifier(live.database)}.${identifier(one)}`];
-      await fresh.command(`DROP TABLE ${own} SYNC`, { label, signal });
-      const engine = `Merge(${textLiteral(live.database)}, ${textLiteral(`^${one}$`)})`;
-      await fresh.command(`CREATE TABLE ${own} AS ${borrowed} ENGINE = ${engine}`, { label, signal });
-    }
+  for (const name of namesOf(tables)) {
+    const label = `borrowing ${name}`;
+    const [own, borrowed] = [identifier(name), `${identifier(live.database)}.${identifier(name)}`];
+    await fresh.command(`DROP TABLE ${own} SYNC`, { label, signal });
+    const engine = `Merge(${textLiteral(live.database)}, ${textLiteral(`^${name}$`)})`;
+    await fresh.command(`CREATE TABLE ${own} AS ${borrowed} ENGINE = ${engine}`, { label, signal });
   }
 }
+
+/** Of tables and their indexes. */
+const namesOf = (tables: readonly Table[]): string[] =>
+  tables.flatMap(({ name, indexes }) => [name, ...indexes.map((index) => index.name)]);
 
 /**
  * Notes which tables are to take the place of the old ones, so that a crash in between is continued, not begun anew.
@@ -37,8 +39,7 @@ export async function borrowTables(
  */
 export async function beginSwap(fresh: ClickHouse, signal: AbortSignal, tables?: readonly Table[]): Promise<void> {
   const label = 'preparing the exchange of tables';
-  const names = tables?.flatMap(({ name, indexes }) => [name, ...indexes.map((index) => index.name)]);
-  const meant = names ? `AND name IN ${list([...names, 'projection_versions'].map(textLiteral))}` : '';
+  const meant = tables ? `AND name IN ${list([...namesOf(tables), 'projection_versions'].map(textLiteral))}` : '';
   await fresh.command('CREATE TABLE swap_list (name String, uuid String) ENGINE = MergeTree ORDER BY name', {
     label,
     signal,

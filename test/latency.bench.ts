@@ -120,8 +120,8 @@ const asking: Promise<void>[] = [];
 let published = 0;
 let seen = 0;
 let haveEnough = ignore;
-/** Of ClickHouse, and of this process, which is chain, projector, window and API in one. */
 const usageOf = (pid: number) => ({ cpuMs: processUsage(pid).cpuMs, bytes: writtenBytes(pid) });
+/** Of ClickHouse, and of this process, which is chain, projector, window and API in one. */
 const usage = () => ({ ClickHouse: usageOf(server.server.pid ?? 0), service: usageOf(process.pid) });
 let began = usage();
 let ended = began;

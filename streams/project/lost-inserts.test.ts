@@ -35,7 +35,10 @@ function run(clickhouse: ClickHouse): Promise<void> {
   return project(options, new AbortController().signal);
 }
 
-/** What a kill between the two leaves: the tokens are noted, the rows of the one batch are not there, nor its mark. */
+/**
+ * What a kill between the two leaves: the tokens are noted, the rows of the one batch are not there, nor its mark. What
+ * was written before it began is on the disk.
+ */
 async function lose(database: string, lost: (table: string) => boolean): Promise<string[]> {
   const clickhouse = tables(database);
   await clickhouse.command('TRUNCATE TABLE projection_state');
@@ -45,7 +48,9 @@ async function lose(database: string, lost: (table: string) => boolean): Promise
   );
   await clickhouse.close();
   await server.stop();
-  const gone = parts.filter(({ table }) => lost(table) && !['migrations', 'projectors'].includes(table));
+  const gone = parts.filter(
+    ({ table }) => lost(table) && !['migrations', 'projection_versions', 'projectors'].includes(table),
+  );
   for (const { path } of gone) rmSync(path, { recursive: true });
   server = await start();
   return gone.map(({ table }) => table);

@@ -110,13 +110,14 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
       const [first] = fresh;
       if (!first) return;
       const same = last && steps.find(({ mcSeqno }) => mcSeqno === last?.mcSeqno);
-      const follows = last === null || first.previous === last.mcSeqno;
-      if (!follows || (same && last && !same.rootHash.equals(last.rootHash))) {
+      const isOther = same && last && !same.rootHash.equals(last.rootHash);
+      const follows = first.previous === last?.mcSeqno && !isOther;
+      if (!follows && last !== null) {
         logger.info({ from: first.mcSeqno, had: last?.mcSeqno }, 'the topic of steps is begun anew behind a hole');
         await log.trim(topic, await log.end(topic));
       }
-      // Whoever has other steps before it, of tables that were made anew since, finds that these do not follow.
-      await append(last === null || !follows ? [{ ...first, previous: 0 }, ...fresh.slice(1)] : fresh);
+      // Whoever has other steps before it, of another chain or of tables made anew since, finds that these do not follow.
+      await append(follows ? fresh : [{ ...first, previous: 0 }, ...fresh.slice(1)]);
       await trim();
       options.onPublished?.(fresh[fresh.length - 1].mcSeqno);
     },

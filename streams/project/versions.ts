@@ -38,8 +38,6 @@ export async function holdVersions(
     label: 'reading versions of projections',
     signal,
   });
-  // Written once, before anything else: a power cut may have taken it. Whoever made the tables had noted all of his.
-  if (noted.length === 0) return noteVersions(clickhouse, projections, signal);
   const versions = new Map(noted.map(({ name, version }) => [name, version]));
   const others = projections.filter(({ name, version }) => !remade.has(name) && versions.get(name) !== version);
   if (others.length === 0) return;
