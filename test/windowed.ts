@@ -183,6 +183,7 @@ function notingSource(
     new Proxy(target, {
       get(inner, name, receiver) {
         const value: unknown = Reflect.get(inner, name, receiver);
+        if (name === 'contracts' || name === 'events') return noting(value as object, bound);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]) => {
           const result: unknown = Reflect.apply(value, inner, args);

@@ -5,12 +5,12 @@ import { openEngine } from '../window/engine.ts';
 import { tablesOf } from '../window/kind.ts';
 import { writeTold } from '../window/step.ts';
 import { Change, CODES, inAnyOrder, STEPS } from '../window/store.ts';
-import { SnapshotView, type Span, type View } from '../window/view.ts';
+import { SnapshotView, type View } from '../window/view.ts';
 import { ARCHIVED_KINDS } from './kinds.ts';
 import type { SlabStep } from './slab.ts';
 
 /** Of what is written. Files of another version are emptied and filled again. */
-const ARCHIVE_VERSION = 3;
+const ARCHIVE_VERSION = 6;
 
 const stateSchema = z.object({
   version: z.literal(ARCHIVE_VERSION),
@@ -34,6 +34,11 @@ const stateSchema = z.object({
 
 export type ArchiveState = z.output<typeof stateSchema>;
 
+/** The archive at one moment. */
+export interface ArchiveView extends View {
+  readonly state: ArchiveState;
+}
+
 export interface Archive {
   /** Where it stands; null while it is empty. */
   readonly state: ArchiveState | null;
@@ -50,7 +55,7 @@ export interface Archive {
   /** Takes out some of the oldest steps. */
   evict(): Promise<void>;
   /** All reads of one request; null while it is empty. To be ended with `done()`. */
-  view(): View | null;
+  view(): ArchiveView | null;
   clear(): void;
   close(): Promise<void>;
 }
@@ -152,10 +157,10 @@ function createReading(engine: Engine): Reading {
   };
 }
 
-function viewOf(engine: Engine, stateOf: Reading): View | null {
+function viewOf(engine: Engine, stateOf: Reading): ArchiveView | null {
   const snapshot = engine.snapshot();
   const { state } = stateOf(snapshot);
-  if (state !== null && state.first <= state.head) return new SnapshotView<Span>(snapshot, state, false);
+  if (state !== null && state.first <= state.head) return new SnapshotView(snapshot, state, false);
   snapshot.done();
   return null;
 }

@@ -5,7 +5,7 @@ import { type ClickHouse, ClickHouseQueryError } from '../../clickhouse/client.t
 import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { Window } from '../window/window.ts';
 import type { Archive, ArchiveState } from './archive.ts';
-import { endsBelow, newestWritten, readSlab, type SlabStep, type Steps, someSteps } from './slab.ts';
+import { endsBelow, newestDone, newestWritten, readSlab, type SlabStep, type Steps, someSteps } from './slab.ts';
 
 export interface FillOptions {
   archive: Archive;
@@ -142,11 +142,12 @@ export function createFilling(options: FillOptions) {
     const tables = await tablesId(clickhouse, signal);
     const { state } = archive;
     const steps = held.head - held.first;
-    const border = held.first + Math.floor(steps * OVERLAP);
+    const border = async () => Math.min(held.first + Math.floor(steps * OVERLAP), await newestDone(clickhouse, signal));
     if (state === null || state.tables !== tables || state.globalId !== held.globalId || state.head > held.head) {
-      const below = await endsBelow(clickhouse, border + 1, signal);
-      await archive.begin({ tables, globalId: held.globalId, head: border, below });
-      logger.info({ step: border }, 'the archive begins anew');
+      const head = await border();
+      const below = await endsBelow(clickhouse, head + 1, signal);
+      await archive.begin({ tables, globalId: held.globalId, head, below });
+      logger.info({ step: head }, 'the archive begins anew');
       return true;
     }
     const maxBytes = await room();
@@ -155,8 +156,11 @@ export function createFilling(options: FillOptions) {
       return true;
     }
     if (state.head < held.first + Math.floor(steps * LEAST_OVERLAP)) {
-      await goUp(state, border, signal);
-      return true;
+      const to = await border();
+      if (to > state.head) {
+        await goUp(state, to, signal);
+        return true;
+      }
     }
     if (state.below === null || archive.bytes > FILLED_UP_TO * maxBytes) return false;
     await goDown(state, signal);

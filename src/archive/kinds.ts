@@ -8,6 +8,8 @@ import { columnNames } from '../../clickhouse/tables/sql.ts';
 import type { Columns, RowOf } from '../../clickhouse/tables/table.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { NO_HASH } from '../chain/hash.ts';
+import { DETECTED } from '../window/detected-rows.ts';
+import { EVENTS } from '../window/event-rows.ts';
 import { encodeRow, type Kind } from '../window/kind.ts';
 import {
   accountKind,
@@ -18,6 +20,7 @@ import {
   traceKind,
   transactionKind,
 } from '../window/kinds.ts';
+import type { TokenRows } from '../window/token-rows.ts';
 import { sentMessageKind } from './messages.ts';
 
 /** A row as it is kept, and the step that wrote it. */
@@ -160,7 +163,7 @@ export const ARCHIVED: readonly Archived[] = [
         'globalVersion',
       ],
       step: 'greatest(in_mc_seqno, out_mc_seqno)',
-      where: `created_lt != ${NO_LT}`,
+      where: `(created_lt != ${NO_LT} OR hash_norm != ${messages.columns.hashNorm.none})`,
       order: 'in_mc_seqno, hash',
       encode({ source, destination, outTxHash, inTxHash, ...row }) {
         const account = (row.inMcSeqno > 0 ? destination : source) ?? NOBODY;
@@ -172,5 +175,21 @@ export const ARCHIVED: readonly Archived[] = [
   ),
 ];
 
+/** What is told of tokens: their newest states, and what was done with them. */
+export const ARCHIVED_TOKENS: readonly TokenRows[] = [...DETECTED, ...EVENTS];
+
 /** Traces and actions are read with their accounts (traced.ts). */
-export const ARCHIVED_KINDS: readonly Kind[] = [...ARCHIVED.map(({ kind }) => kind), traceKind, actionKind, retoldKind];
+export const ARCHIVED_KINDS: readonly Kind[] = [
+  ...ARCHIVED.map(({ kind }) => kind),
+  traceKind,
+  actionKind,
+  retoldKind,
+  ...ARCHIVED_TOKENS.map(({ kind }) => kind),
+];
+
+/** Tables that keep the newest row alone: what a step has left in them is gone once a later one has written it anew. */
+export const NEWEST_TABLES: readonly string[] = [
+  accounts.name,
+  accountData.name,
+  ...ARCHIVED_TOKENS.flatMap(({ table }) => (table.kind === 'newest' ? table.name : [])),
+];

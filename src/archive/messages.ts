@@ -4,19 +4,20 @@ import { address, hash, u32, u64 } from '../../clickhouse/tables/columns.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { distinct } from '../chain/hash.ts';
-import type { Hash } from '../chain/model.ts';
-import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
-import { byte, columnOf, kind, layoutOf, ordered } from '../window/kind.ts';
+import type { Hash, Message } from '../chain/model.ts';
+import type { MessageFilter, MessageRecord, Rows, TransactionsByMessageFilter } from '../chain/records.ts';
+import { byte, columnOf, kind, layoutOf, ordered, type Values } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
+import type { MessageEnds } from '../window/transactions.ts';
 import type { View } from '../window/view.ts';
 
 /** So much of a hash that no two are taken for one another. */
 const HASH_HEAD = 20;
 
 /**
- * Of messages with an lt: those are found by their own hash alone. An external message may be found by the hash of its
- * normal form, which others may share: those the tables are asked for.
+ * Of messages that are found by their own hash alone: those with an lt, and external ones that are not in normal form.
+ * The hash of a normal form may be that of several: the tables are asked for those.
  */
 export const sentMessageKind = kind({
   name: messages.name,
@@ -64,22 +65,61 @@ function asksMore({ messageHashes, sort, page, excludeExternals, onlyExternals, 
   return excludeExternals || onlyExternals || given.some((value) => value !== undefined);
 }
 
-function messageWith(view: View, wanted: Hash): MessageRecord | null {
+/** The messages with these hashes and where they were sent and received; null as above. */
+export function messageEndsByHash(view: View, filter: TransactionsByMessageFilter): MessageEnds[] | null {
+  const { messageHashes, bodyHash, opcode, source, destination } = filter;
+  if (messageHashes.length === 0 || [bodyHash, opcode, source, destination].some((one) => one !== undefined))
+    return null;
+  const found = distinct(messageHashes).map((wanted) => {
+    const sent = sentMessage(view, wanted);
+    const message = sent && messageOf(view, sent);
+    return message && { ...sent, source: message.source, destination: message.destination };
+  });
+  return found.every((one) => one !== null) ? found : null;
+}
+
+/** Where a message was sent and received; null when it is not here. */
+export function messageEnds(view: View, message: Message): MessageEnds | null {
+  const sent = sentMessage(view, message.hash);
+  return sent && { ...sent, source: message.source, destination: message.destination };
+}
+
+type SentMessage = Values<(typeof sentMessageKind)['columns']>;
+
+function sentMessage(view: View, wanted: Hash): SentMessage | null {
   const found = view.find(sentMessageKind, BY_HASH, [wanted]);
   if (found === null) return null;
-  const get = <K extends keyof typeof sentMessageKind.columns>(column: K) =>
-    columnOf(sentMessageKind, found.row, column);
+  const get = <K extends keyof SentMessage>(column: K) => columnOf(sentMessageKind, found.row, column);
   if (!get('hash').equals(wanted)) return null;
-  const received = get('inMcSeqno') > 0;
-  const place = view.find(transactionKind, BY_ACCOUNT, [get('account'), received ? get('inLt') : get('outLt')]);
+  return {
+    hash: get('hash'),
+    account: get('account'),
+    outMcSeqno: get('outMcSeqno'),
+    outLt: get('outLt'),
+    outTxHash: get('outTxHash'),
+    inMcSeqno: get('inMcSeqno'),
+    inLt: get('inLt'),
+    inTxHash: get('inTxHash'),
+    globalVersion: get('globalVersion'),
+  };
+}
+
+/** As the transaction shows it that received it, or else sent it; null when that is not here. */
+function messageOf(view: View, { hash, account, inMcSeqno, inLt, outLt }: SentMessage): Message | null {
+  const place = view.find(transactionKind, BY_ACCOUNT, [account, inMcSeqno > 0 ? inLt : outLt]);
   if (place === null) return null;
   const { inMsg, outMsgs } = transactionOf(place.id, place.row).transaction;
-  const message = [inMsg, ...outMsgs].find((one) => one?.hash.equals(wanted));
+  return [inMsg, ...outMsgs].find((one) => one?.hash.equals(hash)) ?? null;
+}
+
+function messageWith(view: View, wanted: Hash): MessageRecord | null {
+  const sent = sentMessage(view, wanted);
+  const message = sent && messageOf(view, sent);
   if (!message) return null;
   return {
     message,
-    globalVersion: get('globalVersion'),
-    inTxHash: received ? get('inTxHash') : null,
-    outTxHash: get('outMcSeqno') > 0 ? get('outTxHash') : null,
+    globalVersion: sent.globalVersion,
+    inTxHash: sent.inMcSeqno > 0 ? sent.inTxHash : null,
+    outTxHash: sent.outMcSeqno > 0 ? sent.outTxHash : null,
   };
 }

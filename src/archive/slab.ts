@@ -2,12 +2,14 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { collect } from '../../clickhouse/queries/reading.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { type Kind, keysOf } from '../window/kind.ts';
-import { blockKind, traceKind } from '../window/kinds.ts';
+import { blocks } from '../../clickhouse/tables/blocks.ts';
+import { columnOf, type Kind, keysOf } from '../window/kind.ts';
+import { blockKind, traceKind, transactionKind } from '../window/kinds.ts';
 import type { ToldAction } from '../window/step.ts';
 import type { StepEnds } from '../window/store.ts';
-import { ARCHIVED, type Archived } from './kinds.ts';
-import { readActions, readTraces } from './traced.ts';
+import { hashesOf } from '../window/token-rows.ts';
+import { ARCHIVED, ARCHIVED_TOKENS, type Archived, NEWEST_TABLES } from './kinds.ts';
+import { readActions, readTraces, rowsOf } from './traced.ts';
 
 /** Everything that the tables have of a step. */
 export interface SlabStep extends StepEnds {
@@ -70,15 +72,30 @@ export async function readSlab(clickhouse: Tables, { low, high }: Steps, signal:
     return made;
   };
   for (const archived of ARCHIVED) {
+    const { kind } = archived;
     for (const { mcSeqno, row } of await readKind(clickhouse, archived, { low, high }, signal)) {
-      stepOf(mcSeqno).rows.push({ kind: archived.kind, row });
+      stepOf(mcSeqno).rows.push({ kind, row });
     }
   }
   const reading = { clickhouse, low, high, signal, timeoutMs: TIMEOUT_MS };
+  const hashOf = hashesOf(() => transactionsIn([...steps.values()]));
+  for (const { kind, table, read } of ARCHIVED_TOKENS) {
+    for (const { mcSeqno, row } of await rowsOf(table, reading, (rows) => read(rows, hashOf))) {
+      if (row) stepOf(mcSeqno).rows.push({ kind, row });
+    }
+  }
   for (const { mcSeqno, row } of await readTraces(reading)) stepOf(mcSeqno).rows.push({ kind: traceKind, row });
   for (const told of await readActions(reading)) stepOf(told.row.mcSeqno).told.push(told);
   await readEnds(clickhouse, { low, high }, stepOf, signal);
   return [...steps.values()].sort((a, b) => a.mcSeqno - b.mcSeqno);
+}
+
+function* transactionsIn(steps: readonly SlabStep[]) {
+  for (const { kind, row } of steps.flatMap(({ rows }) => rows)) {
+    if (kind !== transactionKind) continue;
+    const get = <K extends 'account' | 'lt' | 'hash'>(name: K) => columnOf(transactionKind, row, name);
+    yield { account: get('account'), lt: get('lt'), hash: get('hash') };
+  }
 }
 
 async function readKind(clickhouse: Tables, archived: Archived, { low, high }: Steps, signal: AbortSignal) {
@@ -111,11 +128,22 @@ async function readEnds(
 
 /** The newest step of which the tables may have anything, written in full or not. */
 export async function newestWritten(clickhouse: Tables, signal: AbortSignal): Promise<number> {
-  const sql = 'SELECT max(mc_seqno) FROM (SELECT mc_seqno FROM accounts UNION ALL SELECT mc_seqno FROM blocks)';
+  const newest = [blocks.name, ...NEWEST_TABLES].map((table) => `SELECT max(mc_seqno) AS n FROM ${table}`);
+  const sql = `SELECT max(n) FROM (${newest.join(' UNION ALL ')})`;
   const rows = new RowReader(
     await clickhouse.query(sql, { label: 'newest step written', signal, timeoutMs: TIMEOUT_MS }),
   );
   return rows.u32();
+}
+
+/**
+ * The newest step of which the tables have everything. Of a step that is published and not yet done some rows are still
+ * to come (streams/project/writer.ts). 0 before there is one.
+ */
+export async function newestDone(clickhouse: Tables, signal: AbortSignal): Promise<number> {
+  const sql = 'SELECT mc_seqno FROM projection_state WHERE done ORDER BY number DESC LIMIT 1';
+  const rows = new RowReader(await clickhouse.query(sql, { label: 'newest step done', signal, timeoutMs: TIMEOUT_MS }));
+  return rows.done ? 0 : rows.u32();
 }
 
 /** Greatest lt and time of any block before a step; null when there is none. */

@@ -1,20 +1,31 @@
 import type { BoundedSource, ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
-import type { Address, Hash } from '../chain/model.ts';
-import type { QueryContext, TraceFilter, TransactionFilter } from '../chain/records.ts';
+import type { Address, Hash, Message } from '../chain/model.ts';
+import type { MessageFilter, QueryContext, TraceFilter, TransactionFilter } from '../chain/records.ts';
 import { codeHashOf, createAccounts } from '../window/accounts.ts';
 import { actions } from '../window/actions.ts';
 import { blocks, masterchainBlock } from '../window/blocks.ts';
+import { events, type Question } from '../window/events.ts';
 import { layoutOf } from '../window/kind.ts';
 import { retoldKind } from '../window/kinds.ts';
-import { type Beneath, beneathIn, type Opened, type Sides } from '../window/sides.ts';
+import { hasMessage, messageAt } from '../window/messages.ts';
+import { createOwnedTokens } from '../window/owned.ts';
+import { type Beneath, beneathIn, type Opened, type Sides, type Under } from '../window/sides.ts';
 import { steps } from '../window/steps.ts';
+import { createTokenStates, createTokens } from '../window/tokens.ts';
 import { traces } from '../window/traces.ts';
-import { transactions, transactionsAt } from '../window/transactions.ts';
+import {
+  neighboursOf,
+  transactions,
+  transactionsAround,
+  transactionsAt,
+  transactionsInOrder,
+} from '../window/transactions.ts';
 import type { View } from '../window/view.ts';
-import type { Archive } from './archive.ts';
+import type { Archive, ArchiveView } from './archive.ts';
 import { BoundedView } from './bounded.ts';
-import { messagesByHash } from './messages.ts';
+import { messageEnds, messageEndsByHash, messagesByHash } from './messages.ts';
 
 const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
 
@@ -25,26 +36,35 @@ const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
  */
 export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: ClickHouseSource): Beneath {
   const tables = beneathIn(clickhouse);
-  const accounts = createAccounts();
+  let memory = createMemory('');
 
-  function sidesOver(view: View, below: number, whole: BoundedSource): Omit<Sides, 'context'> {
-    return { view: new BoundedView(view, below), below: clickhouse.below(view.first), whole };
-  }
-
-  function under(view: View, window: View): Pick<Sides, 'below' | 'whole'> {
+  function underBoth(view: ArchiveView, window: View): Under {
     const alone = tables.open().under(window);
     if (view.head < window.first - 1 || view.first >= window.first) return alone;
-    const sides = sidesOver(view, window.first, alone.below);
-    const newest: Omit<Sides, 'context'> = { view, below: sides.below, whole: alone.whole };
-    const accountStates: BoundedSource['accountStates'] = (wanted, codeHashes, includeBoc, context) =>
-      accounts.accountStates(wanted, codeHashes, includeBoc, { ...newest, context });
+    if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables);
+    const { accounts, tokens, owned } = memory;
+    const { wholeTo } = alone;
+    const own: Omit<Sides, 'context'> = { view, below: clickhouse.below(view.first), whole: alone.whole, wholeTo };
+    const sides = { ...own, view: new BoundedView(view, window.first), whole: alone.below };
+    const accountStates: BoundedSource['accountStates'] = (wanted, codeHashes, cells, context) =>
+      accounts.accountStates(wanted, codeHashes, cells, { ...own, context });
     const isToldAbove = (traceId: Hash): boolean => window.beside(TOLD_AGAIN, traceId) !== null;
+    const askEvents =
+      (question: Question) =>
+      (filter: EventFilter, context: QueryContext): Promise<TokenEvent[]> =>
+        events(question, filter, { ...sides, context });
     const below: BoundedSource = {
       ...alone.below,
       transactions: (filter: TransactionFilter, context: QueryContext) => transactions(filter, { ...sides, context }),
       transactionsAt: (places, context) => transactionsAt(places, { ...sides, context }),
       steps: (range, context) => steps(range, { ...sides, context }),
       blocks: (filter, context) => blocks(filter, { ...sides, context }),
+      events: {
+        ...alone.below.events,
+        jettonTransfers: askEvents('jettonTransfers'),
+        jettonBurns: askEvents('jettonBurns'),
+        nftTransfers: askEvents('nftTransfers'),
+      },
       traces: (filter, context) =>
         isNamed(filter) ? alone.below.traces(filter, context) : traces(filter, { ...sides, context, isToldAbove }),
       async actions(filter, context) {
@@ -58,33 +78,65 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
           ? sides.below.hasMasterchainBlock(seqno, context)
           : masterchainBlock(sides.view, seqno) !== null,
       accountStates,
-      accountCodes: (wanted, context) => accountCodes(wanted, { ...newest, context }),
+      accountCodes: (wanted, context) => accountCodes(wanted, { ...own, context }),
     };
+    const { contracts } = alone.whole;
+    /**
+     * Of several messages the window may have some: what was sent before and received in it is known there as a whole,
+     * and here perhaps as sent alone. One by itself is asked for here only when the window does not have it.
+     */
+    const isAbove = ({ messageHashes }: Pick<MessageFilter, 'messageHashes'>): boolean =>
+      messageHashes.length > 1 && messageHashes.some((hash) => hasMessage(window, hash));
+    const inWindow: Omit<Sides, 'context'> = { view: window, below, whole: alone.whole, wholeTo };
     const whole: BoundedSource = {
       ...alone.whole,
       accountStates,
+      contracts: {
+        ...contracts,
+        tokens: (candidates, context) => tokens(candidates, { ...own, context }),
+        jettonWallets: async (filter, context) =>
+          (await owned.wallets(filter, { ...own, context })) ?? contracts.jettonWallets(filter, context),
+        nftItems: async (filter, context) =>
+          (await owned.items(filter, { ...own, context })) ?? contracts.nftItems(filter, context),
+      },
       traces: (filter, context) =>
-        isFoundByKey(filter)
-          ? traces(filter, { ...newest, context, isToldAbove })
-          : alone.whole.traces(filter, context),
+        isFoundByKey(filter) ? traces(filter, { ...own, context, isToldAbove }) : alone.whole.traces(filter, context),
       async actions(filter, context) {
         const isKept = isFoundByKey(filter) || (!isNamed(filter) && filter.actionIds.length > 0);
         if (!isKept || (filter.told ?? window.head) < window.head) return alone.whole.actions(filter, context);
-        const found = await actions({ ...filter, told: window.head }, { ...newest, context, isToldAbove });
+        const found = await actions({ ...filter, told: window.head }, { ...own, context, isToldAbove });
         return found.rows.some(({ traceId }) => isToldAbove(traceId)) ? alone.whole.actions(filter, context) : found;
       },
-      messages: async (filter, context) => messagesByHash(view, filter) ?? alone.whole.messages(filter, context),
+      messages: async (filter, context) =>
+        (isAbove(filter) ? null : messagesByHash(view, filter)) ?? alone.whole.messages(filter, context),
+      async transactionsByMessage(filter, context) {
+        const found = isAbove(filter) ? null : messageEndsByHash(view, filter);
+        if (found === null) return alone.whole.transactionsByMessage(filter, context);
+        return transactionsAround(found, filter, { ...inWindow, context });
+      },
+      async adjacentTransactions(hash, direction, context) {
+        const endsOf = (message: Message) => messageAt(window, message) ?? messageEnds(view, message);
+        const places = neighboursOf(view, hash, direction, endsOf);
+        if (places === null) return alone.whole.adjacentTransactions(hash, direction, context);
+        return transactionsInOrder(places, { ...inWindow, context });
+      },
     };
-    return { below, whole };
+    return { below, whole, wholeTo: view.head };
   }
 
   return {
     open(): Opened {
       const view = archive.view();
       if (view === null) return tables.open();
-      return { under: (window) => under(view, window), done: () => view.done() };
+      return { under: (window) => underBoth(view, window), done: () => view.done() };
     },
   };
+}
+
+/** What was told of the tables with this id. */
+function createMemory(tables: string) {
+  const states = createTokenStates();
+  return { tables, accounts: createAccounts(), tokens: createTokens(states), owned: createOwnedTokens(states) };
 }
 
 type Names = Pick<TraceFilter, 'traceIds' | 'txHashes' | 'messageHashes'>;

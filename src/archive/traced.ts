@@ -5,7 +5,7 @@ import { collect } from '../../clickhouse/queries/reading.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { columnNames, tableColumns } from '../../clickhouse/tables/sql.ts';
-import type { Columns, RowOf, TableOf } from '../../clickhouse/tables/table.ts';
+import type { Table } from '../../clickhouse/tables/table.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { hashKey } from '../chain/hash.ts';
 import { encodeListing } from '../window/kind.ts';
@@ -21,21 +21,25 @@ interface Reading {
   timeoutMs: number;
 }
 
-/** Rows of a table in the order of its key, once each: a repeated batch leaves them twice until they are merged. */
-async function rowsOf<C extends Columns, R extends RowOf<C>>(
-  table: TableOf<C, R>,
+/**
+ * Rows of a table by step, then key, once each: a repeated batch leaves them twice until they are merged. Of what is kept
+ * newest, those that a later step has written anew may still be there.
+ */
+export async function rowsOf<R>(
+  table: Pick<Table, 'name' | 'columns' | 'key'>,
   { clickhouse, low, high, signal, timeoutMs }: Reading,
-): Promise<RowOf<C>[]> {
-  const key = columnNames(table.key).join(', ');
-  const sql = `SELECT ${tableColumns(table)} FROM ${table.name} WHERE mc_seqno BETWEEN ${low} AND ${high} ORDER BY mc_seqno, ${key} LIMIT 1 BY ${key}`;
+  read: (rows: RowReader) => R,
+): Promise<R[]> {
+  const key = [...new Set(columnNames(['mcSeqno', ...table.key]))].join(', ');
+  const sql = `SELECT ${tableColumns(table)} FROM ${table.name} WHERE mc_seqno BETWEEN ${low} AND ${high} ORDER BY ${key} LIMIT 1 BY ${key}`;
   const rows = await clickhouse.query(sql, { label: `${table.name} of steps`, signal, timeoutMs });
-  return collect(new RowReader(rows), readerOf(table.columns));
+  return collect(new RowReader(rows), read);
 }
 
 export async function readTraces(reading: Reading): Promise<ArchivedRow[]> {
-  const rows = await rowsOf(traces, reading);
+  const rows = await rowsOf(traces, reading, readerOf(traces.columns));
   const keyOf = ({ traceId, mcSeqno }: { traceId: Buffer; mcSeqno: number }): string => hashKey(traceId) + mcSeqno;
-  const accounts = grouped(await rowsOf(traceAccounts, reading), keyOf);
+  const accounts = grouped(await rowsOf(traceAccounts, reading, readerOf(traceAccounts.columns)), keyOf);
   return rows.map((row) => {
     const own = row.state === 'complete' ? (accounts.get(keyOf(row)) ?? []) : [];
     return { mcSeqno: row.mcSeqno, row: encodeListing(traceKind, row, own, [row.places]) };
@@ -43,5 +47,9 @@ export async function readTraces(reading: Reading): Promise<ArchivedRow[]> {
 }
 
 export async function readActions(reading: Reading): Promise<ToldAction[]> {
-  return toldActions(await rowsOf(actions, reading), await rowsOf(actionAccounts, reading), null);
+  return toldActions(
+    await rowsOf(actions, reading, readerOf(actions.columns)),
+    await rowsOf(actionAccounts, reading, readerOf(actionAccounts.columns)),
+    null,
+  );
 }

@@ -63,10 +63,29 @@ describe('accounts of the window', () => {
       }),
       methodsOf: async (codes) => new Map(codes.map((asked) => [textOf(asked), [7]])),
     });
-    const states = (byte: number) => source.accountStates([account(byte)], [], true, CONTEXT);
+    const states = (byte: number) => source.accountStates([account(byte)], [], 'all', CONTEXT);
     expect(await states(1)).toMatchObject([{ codeBoc: boc, dataBoc: null, methods: [7] }]);
     expect(await states(3)).toMatchObject([{ codeBoc: boc, dataBoc: null, methods: [7] }]);
     expect(await states(2)).toMatchObject([{ codeBoc: boc, dataBoc: boc, methods: [7] }]);
+  });
+
+  it('are read with the data of wallets alone where no more is wanted', async () => {
+    const wallet = Buffer.from('IINLe3KxEhR+Gy+0V7hOdNGjDwT3N9T2KmaOlVLSty8=', 'base64');
+    const data = hash(0xda);
+    await apply([changed(1, wallet, data), changed(2, hash(0xc0), data)]);
+    const asked: { accounts: Address[]; codes: Buffer[] }[] = [];
+    const source = sourceWith({
+      cells: async (accounts, codes) => {
+        asked.push({ accounts: [...accounts], codes: [...codes] });
+        const dataOf = new Map(accounts.map((one) => [textOf(one), { hash: data, boc: Buffer.from('boc') }]));
+        return { codeOf: new Map(), dataOf };
+      },
+    });
+    expect(await source.accountStates([account(1), account(2)], [], 'wallets', CONTEXT)).toMatchObject([
+      { codeBoc: null, dataBoc: Buffer.from('boc') },
+      { codeBoc: null, dataBoc: null },
+    ]);
+    expect(asked).toEqual([{ accounts: [account(1)], codes: [] }]);
   });
 
   it('are not asked for again at once when the tables do not know their code and data', async () => {
@@ -78,7 +97,7 @@ describe('accounts of the window', () => {
         return { codeOf: new Map(), dataOf: new Map() };
       },
     });
-    for (let i = 0; i < 3; i++) await source.accountStates([account(1)], [], true, CONTEXT);
+    for (let i = 0; i < 3; i++) await source.accountStates([account(1)], [], 'all', CONTEXT);
     expect(asked).toEqual([2]);
   });
 });

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import type { AccountRecord, BookRecord } from '../chain/records.ts';
+import type { AccountCells, AccountRecord, BookRecord } from '../chain/records.ts';
 import { columnOf, layoutOf, restOf } from './kind.ts';
 import { accountKind, dataKind } from './kinds.ts';
 import { type StateRow, stateOf } from './rows.ts';
@@ -48,7 +49,7 @@ export function createAccounts() {
   async function accountStates(
     accounts: Address[],
     codeHashes: Hash[],
-    includeBoc: boolean,
+    wantedCells: AccountCells,
     sides: Sides,
   ): Promise<AccountRecord[]> {
     const { view, whole, context } = sides;
@@ -65,18 +66,18 @@ export function createAccounts() {
       }
     }
     // Nothing is below a window that begins with the chain: nobody knows more.
-    if (missing.length === 0 || view.below === null) return recordsOf(here, includeBoc, sides);
+    if (missing.length === 0 || view.below === null) return recordsOf(here, wantedCells, sides);
     const [own, others] = await Promise.all([
-      recordsOf(here, includeBoc, sides),
-      whole.accountStates(missing, codeHashes, includeBoc, context),
+      recordsOf(here, wantedCells, sides),
+      whole.accountStates(missing, codeHashes, wantedCells, context),
     ]);
     const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
     const place = ({ account }: AccountRecord): number => position.get(hashKey(account)) ?? 0;
     return [...own, ...others].sort((a, b) => place(a) - place(b));
   }
 
-  async function recordsOf(found: readonly Held[], includeBoc: boolean, sides: Sides): Promise<AccountRecord[]> {
-    const cells = includeBoc ? await cellsOf(found, sides) : null;
+  async function recordsOf(found: readonly Held[], wanted: AccountCells, sides: Sides): Promise<AccountRecord[]> {
+    const cells = wanted === 'none' ? null : await cellsOf(found, wanted, sides);
     const methods = await methodsOf(
       found.map(({ stored }) => stored.state.codeHash),
       sides,
@@ -100,7 +101,7 @@ export function createAccounts() {
   }
 
   /** Code and data: from the window, in one question to the tables for what it does not have. */
-  async function cellsOf(found: readonly Held[], sides: Sides) {
+  async function cellsOf(found: readonly Held[], wanted: Exclude<AccountCells, 'none'>, sides: Sides) {
     const { view, below, context } = sides;
     const codeOf = new Map<string, Buffer>();
     const dataOf = new Map<string, Buffer>();
@@ -108,7 +109,8 @@ export function createAccounts() {
     const askedData: { account: Address; hash: Hash }[] = [];
     for (const { account, stored } of found) {
       const { codeHash, dataHash } = stored.state;
-      if (codeHash && !codeOf.has(hashKey(codeHash)) && !askedCodes.has(hashKey(codeHash))) {
+      if (wanted === 'wallets' && !isWalletCode(codeHash)) continue;
+      if (wanted === 'all' && codeHash && !codeOf.has(hashKey(codeHash)) && !askedCodes.has(hashKey(codeHash))) {
         const code = view.code(codeHash)?.boc ?? codeBocs.get(hashKey(codeHash));
         if (code) codeOf.set(hashKey(codeHash), code);
         else if (!absent.has(hashKey(codeHash))) askedCodes.set(hashKey(codeHash), codeHash);
@@ -182,7 +184,7 @@ export function createAccounts() {
       const held = codeHashOf(view, account);
       const remembered = held === undefined ? codes.get(key) : undefined;
       if (held !== undefined) known.set(key, held);
-      else if (remembered && remembered.at >= view.first - 1) known.set(key, remembered.code);
+      else if (remembered && remembered.at >= view.first) known.set(key, remembered.code);
       else if (view.below === null) known.set(key, null);
       else missing.push(account);
     }

@@ -113,10 +113,21 @@ function endedIn(mcSeqno: number, sides: Sides): Candidate[] | null {
   return actionsOf([...ids.values()], sides);
 }
 
+/** Keys of types by the set of these, which most requests share. */
+const keysOfTypes = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>();
+
+function typeKeys(types: ReadonlySet<string>): ReadonlySet<string> {
+  const known = keysOfTypes.get(types);
+  if (known) return known;
+  const keys = new Set([...types].map((type) => hashKey(typeKey(type))));
+  keysOfTypes.set(types, keys);
+  return keys;
+}
+
 /** A composite action that the client knows stands for its parts; without it they are shown themselves. */
 function supportTest({ types, supported }: ActionFilter): (row: Candidate) => boolean {
   if (supported === null) return () => true;
-  const known = new Set([...supported].map((type) => hashKey(typeKey(type))));
+  const known = typeKeys(supported);
   return (row) => {
     const own = row.locate('type');
     if (types.length === 0 && !known.has(own.toString('latin1', row.at, row.at + TYPE_BYTES))) return false;
@@ -139,7 +150,7 @@ function namedActions(filter: ActionFilter, sides: Sides): Named | 'unknown' | n
   const { view } = sides;
   const { actionIds, traceIds, txHashes, messageHashes } = filter;
   const traced = txHashes.length > 0 || messageHashes.length > 0;
-  if ([actionIds.length > 0, traceIds.length > 0, traced].filter(Boolean).length > 1) return 'unknown';
+  if ([actionIds, traceIds, txHashes, messageHashes].filter(({ length }) => length > 0).length > 1) return 'unknown';
   if (actionIds.length > 0) {
     const rows = distinct(actionIds).map((actionId) => {
       const found = view.find(actionKind, BY_ID, [actionId]);

@@ -251,6 +251,7 @@ function ownedKind(name: string) {
   });
 }
 
+export type DetectedKind = ReturnType<typeof detectedKind>;
 export type OwnedKind = ReturnType<typeof ownedKind>;
 
 export const masterKind = detectedKind(jettonMasters.name);

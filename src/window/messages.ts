@@ -12,6 +12,7 @@ import {
 import { distinct } from '../chain/hash.ts';
 import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
+import type { Entry } from './engine.ts';
 import { behindPrefix, idOf, keyPrefix, layoutOf, stepOf } from './kind.ts';
 import { messageKind, transactionKind } from './kinds.ts';
 import { keyedMessage, listedMessage } from './listed.ts';
@@ -114,10 +115,22 @@ export function messagesByHash(
   return found;
 }
 
+/** Whether there is a message with this hash here, as its own or as the normalised one. */
+export const hasMessage = (view: View, hash: Hash): boolean => withHash(view, hash).length > 0;
+
+/** Two at most. */
+function withHash(view: View, hash: Hash): Entry[] {
+  const low = keyPrefix(messageKind, BY_HASH, [hash]);
+  const found: Entry[] = [];
+  for (const entry of view.range(BY_HASH, { low, high: behindPrefix(low) })) {
+    if (found.push(entry) === 2) break;
+  }
+  return found;
+}
+
 /** The only message that can be found by this hash; null when it is not here or not known to be the only one. */
 function theMessage(view: View, hash: Hash): MessageRow | null {
-  const low = keyPrefix(messageKind, BY_HASH, [hash]);
-  const [first, second] = [...view.range(BY_HASH, { low, high: behindPrefix(low) })];
+  const [first, second] = withHash(view, hash);
   if (first === undefined || second !== undefined) return null;
   const message = new MessageRow(idOf(first.value), view.row(messageKind, idOf(first.value)));
   if (!message.hash.equals(hash)) return null;

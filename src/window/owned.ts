@@ -32,6 +32,7 @@ const MOST_OWNERS = 10;
 const REMEMBERED = 100_000;
 
 interface Remembered {
+  /** What steps up to this one have left is in it, or in a view that has them. */
   at: number;
   /** Null for too many. */
   rows: { address: Address; packed: Buffer; mcSeqno: number }[] | null;
@@ -74,14 +75,13 @@ function createOwned<R extends DetectedRecord>({ kind, table, states, ownerOf, f
     const { view } = sides;
     if (view.below === null) return [];
     const known = remembered.get(hashKey(owner));
-    if (known !== undefined && known.at >= view.first - 1) return known.rows;
-    const { head } = view;
+    if (known !== undefined && known.at >= view.first) return known.rows;
     const found = await fetch(owner, MOST_OWNED + 1, sides);
     const rows =
       found.length > MOST_OWNED
         ? null
         : found.map((row) => ({ address: row.address, packed: packDetected(table, row), mcSeqno: row.mcSeqno }));
-    remembered.set(hashKey(owner), { at: head, rows });
+    remembered.set(hashKey(owner), { at: sides.wholeTo, rows });
     return rows;
   }
 

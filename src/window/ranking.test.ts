@@ -41,6 +41,14 @@ describe('a ranking', () => {
             told++;
             expect(page).toEqual(ordered(said).slice(offset, offset + limit));
           }
+          // Behind a row, and behind a place where none may be.
+          for (const place of [...ordered(said).slice(0, 1), { key: 10, amount: 4 }]) {
+            const page = ranking.page(1, 2, place);
+            if (page === null) continue;
+            told++;
+            const behind = ordered(said).filter((row) => compare(row, place) > 0);
+            expect(page).toEqual(behind.slice(1, 3));
+          }
         }
       },
     );

@@ -10,6 +10,8 @@ export interface Sides {
   below: BoundedSource;
   /** The tables up to the window's head: for what the window has no key for. */
   whole: BoundedSource;
+  /** Up to where `whole` tells newest states: those that later steps have left are in the view. */
+  wholeTo: number;
   context: QueryContext;
   /** Where there are steps above the view: whether one of them has told the actions of a trace again. */
   isToldAbove?: (traceId: Hash) => boolean;
@@ -21,15 +23,17 @@ export interface Beneath {
   open(): Opened;
 }
 
+export type Under = Pick<Sides, 'below' | 'whole' | 'wholeTo'>;
+
 export interface Opened {
-  under(view: View): Pick<Sides, 'below' | 'whole'>;
+  under(view: View): Under;
   done(): void;
 }
 
 /** The tables alone. */
 export function beneathIn({ below }: Pick<ClickHouseSource, 'below'>): Beneath {
   const opened: Opened = {
-    under: ({ first, head }) => ({ below: below(first), whole: below(head + 1) }),
+    under: ({ first, head }) => ({ below: below(first), whole: below(head + 1), wholeTo: head }),
     done: () => undefined,
   };
   return { open: () => opened };

@@ -166,11 +166,11 @@ export function createWindowSource(
         (sides) => messages(filter, sides),
         () => clickhouse.messages(filter, context),
       ),
-    accountStates: (wanted, codeHashes, includeBoc, context) =>
+    accountStates: (wanted, codeHashes, cells, context) =>
       ask(
         context,
-        (sides) => accounts.accountStates(wanted, codeHashes, includeBoc, sides),
-        () => clickhouse.accountStates(wanted, codeHashes, includeBoc, context),
+        (sides) => accounts.accountStates(wanted, codeHashes, cells, sides),
+        () => clickhouse.accountStates(wanted, codeHashes, cells, context),
       ),
     // Of the window's steps the newest states alone are there by key: the tables have all.
     accountStatesAt: (...question) => clickhouse.accountStatesAt(...question),

@@ -3,39 +3,29 @@ import { storedRecord } from '../../clickhouse/queries/transactions.ts';
 import { accountData, accounts } from '../../clickhouse/tables/accounts.ts';
 import { type ActionAccountRow, type ActionRow, actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
-import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { type MessageRow, messages } from '../../clickhouse/tables/messages.ts';
-import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
-import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
-import type { StepRows, TableWith } from '../../clickhouse/tables/table.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import type { ProjectedStep } from '../../streams/projected-steps.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { actionEntry } from './action-row.ts';
-import { packDetected } from './detected-rows.ts';
-import { eventRows } from './event-rows.ts';
+import { DETECTED } from './detected-rows.ts';
+import { EVENTS } from './event-rows.ts';
 import type { TransactionForm } from './form.ts';
 import { encodeListing, encodeRow, type Kind } from './kind.ts';
 import {
   accountKind,
   actionKind,
-  auctionKind,
   blockKind,
-  collectionKind,
   dataKind,
-  itemKind,
-  masterKind,
   messageKind,
-  type OwnedKind,
   retoldKind,
-  saleKind,
   topKind,
   traceKind,
   transactionKind,
-  walletKind,
 } from './kinds.ts';
+import { hashesOf } from './token-rows.ts';
 
 export interface Retelling {
   /** What earlier steps have written together with such a row is led to no more. */
@@ -71,13 +61,8 @@ export function writeRows(
     write(traceKind, encodeListing(traceKind, row, own, [row.places]));
   }
   writeTold(toldActions(rows.of(actions), rows.of(actionAccounts), form), retelling, write);
-  writeDetected(masterKind, jettonMasters, rows, write);
-  writeOwned(walletKind, jettonWallets, ({ owner }) => owner, rows, write);
-  writeDetected(collectionKind, nftCollections, rows, write);
-  writeOwned(itemKind, nftItems, ({ ownerAddress }) => ownerAddress, rows, write);
-  writeDetected(saleKind, nftSales, rows, write);
-  writeDetected(auctionKind, nftAuctions, rows, write);
-  eventRows(rows, write);
+  const hashOf = hashesOf(() => rows.of(transactions));
+  for (const { kind, of } of [...DETECTED, ...EVENTS]) for (const row of of(rows, hashOf)) write(kind, row);
 }
 
 /** An action as a step has told it, and its row. */
@@ -112,31 +97,6 @@ export function writeTold(told: readonly ToldAction[], { forget, isToldLater }: 
   for (const { row, entry } of newest) if (row.type !== '') write(actionKind, entry);
   const retold = new Map(again.map(({ row }) => [hashKey(row.traceId), row]));
   for (const row of retold.values()) write(retoldKind, encodeRow(retoldKind, row));
-}
-
-function writeDetected<R extends { address: Address; mcSeqno: number }>(
-  kind: typeof masterKind,
-  table: TableWith<R>,
-  rows: StepRows,
-  write: WriteRow,
-): void {
-  for (const row of rows.of(table)) {
-    const { address, mcSeqno } = row;
-    write(kind, encodeRow(kind, { address, mcSeqno }, [packDetected(table, row)]));
-  }
-}
-
-function writeOwned<R extends { address: Address; mcSeqno: number }>(
-  kind: OwnedKind,
-  table: TableWith<R>,
-  ownerOf: (row: R) => Address | null,
-  rows: StepRows,
-  write: WriteRow,
-): void {
-  for (const row of rows.of(table)) {
-    const { address, mcSeqno } = row;
-    write(kind, encodeRow(kind, { address, mcSeqno, owner: ownerOf(row) }, [packDetected(table, row)]));
-  }
 }
 
 /** Accounts by what they belong to. */

@@ -64,16 +64,23 @@ export function createTokens(sources: TokenStates) {
     };
     if (Object.values(missing).every(({ length }) => length === 0)) return found;
     const others = await whole.contracts.tokens(missing, context);
+    // Masters that come with these wallets may be among those that the view has, and newer there.
+    const brought = sources.masters.find(
+      others.wallets.map(({ jetton }) => jetton),
+      view,
+    );
+    const known = [...found.masters, ...brought.found];
+    const held = new Set(known.map(({ address }) => hashKey(address)));
+    const further = others.masters.filter(({ address }) => !held.has(hashKey(address)));
     sources.items.note(missing.items, others.items, view);
     sources.collections.note(missing.collections, others.collections, view);
     sources.wallets.note(missing.wallets, others.wallets, view);
-    sources.masters.note(missing.masters, others.masters, view);
-    const known = new Set(found.masters.map(({ address }) => hashKey(address)));
+    sources.masters.note(missing.masters, further, view);
     return {
       items: [...found.items, ...others.items],
       collections: [...found.collections, ...others.collections],
       wallets: [...found.wallets, ...others.wallets],
-      masters: [...found.masters, ...others.masters.filter(({ address }) => !known.has(hashKey(address)))],
+      masters: [...new Map([...known, ...further].map((row) => [hashKey(row.address), row])).values()],
     };
   };
 }
@@ -138,7 +145,8 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
         }
         if (view.below === null) continue;
         const known = remembered.get(hashKey(address));
-        if (known === undefined || known.at < view.first - 1) missing.push(address);
+        // A view that has begun anew behind all that was known may be over tables that were made anew.
+        if (known === undefined || known.at < view.first) missing.push(address);
         else if (known.state) found.push(unpackDetected(table, known.state.packed, known.state.mcSeqno));
       }
       return { found, missing };

@@ -9,7 +9,7 @@ import type { TableWith } from '../../clickhouse/tables/table.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
 import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
-import type { JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
+import type { BehindBalance, JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
 import type { BalanceRecord, Page } from '../chain/records.ts';
 import { createWindowSource } from './source.ts';
 import { type Arrival, openWindow, type Window } from './window.ts';
@@ -79,40 +79,42 @@ describe.skipIf(shelf === null)('the accounts with most', () => {
     const tables = emptyTables();
     const contracts = {
       ...tables.contracts,
-      jettonWallets: async ({ page, excludeZeroBalance }: JettonWalletFilter) => {
+      jettonWallets: async ({ page, excludeZeroBalance, behind }: JettonWalletFilter) => {
         asked++;
+        expect(behind).toBeUndefined();
         return holdersAt(steps.slice(0, written), page).filter(({ balance }) => !excludeZeroBalance || balance !== '0');
       },
     };
     const bounded = { ...tables.below(0), contracts };
     const source = createWindowSource(window, { ...tables, below: () => bounded });
-    const holders = (page: Page, excludeZeroBalance: boolean) =>
+    const holders = (page: Page, excludeZeroBalance: boolean, behind?: BehindBalance) =>
       source.contracts.jettonWallets(
-        { addresses: [], owners: [], jettons: [JETTON], excludeZeroBalance, byBalance: 'desc', page },
+        { addresses: [], owners: [], jettons: [JETTON], excludeZeroBalance, byBalance: 'desc', behind, page },
         context,
       );
     await window.apply(steps.slice(5, written), async () => ({ lt: 1n, utime: 1 }));
     for (let i = 0; i < 5; i++) await holders({ offset: 0, limit: 3 }, false);
     expect(asked).toBe(3);
-    const owned = {
-      addresses: [],
-      owners: [],
-      jettons: [JETTON],
-      excludeZeroBalance: false,
-      byBalance: 'desc' as const,
-    };
-    const behind = { balance: '1', address: JETTON };
-    await source.contracts.jettonWallets({ ...owned, behind, page: { offset: 0, limit: 3 } }, context);
-    expect(asked, 'what is behind a place').toBe(4);
     for (; written < steps.length; written += 2) {
       await window.apply(steps.slice(written, written + 2), async () => null);
       const all = holdersAt(steps.slice(0, written + 2), { offset: 0, limit: 1_000 });
       expect(await holders({ offset: 3, limit: 5 }, false)).toEqual(all.slice(3, 8));
+      for (const at of [0, 2, all.length - 2, all.length - 1]) {
+        const { balance, address } = all[at];
+        const page = { offset: at === 2 ? 1 : 0, limit: 4 };
+        const told = await holders(page, false, { balance, address });
+        expect(told).toEqual(all.slice(at + 1 + page.offset).slice(0, 4));
+      }
+      // A place that no wallet has.
+      const [{ balance }] = all;
+      expect(await holders({ offset: 0, limit: 2 }, false, { balance, address: Buffer.alloc(36, 255) })).toEqual(
+        all.slice(0, 2),
+      );
       const positive = all.filter(({ balance }) => balance !== '0');
       expect(positive.length).toBeLessThan(all.length);
       expect(await holders({ offset: 0, limit: 1_000 }, true)).toEqual(positive);
     }
-    expect(asked).toBe(4);
+    expect(asked).toBe(3);
   });
 });
 

@@ -1,7 +1,7 @@
 /** The top of orders by balance: read from the tables once, then moved by the steps of the window. */
 import { LRUCache } from 'lru-cache';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
-import type { JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
+import type { BehindBalance, JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
@@ -23,21 +23,21 @@ const COUNTED_JETTONS = 1_000;
 /** With more steps to catch up with, the tables are read again: some 10 ms. */
 const MOST_STEPS = 64;
 
-interface TopOptions<R> extends Omit<RankingOptions<R>, 'most'> {
+interface TopOptions<R extends P, P> extends Omit<RankingOptions<R, P>, 'most'> {
   /** Rows that a step has left. */
   changed(view: View, mcSeqno: number): R[];
-  /** Rows of the tables, in the order. */
-  fetch(page: Page, sides: Sides): Promise<R[]>;
+  /** Rows of the tables, in the order; those behind a place. */
+  fetch(page: Page, sides: Sides, behind?: P): Promise<R[]>;
 }
 
-type Top<R> = (page: Page, sides: Sides) => Promise<R[]>;
+type Top<R, P = R> = (page: Page, sides: Sides, behind?: P) => Promise<R[]>;
 
-function createTop<R>(options: TopOptions<R>): Top<R> {
-  let ranking: Ranking<R> | null = null;
+function createTop<R extends P, P = R>(options: TopOptions<R, P>): Top<R, P> {
+  let ranking: Ranking<R, P> | null = null;
   let isRead = false;
 
   /** Reads the top anew; whoever asks meanwhile asks the tables for a page. */
-  async function read(sides: Sides): Promise<Ranking<R>> {
+  async function read(sides: Sides): Promise<Ranking<R, P>> {
     isRead = true;
     try {
       const { head } = sides.view;
@@ -49,20 +49,25 @@ function createTop<R>(options: TopOptions<R>): Top<R> {
   }
 
   /** Up to where this view is; false when what is between is not there, or too much. */
-  function catchUp(to: Ranking<R>, view: View): boolean {
-    if (view.head - to.at > MOST_STEPS || to.at < view.first - 1) return false;
+  function catchUp(to: Ranking<R, P>, view: View): boolean {
+    if (view.head - to.at > MOST_STEPS || to.at < view.first) return false;
     for (let step = to.at + 1; step <= view.head; step++) to.change(options.changed(view, step), step);
     return true;
   }
 
-  return async (page, sides) => {
-    if (page.offset + page.limit > TOP_ROWS) return options.fetch(page, sides);
-    const known = ranking !== null && catchUp(ranking, sides.view) ? ranking.page(page.offset, page.limit) : null;
-    if (known !== null) return known;
-    if (isRead) return options.fetch(page, sides);
+  return async (page, sides, behind) => {
+    const { offset, limit } = page;
+    const ask = (): Promise<R[]> => options.fetch(page, sides, behind);
+    if (offset + limit > TOP_ROWS) return ask();
+    if (ranking !== null && catchUp(ranking, sides.view)) {
+      const known = ranking.page(offset, limit, behind);
+      // What is not known behind a place lies below what is kept.
+      if (known !== null || behind !== undefined) return known ?? ask();
+    }
+    if (isRead) return ask();
     const fresh = await read(sides);
     ranking = fresh;
-    return fresh.page(page.offset, page.limit) ?? options.fetch(page, sides);
+    return fresh.page(offset, limit, behind) ?? ask();
   };
 }
 
@@ -89,7 +94,7 @@ export function createTopBalances(): Top<BalanceRecord> {
 
 /** Holders of a jetton, the greatest balance first. */
 export function createHolders() {
-  const tops = new LRUCache<string, Top<JettonWalletRecord>>({ max: TOP_JETTONS });
+  const tops = new LRUCache<string, Top<JettonWalletRecord, BehindBalance>>({ max: TOP_JETTONS });
   const counts = new LRUCache<string, number>({ max: COUNTED_JETTONS });
 
   function isAskedOften(jetton: Address): boolean {
@@ -98,7 +103,7 @@ export function createHolders() {
     return count > OFTEN;
   }
 
-  function holdersOf(jetton: Address): Top<JettonWalletRecord> {
+  function holdersOf(jetton: Address): Top<JettonWalletRecord, BehindBalance> {
     const known = tops.get(hashKey(jetton));
     if (known) return known;
     const filter = {
@@ -108,7 +113,7 @@ export function createHolders() {
       excludeZeroBalance: false,
       byBalance: 'desc' as const,
     };
-    const made = createTop<JettonWalletRecord>({
+    const made = createTop<JettonWalletRecord, BehindBalance>({
       compare: (a, b) => byBalance(a.balance, b.balance) || b.address.compare(a.address),
       keyOf: ({ address }) => hashKey(address),
       changed: (view, mcSeqno) =>
@@ -116,7 +121,7 @@ export function createHolders() {
           .rowsOf(walletKind, mcSeqno)
           .map(({ id, row }) => unpackDetected(jettonWallets, restOf(walletKind, row), stepOf(id)))
           .filter((wallet) => wallet.jetton.equals(jetton)),
-      fetch: (page, { whole, context }) => whole.contracts.jettonWallets({ ...filter, page }, context),
+      fetch: (page, { whole, context }, behind) => whole.contracts.jettonWallets({ ...filter, behind, page }, context),
     });
     tops.set(hashKey(jetton), made);
     return made;
@@ -125,11 +130,10 @@ export function createHolders() {
   /** Null where holders of one jetton, the greatest first, are not what is asked for, or not often. */
   return function holders(filter: JettonWalletFilter, sides: Sides): Promise<JettonWalletRecord[]> | null {
     const { addresses, owners, jettons, byBalance: sort, excludeZeroBalance, behind, page } = filter;
-    // By a range of their key the tables give what is behind a place at any depth.
-    if (behind !== undefined) return null;
+    if (behind !== undefined && !('balance' in behind)) return null;
     if (sort !== 'desc' || jettons.length !== 1 || addresses.length > 0 || owners.length > 0) return null;
     if (!isAskedOften(jettons[0])) return null;
-    const found = holdersOf(jettons[0])(page, sides);
+    const found = holdersOf(jettons[0])(page, sides, behind);
     // Those with nothing come last.
     return excludeZeroBalance ? found.then((rows) => rows.filter(({ balance }) => isPositive(balance))) : found;
   };

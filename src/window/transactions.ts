@@ -8,7 +8,7 @@ import {
   transactionConditions,
 } from '../../clickhouse/queries/transactions.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
-import type { Hash, Message, Transaction } from '../chain/model.ts';
+import type { Address, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
 import type {
   TracePlace as Place,
   Rows,
@@ -22,7 +22,7 @@ import { blockKind, transactionKind } from './kinds.ts';
 import { listedTransaction } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { messageAt, messagesByHash } from './messages.ts';
-import { type MessageRow, transactionOf } from './rows.ts';
+import { transactionOf } from './rows.ts';
 import { Candidate, Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import type { Found, View } from './view.ts';
@@ -150,21 +150,39 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
   return { rows, nextCursor: nextTransactions(rows, filter, order) };
 }
 
+/** Where a message was sent and received; steps of 0 where it was not. */
+export interface MessageEnds {
+  source: Address | null;
+  outMcSeqno: number;
+  outLt: Decimal;
+  destination: Address | null;
+  inMcSeqno: number;
+  inLt: Decimal;
+}
+
 export async function transactionsByMessage(
   filter: TransactionsByMessageFilter,
   sides: Sides,
 ): Promise<TransactionRecord[]> {
-  const { view, whole, context } = sides;
-  const messages = messagesByHash(view, filter);
-  if (messages === null) return whole.transactionsByMessage(filter, context);
-  const side = filter.opcode === undefined ? filter.direction : filter.direction === 'out' ? 'none' : 'in';
+  const messages = messagesByHash(sides.view, filter);
+  if (messages === null) return sides.whole.transactionsByMessage(filter, sides.context);
+  return transactionsAround(messages, filter, sides);
+}
+
+/** The transactions that sent and received these messages, as a filter that they pass wants them. */
+export async function transactionsAround(
+  messages: readonly MessageEnds[],
+  { opcode, direction, sort, page }: TransactionsByMessageFilter,
+  sides: Sides,
+): Promise<TransactionRecord[]> {
+  const side = opcode === undefined ? direction : direction === 'out' ? 'none' : 'in';
   const places = messages.flatMap((message) => [
     ...(side === 'out' || side === undefined ? senderOf(message) : []),
     ...(side === 'in' || side === undefined ? receiverOf(message) : []),
   ]);
   const found = await transactionsAt(places, sides);
-  found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', filter.sort));
-  return found.slice(filter.page.offset, filter.page.offset + filter.page.limit);
+  found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', sort));
+  return found.slice(page.offset, page.offset + page.limit);
 }
 
 export async function adjacentTransactions(
@@ -173,36 +191,50 @@ export async function adjacentTransactions(
   sides: Sides,
 ): Promise<TransactionRecord[]> {
   const { view, whole, context } = sides;
-  const found = transactionByHash(view, hash);
-  const neighbours = found && linksOf(transactionOf(found.id, found.row).transaction, direction, view);
+  const neighbours = neighboursOf(view, hash, direction, (message) => messageAt(view, message));
   if (neighbours === null) return whole.adjacentTransactions(hash, direction, context);
-  const adjacent = await transactionsAt(neighbours, sides);
-  return adjacent.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
+  return transactionsInOrder(neighbours, sides);
 }
 
-/** The sender of the in-message and the receivers of the out-messages (spec v3 semantics 2.5). */
-function linksOf({ inMsg, outMsgs }: Transaction, direction: 'in' | 'out' | undefined, view: View): Place[] | null {
+/** Transactions by lt, ascending. */
+export async function transactionsInOrder(places: readonly Place[], sides: Sides): Promise<TransactionRecord[]> {
+  const found = await transactionsAt(places, sides);
+  return found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
+}
+
+/**
+ * The sender of the in-message and the receivers of the out-messages of a transaction (spec v3 semantics 2.5); null when
+ * it is not here, or where one of its messages is not known.
+ */
+export function neighboursOf(
+  view: View,
+  hash: Hash,
+  direction: 'in' | 'out' | undefined,
+  endsOf: (message: Message) => MessageEnds | null,
+): Place[] | null {
+  const found = transactionByHash(view, hash);
+  if (found === null) return null;
+  const { inMsg, outMsgs } = transactionOf(found.id, found.row).transaction;
   const places: Place[] = [];
-  const read = (message: Message): MessageRow | null => messageAt(view, message);
   if (direction !== 'out' && inMsg?.kind === 'internal') {
-    const message = read(inMsg);
-    if (message === null) return null;
-    places.push(...senderOf(message));
+    const ends = endsOf(inMsg);
+    if (ends === null) return null;
+    places.push(...senderOf(ends));
   }
   for (const outMsg of direction === 'in' ? [] : outMsgs) {
     if (outMsg.kind !== 'internal') continue;
-    const message = read(outMsg);
-    if (message === null) return null;
-    places.push(...receiverOf(message));
+    const ends = endsOf(outMsg);
+    if (ends === null) return null;
+    places.push(...receiverOf(ends));
   }
   return places;
 }
 
-function senderOf({ source, outLt, outMcSeqno }: MessageRow): Place[] {
+function senderOf({ source, outLt, outMcSeqno }: MessageEnds): Place[] {
   return source === null || outMcSeqno === 0 ? [] : [{ account: source, lt: outLt, mcSeqno: outMcSeqno }];
 }
 
-function receiverOf({ destination, inLt, inMcSeqno }: MessageRow): Place[] {
+function receiverOf({ destination, inLt, inMcSeqno }: MessageEnds): Place[] {
   return destination === null || inMcSeqno === 0 ? [] : [{ account: destination, lt: inLt, mcSeqno: inMcSeqno }];
 }
 

@@ -1,0 +1,177 @@
+/** Tokens over an archive: what lies below the window is told as the tables tell it, and these are not asked. */
+import { expect, it } from 'vitest';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
+import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../clickhouse/tables/jettons.ts';
+import { nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
+import type { TableWith } from '../clickhouse/tables/table.ts';
+import { compareArchive } from '../src/archive/compare.ts';
+import { beneathArchive } from '../src/archive/source.ts';
+import type { EventFilter } from '../src/chain/contract-records.ts';
+import { distinct } from '../src/chain/hash.ts';
+import type { Address } from '../src/chain/model.ts';
+import { createWindowSource } from '../src/window/source.ts';
+import type { PublishedStep } from '../streams/projected-steps.ts';
+import { PATIENT_LIMITS, serveApi } from './api-server.ts';
+import { type Archived, archiveOf } from './archived.ts';
+import { rounds, seed } from './chance.ts';
+import { ITEMS, WALLETS } from './owned-tokens.ts';
+import { sampledRequests } from './window-agreement.ts';
+import { pages } from './window-answers.ts';
+import { context, type Windowed, windowFrom } from './windowed.ts';
+
+interface Given {
+  clickhouse: ClickHouse;
+  tables: ClickHouseSource;
+  steps: PublishedStep[];
+}
+
+const REQUESTS = rounds(500, 6_000);
+const ABOUT_TOKENS = /\/(jetton|nft|metadata|addressBook)/;
+const ALL = { limit: 1_000, offset: 0 };
+const EVERY_EVENT: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page: ALL };
+/** What the archive answers; sales are the tables' to tell. */
+const ANSWERED = /\.(tokens|jettonWallets|nftItems|jettonTransfers|jettonBurns|nftTransfers|transactionsAt)$/;
+
+export function describeArchivedTokens(given: () => Given): void {
+  const windowAt = (share: number, { archive }: Archived) => {
+    const { steps } = given();
+    return windowFrom(given(), Math.floor(steps.length * share), undefined, archive);
+  };
+
+  /** The same answers as the tables give. */
+  async function compare({ source }: Windowed): Promise<void> {
+    const servers = [
+      await serveApi(source, { limits: PATIENT_LIMITS }),
+      await serveApi(given().tables, { limits: PATIENT_LIMITS }),
+    ];
+    try {
+      const paths = sampledRequests(given().steps, REQUESTS, seed).filter((path) => ABOUT_TOKENS.test(path));
+      expect(paths.length).toBeGreaterThan(20);
+      for (const path of paths) {
+        const [told, expected] = await Promise.all(servers.map(({ url }) => pages(url, path)));
+        expect(told, path).toEqual(expected);
+      }
+      expect(servers.flatMap(({ reported }) => reported)).toEqual([]);
+    } finally {
+      for (const server of servers) await server.close();
+    }
+  }
+
+  it('are told over an archive of any part of the steps as by the tables', async () => {
+    const archived = archiveOf(given());
+    const windows: Windowed[] = [];
+    try {
+      for (const [share, downTo] of [
+        [0.8, given().steps[Math.floor(given().steps.length * 0.4)].step.mcSeqno],
+        [0.6, 0],
+      ]) {
+        const windowed = await windowAt(share, archived);
+        windows.push(windowed);
+        await archived.fill(windowed.window, { downTo });
+        const view = archived.archive.view();
+        if (view === null) throw new Error('the archive is empty');
+        const { problems } = await compareArchive(view, given().clickhouse, context().signal).finally(() =>
+          view.done(),
+        );
+        expect(problems).toEqual([]);
+        // Before anything is remembered.
+        if (downTo === 0) await expectAlone(windowed);
+        await compare(windowed);
+      }
+    } finally {
+      for (const { remove } of windows) await remove();
+      await archived.remove();
+    }
+  }, 600_000);
+
+  it('are told as they are now when the window moves on over an archive', async () => {
+    const { tables, steps } = given();
+    const archived = archiveOf(given());
+    const windows: Windowed[] = [];
+    try {
+      const view = () => windows[windows.length - 1].window.view();
+      const { contracts } = createWindowSource({ view }, tables, beneathArchive(archived.archive, tables));
+      const owners = distinct(steps.flatMap(({ step }) => step.rows.of(jettonWallets).map(({ owner }) => owner)));
+      const holders = distinct(
+        steps.flatMap(({ step }) => step.rows.of(nftItems).flatMap(({ ownerAddress }) => ownerAddress ?? [])),
+      );
+      const wallets = distinct(steps.flatMap(({ step }) => step.rows.of(jettonWallets).map(({ address }) => address)));
+      for (const share of [0.3, 0.6, 0.95]) {
+        const windowed = await windowAt(share, archived);
+        windows.push(windowed);
+        await archived.fill(windowed.window);
+        // Each with its master.
+        for (const wallet of wallets) {
+          const asked = { items: [], collections: [], masters: [], wallets: [wallet] };
+          const told = await contracts.tokens(asked, context());
+          expect(told, `at ${share}`).toEqual(await tables.contracts.tokens(asked, context()));
+        }
+        for (const owner of owners) {
+          const filter = { ...WALLETS, owners: [owner] };
+          expect(await contracts.jettonWallets(filter, context()), `wallets at ${share}`).toEqual(
+            await tables.contracts.jettonWallets(filter, context()),
+          );
+        }
+        for (const owner of holders) {
+          const filter = { ...ITEMS, owners: [owner] };
+          expect(await contracts.nftItems(filter, context()), `items at ${share}`).toEqual(
+            await tables.contracts.nftItems(filter, context()),
+          );
+        }
+      }
+    } finally {
+      for (const { remove } of windows) await remove();
+      await archived.remove();
+    }
+  }, 600_000);
+
+  /** Over an archive that reaches down to the first step. */
+  async function expectAlone({ source, asked }: Windowed): Promise<void> {
+    const { tables, steps } = given();
+    const rowsOf = <R extends object>(table: TableWith<R>): R[] => steps.flatMap(({ step }) => step.rows.of(table));
+    const before = asked().length;
+    const owners = distinct([
+      ...rowsOf(jettonWallets).map(({ owner }) => owner),
+      ...rowsOf(nftItems).flatMap(({ ownerAddress }) => ownerAddress ?? []),
+    ]);
+    expect(owners.length).toBeGreaterThan(10);
+    for (const owner of owners.slice(0, 20)) {
+      for (const question of ['jettonTransfers', 'jettonBurns', 'nftTransfers'] as const) {
+        const filter = { ...EVERY_EVENT, owners: [owner] };
+        expect(await source.contracts[question](filter, context())).toEqual(
+          await tables.contracts[question](filter, context()),
+        );
+      }
+      const wallets = { ...WALLETS, owners: [owner] };
+      expect(await source.contracts.jettonWallets(wallets, context())).toEqual(
+        await tables.contracts.jettonWallets(wallets, context()),
+      );
+      const items = { ...ITEMS, owners: [owner] };
+      expect(await source.contracts.nftItems(items, context())).toEqual(
+        await tables.contracts.nftItems(items, context()),
+      );
+    }
+    const addresses = (rows: readonly { address: Address }[]) => distinct(rows.map(({ address }) => address));
+    const candidates = {
+      items: addresses(rowsOf(nftItems)),
+      collections: addresses(rowsOf(nftCollections)),
+      masters: addresses(rowsOf(jettonMasters)),
+      wallets: addresses(rowsOf(jettonWallets)),
+    };
+    const told = await source.contracts.tokens(candidates, context());
+    const expected = await tables.contracts.tokens(candidates, context());
+    for (const name of ['items', 'collections', 'masters', 'wallets'] as const) {
+      expect(told[name].length).toBeGreaterThan(0);
+      const sorted = (rows: readonly { address: Address }[]) => [...rows].sort((a, b) => a.address.compare(b.address));
+      expect(sorted(told[name])).toEqual(sorted(expected[name]));
+    }
+    expect(
+      asked()
+        .slice(before)
+        .filter((one) => ANSWERED.test(one)),
+    ).toEqual([]);
+    const events = [rowsOf(jettonTransfers), rowsOf(jettonBurns), rowsOf(nftTransfers)];
+    for (const rows of events) expect(rows.length).toBeGreaterThan(3);
+  }
+}
