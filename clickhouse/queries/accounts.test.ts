@@ -53,7 +53,7 @@ function contextOf(timeoutMs = TIMEOUT_MS, signal = new AbortController().signal
 
 type Accounts = ReturnType<typeof accountQueries>;
 const ASKED: [string, (accounts: Accounts, context: QueryContext) => Promise<{ balance: string }[]>][] = [
-  ['accountStates', (accounts, context) => accounts.accountStates([ACCOUNT], [], false, context)],
+  ['accountStates', (accounts, context) => accounts.accountStates([ACCOUNT], [], 'none', context)],
   ['topBalances', (accounts, context) => accounts.topBalances({ offset: 0, limit: 10 }, context)],
 ];
 

@@ -1,7 +1,15 @@
+import { isWalletCode } from '../../src/chain/contracts/wallets.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
-import type { AccountRecord, BalanceRecord, KnownState, Page, QueryContext } from '../../src/chain/records.ts';
+import type {
+  AccountCells,
+  AccountRecord,
+  BalanceRecord,
+  KnownState,
+  Page,
+  QueryContext,
+} from '../../src/chain/records.ts';
 import { bytes, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { AFTER_ALONE, decodeState, decodeStates } from '../states.ts';
@@ -90,22 +98,27 @@ export function accountQueries(reading: NewestReading) {
     return [...found.values()];
   }
 
+  function cellsOf(
+    known: readonly Known[],
+    wanted: Exclude<AccountCells, 'none'>,
+    codes: Hash[],
+    context: QueryContext,
+  ) {
+    const isAll = wanted === 'all';
+    const accounts = known.flatMap(({ row, state }) => (isAll || isWalletCode(state.codeHash) ? [row.account] : []));
+    return bocs(accounts, isAll ? codes : [], context);
+  }
+
   /** In the order in which they were asked for. */
   async function records(
     known: Known[],
     wanted: readonly Address[],
-    includeBoc: boolean,
+    wantedCells: AccountCells,
     context: QueryContext,
   ): Promise<AccountRecord[]> {
     const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
     const [cells, methods] = await Promise.all([
-      includeBoc && known.length > 0
-        ? bocs(
-            known.map(({ row }) => row.account),
-            codes,
-            context,
-          )
-        : null,
+      wantedCells === 'none' ? null : cellsOf(known, wantedCells, codes, context),
       methodsOf(codes, context),
     ]);
     const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
@@ -135,7 +148,7 @@ export function accountQueries(reading: NewestReading) {
     async accountStates(
       accounts: Address[],
       codeHashes: Hash[],
-      includeBoc: boolean,
+      cells: AccountCells,
       context: QueryContext,
     ): Promise<AccountRecord[]> {
       const wanted = distinct(accounts);
@@ -144,13 +157,13 @@ export function accountQueries(reading: NewestReading) {
       const states = await newestStates(wanted, codeHashes, context);
       const known = states.map(({ state, ...row }) => ({ row, state: decodeState(state) }));
       for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
-      return records(known, wanted, includeBoc, context);
+      return records(known, wanted, cells, context);
     },
 
     async accountStatesAt(
       accounts: Address[],
       codeHashes: Hash[],
-      includeBoc: boolean,
+      cells: AccountCells,
       mcSeqno: number,
       context: QueryContext,
     ): Promise<AccountRecord[]> {
@@ -161,7 +174,7 @@ export function accountQueries(reading: NewestReading) {
       const known = (await statesAt(wanted, mcSeqno, context)).filter(
         ({ state: { codeHash } }) => codes.size === 0 || (codeHash !== null && codes.has(hashKey(codeHash))),
       );
-      return records(known, wanted, includeBoc, context);
+      return records(known, wanted, cells, context);
     },
 
     /**

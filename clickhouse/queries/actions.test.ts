@@ -104,6 +104,37 @@ it('pages by time hold the same, and those of an earlier step what was told by t
   expect(await found({ told: AGAIN_LATER, accounts: [alice] })).toEqual(all.slice(-4).toReversed());
 });
 
+it('an action passes that has a transaction that is named and another one at an end of a message that is', async () => {
+  const [trace, first, second, other] = [1, 2, 3, 4].map((n) => sqlBytes(Buffer.alloc(32, 40 + n)));
+  const named = createClickHouse({ url: server.server.url, database: 'named', logger: silent });
+  await migrate({ clickhouse: named, logger: silent });
+  await named.command(`INSERT INTO transactions (account, lt, mc_seqno, hash, trace_id) VALUES
+    (${sqlBytes(alice)}, 10, 1, ${first}, ${trace}), (${sqlBytes(bob)}, 20, 1, ${second}, ${trace})`);
+  const message = Buffer.alloc(32, 50);
+  await named.command(`INSERT INTO messages (created_lt, hash, source, destination, in_mc_seqno, in_lt, in_tx_hash)
+    VALUES (11, ${sqlBytes(message)}, ${sqlBytes(alice)}, ${sqlBytes(bob)}, 1, 20, ${second})`);
+  await named.command(`INSERT INTO traces (trace_id, mc_seqno, state, end_lt) VALUES (${trace}, 1, 'complete', 20)`);
+  // Both, the first alone, the second alone, neither.
+  const transactions = [`concat(${first}, ${second})`, first, second, other];
+  await named.command(`INSERT INTO actions
+    (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, action_id, transactions)
+    VALUES ${transactions.map((some, n) => `(20, ${trace}, ${n}, 1, 1, 'ton_transfer', toFixedString('${n}', 32), ${some})`).join(', ')}`);
+  const head = { seqno: HEAD } as Parameters<typeof createReading>[2];
+  const { actions } = actionQueries(createReading(named, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head));
+  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
+  const numbers = async (asked: Partial<ActionFilter>): Promise<number[]> => {
+    const { rows } = await actions({ ...filter, sort: 'asc', ...asked }, context);
+    return rows.map(({ number }) => number);
+  };
+  const txHashes = [Buffer.alloc(32, 42)];
+  const messageHashes = [message];
+  expect(await numbers({ txHashes })).toEqual([0, 1]);
+  expect(await numbers({ messageHashes })).toEqual([0, 2]);
+  expect(await numbers({ txHashes, messageHashes })).toEqual([0]);
+  expect(await numbers({ txHashes: [Buffer.alloc(32, 44)], messageHashes })).toEqual([]);
+  await named.close();
+});
+
 const MANY = 60_000;
 /** One in so many is of dave, too, and one in many more of another type. */
 const DAVES = 6_000;

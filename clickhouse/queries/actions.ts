@@ -159,7 +159,7 @@ interface Conditions {
 
 /** Null when nothing passes. */
 async function conditionsOf(reading: Reading, filter: ActionFilter, context: QueryContext): Promise<Conditions | null> {
-  const { actionIds, txHashes, messageHashes, excludeAccounts } = filter;
+  const { actionIds, excludeAccounts } = filter;
   const head = reading.head.seqno;
   const told = filter.told ?? head;
   const ends: Condition<Key>[] = [
@@ -170,8 +170,8 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
   const place = [where(actionTable, ends)];
   const conditions: Conditions = { told, place, any: typeConditions(filter), ownPlace: [], own: [], bound: '' };
   let { traceIds } = filter;
-  if (txHashes.length > 0 || messageHashes.length > 0) {
-    const found = await tracedTransactions(reading, filter, context);
+  for (const named of namedTransactions(filter)) {
+    const found = await tracedTransactions(reading, named, context);
     const ids = found.map(({ traceId }) => traceId);
     traceIds = traceIds.length === 0 ? ids : traceIds.filter((id) => ids.some((one) => one.equals(id)));
     if (traceIds.length === 0) return null;
@@ -187,6 +187,17 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
   conditions.own.push(...contentConditions(filter));
   if (excludeAccounts.length > 0) place.push(`(${KEY}) NOT IN (${keysOfAccounts(excludeAccounts, told)})`);
   return conditions;
+}
+
+/** By their hashes and by messages: an action may have one transaction of the former and another one of the latter. */
+function namedTransactions({
+  txHashes,
+  messageHashes,
+}: ActionFilter): Pick<ActionFilter, 'txHashes' | 'messageHashes'>[] {
+  return [
+    ...(txHashes.length > 0 ? [{ txHashes, messageHashes: [] }] : []),
+    ...(messageHashes.length > 0 ? [{ txHashes: [], messageHashes }] : []),
+  ];
 }
 
 /** As `contentTest` (src/chain/actions/content.ts) tells it. */

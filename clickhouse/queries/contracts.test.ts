@@ -220,7 +220,7 @@ describe('NFTs', () => {
         endTime: 9,
         lastBid: '0',
         lastMember: null,
-        minStep: 5,
+        minStep: '5',
         mpFeeAddress: CAROL,
         mpFeeFactor: 1,
         mpFeeBase: 100,

@@ -68,7 +68,7 @@ export const nftAuctions = table({
     nftOwner: addressOrNone,
     lastBid: i256,
     lastMember: addressOrNone,
-    minStep: u32,
+    minStep: u64,
     mpFeeAddress: addressOrNone,
     mpFeeFactor: u32,
     mpFeeBase: u32,

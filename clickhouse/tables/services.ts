@@ -23,7 +23,7 @@ export const multisigOrders = table({
   columns: {
     ...detected.columns,
     multisigAddress: address,
-    orderSeqno: i256,
+    orderSeqno: u256,
     threshold: u32,
     sentForExecution: bool,
     approvalsMask: u256,

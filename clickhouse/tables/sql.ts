@@ -11,7 +11,7 @@ export function columnNames(properties: readonly string[]): string[] {
 }
 
 /** The columns of a table in the order of its rows. */
-export function tableColumns({ columns }: Table): string[] {
+export function tableColumns({ columns }: Pick<Table, 'columns'>): string[] {
   return columnNames(Object.keys(columns));
 }
 

@@ -1,6 +1,7 @@
 import type { ContractSource } from './contract-records.ts';
 import type { Address, Hash } from './model.ts';
 import type {
+  AccountCells,
   AccountRecord,
   ActionFilter,
   ActionRecord,
@@ -52,18 +53,18 @@ export interface ChainSource {
   messages(filter: MessageFilter, context: QueryContext): Promise<Rows<MessageRecord>>;
   traces(filter: TraceFilter, context: QueryContext): Promise<Rows<TraceRecord>>;
   actions(filter: ActionFilter, context: QueryContext): Promise<Rows<ActionRecord>>;
-  /** Known accounts only, in the order of the request. */
+  /** Known accounts only, in the order of the request; with code and data where they are asked for and known. */
   accountStates(
     accounts: Address[],
     codeHashes: Hash[],
-    includeBoc: boolean,
+    cells: AccountCells,
     context: QueryContext,
   ): Promise<AccountRecord[]>;
   /** The same as a step left them that is shown: of what is known, code and data where they are still known. */
   accountStatesAt(
     accounts: Address[],
     codeHashes: Hash[],
-    includeBoc: boolean,
+    cells: AccountCells,
     mcSeqno: number,
     context: QueryContext,
   ): Promise<AccountRecord[]>;

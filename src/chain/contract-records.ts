@@ -84,7 +84,7 @@ export interface NftAuctionRecord extends DetectedRecord {
   nftOwner: Address | null;
   lastBid: Decimal;
   lastMember: Address | null;
-  minStep: number;
+  minStep: Decimal;
   mpFeeAddress: Address | null;
   mpFeeFactor: number;
   mpFeeBase: number;

@@ -4,7 +4,11 @@ export class DecodeError extends Error {
   #path: string;
 
   constructor(reason: string, path = '') {
+    // Bodies are tried as one thing after another: walking the stack cost more than reading them. The path says where.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(path === '' ? reason : `${path}: ${reason}`);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'DecodeError';
     this.reason = reason;
     this.#path = path;

@@ -74,6 +74,9 @@ export interface MessageRecord {
   form?: { transaction: Buffer; index: number };
 }
 
+/** Of which accounts code and data are wanted with the state; of wallets the data alone. */
+export type AccountCells = 'none' | 'all' | 'wallets';
+
 export interface AccountRecord extends KnownState {
   account: Address;
   hash: Hash;

@@ -4,6 +4,7 @@ import type { TraceRow } from '../../clickhouse/tables/traces.ts';
 import type { Action } from '../../src/chain/actions/action.ts';
 import { hashText, traceTransaction } from '../../src/chain/actions/chain-trace.ts';
 import { classify } from '../../src/chain/actions/classify.ts';
+import { contentOf, readContent } from '../../src/chain/actions/content.ts';
 import type { RawAddress, Trace } from '../../src/chain/actions/trace.ts';
 import { parseAddress } from '../../src/chain/address.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
@@ -139,14 +140,14 @@ function actionRow(
     externalHash,
     externalHashNorm,
     transactions: Buffer.concat(action.transactions.map((hash) => Buffer.from(hash, 'base64'))),
-    content: JSON.stringify([details, accounts]),
+    content: contentOf(details, accounts),
   };
 }
 
 /** Whom a row is found by, as it was written. */
 function accountsOf({ content }: ActionRow): Map<RawAddress, Address> {
   if (content === '') return new Map();
-  const [, accounts]: [unknown, RawAddress[]] = JSON.parse(content);
+  const [, accounts] = readContent(content);
   return new Map(
     accounts.flatMap((raw) => {
       const account = parseAddress(raw);

@@ -75,7 +75,8 @@ export interface BatchProjection {
   project(steps: readonly GrowingRows[]): void | Promise<void>;
   /**
    * Writes rows that are counted out of the tables, when these have all that steps write of the batch. The rows must
-   * follow from their keys: after a crash they are counted and written again.
+   * follow from their keys: after a crash they are counted and written again. The next batch may have been assembled by
+   * then, so what that changes is not to be asked here.
    */
   count?(signal: AbortSignal): Promise<void>;
 }

@@ -44,41 +44,61 @@ export interface Count {
  */
 export const statistics: Projection = {
   name: 'statistics',
-  version: 1,
+  version: 2,
   reads: ['contracts', 'traces'],
   tables: [chainStatistics, subjectStatistics],
   open({ clickhouse, logger }) {
     /** Of the newest step; null before it is known. */
     let newest: number | null = null;
+    /** Planned when a batch is assembled, counted when it is written: the next one has been assembled by then. */
     const ahead = new Map<Resolution, Ahead>();
     const closing = new AbortController();
+
+    function drop(resolution: Resolution, counted: Ahead): void {
+      counted.isTouched = true;
+      ahead.delete(resolution);
+    }
+
+    /** What was counted ahead for this count. */
+    function take(count: Count): Ahead | null {
+      const counted = ahead.get(count.resolution);
+      if (counted === undefined || counted.count.from !== count.from || count.of !== 'all') return null;
+      ahead.delete(count.resolution);
+      return counted.count.to === count.to ? counted : null;
+    }
+
     return {
       async begin({ firstMcSeqno }, _, signal) {
         newest ??= await timeBefore(clickhouse, firstMcSeqno, signal);
-        const counts: Count[] = [];
-        let last = 0;
+        const counts: [Count, Ahead | null][] = [];
+        const planned: Ahead[] = [];
         return {
           project(steps) {
             for (const rows of steps) {
               const time = timeOf(rows);
-              counts.push(...countsOf(rows, newest ?? time, time));
-              for (const [resolution, { count }] of ahead) if (touches(rows, count)) ahead.delete(resolution);
-              [newest, last] = [time, rows.mcSeqno];
+              for (const [resolution, counted] of ahead) if (touches(rows, counted.count)) drop(resolution, counted);
+              for (const count of countsOf(rows, newest ?? time, time)) counts.push([count, take(count)]);
+              newest = time;
+            }
+            // None of the batch could be decoded.
+            const last = steps.at(-1)?.mcSeqno;
+            if (last === undefined || newest === null) return;
+            for (const resolution of BOTH) {
+              const count = ahead.has(resolution) ? null : nextCount(resolution, newest, last);
+              if (count === null) continue;
+              const plan: Ahead = { count, isTouched: false, rows: null };
+              planned.push(plan);
+              ahead.set(resolution, plan);
             }
           },
           async count(asked) {
-            for (const one of counts) {
-              const counted = ahead.get(one.resolution);
-              if (counted !== undefined && isSame(counted.count, one)) {
-                ahead.delete(one.resolution);
-                if (await writeCounted(clickhouse, counted, one, asked)) continue;
-              }
-              await write(clickhouse, one, asked);
+            for (const [count, counted] of counts) {
+              if (counted !== null && (await writeCounted(clickhouse, counted, count, asked))) continue;
+              await write(clickhouse, count, asked);
             }
-            for (const resolution of BOTH) {
-              const count = newest === null || ahead.has(resolution) ? null : nextCount(resolution, newest, last);
-              if (count !== null)
-                ahead.set(resolution, countAhead(clickhouse, count, logger, AbortSignal.any([signal, closing.signal])));
+            const until = AbortSignal.any([signal, closing.signal]);
+            for (const plan of planned) {
+              if (!plan.isTouched) plan.rows = countAhead(clickhouse, plan.count, logger, until);
             }
           },
         };
@@ -94,8 +114,10 @@ export const statistics: Projection = {
 /** A bucket that is counted as of a step before the one that it will be of. */
 interface Ahead {
   count: Count;
-  /** Rows in the order of the tables; null when they could not be counted. */
-  rows: Promise<Map<StatisticsTable, Buffer> | null>;
+  /** By a step behind the one it is of. */
+  isTouched: boolean;
+  /** Rows in the order of the tables; null before they are counted, and when they could not be. */
+  rows: Promise<Map<StatisticsTable, Buffer> | null> | null;
 }
 
 type StatisticsTable = typeof chainStatistics | typeof subjectStatistics;
@@ -106,9 +128,6 @@ export function nextCount(resolution: Resolution, time: number, mcSeqno: number)
   const [from, to] = [firstOpen(resolution, time), firstOpen(resolution, time + AHEAD_SECONDS)];
   return from === to ? null : { resolution, from, to: from + size, mcSeqno, of: 'all' };
 }
-
-const isSame = (one: Count, other: Count): boolean =>
-  one.from === other.from && one.to === other.to && other.of === 'all';
 
 /** Whether the step brings something of the bucket. */
 function touches(rows: StepRows, { from, to }: Count): boolean {
@@ -127,7 +146,12 @@ function typed({ columns }: StatisticsTable, select: string): string {
   return `SELECT ${each.join(', ')} FROM (${select}) AS c`;
 }
 
-function countAhead(clickhouse: ClickHouse, count: Count, logger: Logger, signal: AbortSignal): Ahead {
+function countAhead(
+  clickhouse: ClickHouse,
+  count: Count,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Map<StatisticsTable, Buffer> | null> {
   // Steps are written meanwhile, for which a core is left.
   const options = { timeoutMs: COUNT_MS, maxResultBytes: AHEAD_BYTES, settings: { max_threads: 1 }, signal };
   async function read(): Promise<Map<StatisticsTable, Buffer>> {
@@ -138,11 +162,10 @@ function countAhead(clickhouse: ClickHouse, count: Count, logger: Logger, signal
     }
     return found;
   }
-  const rows = read().catch((err: unknown) => {
+  return read().catch((err: unknown) => {
     if (!signal.aborted) logger.warn({ err, count }, 'a bucket of statistics could not be counted ahead');
     return null;
   });
-  return { count, rows };
 }
 
 /** The same rows as of another step. */

@@ -1,7 +1,12 @@
 /** Bids and the ends of auctions: GetGems' contracts, items that hold their own (telemint, .ton names). */
 
-import { rawAddress } from '../address.ts';
+import { DecodeError } from '../errors.ts';
+import { address } from '../layouts/addresses.ts';
+import type { CellView } from '../layouts/cell-view.ts';
 import { outbidNotification } from '../layouts/dns.ts';
+import { body } from '../layouts/layout.ts';
+import { amount, u32, u64, uint } from '../layouts/numbers.ts';
+import { cell, record } from '../layouts/shapes.ts';
 import {
   teleitemCancelAuction as cancelBody,
   teleitemStartAuction as startBody,
@@ -9,7 +14,7 @@ import {
 } from '../layouts/telegram.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
+import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
 import { isTonName } from './dns.ts';
 import { declare, type Reading } from './kind.ts';
 import type { KnownContracts, KnownNftItem } from './known.ts';
@@ -237,6 +242,26 @@ function calledItem(head: Block, known: KnownContracts): Item | null {
   return record === undefined ? null : itemOf(address, record);
 }
 
+const startHead = body(startBody.name, startBody.opcode, { query_id: u64, config: cell });
+const configFields = record(null, {
+  beneficiary: address,
+  min_bid: amount,
+  max_bid: amount,
+  min_bid_step: uint(8),
+  min_extend_time: u32,
+  duration: u32,
+});
+
+/** Terms of another layout, which items refuse, are none. */
+function readConfig(config: CellView) {
+  try {
+    return configFields.read(config.cursor());
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
 export const teleitemStartAuction = declare<Parameters<typeof auctionDetails>[0]>({
   block: 'teleitem_start_auction',
   groups: ['v3', 'nft.v3'],
@@ -248,14 +273,14 @@ export const teleitemStartAuction = declare<Parameters<typeof auctionDetails>[0]
       read({ head }, known) {
         const item = calledItem(head, known);
         if (item === null) return null;
-        const { auction_config } = readBody(head, startBody);
+        const config = readConfig(readBody(head, startHead).config);
         const terms = {
           marketplaceFeeFactor: '0',
           marketplaceFeeBase: '0',
           royaltyFeeBase: '0',
-          minBid: auction_config.initial_min_bid,
-          maxBid: auction_config.max_bid,
-          marketplaceFeeAddress: rawAddress(auction_config.beneficiary_address),
+          minBid: config?.min_bid ?? '0',
+          maxBid: config?.max_bid ?? '0',
+          marketplaceFeeAddress: config === null ? null : addressText(config.beneficiary),
           royaltyAddress: null,
         };
         return {

@@ -64,6 +64,20 @@ test('an unforeseen failure leaves the messages, one by one', () => {
   expect(error).toBeInstanceOf(TypeError);
 });
 
+/** The same trace, begun by the clock instead of a message. */
+function ticking(trace: Trace): Trace {
+  const [root, ...others] = trace.transactions;
+  return { ...trace, externalHash: null, transactions: [{ ...root, inMsg: null }, ...others] };
+}
+
+test('a tick by itself is no action, whatever it logs', () => {
+  const log = { to: null, body: op(7) };
+  expect(tell(ticking(madeTrace({ to: 'config' })))).toEqual({ state: 'ok', types: [] });
+  expect(tell(ticking(madeTrace({ to: 'config', sends: [log] })))).toEqual({ state: 'ok', types: [] });
+  const sending = ticking(madeTrace({ to: 'config', sends: [log, { to: 'elector', body: op(8) }] }));
+  expect(tell(sending)).toEqual({ state: 'ok', types: ['call_contract', 'tick_tock'] });
+});
+
 test('a very large trace is left alone', () => {
   const trace = madeTrace({ to: 'wallet', sends: Array.from({ length: MAX_TRANSACTIONS }, () => ({ to: 'a' })) });
   expect(tell(trace)).toEqual({ state: 'unclassified', types: [] });

@@ -34,7 +34,8 @@ export function classify(trace: Trace, known: KnownContracts): Classification {
     if (!(error instanceof TraceError)) throw error;
     return { state: 'failed', actions: [unknownAction(trace)], error };
   }
-  if (root.message === null && root.children.length === 0) return { state: 'ok', actions: [] };
+  // A tick or tock by itself is none, whatever it logged.
+  if (root.message === null && transactions.length === 1) return { state: 'ok', actions: [] };
   try {
     return { state: 'ok', actions: tell(trace, root, known) };
   } catch (error) {

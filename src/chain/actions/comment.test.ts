@@ -39,7 +39,18 @@ test('is base64 when it is encrypted', () => {
   expect(payloadComment(CellView.from(of(ENCRYPTED_COMMENT, bytes)))).toEqual(expected);
 });
 
+test('needs the same when it is encrypted', () => {
+  const empty = new Builder().cell();
+  const none = { text: null, encrypted: true };
+  expect(body(of(ENCRYPTED_COMMENT))).toEqual(none);
+  expect(body(new Builder().u(ENCRYPTED_COMMENT, 32).u(1, 12).cell())).toEqual(none);
+  expect(body(new Builder().u(ENCRYPTED_COMMENT, 32).u(65, 8).ref(empty).ref(empty).cell())).toEqual(none);
+});
+
 test('is null when a cell of it cannot be read', () => {
   const library = new Builder().u(2, 8).bytes(Buffer.alloc(32)).cell(true);
   expect(text(new Builder().u(0, 32).u(65, 8).ref(library).cell())).toBeNull();
+  const encrypted = new Builder().u(ENCRYPTED_COMMENT, 32).u(65, 8).ref(library).cell();
+  expect(body(encrypted)).toEqual({ text: null, encrypted: true });
+  expect(payloadComment(CellView.from(encrypted))).toEqual({ text: null, encrypted: false });
 });

@@ -39,7 +39,14 @@ export function commentText(bytes: Buffer): string {
   return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }
 
-function escapedText(bytes: Buffer): string {
+/** UTF-8 with U+FFFD for every byte that is not part of a character: as the text of an item's payload is printed. */
+function plainText(bytes: Buffer): string {
+  return isUtf8(bytes) ? bytes.toString('utf8') : escapedText(bytes, () => '\ufffd');
+}
+
+const hexEscape = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
+
+function escapedText(bytes: Buffer, shown = hexEscape): string {
   let text = '';
   let from = 0;
   for (let at = 0; at < bytes.length; ) {
@@ -48,7 +55,7 @@ function escapedText(bytes: Buffer): string {
       at += size;
       continue;
     }
-    text += `${bytes.toString('utf8', from, at)}\\x${bytes.toString('hex', at, at + 1)}`;
+    text += bytes.toString('utf8', from, at) + shown(bytes[at]);
     from = ++at;
   }
   return text + bytes.toString('utf8', from);
@@ -62,7 +69,7 @@ function characterSize(bytes: Buffer, at: number): number {
 }
 
 /**
- * Comment of a plain transfer (a body with opcode 0 or the encrypted one's). Text needs at least one byte, all bytes
+ * Comment of a plain transfer (a body with opcode 0 or the encrypted one's). It needs at least one byte, all bytes
  * whole, and one reference at most.
  */
 export function bodyComment(opcode: number | null, body: () => CellView): Comment {
@@ -71,17 +78,29 @@ export function bodyComment(opcode: number | null, body: () => CellView): Commen
   try {
     const cursor = body().cursor();
     cursor.skip(32);
-    if (encrypted) return { text: snakeBytes(cursor).toString('base64'), encrypted };
-    if (cursor.bitsLeft < 8 || cursor.refsLeft > 1) return NO_COMMENT;
-    return { text: commentText(snakeBytes(cursor)), encrypted };
+    if (cursor.bitsLeft < 8 || cursor.refsLeft > 1) return { text: null, encrypted };
+    const bytes = snakeBytes(cursor);
+    return { text: encrypted ? bytes.toString('base64') : commentText(bytes), encrypted };
   } catch (error) {
     if (error instanceof DecodeError) return { text: null, encrypted };
     throw error;
   }
 }
 
-/** Comment of a token transfer's forward payload: there a text without a byte is a comment, too. */
+/**
+ * Comment of a token transfer's forward payload: there a text without a byte is a comment, too, and what cannot be read
+ * is none, not even an encrypted one.
+ */
 export function payloadComment(payload: CellView | null): Comment {
+  return forwardedComment(payload, commentText);
+}
+
+/** The same of an item's transfer, whose text is told as it is, NUL included. */
+export function itemComment(payload: CellView): Comment {
+  return forwardedComment(payload, plainText);
+}
+
+function forwardedComment(payload: CellView | null, textOf: (bytes: Buffer) => string): Comment {
   const opcode = payload === null ? null : payload.opcode;
   if (payload === null || (opcode !== TEXT_COMMENT && opcode !== ENCRYPTED_COMMENT)) return NO_COMMENT;
   const encrypted = opcode === ENCRYPTED_COMMENT;
@@ -89,9 +108,9 @@ export function payloadComment(payload: CellView | null): Comment {
     const cursor = payload.cursor();
     cursor.skip(32);
     const bytes = snakeBytes(cursor);
-    return { text: encrypted ? bytes.toString('base64') : commentText(bytes), encrypted };
+    return { text: encrypted ? bytes.toString('base64') : textOf(bytes), encrypted };
   } catch (error) {
-    if (error instanceof DecodeError) return { text: null, encrypted };
+    if (error instanceof DecodeError) return NO_COMMENT;
     throw error;
   }
 }

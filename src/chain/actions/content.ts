@@ -2,6 +2,32 @@
 import { rawAddress } from '../address.ts';
 import { isBetween } from '../decimal.ts';
 import type { ActionFilter } from '../records.ts';
+import { type Details, LongNumber } from './details.ts';
+import type { RawAddress } from './trace.ts';
+
+/** What JSON makes of a long number, outside strings; texts may look like it, too. */
+const MAYBE_LONG = /[:,[]\d(?:\d{15}|[\d.]*e\+)/;
+/** Around the digits of a long number, of which actions that have one have nothing like it in their texts. */
+const MARK = '\0';
+const MARKED = /"\\u0000(\d+)\\u0000"/g;
+
+/** What is stored of an action: JSON of the details, then the accounts that it is found by. */
+export function contentOf(details: Details, accounts: readonly RawAddress[]): string {
+  const text = JSON.stringify([details, accounts]);
+  if (!MAYBE_LONG.test(text)) return text;
+  const marked = JSON.stringify([details, accounts], markLong);
+  return marked === text ? text : marked.replaceAll(MARKED, '$1');
+}
+
+function markLong(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const own = this[key];
+  return own instanceof LongNumber ? `${MARK}${own.digits}${MARK}` : value;
+}
+
+/** What {@link contentOf} wrote; of a long number what a double holds. */
+export function readContent(content: string): [details: Details, accounts: RawAddress[]] {
+  return JSON.parse(content);
+}
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -30,7 +56,7 @@ export function contentTest({
   return (content) => {
     if (masters.length > 0 && !masters.some((master) => content.includes(master))) return false;
     if (wanted.size === 0 && !isBounded) return true;
-    const [details]: [Facts] = JSON.parse(content);
+    const [details] = readContent(content);
     const opcode = opcodeOf(details);
     if (wanted.size > 0 && (opcode === null || !wanted.has(opcode))) return false;
     return !isBounded || isBetween(worthOf(details), start, end);

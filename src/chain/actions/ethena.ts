@@ -80,16 +80,14 @@ export const ethenaDeposit = declare<StakeDeposit & { sourceAsset: RawAddress; w
       pattern: {
         block: jettonTransfer.block,
         where: (block) => jettonTransfer.of(block)?.asset === USDE,
-        child: {
-          block: jettonMint.block,
-          where: (block) => jettonMint.of(block)?.asset === STAKED_USDE,
-          as: 'mint',
-        },
+        child: { block: jettonMint.block, as: 'mint' },
       },
       read(found) {
         const transfer = jettonTransfer.of(found.head);
-        const minted = jettonMint.of(found.first('mint'));
-        if (transfer === null || minted === null || transfer.receiver === null) return null;
+        const mint = found.first('mint');
+        const minted = jettonMint.of(mint);
+        if (transfer === null || mint === null || transfer.receiver === null) return null;
+        if (minted?.asset !== STAKED_USDE) return null;
         return {
           data: {
             holder: transfer.sender,
@@ -100,6 +98,8 @@ export const ethenaDeposit = declare<StakeDeposit & { sourceAsset: RawAddress; w
             sourceAsset: USDE,
             wallet: transfer.senderWallet,
           },
+          // What came back of the value stays apart.
+          blocks: [found.head, mint],
         };
       },
     },

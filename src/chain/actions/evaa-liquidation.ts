@@ -7,7 +7,7 @@ import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
 import type { Details } from './details.ts';
-import { groups, hex256, payloadOf, request, thanks, userCall } from './evaa-messages.ts';
+import { groups, hex256, payloadOf, request, TON_ASSET, thanks, userCall } from './evaa-messages.ts';
 import { jettonTransfer } from './jettons.ts';
 import { declare } from './kind.ts';
 import type { Match, Pattern } from './pattern.ts';
@@ -21,7 +21,8 @@ const LIQUIDATE_PAID = 0x311a;
 const LIQUIDATE_REPORT = 0x311d;
 const LIQUIDATE_FAILED = 0x311f;
 
-const liquidateHead = record(null, {
+const liquidateBody = record(null, {
+  query_id: u64,
   borrower: address,
   liquidator: address,
   collateral_id: u256,
@@ -29,7 +30,6 @@ const liquidateHead = record(null, {
   include_user_code: uint(2),
   incoming: u64,
 });
-const liquidateBody = record(null, { query_id: u64, request: liquidateHead });
 const liquidatedBody = body('evaa_liquidate_satisfied', LIQUIDATE_OK, {
   query_id: u64,
   owner: address,
@@ -68,8 +68,6 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [0xe008, 'master_not_enough_liquidity'],
   [0xe009, 'liquidation_prices_missing'],
 ]);
-
-const TON_ASSET = '0x1a4219fe5e60d63af2a3cc7dce6fec69b45c6b5718497a6148e7c232ac87bd8a';
 
 /** Jetton masters by asset id, on mainnet. */
 const ASSETS: ReadonlyMap<string, RawAddress> = new Map([
@@ -154,20 +152,14 @@ const settled: Pattern = {
   any: [{ op: [LIQUIDATE_REPORT, LIQUIDATE_FAILED] }, { block: jettonTransfer.block }],
 };
 
-/** Bits of two addresses, the collateral, the numbers and a query id before them all. */
-const HEAD_WITH_QUERY_BITS = 64 + 267 + 267 + 256 + 64 + 2 + 64;
-
-/** The request, of TON or in the payload of a jetton transfer, where clients leave the query id out. */
+/** The request, of TON or in the payload of a jetton transfer. */
 function liquidateRequest(head: Block) {
   const transfer = jettonTransfer.of(head);
   const payload = payloadOf(transfer, LIQUIDATE);
-  if (transfer !== null && payload !== null) {
-    if (payload.bitsLeft >= HEAD_WITH_QUERY_BITS) payload.skip(64);
-    return { source: transfer.sender, asked: liquidateHead.read(payload) };
-  }
+  if (transfer !== null && payload !== null) return { source: transfer.sender, asked: liquidateBody.read(payload) };
   const cursor = messageOf(head).body().cursor();
   cursor.skip(32);
-  return { source: messageOf(head).source, asked: liquidateBody.read(cursor).request };
+  return { source: messageOf(head).source, asked: liquidateBody.read(cursor) };
 }
 
 const liquidate = declare<Liquidate>({
@@ -192,9 +184,9 @@ const liquidate = declare<Liquidate>({
                   {
                     op: LIQUIDATE_OK,
                     as: 'unpaid',
-                    children: [{ op: LIQUIDATE_FAILED }, { ...settled, optional: true }],
+                    children: [{ op: LIQUIDATE_FAILED }, settled],
                   },
-                  { op: LIQUIDATE_REFUSED, as: 'refused', child: { ...settled, optional: true } },
+                  { op: LIQUIDATE_REFUSED, as: 'refused', child: settled },
                 ],
               },
             ],
@@ -255,7 +247,7 @@ function refusal(found: Match): string {
   if (found.first('unpaid') !== null) return 'master_not_enough_liquidity';
   const refused = found.first('refused');
   const code = refused === null ? null : readBody(refused, unsatisfiedBody).details.error.opcode;
-  return (code !== null && REASONS.get(code)) || 'liquidation_error';
+  return code === null ? 'parse_error' : (REASONS.get(code) ?? 'unknown');
 }
 
 export const kinds = [liquidate];

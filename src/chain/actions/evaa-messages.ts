@@ -27,10 +27,9 @@ export function headed(block: Block, opcode: number): Cursor | null {
   }
 }
 
-/** A call of a user's contract. */
+/** A call of a user's contract. Behind a header of nothing but zeros it looks like a transfer, and is taken for one. */
 export function userCall(opcode: number, more: Omit<Pattern, 'where' | 'op' | 'block'>): Pattern {
-  const block = [callContract.block, tonTransfer.block];
-  return { block, where: (one) => one.nodes.length === 1 && headed(one, opcode) !== null, ...more };
+  return { block: callContract.block, where: (one) => headed(one, opcode) !== null, ...more };
 }
 
 export function payloadOf(transfer: JettonTransfer | null, opcode: number): Cursor | null {
@@ -63,5 +62,8 @@ export const thanks: Pattern = {
   where: (block) => THANKS.has(tonTransfer.of(block)?.comment().text ?? null),
   optional: true,
 };
+
+/** Asset id of TON. */
+export const TON_ASSET = '0x1a4219fe5e60d63af2a3cc7dce6fec69b45c6b5718497a6148e7c232ac87bd8a';
 
 export const hex256 = (id: Decimal): string => `0x${BigInt(id).toString(16)}`;

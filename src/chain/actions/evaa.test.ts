@@ -9,7 +9,7 @@ const ASSET = 0xabcn;
 /** The header of a message to a user's contract: version 6, no upgrade. */
 const headed = (opcode: number): Body => new Body().grams(6n).bit(0).u(0, 2).u(opcode, 32).u(0, 32).u(1, 32);
 
-const u64 = (builder: Builder, ...values: bigint[]): Builder => {
+const u64 = <B extends Builder>(builder: B, ...values: bigint[]): B => {
   for (const value of values) builder.big(value, 64);
   return builder;
 };
@@ -71,7 +71,20 @@ test("the borrower's contract refuses, and says why", () => {
   };
   const reasonOf = (code: number) => only([liquidating(atUser(refused(code)))]);
   expect(reasonOf(0xe003)).toMatchObject({ success: false, details: { ...failed, fail_reason: 'not_liquidatable' } });
-  expect(reasonOf(0xe123).details.fail_reason).toBe('liquidation_error');
+  expect(reasonOf(0xe123).details.fail_reason).toBe('unknown');
+  const silent = call(0x31f).to('bob').to('alice').big(1n, 256).ref(refusing(new Builder()).cell()).cell();
+  const [told] = wholes([liquidating(atUser({ to: 'master', body: silent, sends: [report] }))]);
+  expect(told.details.fail_reason).toBe('parse_error');
+});
+
+test('a liquidation that nothing was paid back for is none', () => {
+  const unpaid = satisfied({ to: 'bob at evaa', body: op(0x311f) });
+  const details = u64(u64(new Builder(), 70n).big(ASSET, 256), 5n, 0n).ref(new Builder().cell()).u(0xe003, 32).cell();
+  const body = call(0x31f).to('bob').to('alice').big(1n, 256).ref(details).cell();
+  for (const outcome of [unpaid, { to: 'master', body }]) {
+    const types = wholes([liquidating(atUser(outcome))]).map(({ type }) => type);
+    expect(types).not.toContain('evaa_liquidate');
+  }
 });
 
 test('the master cannot pay what was agreed to', () => {
@@ -86,14 +99,65 @@ test('the master refuses at once', () => {
   expect(details).toEqual({ ...failed, borrower_contract: null, fail_reason: 'immediate_rejection' });
 });
 
-test('a loan in jettons is liquidated, with a query id in the payload or without', () => {
-  for (const head of [new Body().u(3, 32), call(3)]) {
-    const back = sending({ from: 'master', to: 'alice', jetton: 'red', amount: '70' });
-    const move = { from: 'alice', to: 'master', jetton: 'red', amount: '70', payload: asked(head, 0n), after: [back] };
-    const { details } = only([sending(move)]);
-    expect(details).toMatchObject({ ...failed, borrower_contract: null, debt_amount: '0' });
-    expect(details.fail_reason).toBe('immediate_rejection');
+/** Jettons sent for a liquidation, and sent back at once. */
+function refunded(payload: Cell): Sent {
+  const back = sending({ from: 'master', to: 'alice', jetton: 'red', amount: '70' });
+  return sending({ from: 'alice', to: 'master', jetton: 'red', amount: '70', payload, after: [back] });
+}
+
+test('a loan in jettons is liquidated', () => {
+  const { details } = only([refunded(asked(call(3), 0n))]);
+  expect(details).toMatchObject({ ...failed, borrower_contract: null, debt_amount: '0' });
+  expect(details.fail_reason).toBe('immediate_rejection');
+});
+
+test('a request in jettons without a query id is none', () => {
+  const types = wholes([refunded(asked(new Body().u(3, 32), 0n))], { jettonWallet: wallets }).map(({ type }) => type);
+  expect(types).toEqual(['jetton_transfer', 'jetton_transfer']);
+});
+
+const TON_ID = 0x1a4219fe5e60d63af2a3cc7dce6fec69b45c6b5718497a6148e7c232ac87bd8an;
+
+function withdrawing(id: bigint, payout: Sent): Sent {
+  const update: Sent = { to: 'alice at evaa', body: headed(0x211a).cell(), sends: [{ to: 'alice', value: '1' }] };
+  const done = u64(call(0x211).to('alice').big(id, 256), 30n).cell();
+  const user = {
+    to: 'alice at evaa',
+    body: headed(0x21).cell(),
+    sends: [{ to: 'master', body: done, sends: [payout, update] }],
+  };
+  return { to: 'master', body: u64(call(2).big(id, 256), 40n).to('alice').cell(), sends: [user] };
+}
+
+test('TON is paid out in TON, jettons in jettons', () => {
+  const inTon: Sent = { to: 'alice', body: op(0x211a) };
+  const inJettons = sending({ from: 'master', to: 'alice', jetton: 'red', amount: '30' });
+  const told = (id: bigint, payout: Sent) => wholes([withdrawing(id, payout)], { jettonWallet: wallets });
+  for (const [id, payout, asset] of [
+    [TON_ID, inTon, null],
+    [ASSET, inJettons, account('red')],
+  ] as const) {
+    const [withdrawn, ...others] = told(id, payout);
+    expect(others).toEqual([]);
+    expect([withdrawn.type, withdrawn.success]).toEqual(['evaa_withdraw', true]);
+    expect(withdrawn.details).toMatchObject({ asset, amount: '30', fail_reason: null });
   }
+  for (const [id, payout] of [
+    [TON_ID, inJettons],
+    [ASSET, inTon],
+  ] as const) {
+    expect(told(id, payout).map(({ type }) => type)).not.toContain('evaa_withdraw');
+  }
+});
+
+test('a header of nothing but zeros makes a transfer of a call', () => {
+  const zeros = new Body().grams(0n).bit(0).u(0, 2).u(0x11, 32).u(0, 32).u(1, 32).big(ASSET, 256).cell();
+  const body = u64(call(1).i(-1, 2), 9n).to('alice').cell();
+  const user: Sent = { to: 'alice at evaa', body: zeros, sends: [supplied()] };
+  const sent = (sends: Sent[]): Sent => ({ to: 'master', body, sends });
+  expect(wholes([sent([user])]).map(({ type }) => type)).not.toContain('evaa_supply');
+  const upgraded = { ...user, body: headed(0x11).big(ASSET, 256).cell() };
+  expect(wholes([sent([upgraded])]).map(({ type }) => type)).toEqual(['evaa_supply']);
 });
 
 /** Jettons supplied for someone. */

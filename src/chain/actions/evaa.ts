@@ -6,7 +6,7 @@ import { record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
-import { groups, headed, hex256, payloadOf, request, thanks, userCall } from './evaa-messages.ts';
+import { groups, headed, hex256, payloadOf, request, TON_ASSET, thanks, userCall } from './evaa-messages.ts';
 import { type JettonTransfer, jettonTransfer } from './jettons.ts';
 import { declare } from './kind.ts';
 import type { Match } from './pattern.ts';
@@ -235,15 +235,19 @@ const withdraw = declare<Withdraw>({
         const asked = readBody(found.head, withdrawBody);
         const withdrawn = found.first('withdrawn');
         const noFunds = found.first('none') === null ? null : 'withdraw_no_funds_excess';
+        const assetId = hex256(asked.asset_id);
+        const paid = jettonTransfer.of(found.first('paid'));
+        // TON is paid in TON, jettons in jettons.
+        if (withdrawn !== null && (assetId === TON_ASSET) !== (paid === null)) return null;
         return {
           data: {
             source: messageOf(found.head).source,
             master: destinationOf(found.head),
             recipient: addressText(asked.recipient),
             owner: destinationOf(user),
-            assetId: hex256(asked.asset_id),
+            assetId,
             amount: withdrawn === null ? asked.amount : readBody(withdrawn, withdrawnBody).amount,
-            paid: jettonTransfer.of(found.first('paid')),
+            paid,
             failReason: REFUSALS.get(found.first('refused')?.opcode ?? null) ?? noFunds,
           },
           failed: withdrawn === null,

@@ -1,4 +1,5 @@
 /** Jettons: TEP-74, and the minters of TEP-89's reference and of the governed jettons. */
+import type { Cursor } from '../cursor.ts';
 import { address } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import {
@@ -12,8 +13,8 @@ import {
   jettonTransfer as transferBody,
 } from '../layouts/jettons.ts';
 import { body } from '../layouts/layout.ts';
-import { coins, amount as tokens, u64 } from '../layouts/numbers.ts';
-import type { Payload } from '../layouts/shapes.ts';
+import { coins, amount as tokens, u32, u64 } from '../layouts/numbers.ts';
+import { maybeCell, payload, record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, bagText, destinationOf, messageOf, readBody, tryBody } from './bodies.ts';
@@ -109,14 +110,27 @@ export const jettonTransfer = declare<JettonTransfer>({
   }),
 });
 
-/** A payload without bits is none, whatever it refers to. */
-function nonEmpty({ cell }: Payload): CellView | null {
+/** The fields before the payload: some senders leave that out, and some wallets take it for none. */
+export const transferHead = body('jetton_transfer', transferBody.opcode, {
+  query_id: u64,
+  amount: tokens,
+  destination: address,
+  response_destination: address,
+  custom_payload: maybeCell,
+  forward_ton_amount: tokens,
+});
+
+/** The payload at the end of a body. One without bits is none, whatever it refers to. */
+function payloadLeft(cursor: Cursor): CellView | null {
+  if (cursor.bitsLeft === 0) return null;
+  const { cell } = payload.read(cursor);
   return cell.bits === 0 ? null : cell;
 }
 
 /** What the request says. */
 function requested(found: Match) {
-  const request = readBody(found.head, transferBody);
+  const cursor = messageOf(found.head).body().cursor();
+  const request = transferHead.read(cursor);
   return {
     sender: messageOf(found.head).source,
     receiver: addressText(request.destination),
@@ -125,7 +139,7 @@ function requested(found: Match) {
     queryId: request.query_id,
     responseDestination: addressText(request.response_destination),
     customPayload: request.custom_payload,
-    forwardPayload: nonEmpty(request.forward_payload),
+    forwardPayload: payloadLeft(cursor),
     forwardAmount: request.forward_ton_amount,
   };
 }
@@ -241,6 +255,9 @@ export const jettonMint = declare<JettonMint>({
   accounts: ({ receiver, receiverWallet }) => ({ destination: receiver, destination2: receiverWallet }),
 });
 
+/** The fields before the addresses of what the reference minter was to send on: no more of it is told. */
+const orderedHead = record('jetton_internal_transfer', { opcode: u32, query_id: u64, amount: tokens });
+
 function readMint(found: Match, known: KnownContracts): Reading<JettonMint> | null {
   const { head } = found;
   const ofReference = head.opcode === minterJettonMint.opcode ? readBody(head, minterJettonMint) : null;
@@ -250,11 +267,12 @@ function readMint(found: Match, known: KnownContracts): Reading<JettonMint> | nu
     const receiverWallet = destinationOf(internal);
     const record = known.jettonWallet(receiverWallet);
     if (record === undefined) return null;
-    const amount = arrived(internal)?.amount ?? null;
-    const data = { asset: record.jetton, receiver: record.owner, receiverWallet, amount, tonAmount };
+    const sent = arrived(internal);
+    if (sent === null) return null;
+    const data = { asset: record.jetton, receiver: record.owner, receiverWallet, amount: sent.amount, tonAmount };
     return { data, failed: internal.failed };
   }
-  const amount = ofReference === null ? null : jettonInternalTransfer.read(ofReference.master_msg.cursor()).amount;
+  const amount = ofReference === null ? null : orderedHead.read(ofReference.master_msg.cursor()).amount;
   const asset = destinationOf(head);
   return { data: { asset, receiver: addressText(to_address), receiverWallet: null, amount, tonAmount }, failed: true };
 }

@@ -59,3 +59,19 @@ test('rewards in several jettons are claimed together, and of none is it told ho
   const [both] = wholes(claiming('red', 'blue'), known);
   expect(both.details).toEqual({ ...ends, claimed_rewards: [] });
 });
+
+const referrer = (name: string, ...sends: Sent[]): Sent => ({
+  to: 'pool',
+  body: op(0x55c35b40),
+  sends: [updated(name, ...sends)],
+});
+const updated = (name: string, ...sends: Sent[]): Sent => ({ to: name, body: op(0x076ee4e0), sends });
+
+test('the referrer of a referrer is part of it, and nobody whom it did not ask for', () => {
+  const update: Sent = { to: 'stake', body: op(0xae9307ce) };
+  const asked = (...sends: Sent[]): Sent => ({ to: 'pool', body: op(0xf5c5baa3), sends: [...sends, update] });
+  const types = (...sends: Sent[]) => wholes(asking(asked(...sends)), { data }).map(({ type }) => type);
+  expect(types(referrer('first', referrer('second', referrer('third'))))).toEqual(['jvault_unstake_request']);
+  expect(types(referrer('first', updated('second')))).toEqual(['jvault_unstake_request', 'call_contract']);
+  expect(types(updated('first'))).toEqual(['jvault_unstake_request', 'call_contract']);
+});

@@ -1,7 +1,6 @@
 /** JVault: pools in which jettons are staked for rewards. */
 import { addressOf, rawAddress } from '../address.ts';
 import { internalAddress } from '../layouts/addresses.ts';
-import { jettonTransfer as transferBody } from '../layouts/jettons.ts';
 import type { Layout } from '../layouts/layout.ts';
 import { body } from '../layouts/layout.ts';
 import { bit, coins, u32, u64 } from '../layouts/numbers.ts';
@@ -15,7 +14,7 @@ import { record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import { destinationOf, messageOf, readBody, sourceOf } from './bodies.ts';
 import type { Details } from './details.ts';
-import { jettonTransfer } from './jettons.ts';
+import { jettonTransfer, transferHead } from './jettons.ts';
 import { declare, type Group } from './kind.ts';
 import type { KnownContracts } from './known.ts';
 import type { Match, Pattern } from './pattern.ts';
@@ -32,9 +31,11 @@ const SET_DATA = 0x383411ea;
 const CANCEL_STAKE = 0x9eada1d9;
 const SEND_REWARDS = 0x44bc1fe3;
 
-/** The referrers of a staker, one behind the other. */
+/** The referrers of a staker, one behind the other: each has his own asked for when he is told. */
 const referrers: Pattern = {
-  chain: { of: { op: REQUEST_REFERRER }, until: { op: UPDATE_REFERRER } },
+  chain: {
+    of: { op: REQUEST_REFERRER, chain: { of: { op: REQUEST_REFERRER }, until: { op: UPDATE_REFERRER } } },
+  },
   optional: true,
 };
 const update: Pattern = { op: UPDATE };
@@ -91,7 +92,7 @@ const stake = declare<Stake>({
             wallet: transfer.senderWallet,
             asset: transfer.asset,
             pool: sourceOf(received),
-            amount: readBody(found.head, transferBody).amount,
+            amount: readBody(found.head, transferHead).amount,
           },
           failed:
             [found.head, received, found.first('done')].some((block) => block?.failed) ||
@@ -251,7 +252,7 @@ const claim = declare<Claim>({
         if (sent === null || paid === null) return null;
         const jettons = [...readBody(found.head, jvaultClaimRewards).jettons_to_claim.keys()];
         // Only one amount is told: of several jettons nobody could say whose it is.
-        const { amount } = readBody(paid, transferBody);
+        const { amount } = readBody(paid, transferHead);
         const rewards = jettons.length === 1 ? [{ jetton: addressOfKey(jettons[0]), amount }] : [];
         return {
           data: {

@@ -1,9 +1,10 @@
 /** LayerZero messages between chains. Objects of its contracts begin with a header that says how they are laid out. */
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
+import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { destinationOf, messageOf, numberHex, sourceOf } from './bodies.ts';
-import type { Details } from './details.ts';
+import { type Details, LongNumber } from './details.ts';
 import { type JettonTransfer, jettonTransfer } from './jettons.ts';
 import { declare, type Group } from './kind.ts';
 import type { Match, Pattern } from './pattern.ts';
@@ -31,10 +32,14 @@ function below(block: Block, depth: number): Cursor {
   return cursor;
 }
 
-/** A number of 64 bits as JSON has it; larger ones than a double holds exactly do not occur in the field. */
-function number64(cursor: Cursor): number {
-  return Number(cursor.dec(64));
+/** A number as JSON has it, with all its digits. */
+function exact(digits: Decimal): number | LongNumber {
+  const value = Number(digits);
+  return Number.isSafeInteger(value) ? value : new LongNumber(digits);
 }
+
+const number64 = (cursor: Cursor): number | LongNumber => exact(cursor.dec(64));
+const number128 = (cursor: Cursor): number | LongNumber => exact(BigInt(`0x${numberHex(cursor, 128)}`).toString());
 
 interface Packet {
   sourceOapp: string;
@@ -88,7 +93,7 @@ const SENDING: Pattern = {
         child: {
           op: 0x421c1a25,
           children: [
-            event,
+            { op: EVENT },
             coins,
             coins,
             coins,
@@ -116,8 +121,8 @@ function readSend(found: Match): Send | null {
   cursor.open();
   const fees = cursor.open();
   fees.skip(256);
-  const nativeFee = Number(BigInt(`0x${numberHex(fees, 128)}`));
-  const zroFee = Number(BigInt(`0x${numberHex(fees, 128)}`));
+  const nativeFee = number128(fees);
+  const zroFee = number128(fees);
   return {
     initiator: messageOf(head).source,
     endpoint: destinationOf(head),
@@ -229,8 +234,8 @@ const layerzeroReceive = declare<Receive>({
         if (received === null) return null;
         const oapp = destinationOf(received);
         const packet = readPacket(below(received, 2));
-        // The packet must be for who received it.
-        if (BigInt(`0x${oapp.slice(oapp.indexOf(':') + 1)}`) !== BigInt(packet.destinationOapp)) return null;
+        // The packet must be for who received it: as texts, of which only that of the account has leading zeros.
+        if (`0x${oapp.slice(oapp.indexOf(':') + 1).toLowerCase()}` !== packet.destinationOapp) return null;
         const sender = messageOf(found.head).source;
         return { data: { sender, oapp, channel: sourceOf(received), packet: packet.details } };
       },
@@ -268,7 +273,7 @@ const layerzeroCommitPacket = declare<Commit>({
             child: {
               op: 0x5388cd88,
               as: 'fourth',
-              children: [event, { op: 0x5e178f33, as: 'fifth', children: [event, coins] }],
+              children: [event, { op: 0x5e178f33, as: 'fifth', child: coins }],
             },
           },
         },
@@ -316,7 +321,7 @@ const STATUSES = new Map([
 
 interface Verify {
   initiator: RawAddress | null;
-  nonce: number;
+  nonce: number | LongNumber;
   status: string;
   dvn: RawAddress;
   proxy: RawAddress;
@@ -342,7 +347,7 @@ const layerzeroDvnVerify = declare<Verify>({
             child: {
               op: 0x4ec8f80a,
               as: 'connection',
-              children: [event, { op: 0x3cb38090, as: 'told', children: [event, coins] }],
+              children: [event, { op: 0x3cb38090, as: 'told', child: coins }],
             },
           },
         },

@@ -22,6 +22,18 @@ test('a payout that waits is an item, known or not', () => {
   });
 });
 
+test('a payout that waits is the item that was made, whatever else was begun', () => {
+  const init = (to: string, from: Sent['from']): Sent => ({ to, body: op(0x132f9a45), ...(from && { from }) });
+  const items = [init('other', 'active'), init('payout', 'uninit')];
+  const mint: Sent = { to: 'payouts', body: op(0x1674b0a0), sends: items };
+  const withdraw: Sent = { to: 'pool', body: op(0x319b0cdc), sends: [mint] };
+  const item = { index: '1', collection: null, uri: null, codeHash: null };
+  const [told] = tell([burning('alice', 'staked', '7', { to: 'minter', body: op(0x7bdd97de), sends: [withdraw] })], {
+    nftItem: (address) => (address === account('payout') ? item : undefined),
+  });
+  expect([told.type, told.details.payout_nft]).toEqual(['stake_withdrawal_request', account('payout')]);
+});
+
 /** Payouts, each of which has the next one burnt. */
 function paying(owner: string, ...then: Sent[]): Sent {
   const notice = call(0xed58b0b2).grams(7n);

@@ -17,6 +17,7 @@ import {
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
+import { nextCall } from './dex/swap.ts';
 import { arrived, burnHead } from './jettons.ts';
 import { declare, type Reading } from './kind.ts';
 import { nftMint } from './nfts.ts';
@@ -204,12 +205,10 @@ export const liquidRequest = declare<StakeRequest & { wallet: RawAddress }>({
 
 /** The item that stands for the payout. It stays an action of its own. */
 function mintedNft(mint: Block): RawAddress | null {
-  for (const block of mint.next) {
-    const minted = nftMint.of(block);
-    if (minted !== null) return minted.item.address;
-    if (block.opcode === payoutNftInit.opcode) return destinationOf(block);
-  }
-  return null;
+  const minted = mint.next.map((block) => nftMint.of(block)).find((one) => one !== null);
+  if (minted) return minted.item.address;
+  const init = nextCall(mint, payoutNftInit.opcode);
+  return init === null ? null : destinationOf(init);
 }
 
 export const kinds = [liquidDeposit, liquidWithdrawal, liquidRequest];

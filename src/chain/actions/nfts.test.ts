@@ -1,11 +1,21 @@
 /** Ways items move and are listed that no recorded trace shows: they hold the code to the description. */
 import { expect, test } from 'vitest';
-import { account, accountBytes, comment, op, type Sent, written } from '../../../test/made-trace.ts';
+import {
+  account,
+  accountBytes,
+  comment,
+  knowing,
+  madeTrace,
+  op,
+  type Sent,
+  written,
+} from '../../../test/made-trace.ts';
 import { Body, call, inline, tell, wholes } from '../../../test/made-transfers.ts';
-import type { Cell } from '../builder.ts';
+import { Builder, type Cell } from '../builder.ts';
 import { CellView } from '../layouts/cell-view.ts';
 import { stateInit } from '../layouts/messages.ts';
 import { nftTransfer } from '../layouts/nfts.ts';
+import { classify } from './classify.ts';
 import type { KnownContracts, KnownNftItem, KnownSale } from './known.ts';
 
 const ITEM: KnownNftItem = { index: '3', collection: account('collection'), uri: null, codeHash: null };
@@ -55,6 +65,48 @@ test('without an auction the payment and what the item paid stay apart', () => {
     const [told] = actions.filter(({ type }) => type === 'nft_transfer');
     expect(told.details).toMatchObject({ is_purchase: false, old_owner: account('carol'), payout_amount: null });
   }
+});
+
+test('a payload that cannot be read is none', () => {
+  const noReference = assigned((body) => body.bit(1));
+  const cutBid = assigned((body) => body.bit(0).u(0x38127de1, 32).grams(90n));
+  for (const body of [noReference, cutBid]) {
+    const actions = tell([paying(body, fillUp('telegram', '5'))], { nftItem });
+    expect(actions.map(({ type }) => type).sort()).toEqual(['call_contract', 'nft_transfer', 'ton_transfer']);
+    const [told] = actions.filter(({ type }) => type === 'nft_transfer');
+    expect(told.details).toMatchObject({ is_purchase: false, forward_payload: null, is_encrypted_comment: null });
+  }
+});
+
+test('the text of a payload is told byte by byte', () => {
+  const text = Buffer.concat([Buffer.from('a\0€'), Buffer.from('ff82e282', 'hex'), Buffer.from('z')]);
+  const body = assigned((into) => into.bit(0).u(0, 32).bytes(text));
+  const [told] = tell([paying(body)], { nftItem }).filter(({ type }) => type === 'nft_transfer');
+  expect(told.details.comment).toBe('a\0€\ufffd\ufffd\ufffd\ufffdz');
+});
+
+test('an auction of an item of Telegram is told without terms that cannot be read', () => {
+  const username: KnownNftItem = { ...ITEM, uri: 'https://nft.fragment.com/username/a.json' };
+  const starting = (config: Cell): Sent => ({ to: 'item', body: call(0x487a8e81).ref(config).cell() });
+  const told = (config: Cell) => {
+    const [action, ...others] = wholes([starting(config)], { nftItem: () => username });
+    expect([action.type, others]).toEqual(['teleitem_start_auction', []]);
+    const { min_bid: min, max_bid: max, marketplace_fee_address: fees } = action.details;
+    return [min, max, fees];
+  };
+  const terms = (to: string | null) => new Body().to(to).grams(10n).grams(90n).u(5, 8);
+  expect(told(terms('alice').u(60, 32).u(600, 32).cell())).toEqual(['10', '90', account('alice')]);
+  expect(told(terms(null).u(60, 32).u(600, 32).cell())).toEqual(['10', '90', null]);
+  expect(told(terms('alice').cell())).toEqual(['0', '0', null]);
+});
+
+test('an item that an external message deployed is told as such', () => {
+  const bid = assigned((body) => body.bit(0).u(0x38127de1, 32).grams(90n).u(1, 32));
+  const trace = madeTrace({ to: 'item', from: 'uninit', body: op(5), sends: [{ to: 'bob', body: bid.cell() }] });
+  const { actions } = classify(trace, knowing({ nftItem }));
+  expect(actions.map(({ type }) => type).sort()).toEqual(['contract_deploy', 'nft_mint', 'nft_transfer']);
+  const [told] = actions.filter(({ type }) => type === 'nft_transfer');
+  expect(told.details).toMatchObject({ is_purchase: false, new_owner: account('bob') });
 });
 
 function moving(to: string, ...sends: Sent[]): Sent {
@@ -130,4 +182,22 @@ test('a sale of another item, or of another owner, is not what was listed', () =
     const types = tell([listing(SALE_V4)], selling(sale)).map(({ type }) => type);
     expect(types).not.toContain('nft_put_on_sale');
   }
+});
+
+test('a payout with an encrypted comment is told in base64', () => {
+  const body = new Builder().u(0x2167da4b, 32).bytes(Buffer.from('0123', 'hex')).cell();
+  const bought: Sent = {
+    to: 'sale',
+    body: comment('mine'),
+    sends: [moving('alice'), { to: 'carol', body, value: '5' }],
+  };
+  const [told, ...others] = wholes([bought], selling({ owner: account('carol') }));
+  expect(others).toEqual([]);
+  expect(told.type).toBe('nft_purchase');
+  expect(told.details).toMatchObject({
+    payout_amount: '5',
+    payout_comment: 'ASM=',
+    payout_comment_encrypted: true,
+    payout_comment_encoded: true,
+  });
 });

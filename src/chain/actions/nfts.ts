@@ -2,6 +2,7 @@
 
 import type { Cursor } from '../cursor.ts';
 import { compareDecimal } from '../decimal.ts';
+import { DecodeError } from '../errors.ts';
 import { address } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import { auctionFillUp } from '../layouts/dns.ts';
@@ -13,12 +14,12 @@ import { teleitemBidInfo, teleitemDeploy } from '../layouts/telegram.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, bagText, destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
-import { type Comment, payloadComment } from './comment.ts';
+import { type Comment, itemComment } from './comment.ts';
 import type { Details } from './details.ts';
 import { declare, given, type Reading } from './kind.ts';
 import type { KnownContracts, KnownNftItem } from './known.ts';
 import { EXCESSES, type Match } from './pattern.ts';
-import { deploys, tonTransfer } from './ton.ts';
+import { callContract, deploys, tonTransfer } from './ton.ts';
 import type { RawAddress } from './trace.ts';
 
 /** What every action of an item prints of it. */
@@ -115,7 +116,7 @@ export const nftTransfer = declare<NftTransfer>({
 /** @param payoutComment of a purchase whose payout was found */
 export function transferDetails(transfer: NftTransfer, payoutComment: Comment | null): Details {
   const { sale, payout, royalty, customPayload, forwardPayload } = transfer;
-  const comment = forwardPayload === null ? null : payloadComment(forwardPayload);
+  const comment = forwardPayload === null ? null : itemComment(forwardPayload);
   return {
     ...itemDetails(transfer.item),
     old_owner: given(transfer.oldOwner),
@@ -137,7 +138,8 @@ export function transferDetails(transfer: NftTransfer, payoutComment: Comment | 
     payout_address: payout?.address ?? null,
     payout_comment: payoutComment?.text ?? null,
     payout_comment_encrypted: payoutComment?.encrypted ?? null,
-    payout_comment_encoded: payoutComment === null ? null : false,
+    // Encrypted bytes are told in base64.
+    payout_comment_encoded: payoutComment === null ? null : payoutComment.encrypted && payoutComment.text !== null,
     royalty_amount: royalty?.amount ?? null,
     royalty_address: royalty?.address ?? null,
   };
@@ -219,8 +221,20 @@ function isPayment(block: Block): boolean {
   return transfer === null ? isExternalIn(block) : !ENDINGS.has(transfer.comment().text);
 }
 
-export function isExternalIn(block: Block): boolean {
-  return block.kind !== null && block.nodes.length === 1 && block.node.message?.source === null;
+/** What an external message did by itself, such as to deploy an item, is told apart. */
+function isExternalIn(block: Block): boolean {
+  return callContract.of(block)?.source === null;
+}
+
+/** What an item tells its new owner: a payload that cannot be read is none. */
+function toldWith(cursor: Cursor) {
+  try {
+    const forwardPayload = payloadLeft(cursor);
+    return { forwardPayload, bid: forwardPayload === null ? null : teleitemBidInfo.in(forwardPayload) };
+  } catch (error) {
+    if (error instanceof DecodeError) return { forwardPayload: null, bid: null };
+    throw error;
+  }
 }
 
 function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfer> | null {
@@ -230,8 +244,7 @@ function readAssignment(found: Match, known: KnownContracts): Reading<NftTransfe
   if (record === undefined) return null;
   const cursor = messageOf(head).body().cursor();
   const { query_id: queryId, prev_owner } = assignedHead.read(cursor);
-  const forwardPayload = payloadLeft(cursor);
-  const bid = forwardPayload === null ? null : teleitemBidInfo.in(forwardPayload);
+  const { forwardPayload, bid } = toldWith(cursor);
   const { prev } = head;
   const blocks = new Set([head]);
   let payouts: Payout[] = [];

@@ -74,6 +74,10 @@ describe('excesses and bounces', () => {
     expect(taken({ op: 1, child: { op: 2, returns: false } }, sends)).toEqual([1, 2]);
   });
 
+  test('come apart when only the bounces are asked for', () => {
+    expect(taken({ op: 1, child: { op: 2, returns: 'bounced' } }, sends)).toEqual([1, 2, BOUNCED]);
+  });
+
   test('come with the outermost when it asks for them', () => {
     expect(taken({ op: 2, returns: true }, [call(2, call(BOUNCED), call(3))], 2)).toEqual([2, BOUNCED]);
   });
@@ -90,6 +94,12 @@ describe('a chain', () => {
   test('goes on to its end', () => {
     const sends = [call(9, call(1, call(3), call(EXCESSES), call(2)))];
     expect(taken({ op: 9, child: { chain } }, sends, 9)).toEqual([9, 1, EXCESSES, 2]);
+  });
+
+  test('goes on below a link, not beside it', () => {
+    const forked = { of: { op: [1, 3] }, until: { op: [2, 4] } };
+    const sends = [call(9, call(1, call(3, call(4)), call(2)))];
+    expect(taken({ op: 9, child: { chain: forked } }, sends, 9)).toEqual([9, 1, 3, 4]);
   });
 
   test('counts when it finds no end', () => {

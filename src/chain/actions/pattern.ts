@@ -21,15 +21,17 @@ export interface Pattern {
   readonly parent?: Pattern;
   readonly optional?: boolean;
   /**
-   * Whether the next blocks that return excess value or bounced are taken, too. By default those of every pattern but
-   * the outermost.
+   * Whether the next blocks that return excess value or bounced are taken, too, or only those that bounced. By default
+   * those of every pattern but the outermost.
    */
-  readonly returns?: boolean;
+  readonly returns?: Returns;
   /** The first of these that fits, instead of all above. */
   readonly any?: readonly Pattern[];
-  /** A chain of blocks that fit `of` up to one that fits `until`, instead of all above; see {@link matchChain}. */
-  readonly chain?: { readonly of: Pattern; readonly until: Pattern };
+  /** A chain from a block that fits, of blocks that fit `of`, up to one that fits `until` if any; see {@link matchChain}. */
+  readonly chain?: { readonly of: Pattern; readonly until?: Pattern };
 }
+
+export type Returns = boolean | 'bounced';
 
 export const EXCESSES = 0xd53276db;
 export const BOUNCED = 0xffffffff;
@@ -71,11 +73,11 @@ export class Match {
 
 /** Tries an outermost pattern on a block. */
 export function match(pattern: Pattern, block: Block, known: KnownContracts): Match | null {
-  const hits = tryPattern(pattern, block, known, pattern.returns === true);
+  const hits = tryPattern(pattern, block, known, pattern.returns ?? false);
   return hits === null ? null : new Match(block, hits);
 }
 
-function tryPattern(pattern: Pattern, block: Block, known: KnownContracts, returns: boolean): Hit[] | null {
+function tryPattern(pattern: Pattern, block: Block, known: KnownContracts, returns: Returns): Hit[] | null {
   if (pattern.any !== undefined) {
     for (const one of pattern.any) {
       const hits = tryPattern(one, block, known, one.returns ?? returns);
@@ -83,15 +85,16 @@ function tryPattern(pattern: Pattern, block: Block, known: KnownContracts, retur
     }
     return null;
   }
-  if (pattern.chain !== undefined) return matchChain(pattern.chain, block, known);
   if (!fits(pattern, block, known)) return null;
+  if (pattern.chain !== undefined) return matchChain(pattern.chain, block, known);
   const hits: Hit[] = [{ block, as: pattern.as }];
   if (pattern.child !== undefined && !takeAll(pattern.child, block, known, hits)) return null;
   if (pattern.children !== undefined && !takeEach(pattern.children, block, known, hits)) return null;
   if (pattern.parent !== undefined && !takeParent(pattern.parent, block, known, hits)) return null;
-  if (returns) {
+  if (returns !== false) {
     for (const next of block.next) {
-      if (next.opcode === EXCESSES || next.opcode === BOUNCED) hits.push({ block: next, as: undefined });
+      if (next.opcode === BOUNCED || (next.opcode === EXCESSES && returns === true))
+        hits.push({ block: next, as: undefined });
     }
   }
   return hits;
@@ -150,21 +153,27 @@ function takeParent(pattern: Pattern, { prev }: Block, known: KnownContracts, hi
 
 /**
  * From a block on, `until` is tried first, then `of`; after a hit of `of` the walk goes on over the next blocks of all
- * blocks it took. It ends with `until`, or when nothing more fits: then what was taken still counts.
+ * blocks it took, and not over those beside it. It ends with `until`, or when nothing more fits: then what was taken still
+ * counts.
  */
 function matchChain({ of, until }: NonNullable<Pattern['chain']>, block: Block, known: KnownContracts): Hit[] | null {
   const hits: Hit[] = [];
-  const seen = new Set<Block>([block]);
-  for (const at of seen) {
-    const end = inner(until, at, known);
-    if (end !== null) {
-      hits.push(...end);
-      return hits;
+  let level: Iterable<Block> | null = [block];
+  while (level !== null) {
+    let below: Set<Block> | null = null;
+    for (const at of level) {
+      const end = until === undefined ? null : inner(until, at, known);
+      if (end !== null) {
+        hits.push(...end);
+        return hits;
+      }
+      const more = inner(of, at, known);
+      if (more === null) continue;
+      hits.push(...more);
+      below = new Set(more.flatMap((hit) => hit.block.next));
+      break;
     }
-    const more = inner(of, at, known);
-    if (more === null) continue;
-    hits.push(...more);
-    for (const hit of more) for (const next of hit.block.next) seen.add(next);
+    level = below;
   }
   return hits.length === 0 ? null : hits;
 }
@@ -172,7 +181,7 @@ function matchChain({ of, until }: NonNullable<Pattern['chain']>, block: Block, 
 /** The opcodes and block names an outermost pattern can begin with; null when every block may. */
 export function beginnings({ op, block, any, chain }: Pattern): readonly (number | string)[] | null {
   if (any !== undefined || chain !== undefined) {
-    const all = (any ?? [chain!.until, chain!.of]).map(beginnings);
+    const all = (any ?? [chain?.until, chain?.of].filter((one) => one !== undefined)).map(beginnings);
     return all.includes(null) ? null : all.flatMap((one) => one ?? []);
   }
   const keys = op ?? block;

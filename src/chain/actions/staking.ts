@@ -24,12 +24,12 @@ interface Election {
 
 const electionDetails = ({ holder, amount }: Election): Details => ({ stake_holder: holder, amount: given(amount) });
 
-/** A call to the elector with its answer. Nothing else of what it sends belongs to it. */
+/** A call to the elector with its answer. Of what follows the answer, only its bounce belongs to it. */
 function electorCall(op: number, answer: number): Pattern {
   return {
     op,
     where: ({ node }) => node.message?.destination === ELECTOR,
-    child: { op: answer, as: 'answer', optional: true, returns: false },
+    child: { op: answer, as: 'answer', optional: true, returns: 'bounced' },
   };
 }
 

@@ -32,10 +32,16 @@ const SHORTCUTS: Readonly<Record<string, readonly Group[]>> = {
 
 const expanded = new Map(Object.entries(SHORTCUTS).map(([name, groups]) => [name, typesOf(groups)]));
 
+const together = (names: readonly string[]): ReadonlySet<string> =>
+  new Set(['v1', ...names].flatMap((name) => expanded.get(name) ?? [name]));
+
+/** Nearly every request asks for one of these alone. */
+const ofShortcut = new Map(Object.keys(SHORTCUTS).map((name) => [name, together([name])]));
+
 /**
  * The types that a client supports, by the values of `supported_action_types`: types and shortcuts. The types of `v1`
- * are always among them.
+ * are always among them. The same set for the same shortcut.
  */
-export function supportedTypes(names: readonly string[]): Set<string> {
-  return new Set(['v1', ...names].flatMap((name) => expanded.get(name) ?? [name]));
+export function supportedTypes(names: readonly string[]): ReadonlySet<string> {
+  return (names.length === 1 ? ofShortcut.get(names[0]) : undefined) ?? together(names);
 }

@@ -52,6 +52,11 @@ const WALLETS = new Map<string, { type: WalletType; fields: (cursor: Cursor) => 
   ['IINLe3KxEhR+Gy+0V7hOdNGjDwT3N9T2KmaOlVLSty8=', { type: 'wallet v5 r1', fields: extensible }],
 ]);
 
+/** Whether the code is one of the eleven. */
+export function isWalletCode(codeHash: Hash | null): boolean {
+  return codeHash !== null && WALLETS.has(codeHash.toString('base64'));
+}
+
 /**
  * What an account is as a wallet; null when its code is none of the eleven. Never throws.
  *

@@ -41,7 +41,7 @@ const MAX_LISTENERS = 8 * AT_ONCE;
 
 export const contracts: Projection = {
   name: 'contracts',
-  version: 1,
+  version: 2,
   tables: [
     ...KINDS.flatMap(({ table, states }) => (states ? [table, states] : [table])),
     jettonWalletCodes,

@@ -86,7 +86,7 @@ export const nftAuction = kind(
       nftOwner: results.addressOrNone(5),
       lastBid: results.int(6),
       lastMember: results.addressOrNone(7),
-      minStep: results.u32(8),
+      minStep: results.uint(8, 64),
       mpFeeAddress: results.address(9),
       mpFeeFactor: results.u32(10),
       mpFeeBase: results.u32(11),
@@ -129,25 +129,32 @@ export const telemintItem = kind(
       duration: config.u32(5),
       royaltyNumerator: royalty.u32(0),
       royaltyDenominator: royalty.u32(1),
-      royaltyDestination: royalty.addressOrEmpty(2),
+      royaltyDestination: royalty.address(2),
     };
   },
 );
 
 const NO_AUCTION = { bidderAddress: null, bid: '0', bidTs: 0, minBid: '0', endTime: 0 };
 
+/** A method that fails, or leaves other types, tells of no auction; one that leaves no address is of no such item. */
 async function auctionOf(subject: Subject, ask: Asking) {
+  const state = await stateOf(subject, ask);
+  return state === null ? NO_AUCTION : { bidderAddress: state.results.addressOrEmpty(0), ...state.numbers };
+}
+
+async function stateOf(subject: Subject, ask: Asking) {
   try {
-    const state = await ask.call(subject, 'get_telemint_auction_state');
-    return {
-      bidderAddress: state.addressOrEmpty(0),
-      bid: state.int(1),
-      bidTs: state.u32(2),
-      minBid: state.int(3),
-      endTime: state.u32(4),
+    const results = await ask.call(subject, 'get_telemint_auction_state');
+    results.slice(0);
+    const numbers = {
+      bid: results.int(1),
+      bidTs: results.u32(2),
+      minBid: results.int(3),
+      endTime: results.u32(4),
     };
+    return { results, numbers };
   } catch (error) {
-    if (error instanceof OtherKind) return NO_AUCTION;
+    if (error instanceof OtherKind) return null;
     throw error;
   }
 }

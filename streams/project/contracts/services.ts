@@ -43,7 +43,7 @@ export const multisigOrder = kind(
     if (!sameAddress(answer.address(0), subject.account)) throw new OtherKind('its multisig has another order');
     return {
       multisigAddress,
-      orderSeqno: results.int(1),
+      orderSeqno: results.uint(1, 256),
       threshold: results.u32(2),
       sentForExecution: results.flag(3),
       signers: addressesIn(results.cell(4)),

@@ -87,19 +87,18 @@ export class Results {
     return readAddress(this.slice(place));
   }
 
-  /** Null for `addr_none` and for a slice of nothing. */
+  /** Null for a slice of nothing, not for `addr_none`. */
   addressOrEmpty(place: number): Address | null {
-    const cell = this.slice(place);
-    return cell.bits === 0 ? null : readAddress(cell);
+    return this.slice(place).bits === 0 ? null : this.address(place);
   }
 }
 
-/** `addr_std` without anycast, null for `addr_none`. Throws OtherKind for all else. */
+/** `addr_std` without anycast, null for `addr_none` alone. Throws OtherKind for all else. */
 function readAddress(cell: Cell): Address | null {
   return reading(() => {
     const slice = new Slice(cell);
     const tag = slice.u(2);
-    if (tag === 0) return null;
+    if (tag === 0 && slice.bitsLeft === 0) return null;
     if (tag !== 2 || slice.bit()) throw new OtherKind('no standard address');
     return addressOf(slice.i(8), slice.bytes(32));
   });

@@ -102,14 +102,16 @@ function readDeposit(found: Match): Reading<Deposit> | null {
   };
 }
 
-/** What a payout sent, and to which wallet. Null for one that sent nothing. */
+/** What a payout sent, and to which wallet; of TON with a notification none is told. Null for one that sent nothing. */
 function paidOut(block: Block): (AssetAmount & { wallet: RawAddress | null }) | null {
   for (const next of block.next) {
     const transfer = jettonTransfer.of(next);
     if (transfer !== null) return { asset: transfer.asset, amount: transfer.amount, wallet: transfer.receiverWallet };
   }
-  const ton = nextCall(block, PAYOUT) ?? nextCall(block, NOTIFICATION);
-  return ton === null ? null : { asset: null, amount: sentValue(ton), wallet: destinationOf(ton) };
+  const ton = nextCall(block, PAYOUT);
+  if (ton !== null) return { asset: null, amount: sentValue(ton), wallet: destinationOf(ton) };
+  const notified = nextCall(block, NOTIFICATION);
+  return notified === null ? null : { asset: null, amount: sentValue(notified), wallet: null };
 }
 
 export const coffeeWithdrawal = declareWithdrawal('coffee', 'dex_withdraw_liquidity', [

@@ -73,11 +73,14 @@ const givenBack: Pattern = {
             op: transferBody.opcode,
             child: {
               op: jettonInternalTransfer.opcode,
+              // As for any transfer of jettons, the wallet that they came to must be known.
+              where: (block, known) => known.jettonWallet(destinationOf(block)) !== undefined,
               as: 'jettonBack',
               child: { op: jettonNotify.opcode, optional: true },
             },
           },
         ],
+        optional: true,
       },
     },
     { block: tonTransfer.block },
@@ -108,7 +111,7 @@ export const dedustDeposit = declareDeposit('dedust', 'dedust_deposit_liquidity'
 function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | null {
   const { owner_addr, assets } = readBody(found.head, dedustDepositAll);
   const owner = rawAddress(owner_addr);
-  const first = deposited(found, known);
+  const first = deposited(owner, found, known);
   const lp = found.first('lp');
   if (first === null) return null;
   return {
@@ -131,18 +134,20 @@ function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | nu
 }
 
 /** What this trace put in. */
-function deposited(found: Match, known: KnownContracts): Part | null {
+function deposited(owner: RawAddress, found: Match, known: KnownContracts): Part | null {
   const ton = found.first('tonIn');
   if (ton !== null) return { asset: null, amount: readTonDeposit(ton).amount, wallet: null };
   const notified = found.first('notified');
   const transfer = found.first('transfer');
   if (notified === null || transfer === null) return null;
   const asset = masterOf(sourceOf(notified), known);
+  if (asset === null) return null;
   const wallet = destinationOf(transfer);
+  const isOwn = messageOf(transfer).source === owner;
   return {
     asset,
     amount: readBody(notified, jettonNotify).amount,
-    wallet: asset !== null && masterOf(wallet, known) === asset ? wallet : null,
+    wallet: isOwn && masterOf(wallet, known) === asset ? wallet : null,
   };
 }
 
@@ -209,14 +214,16 @@ function readPartial(found: Match, known: KnownContracts): Reading<Deposit> | nu
   const notified = found.first('notified');
   if (notified === null || notified.prev === null) return null;
   const { sender, amount, forward_payload } = readBody(notified, jettonNotify);
-  const asked = dedustDepositPayload.in(forward_payload.cell);
+  const asked = forward_payload.inReference ? dedustDepositPayload.in(forward_payload.cell) : null;
   if (asked === null) return null;
-  const first = { asset: masterOf(sourceOf(notified), known), amount, wallet: sourceOf(notified.prev) };
+  const asset = masterOf(sourceOf(notified), known);
+  if (asset === null) return null;
+  const first = { asset, amount, wallet: sourceOf(notified.prev) };
   const targets = targetsOf(asked.pool_params, asked);
   return { data: { ...common, source: addressText(sender), first, targets } };
 }
 
-/** A vault makes a deposit known once for each asset; more than two of a contract cannot be told apart. */
+/** A vault makes a deposit known once for each asset; with more than two of any contract they are not told apart. */
 const PAIR = 2;
 
 /** Deposits of one asset become part of the deposit that they were completed by in the same trace. */
@@ -229,6 +236,7 @@ export function fold(blocks: readonly Block[]): readonly Block[] {
     if (found === undefined) byContract.set(contract, [block]);
     else found.push(block);
   }
+  for (const ofOne of byContract.values()) if (ofOne.length > PAIR) return blocks;
   const replaced = new Map<Block, Block | null>();
   for (const pair of byContract.values()) {
     const full = pair.find((block) => dedustDeposit.of(block) !== null);

@@ -4,12 +4,12 @@ import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
 import type { CellView } from '../../layouts/cell-view.ts';
 import { stonfiPayToV2, stonfiSwapV2, stonfiSwapV2Payload } from '../../layouts/dex/stonfi.ts';
-import { jettonNotify } from '../../layouts/jettons.ts';
+import { jettonNotify, ptonTonTransfer } from '../../layouts/jettons.ts';
 import { amount, coins, u64 } from '../../layouts/numbers.ts';
 import { maybeCell, record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
-import { addressText, destinationOf, readBody } from '../bodies.ts';
+import { addressText, destinationOf, readBody, tryBody } from '../bodies.ts';
 import { jettonTransfer, tonOr } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
@@ -101,7 +101,8 @@ function outgoingLeg(block: Block): Leg | null {
   const transfer = jettonTransfer.of(block);
   if (transfer === null) return null;
   const ton = nextCall(block, PTON_TRANSFER);
-  if (ton === null) return transferLeg(transfer, tonOr(transfer.asset));
+  // A transfer of pTON that went on to nobody paid nothing out.
+  if (ton === null) return transfer.hasInternal ? transferLeg(transfer, tonOr(transfer.asset)) : null;
   return {
     asset: null,
     amount: ptonAmount(ton),
@@ -132,8 +133,10 @@ function lastWallet(first: Block): RawAddress | null {
 function requestedAsset(found: Match, got: Asset, known: KnownContracts): Asset {
   const last = masterOf(lastWallet(found.head), known);
   if (last !== null) return tonOr(last);
-  const payload = paidTransfer(found)?.forwardPayload ?? null;
-  const fields = payload === null ? null : stonfiSwapV2Payload.in(payload);
+  const ton = found.first('tonIn');
+  const payload =
+    ton === null ? paidTransfer(found)?.forwardPayload : tryBody(ton, ptonTonTransfer)?.forward_payload.cell;
+  const fields = payload === null || payload === undefined ? null : stonfiSwapV2Payload.in(payload);
   const named = fields === null ? null : masterOf(addressText(fields.token_wallet1), known);
   return named === null ? got : named;
 }

@@ -31,13 +31,16 @@ export const stonfiSwap = declareSwap('stonfi', [
   {
     rank: 20,
     pattern: {
-      op: swapBody.opcode,
-      parent: { block: jettonTransfer.block, as: 'in' },
+      block: jettonTransfer.block,
       child: {
-        op: stonfiPaymentRequest.opcode,
-        where: (block) => tryBody(block, stonfiPaymentRequest)?.exit_code !== REFERRAL_PAYMENT,
-        as: 'request',
-        child: { block: jettonTransfer.block },
+        op: swapBody.opcode,
+        as: 'swap',
+        child: {
+          op: stonfiPaymentRequest.opcode,
+          where: (block) => tryBody(block, stonfiPaymentRequest)?.exit_code !== REFERRAL_PAYMENT,
+          as: 'request',
+          child: { block: jettonTransfer.block },
+        },
       },
     },
     read: readSwap,
@@ -75,17 +78,19 @@ function payloadOf({
 }
 
 function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
-  const paid = jettonTransfer.of(found.first('in'));
+  const paid = jettonTransfer.of(found.head);
+  const asks = found.first('swap');
   const request = paidRequest(found);
-  if (paid === null || request === null) return null;
+  if (paid === null || asks === null || request === null) return null;
   const out = request.block.next.map((block) => jettonTransfer.of(block)).find((one) => one !== null);
   if (out === undefined) return null;
   const asked = payloadOf(paid);
-  const swap = readBody(found.head, swapBody);
+  const swap = readBody(asks, swapBody);
   const tokenWallet = addressText(swap.sender_address);
   const wallet = tokenWallet === null ? undefined : known.jettonWallet(tokenWallet);
+  if (wallet === undefined) return null;
   const sender = addressText(swap.addrs.from_user);
-  const assetIn = wallet?.jetton ?? null;
+  const assetIn = wallet.jetton;
   const assetOut = masterOf(request.token, known);
   return {
     data: {
@@ -96,7 +101,7 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
         asset: assetIn,
         amount: swap.jetton_amount,
         source: sender,
-        destination: wallet?.owner ?? null,
+        destination: wallet.owner,
         sourceWallet: paid.senderWallet,
         destinationWallet: tokenWallet,
       },

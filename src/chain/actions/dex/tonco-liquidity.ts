@@ -159,9 +159,21 @@ function readWithdrawal(found: Match, known: KnownContracts): Reading<Withdrawal
   const start = readBody(found.head, toncoStartBurn);
   const { exit_code, coins, receiver0, receiver1 } = readBody(paid, payTo);
   const outs = found.named('out').flatMap((block) => paidBack(block) ?? []);
-  const part = (jetton: RawAddress | null, sum: Decimal | null, receiver: RawAddress | null): Part => {
-    const wallet = jetton === ROUTER_PTON ? null : jetton;
-    const out = outs.find(({ transfer }) => transfer.senderWallet === wallet);
+  const wallets = [coins?.jetton0 ?? null, coins?.jetton1 ?? null].map(addressText);
+  const from = (wallet: RawAddress | null) =>
+    outs.find(({ transfer }) => transfer.senderWallet === (wallet === ROUTER_PTON ? null : wallet));
+  const [toFirst, toSecond] = [from(wallets[0]), from(wallets[1])];
+  // Of two transfers the other one is of the other asset, whatever wallet it came from: routers differ in that of pTON.
+  const besides = (out: typeof toFirst) =>
+    outs.length === 2 && out !== undefined ? outs.find((one) => one !== out) : undefined;
+  const first = toFirst ?? besides(toSecond);
+  const second = besides(toFirst) ?? toSecond;
+  const part = (
+    out: typeof first,
+    jetton: RawAddress | null,
+    sum: Decimal | null,
+    receiver: RawAddress | null,
+  ): Part => {
     if (out !== undefined) return { asset: out.asset, amount: out.amount, wallet: out.wallet };
     return { asset: tonOr(masterOf(jetton, known)), amount: sum, wallet: receiver };
   };
@@ -169,8 +181,8 @@ function readWithdrawal(found: Match, known: KnownContracts): Reading<Withdrawal
     data: {
       source: addressText(readBody(position, positionHead).nft_owner),
       sourceWallet: null,
-      first: part(addressText(coins?.jetton0 ?? null), coins?.amount0 ?? null, addressText(receiver0)),
-      second: part(addressText(coins?.jetton1 ?? null), coins?.amount1 ?? null, addressText(receiver1)),
+      first: part(first, wallets[0], coins?.amount0 ?? null, addressText(receiver0)),
+      second: part(second, wallets[1], coins?.amount1 ?? null, addressText(receiver1)),
       pool: destinationOf(found.head),
       lp: start.liquidity_to_burn,
       position: {

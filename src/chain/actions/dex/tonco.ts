@@ -1,6 +1,7 @@
 /** TONCO: trades. */
 
 import { compareDecimal } from '../../decimal.ts';
+import { DecodeError } from '../../errors.ts';
 import { address } from '../../layouts/addresses.ts';
 import type { CellView } from '../../layouts/cell-view.ts';
 import { toncoPayTo, toncoPoolSwap } from '../../layouts/dex/tonco.ts';
@@ -64,7 +65,7 @@ const paid: Pattern = {
   as: 'paid',
   child: {
     any: [
-      { block: jettonTransfer.block, child: trade },
+      { block: jettonTransfer.block, children: [trade, tonOut] },
       { block: jettonTransfer.block, child: { op: PTON_TRANSFER, child: { op: jettonNotify.opcode, child: trade } } },
       { block: jettonTransfer.block, as: 'out', child: tonOut },
       { op: transferBody.opcode, as: 'unknownOut', child: { op: PTON_TRANSFER } },
@@ -119,15 +120,30 @@ function requested(found: Match, known: KnownContracts): { asset: Asset; minOut:
   const payload = readBody(ton, ptonTonTransfer).forward_payload.cell;
   if (payload.opcode !== toncoPoolSwap.opcode) return null;
   let fields = readPayload(payload);
-  for (let hops = 0; fields.inner !== null && hops < MAX_HOPS; hops++) fields = readPayload(fields.inner);
+  for (let hops = 0; hops < MAX_HOPS; hops++) {
+    const inner = nextPayload(fields.inner);
+    if (inner === null) break;
+    fields = inner;
+  }
   const master = masterOf(addressText(fields.target_router_wallet), known);
   return master === null ? null : { asset: tonOr(master), minOut: fields.min_out };
 }
 
 function readPayload(view: CellView) {
   const cursor = view.cursor();
-  if (view.opcode === toncoPoolSwap.opcode) cursor.skip(32);
+  cursor.skip(32);
   return swapPayload.read(cursor);
+}
+
+/** What is asked of the next router. Null for anything else that is sent on: it is for the receiver. */
+function nextPayload(view: CellView | null) {
+  if (view?.opcode !== toncoPoolSwap.opcode) return null;
+  try {
+    return readPayload(view);
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
 }
 
 /** Wallets that trades were paid from, and that the last one was paid out of, are known; any other stands for TON. */

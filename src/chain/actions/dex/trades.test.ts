@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { account, accountBytes, op, type Sent, written } from '../../../../test/made-trace.ts';
 import { Body, call, sending, tell, wallets } from '../../../../test/made-transfers.ts';
+import type { Cell } from '../../builder.ts';
+import { CellView } from '../../layouts/cell-view.ts';
 import { type DedustStep, dedustSwap, dedustSwapEvent, dedustSwapPayload } from '../../layouts/dex/dedust.ts';
 import {
   stonfiPaymentRequest,
@@ -9,8 +11,10 @@ import {
   stonfiSwap,
   stonfiSwapPayload,
   stonfiSwapV2,
+  stonfiSwapV2Payload,
 } from '../../layouts/dex/stonfi.ts';
 import type { KnownContracts } from '../known.ts';
+import { SWAP_OK } from './stonfi.ts';
 
 const NO_LIQUIDITY = 0x5ffe1295;
 const RESERVE_ERROR = 0x38976e9b;
@@ -148,35 +152,41 @@ test('a pool of DeDust that nothing is known of is no trade', () => {
   expect(types).not.toContain('jetton_swap');
 });
 
+/** Red jettons that a pool of STON.fi was asked to trade, and that it had the router give back. */
+function givenBack(exit_code: number, wallet = "router's red"): Sent {
+  const back = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
+  const amounts = {
+    amount0_out: '10',
+    token0_address: accountBytes("router's red"),
+    amount1_out: '0',
+    token1_address: accountBytes("router's blue"),
+  };
+  const params = { side: 'second', value: amounts } as const;
+  const pay = written(stonfiPaymentRequest, { query_id: '1', owner: accountBytes('alice'), exit_code, params });
+  const swap = written(stonfiSwap, {
+    query_id: '1',
+    to_address: accountBytes('alice'),
+    sender_address: accountBytes(wallet),
+    jetton_amount: '10',
+    min_out: '9',
+    has_ref_address: false,
+    addrs: { from_user: accountBytes('alice') },
+  });
+  const payload = written(stonfiSwapPayload, {
+    token_wallet: accountBytes("router's blue"),
+    min_out: '9',
+    to_address: accountBytes('alice'),
+    referral_address: null,
+  });
+  // What is left of the pool's value is part of the trade.
+  const excesses = { to: 'alice', body: op(0xd53276db) };
+  const after = [{ to: 'pool', body: swap, sends: [{ to: 'router', body: pay, sends: [back] }, excesses] }];
+  return sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', payload, after });
+}
+
 test('STON.fi gives back what it does not trade', () => {
-  for (const exit_code of [NO_LIQUIDITY, RESERVE_ERROR]) {
-    const back = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
-    const amounts = {
-      amount0_out: '10',
-      token0_address: accountBytes("router's red"),
-      amount1_out: '0',
-      token1_address: accountBytes("router's blue"),
-    };
-    const params = { side: 'second', value: amounts } as const;
-    const pay = written(stonfiPaymentRequest, { query_id: '1', owner: accountBytes('alice'), exit_code, params });
-    const swap = written(stonfiSwap, {
-      query_id: '1',
-      to_address: accountBytes('alice'),
-      sender_address: accountBytes("router's red"),
-      jetton_amount: '10',
-      min_out: '9',
-      has_ref_address: false,
-      addrs: { from_user: accountBytes('alice') },
-    });
-    const payload = written(stonfiSwapPayload, {
-      token_wallet: accountBytes("router's blue"),
-      min_out: '9',
-      to_address: accountBytes('alice'),
-      referral_address: null,
-    });
-    const after = [{ to: 'pool', body: swap, sends: [{ to: 'router', body: pay, sends: [back] }] }];
-    const move = { from: 'alice', to: 'router', jetton: 'red', amount: '10', payload, after };
-    const [told, ...others] = tell([sending(move)], known);
+  for (const exitCode of [NO_LIQUIDITY, RESERVE_ERROR]) {
+    const [told, ...others] = tell([givenBack(exitCode)], known);
     expect(others).toEqual([]);
     expect([told.type, told.success]).toEqual(['jetton_swap', false]);
     expect(told.details).toMatchObject({
@@ -191,15 +201,23 @@ test('STON.fi gives back what it does not trade', () => {
   }
 });
 
-test('STON.fi v2 gives back what it does not trade', () => {
-  const back = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
+test('what came to a wallet of STON.fi that is not known is no trade', () => {
+  const types = tell([givenBack(SWAP_OK, 'unheard of')], known).map(({ type }) => type);
+  expect(types).not.toContain('jetton_swap');
+});
+
+/** What a pool of STON.fi v2 is asked for, and what it has the router pay. */
+function tradedV2(
+  { exitCode = NO_LIQUIDITY, wanted = "router's blue", further = null as CellView | null },
+  out: Sent,
+): Sent {
   const alice = accountBytes('alice');
   const pay = written(stonfiPayToV2, {
     query_id: '1',
     to_address: alice,
     excesses_address: alice,
     original_caller: alice,
-    exit_code: NO_LIQUIDITY,
+    exit_code: exitCode,
     custom_payload: null,
     additional: {
       fwd_ton_amount: '0',
@@ -209,30 +227,47 @@ test('STON.fi v2 gives back what it does not trade', () => {
       token1_address: accountBytes("router's blue"),
     },
   });
+  const { route: dex_payload, body } = askedV2(wanted, further);
   const swap = written(stonfiSwapV2, {
     query_id: '1',
     from_user: alice,
     left_amount: '10',
     right_amount: '0',
-    dex_payload: {
-      transferred_op: 0x6664de2a,
-      token_wallet1: accountBytes("router's blue"),
-      refund_address: alice,
-      excesses_address: alice,
-      tx_deadline: '0',
-      swap_body: {
-        min_out: '9',
-        receiver: alice,
-        fwd_gas: '0',
-        custom_payload: null,
-        refund_fwd_gas: '0',
-        refund_payload: null,
-        ref_fee: 0,
-        ref_address: null,
-      },
-    },
+    dex_payload: { transferred_op: 0x6664de2a, ...dex_payload, swap_body: body },
   });
-  const after = [{ to: 'pool', body: swap, sends: [{ to: 'router', body: pay, sends: [back] }] }];
+  return { to: 'pool', body: swap, sends: [{ to: 'router', body: pay, sends: [out] }] };
+}
+
+function askedV2(wanted: string, further: CellView | null) {
+  const alice = accountBytes('alice');
+  const route = {
+    token_wallet1: accountBytes(wanted),
+    refund_address: alice,
+    excesses_address: alice,
+    tx_deadline: '0',
+  };
+  const body = {
+    min_out: '9',
+    receiver: alice,
+    fwd_gas: '0',
+    custom_payload: further,
+    refund_fwd_gas: '0',
+    refund_payload: null,
+    ref_fee: 0,
+    ref_address: null,
+  };
+  return { route, body };
+}
+
+/** The payload that asks a router of STON.fi v2 for a trade. */
+function payloadV2(wanted: string, further: CellView | null = null): Cell {
+  const { route, body } = askedV2(wanted, further);
+  return written(stonfiSwapV2Payload, { ...route, cross_swap_body: body });
+}
+
+test('STON.fi v2 gives back what it does not trade', () => {
+  const back = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
+  const after = [tradedV2({}, back)];
   const [told, ...others] = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
   expect(others).toEqual([]);
   expect([told.type, told.success]).toEqual(['jetton_swap', false]);
@@ -245,4 +280,60 @@ test('STON.fi v2 gives back what it does not trade', () => {
     dex_outgoing_transfer: leg('red', '10', 'router', 'alice'),
     peer_swaps: [],
   });
+});
+
+const PTON = '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3';
+
+/** The wallets above, and the router's of pTON. */
+const withPton: Partial<KnownContracts> = {
+  jettonWallet: (wallet) =>
+    wallet === account("router's pton") ? { owner: account('router'), jetton: PTON } : wallets(wallet),
+};
+
+/** TON for the router, with what it is asked for. */
+function tonForRouter(payload: Cell, ...sends: Sent[]): Sent {
+  return {
+    to: "router's pton",
+    body: call(0x01f3835d).grams(10n).to('alice').bit(1).ref(payload).cell(),
+    sends: [{ to: 'router', body: op(0x7362d09c), sends }],
+  };
+}
+
+/** pTON that the router sends: its wallet makes TON of it. */
+function ptonOut(...sends: Sent[]): Sent {
+  return {
+    to: "router's pton",
+    body: call(0x0f8a7ea5).grams(8n).to('alice').to('alice').bit(0).grams(1n).bit(0).cell(),
+    sends,
+  };
+}
+
+const ton8: Sent = { to: 'alice', body: call(0x01f3835d).grams(8n).to('alice').bit(0).cell() };
+
+test('STON.fi v2 pays in TON, and has not traded when the TON stays where it is', () => {
+  const sold = (...sends: Sent[]): Sent => {
+    const after = [tradedV2({ exitCode: SWAP_OK }, ptonOut(...sends))];
+    return sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after });
+  };
+  const [told, ...others] = tell([sold(ton8)], withPton);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', true]);
+  expect(told.details).toMatchObject({
+    asset_out: null,
+    dex_outgoing_transfer: { asset: null, amount: '8', source: account('router'), destination: account('alice') },
+  });
+  expect(tell([sold()], withPton).map(({ type }) => type)).not.toContain('jetton_swap');
+});
+
+test('of what STON.fi v2 did not trade, the first asset on the way is told when the last is not known', () => {
+  const further = CellView.from(payloadV2("somebody's green"));
+  const trade = tradedV2({ further }, ptonOut(ton8));
+  const paid = payloadV2("router's blue", further);
+  const [forTon] = tell([tonForRouter(paid, trade)], withPton);
+  const after = [tradedV2({ further }, sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' }))];
+  const move = { from: 'alice', to: 'router', jetton: 'red', amount: '10', payload: paid, after };
+  const [forJettons] = tell([sending(move)], withPton);
+  for (const { type, success, details } of [forTon, forJettons]) {
+    expect([type, success, details.asset_out]).toEqual(['jetton_swap', false, account('blue')]);
+  }
 });

@@ -1,0 +1,50 @@
+/** Bodies of jettons that no recorded trace shows: senders leave out what their wallets do not ask for. */
+import { expect, test } from 'vitest';
+import { account, type Sent } from '../../../test/made-trace.ts';
+import { arriving, call, tell, wallets } from '../../../test/made-transfers.ts';
+import { Builder, type Cell } from '../builder.ts';
+
+const known = { jettonWallet: wallets };
+
+test('jettons move without a payload, too', () => {
+  const body = call(0x0f8a7ea5).grams(7n).to('bob').to('alice').bit(0).grams(1n).cell();
+  const arrived = arriving({ from: 'alice', to: 'bob', jetton: 'red', amount: '7' });
+  const [told, ...others] = tell([{ to: "alice's red", body, sends: [arrived] }], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_transfer', true]);
+  expect(told.details).toMatchObject({
+    asset: account('red'),
+    receiver: account('bob'),
+    amount: '7',
+    forward_payload: null,
+    comment: null,
+    is_encrypted_comment: false,
+  });
+});
+
+test('of what a minter was to send on, the amount is enough', () => {
+  const order = call(0x178d4519).grams(9n).cell();
+  const body = call(0x15).to('bob').grams(5n).ref(order).cell();
+  const [told, ...others] = tell([{ to: 'red', body, aborted: true }], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_mint', false]);
+  expect(told.details).toEqual({
+    asset: account('red'),
+    receiver: account('bob'),
+    receiver_jetton_wallet: null,
+    amount: '9',
+    ton_amount: '5',
+  });
+});
+
+test('what a wallet was sent must be readable to be minted', () => {
+  const minting = (arrived: Cell): Sent => {
+    const body = call(0x642b7d07).to('bob').grams(5n).ref(new Builder().cell()).cell();
+    return { to: 'red', body, sends: [{ to: "bob's red", body: arrived }] };
+  };
+  const whole = call(0x178d4519).grams(9n).to('red').to(null).grams(1n).bit(0).cell();
+  const [told] = tell([minting(whole)], known);
+  expect([told.type, told.success, told.details.amount]).toEqual(['jetton_mint', true, '9']);
+  const types = tell([minting(call(0x178d4519).grams(9n).cell())], known).map(({ type }) => type);
+  expect(types).toEqual(['call_contract', 'call_contract']);
+});
