@@ -33,13 +33,16 @@ import type { TvmPool } from '../tvm/pool.ts';
 import { accountLeft, type Emulated } from './emulator.ts';
 import type { AccountBefore, EmulatedTransaction } from './trace.ts';
 
+/** What was emulated of a trace, and on what. */
+type Ran = Pick<Emulated, 'transactions' | 'surroundings' | 'nowMs'>;
+
 export interface Knowledge {
   /**
    * Tells what a trace does.
    * @param emulated the part of it that is emulated; null for none
    * @param mcSeqno the step behind which the tables are asked
    */
-  classify(trace: Trace, emulated: Emulated | null, mcSeqno: number, signal: AbortSignal): Promise<Classification>;
+  classify(trace: Trace, emulated: Ran | null, mcSeqno: number, signal: AbortSignal): Promise<Classification>;
   /**
    * The jetton wallets among accounts as blocks have left them: those that the tables know, or that are as they were
    * emulated; null for what is none, and for what its step will tell.
@@ -47,12 +50,12 @@ export interface Knowledge {
    */
   wallets(
     left: readonly LeftAccount[],
-    emulated: Emulated | null,
+    emulated: Ran | null,
     mcSeqno: number,
     signal: AbortSignal,
   ): Promise<(PendingWallet | null)[]>;
   /** The tokens that an emulated trace deploys. */
-  deployed(emulated: Emulated, mcSeqno: number, signal: AbortSignal): Promise<ShownTokens>;
+  deployed(emulated: Ran, mcSeqno: number, signal: AbortSignal): Promise<ShownTokens>;
 }
 
 /** An account as a block has left it. */
@@ -112,8 +115,10 @@ export function createKnowledge({ clickhouse, pool, dnsCollections: more }: Know
   }
 
   /** Accounts as they stand behind the emulation, in the shape in which the projector's detectors read them. */
-  function accountsOf({ transactions, surroundings }: Emulated, codes: CodeStore) {
-    const left = new Map(transactions.map((one) => [hashKey(one.transaction.account), one]));
+  function accountsOf({ transactions, surroundings }: Ran, codes: CodeStore) {
+    // An account that the trace ends is told of as it was last, as the projector keeps it.
+    const active = transactions.filter(({ after }) => after.status === 'active');
+    const left = new Map(active.map((one) => [hashKey(one.transaction.account), one]));
     const held = new Map<string, { account: StoredAccount; data: Buffer | null }>();
 
     async function reach(address: Address, signal: AbortSignal): Promise<BatchAccounts> {
@@ -144,7 +149,7 @@ export function createKnowledge({ clickhouse, pool, dnsCollections: more }: Know
     return { accounts, reach };
   }
 
-  function createDetecting(emulated: Emulated, codes: CodeStore, signal: AbortSignal) {
+  function createDetecting(emulated: Ran, codes: CodeStore, signal: AbortSignal) {
     const said: Said = new Map();
     const tokens = { items: [], collections: [], masters: [], wallets: [] } as Detected;
     const seen = new Set<string>();
@@ -276,19 +281,21 @@ interface Left {
 }
 
 function statesLeft(transactions: readonly EmulatedTransaction[]): Map<RawAddress, Left> {
-  return new Map(
-    transactions.map((one) => {
-      const { after, transaction } = one;
-      const isWallet = after.codeHash === null || WALLETS.has(hashKey(after.codeHash));
-      const data = (): CellView | undefined => {
-        const { boc, lastTransactionHash, lastTransactionLt } = accountLeft(one);
-        const proven = { boc, lastTransactionHash, lastTransactionLt, genUtime: 0 };
-        const { data: bag } = stateOfProof(transaction.account, proven);
-        return bag === null ? undefined : CellView.of(openBoc(bag), 0);
-      };
-      return [rawAddress(transaction.account), { isWallet, data }] as const;
-    }),
-  );
+  const found = new Map<RawAddress, Left & { codeHash: Hash | null }>();
+  for (const one of transactions) {
+    const { before, after, transaction } = one;
+    const address = rawAddress(transaction.account);
+    // What ends a sale leaves no code of it.
+    const codeHash = after.codeHash ?? before.codeHash ?? found.get(address)?.codeHash ?? null;
+    const data = (): CellView | undefined => {
+      const { boc, lastTransactionHash, lastTransactionLt } = accountLeft(one);
+      const proven = { boc, lastTransactionHash, lastTransactionLt, genUtime: 0 };
+      const { data: bag } = stateOfProof(transaction.account, proven);
+      return bag === null ? undefined : CellView.of(openBoc(bag), 0);
+    };
+    found.set(address, { codeHash, isWallet: codeHash === null || WALLETS.has(hashKey(codeHash)), data });
+  }
+  return found;
 }
 
 function addressesOf(names: ReadonlySet<RawAddress>, transactions: readonly EmulatedTransaction[]): Address[] {

@@ -1,5 +1,6 @@
 /** What is emulated as the API shows it: transactions as records, actions as they are stored. */
 import type { Action } from '../chain/actions/action.ts';
+import { contentOf } from '../chain/actions/content.ts';
 import type { Trace } from '../chain/actions/trace.ts';
 import type { Hash } from '../chain/model.ts';
 import type { Finality, PendingActionRecord, TransactionRecord } from '../chain/records.ts';
@@ -48,7 +49,7 @@ export function actionRecords(
       externalHash,
       externalHashNorm,
       transactions: Buffer.concat(action.transactions.map((hash) => Buffer.from(hash, 'base64'))),
-      content: JSON.stringify([details, accounts]),
+      content: contentOf(details, accounts),
       ancestors,
       finality: finalityOf(action),
     };

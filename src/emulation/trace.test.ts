@@ -1,23 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { emulateSent } from '../../test/emulated-devnet.ts';
 import { differenceOf } from '../../test/emulated-truth.ts';
 import { createPeopledDevnet, type PeopledDevnet } from '../../test/peopled-devnet.ts';
 import { blockTransactions } from '../chain/accounts.ts';
-import { workchainOf } from '../chain/address.ts';
 import { decodeBlock } from '../chain/block.ts';
 import { openBoc } from '../chain/boc.ts';
-import { parseBoc, toBoc } from '../chain/builder.ts';
 import { readExternalMessage } from '../chain/external-message.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { Address, Transaction } from '../chain/model.ts';
+import type { Transaction } from '../chain/model.ts';
 import { DEEDS } from '../devnet/actors/traffic.ts';
-import { configurationOf } from '../devnet/liteserver/settings.ts';
 import type { ProducedStep } from '../devnet/model.ts';
-import { createTvmPool, tvmConfig } from '../tvm/pool.ts';
-import { type AccountBefore, EMULATION_LIMITS, emulate, NotAccepted, type Surroundings } from './trace.ts';
+import { createTvmPool } from '../tvm/pool.ts';
+import { EMULATION_LIMITS, NotAccepted } from './trace.ts';
 
 const STEPS = 10;
-const SIGNAL = new AbortController().signal;
-const NOBODY: AccountBefore = { boc: null, lastTransactionHash: Buffer.alloc(32), lastTransactionLt: '0' };
 const pool = createTvmPool({ workers: 1, maxQueued: 1000, timeoutMs: 60_000 });
 let devnet: PeopledDevnet;
 
@@ -28,31 +24,6 @@ afterAll(async () => {
   devnet?.close();
   await pool.close();
 });
-
-/** The chain as it stands. */
-function surroundings(): Surroundings {
-  const { mc, shards } = devnet.chain.head();
-  const state = devnet.chain.state(mc);
-  if (state === null) throw new Error('the devnet keeps its newest state');
-  const config = tvmConfig(configurationOf(state, () => undefined));
-  return {
-    pool,
-    view: { config, prevBlocks: null, library: async () => null },
-    tops: [mc, ...shards].map((place) => ({ ...place, endLt: place.endLt.toString() })),
-    async account(address: Address) {
-      const found = devnet.chain.account(workchainOf(address), address.subarray(4));
-      if (found === null) return NOBODY;
-      const { account, lastTransactionHash, lastTransactionLt } = found;
-      return { boc: toBoc(account), lastTransactionHash, lastTransactionLt: lastTransactionLt.toString() };
-    },
-  };
-}
-
-function emulateSent(boc: Buffer, nowMs: number) {
-  const { destination } = readExternalMessage(boc);
-  const beginning = { message: parseBoc(boc), destination, createdLt: null, hop: 0, depth: 0 };
-  return emulate([beginning], surroundings(), { nowMs, randSeed: Buffer.alloc(32), signal: SIGNAL });
-}
 
 function transactionsOf({ mc, shards }: ProducedStep): Transaction[] {
   return [...shards, mc].flatMap(({ bytes }) => [...blockTransactions(decodeBlock(openBoc(bytes)))]);
@@ -66,9 +37,8 @@ it('tells what becomes of a message, as it comes in the next block', async () =>
   const real = new Map<string, Transaction>();
   const emulated: { root: string; transactions: Transaction[] }[] = [];
   for (let n = 0; n < STEPS; n++) {
-    const nowMs = (devnet.chain.head().mc.genUtime + 1) * 1000;
     for (const boc of sent.splice(0)) {
-      const { transactions, isIncomplete } = await emulateSent(boc, nowMs);
+      const { transactions, isIncomplete } = await emulateSent(devnet.chain, pool, boc);
       expect(isIncomplete).toBe(false);
       const root = hashKey(readExternalMessage(boc).hash);
       emulated.push({ root, transactions: transactions.map(({ transaction }) => transaction) });
@@ -89,7 +59,7 @@ it('tells what becomes of a message, as it comes in the next block', async () =>
 it('says with which exit code a contract refuses a message', async () => {
   const [wallet] = devnet.cast.traders;
   const message = wallet.order({ seqno: 1_000_000, validUntil: 4_000_000_000, messages: [] });
-  const refused = await emulateSent(message.toBoc(), Date.now()).catch((error: unknown) => error);
+  const refused = await emulateSent(devnet.chain, pool, message.toBoc()).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(NotAccepted);
   expect(refused).toMatchObject({ exitCode: expect.any(Number) });
 });
@@ -98,12 +68,7 @@ it('leaves out what is behind the limits, and says so', async () => {
   expect(EMULATION_LIMITS).toEqual({ transactions: 256, depth: 32 });
   const sent: Buffer[] = [];
   const stop = devnet.chain.onExternal((boc) => void sent.push(boc));
-  const run = (boc: Buffer, limits = EMULATION_LIMITS) => {
-    const { destination } = readExternalMessage(boc);
-    const beginning = { message: parseBoc(boc), destination, createdLt: null, hop: 0, depth: 0 };
-    const nowMs = (devnet.chain.head().mc.genUtime + 1) * 1000;
-    return emulate([beginning], surroundings(), { nowMs, randSeed: Buffer.alloc(32), signal: SIGNAL, limits });
-  };
+  const run = (boc: Buffer, limits = EMULATION_LIMITS) => emulateSent(devnet.chain, pool, boc, limits);
   const deepest = async () => {
     for (let n = 0; n < STEPS; n++) {
       await devnet.step();

@@ -11,7 +11,7 @@ export interface Admitted {
   /** They count instead of the former ones. Rejects with RefusedError when the key may not listen to so many. */
   addresses(count: number): Promise<void>;
   release(): void;
-  /** Most addresses of one connection. */
+  /** Most addresses of one connection that says once what it listens to: of a key that is told none, none. */
   readonly maxAddresses: number;
 }
 
@@ -41,6 +41,9 @@ export interface AdmissionOptions {
   report: (error: unknown) => void;
 }
 
+/** What a gateway says where a key may listen to any number of addresses. */
+const UNLIMITED = -1;
+
 export function createAdmission({ maxConnections, maxAddresses, keys, metrics, report }: AdmissionOptions): Admission {
   let connections = 0;
 
@@ -55,7 +58,7 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
     const allowed = numberOf(headers['x-max-parallel-connections']) ?? 0;
     const most = { connections: allowed < 0 ? null : allowed, addresses: null };
     const has = await keys.take(key, { connections: 1, addresses: 0 }, most);
-    if (has !== null) refuse('connections of a key', `connection limit exceeded: max ${allowed}`);
+    if (has !== null) refuse('connections of a key', `connection limit reached: ${allowed} active connections`);
   }
 
   return {
@@ -93,7 +96,7 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
       }
 
       return {
-        maxAddresses: ofKey === null ? maxAddresses : Math.min(ofKey, maxAddresses),
+        maxAddresses: key === null || sent === UNLIMITED ? maxAddresses : Math.min(sent ?? 0, maxAddresses),
         addresses: takeAddresses,
         release() {
           if (released) return;

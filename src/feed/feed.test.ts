@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { useFedChain } from '../../test/feed-chain.ts';
+import { hashOf, told, useFedChain } from '../../test/feed-chain.ts';
 import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
 import { rawAddress } from '../chain/address.ts';
 import type { Address } from '../chain/model.ts';
@@ -11,31 +11,7 @@ const fed = useFedChain();
 /** Of the recorded chain. */
 const GLOBAL_ID = -239;
 
-/** Hashes of all transactions of the steps from one place of the list to another, in the order of the chain. */
-function hashes(from: number, to: number): string[] {
-  return fed.chain.steps.slice(from, to).flatMap((step) => fed.chain.transactionsOf(step).map(hashOf));
-}
-const hashOf = ({ transaction }: { transaction: { hash: Buffer } }) => transaction.hash.toString('base64');
-
 type Json = Record<string, unknown>;
-function told(events: Json[], type = 'transactions'): string[] {
-  return events
-    .filter((event) => event.type === type)
-    .flatMap((event) => (event.transactions as { hash: string }[]).map(({ hash }) => hash));
-}
-
-/** The account with the most transactions between two places. */
-function busiest(from: number, to: number): { address: string; transactions: string[] } {
-  const found = new Map<string, string[]>();
-  for (const step of fed.chain.steps.slice(from, to)) {
-    for (const record of fed.chain.transactionsOf(step)) {
-      const address = rawAddress(record.transaction.account);
-      found.set(address, [...(found.get(address) ?? []), hashOf(record)]);
-    }
-  }
-  const [[address, transactions]] = [...found].sort((a, b) => b[1].length - a[1].length);
-  return { address, transactions };
-}
 
 describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   async function listen(subscription: Json) {
@@ -48,7 +24,7 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
 
   it('is told of the transactions of its account once, in order', async () => {
     await fed.start(10);
-    const { address, transactions } = busiest(11, 60);
+    const { address, transactions } = fed.busiest(11, 60);
     const listener = await listen({ id: 'a', types: ['transactions'], addresses: [address] });
     await expect.poll(() => listener.answers).toEqual([{ id: 'a', status: 'subscribed' }]);
     await fed.advanceTo(60);
@@ -63,10 +39,10 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
     await fed.start(40);
     const listener = await listen({ types: ['transactions', 'block'], everything: true, from_mc_seqno: 0 });
     await expect.poll(() => listener.events.at(-1)?.type).toBe('caught_up');
-    expect(told(listener.events)).toEqual(hashes(0, 41));
+    expect(told(listener.events)).toEqual(fed.hashes(0, 41));
     await fed.advanceTo(80);
-    await expect.poll(() => told(listener.events).length).toBe(hashes(0, 80).length);
-    expect(told(listener.events)).toEqual(hashes(0, 80));
+    await expect.poll(() => told(listener.events).length).toBe(fed.hashes(0, 80).length);
+    expect(told(listener.events)).toEqual(fed.hashes(0, 80));
     const cursors = listener.events.map(({ cursor }) => cursor);
     expect(new Set(cursors).size).toBe(cursors.length);
     listener.close();
@@ -105,8 +81,18 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
       [{ types: ['transactions'] }, `addresses are required${suffix}`],
       [{ types: ['transactions'], addresses: ['nonsense'] }, 'invalid address: nonsense'],
       [{ types: ['trace'] }, 'trace_external_hash_norms are required for trace subscription'],
+      [
+        { types: ['actions', 'state_invalidated'], addresses: ['nonsense'] },
+        'state_invalidated requires type "account_state_change" or "jettons_change"',
+      ],
       [{ types: ['block'], trace_external_hash_norms: ['a'] }, 'trace_external_hash_norms requires type "trace"'],
       [{ types: ['trace'], trace_external_hash_norms: [' '] }, 'trace_external_hash_norms contains empty value'],
+      // What is said of traces comes before what is missing of addresses.
+      [
+        { types: ['transactions'], trace_external_hash_norms: ['a'] },
+        'trace_external_hash_norms requires type "trace"',
+      ],
+      [{ types: ['trace', 'actions'] }, 'trace_external_hash_norms are required for trace subscription'],
       [{ types: ['block'], from_cursor: 'AAAA' }, 'cursor is not one of this service: give it as it came'],
     ];
     for (const [subscription, error] of wrong) {
@@ -125,9 +111,26 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
     }
   });
 
+  it('takes what is null for left out', async () => {
+    await fed.start(1);
+    const { address } = fed.busiest(0, 60);
+    const nothing = {
+      id: null,
+      trace_external_hash_norms: null,
+      min_finality: null,
+      include_address_book: null,
+      include_metadata: null,
+      action_types: null,
+      supported_action_types: null,
+    };
+    const listener = await listen({ types: ['transactions'], addresses: [address], ...nothing });
+    await expect.poll(() => listener.answers).toEqual([{ status: 'subscribed' }]);
+    listener.close();
+  });
+
   it('adds what was asked for and nothing else', async () => {
     await fed.start(10);
-    const { address } = busiest(11, 60);
+    const { address } = fed.busiest(11, 60);
     const domainOf = (account: Address) => (rawAddress(account) === address ? 'alice.ton' : null);
     fed.chain.source.contracts = { ...fed.chain.source.contracts, domainOf };
     const listener = await listen({
@@ -152,7 +155,7 @@ describe('a WebSocket', () => {
   it('answers ping, unsubscribe and what it does not understand', async () => {
     await fed.start(1);
     const socket = await openSocket(fed.server.port);
-    const { address } = busiest(0, 60);
+    const { address } = fed.busiest(0, 60);
     socket.send({ operation: 'ping', id: '1' });
     socket.send({ operation: 'dance', id: '2' });
     socket.send({ operation: 'unsubscribe', id: '3' });
@@ -178,7 +181,7 @@ describe('a WebSocket', () => {
     const first = await openSocket(fed.server.port, headers);
     const second = await openSocket(fed.server.port, headers);
     await expect.poll(() => second.closed).not.toBeNull();
-    expect(second.answers).toEqual([{ error: 'connection limit exceeded: max 1' }]);
+    expect(second.answers).toEqual([{ error: 'connection limit reached: 1 active connections' }]);
     const addresses = [`0:${'1'.repeat(64)}`, `0:${'2'.repeat(64)}`];
     first.send({ operation: 'subscribe', types: ['transactions'], addresses });
     await expect.poll(() => first.answers).toEqual([{ error: 'address limit exceeded: current 0 + new 2 > max 1' }]);
@@ -203,7 +206,7 @@ describe('a WebSocket', () => {
     other.send({ operation: 'subscribe', types: ['transactions'], addresses: addresses.slice(1) });
     await expect.poll(() => other.answers).toEqual([{ error: 'address limit exceeded: current 2 + new 1 > max 2' }]);
     const third = await openSocket(feeds[1].port, headers);
-    await expect.poll(() => third.answers).toEqual([{ error: 'connection limit exceeded: max 2' }]);
+    await expect.poll(() => third.answers).toEqual([{ error: 'connection limit reached: 2 active connections' }]);
     // The first process is gone, without a word of its connections.
     hosts[0].own.end();
     const fourth = await openSocket(feeds[1].port, headers);
@@ -228,7 +231,7 @@ describe('a WebSocket', () => {
     }
     slow.stop();
     await fed.advanceTo(fed.chain.steps.length);
-    const all = hashes(11, fed.chain.steps.length);
+    const all = fed.hashes(11, fed.chain.steps.length);
     await expect.poll(() => told(quick.events).length).toBe(all.length);
     slow.resume();
     await expect.poll(() => told(slow.events).length).toBe(all.length);
@@ -294,9 +297,9 @@ describe('a process that is behind another', () => {
     holds = false;
     release();
     await fed.advanceTo(60);
-    await expect.poll(() => told(socket.events).length).toBe(hashes(11, 60).length);
-    expect(told(socket.events)).toEqual(hashes(11, 60));
-    expect(told(other.events)).toEqual(hashes(30, 60));
+    await expect.poll(() => told(socket.events).length).toBe(fed.hashes(11, 60).length);
+    expect(told(socket.events)).toEqual(fed.hashes(11, 60));
+    expect(told(other.events)).toEqual(fed.hashes(30, 60));
     socket.close();
     other.close();
   });
@@ -311,8 +314,8 @@ describe('a host whose head is behind that of another', () => {
     socket.send({ operation: 'subscribe', id: 'a', ...subscription });
     await expect.poll(() => socket.answers).toMatchObject([{ status: 'subscribed' }]);
     for (const head of [50, 61, 80]) await fed.advanceTo(head);
-    await expect.poll(() => told(socket.events).length).toBe(hashes(61, 80).length);
-    expect(told(socket.events)).toEqual(hashes(61, 80));
+    await expect.poll(() => told(socket.events).length).toBe(fed.hashes(61, 80).length);
+    expect(told(socket.events)).toEqual(fed.hashes(61, 80));
     socket.close();
   });
 
@@ -383,79 +386,5 @@ describe('filters', () => {
       where(({ transaction: t }) => BigInt(t.inMsg?.value ?? -1) >= value),
     );
     expect(await passing({ direction: 'out' })).toEqual(where(({ transaction: t }) => t.outMsgs.length > 0));
-  });
-});
-
-describe('server-sent events', () => {
-  it('resume by Last-Event-ID, asked for by GET', async () => {
-    await fed.start(30);
-    const first = await openEvents(fed.server.port, 'types=transactions,block&everything=true&from_mc_seqno=1');
-    await expect.poll(() => first.events.at(-1)?.type).toBe('caught_up');
-    first.close();
-    expect(first.ids).toEqual(first.events.slice(0, -1).map(({ cursor }) => cursor));
-    const half = Math.floor(first.ids.length / 2);
-    const second = await openEvents(fed.server.port, 'types=transactions,block&everything=true', {
-      'last-event-id': first.ids[half],
-    });
-    await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
-    expect(second.ids).toEqual(first.ids.slice(half + 1));
-    second.close();
-  });
-});
-
-describe('streaming v1', () => {
-  const rawOf = (step: number): string[] =>
-    fed.chain.transactionsOf(fed.chain.steps[step]).map((record) => rawAddress(record.transaction.account));
-
-  it('has types by address, and says nothing of levels', async () => {
-    await fed.start(10);
-    const { address, transactions } = busiest(11, 60);
-    const other = [...new Set(Array.from({ length: 49 }, (_, i) => rawOf(i + 11)).flat())].find(
-      (one) => one !== address,
-    );
-    const socket = await openSocket(fed.server.port, {}, 'v1');
-    socket.send({ operation: 'subscribe', id: '1', addresses: [address], types: ['transactions'] });
-    socket.send({ operation: 'subscribe', id: '2', addresses: [other], types: ['account_state_change', 'actions'] });
-    socket.send({ operation: 'configure', id: '3', include_address_book: true });
-    await expect
-      .poll(() => socket.answers)
-      .toEqual([
-        { id: '1', status: 'subscribed' },
-        { id: '2', status: 'subscribed' },
-        { id: '3', status: 'configured' },
-      ]);
-    await fed.advanceTo(60);
-    await expect.poll(() => told(socket.events)).toEqual(transactions);
-    const [first] = socket.events.filter(({ type }) => type === 'transactions');
-    expect(Object.keys(first)).toEqual(['type', 'trace_external_hash_norm', 'transactions', 'address_book']);
-    const states = socket.events.filter(({ type }) => type === 'account_state_change');
-    expect(new Set(states.map(({ account }) => account))).toEqual(new Set([other]));
-    socket.close();
-  });
-
-  it('sets all at once, and takes away', async () => {
-    await fed.start(10);
-    const { address, transactions } = busiest(11, 60);
-    const socket = await openSocket(fed.server.port, {}, 'v1');
-    socket.send({ operation: 'subscribe', addresses: [`0:${'1'.repeat(64)}`], types: ['transactions'] });
-    socket.send({ operation: 'set_subscription', subscriptions: { [address]: ['transactions', 'pending_actions'] } });
-    socket.send({ operation: 'set_subscription', subscriptions: { [address]: ['trace'] } });
-    socket.send({ operation: 'unsubscribe', addresses: [] });
-    await expect
-      .poll(() => socket.answers)
-      .toEqual([
-        { status: 'subscribed' },
-        { status: 'subscription_set' },
-        { error: 'invalid event type: trace' },
-        { error: 'addresses are required' },
-      ]);
-    await fed.advanceTo(30);
-    const some = hashes(11, 30).filter((hash) => transactions.includes(hash));
-    await expect.poll(() => told(socket.events)).toEqual(some);
-    socket.send({ operation: 'unsubscribe', addresses: [address] });
-    await expect.poll(() => socket.answers.at(-1)).toEqual({ status: 'unsubscribed' });
-    await fed.advanceTo(60);
-    expect(told(socket.events)).toEqual(some);
-    socket.close();
   });
 });

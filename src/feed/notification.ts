@@ -4,7 +4,7 @@ import { stateJson } from '../api/v3/render/account.ts';
 import { actionJson } from '../api/v3/render/action.ts';
 import { blockJson } from '../api/v3/render/block.ts';
 import { type Book, createBook, type DomainOf } from '../api/v3/render/book.ts';
-import type { BookRows } from '../api/v3/render/book-rows.ts';
+import { type BookRows, NO_ADDRESS } from '../api/v3/render/book-rows.ts';
 import { formStateAfter } from '../api/v3/render/forms.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
 import { jettonTransferJson, nftTransferJson, stateJson as tokenStateJson } from '../api/v3/render/tokens.ts';
@@ -132,6 +132,8 @@ function joined(pieces: Pieces): Buffer {
 /** Where nobody asks which addresses are printed. */
 const NO_BOOK: Book = {
   text: rawAddress,
+  none: () => NO_ADDRESS,
+  hasNone: false,
   note: () => undefined,
   addresses: () => [],
   json: () => '{}',
@@ -226,7 +228,7 @@ function walletJson({ wallet, state: { codeHash, dataHash } }: WalletEvent, book
 }
 
 function actionsJson(actions: readonly ToldAction[], chosen: readonly number[], book: Book): string {
-  return chosen.map((i) => actionJson(actions[i].record, book, { accounts: false })).join();
+  return chosen.map((i) => actionJson(actions[i].record, book, { accounts: true })).join();
 }
 
 /** The tree and all transactions; neither of a trace that is too large. */

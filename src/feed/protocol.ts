@@ -16,6 +16,9 @@ const GROUPED_TYPE = 'trace_transactions';
 type PendingType = 'pending_transactions' | 'pending_actions';
 /** Nothing is subscribed by it: who hears of a trace hears of its end. */
 const IMPLICIT_TYPE = 'trace_invalidated';
+/** Beyond the protocol, beside the types whose states it takes back. */
+const STATES_BACK_TYPE = 'state_invalidated';
+const STATE_TYPES: readonly EventType[] = ['account_state_change', 'jettons_change'];
 
 export type EventType = (typeof V2_TYPES)[number] | (typeof OWN_TYPES)[number] | typeof GROUPED_TYPE | PendingType;
 export type Finality = 'pending' | 'confirmed' | 'finalized';
@@ -59,6 +62,8 @@ export interface Filter {
 
 export interface Subscription {
   types: ReadonlySet<EventType>;
+  /** It hears that a state which it was told of is in no block any more. */
+  statesBack: boolean;
   addresses: readonly Address[];
   /** Standard base64 of normalised hashes of external messages. */
   traceHashes: ReadonlySet<string>;
@@ -98,6 +103,7 @@ export const NO_FILTER: Filter = {
 /** Of a connection before its first `subscribe`. */
 export const NOTHING: Subscription = {
   types: new Set(),
+  statesBack: false,
   addresses: [],
   traceHashes: new Set(),
   minFinality: 'finalized',
@@ -188,7 +194,7 @@ export function readRequest(text: string, before: Subscription): Request {
   const { operation, id } = readEnvelope(json);
   if (operation === 'ping') return { operation, id };
   if (operation === 'subscribe') {
-    return { operation, id, subscription: readSubscription(json, before, id), status: 'subscribed' };
+    return { operation, id, subscription: readSubscription(json, before, id, SUBSCRIBE), status: 'subscribed' };
   }
   if (operation === 'unsubscribe') return readUnsubscribe(json, id);
   if (operation === 'ack') {
@@ -223,15 +229,18 @@ export function readSubscriber(json: unknown) {
   const head = envelope.safeParse(json);
   if (!head.success) throw new RequestError(`invalid subscription request: ${firstIssue(head.error)}`);
   const id = head.data.id ?? undefined;
-  const subscription = readSubscription(json, NOTHING, id, ' for subscription');
+  const subscription = readSubscription(json, NOTHING, id, SUBSCRIPTION);
   if (subscription.name !== null) throw new RequestError('name is for WebSocket connections', id);
   const { id: _id, from_cursor: _cursor, from_mc_seqno: _seqno, from_utime: _utime, ...known } = fields.parse(json);
   return { id, subscription, known };
 }
 
+/** A member that is null is as if it were left out. */
 export function readJson(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    const json: unknown = JSON.parse(text);
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+    return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
   } catch (error) {
     if (error instanceof SyntaxError) throw new RequestError(`${what}${error.message}`);
     throw error;
@@ -254,9 +263,18 @@ function readUnsubscribe(json: unknown, id: string | undefined): Request {
   return { operation: 'unsubscribe', id, addresses: readAddresses(addresses, id), traceHashes: readTraces(hashes, id) };
 }
 
-function readSubscription(json: unknown, before: Subscription, id: string | undefined, suffix = ''): Subscription {
+/** What is said of a subscription that cannot be followed: of a message, and of a body. */
+const SUBSCRIBE = { what: 'invalid subscribe request', suffix: '' };
+const SUBSCRIPTION = { what: 'invalid subscription request', suffix: ' for subscription' };
+
+function readSubscription(
+  json: unknown,
+  before: Subscription,
+  id: string | undefined,
+  { what, suffix }: typeof SUBSCRIBE,
+): Subscription {
   const parsed = fields.safeParse(json);
-  if (!parsed.success) throw new RequestError(`invalid subscribe request: ${firstIssue(parsed.error)}`, id);
+  if (!parsed.success) throw new RequestError(`${what}: ${firstIssue(parsed.error)}`, id);
   const asked = parsed.data;
   const minFinality = asked.min_finality ?? before.minFinality;
   const types = readTypes(asked, minFinality, id, suffix);
@@ -264,17 +282,18 @@ function readSubscription(json: unknown, before: Subscription, id: string | unde
   const addresses = readAddresses(asked.addresses ?? [], id);
   const hashes = readTraces(asked.trace_external_hash_norms ?? [], id);
   const hasTrace = types.has('trace');
-  if (addresses.length === 0 && !filter.everything && [...types].some((type) => needsAddress(type))) {
-    throw new RequestError(`addresses are required${suffix}`, id);
+  if (!hasTrace && hashes.length > 0) {
+    throw new RequestError('trace_external_hash_norms requires type "trace"', id);
   }
   if (hasTrace && hashes.length === 0) {
     throw new RequestError('trace_external_hash_norms are required for trace subscription', id);
   }
-  if (!hasTrace && hashes.length > 0) {
-    throw new RequestError('trace_external_hash_norms requires type "trace"', id);
+  if (addresses.length === 0 && !filter.everything && [...types].some((type) => needsAddress(type))) {
+    throw new RequestError(`addresses are required${suffix}`, id);
   }
   return {
     types,
+    statesBack: asked.types?.includes(STATES_BACK_TYPE) ?? false,
     addresses,
     traceHashes: new Set(hashes),
     minFinality,
@@ -318,10 +337,13 @@ function readTypes(
   const scope = said ?? (minFinality === 'finalized' ? 'transaction' : 'trace');
   const types = new Set<EventType>();
   for (const type of asked) {
-    if (type === IMPLICIT_TYPE) continue;
+    if (type === IMPLICIT_TYPE || type === STATES_BACK_TYPE) continue;
     const known = [...V2_TYPES, ...OWN_TYPES].find((name) => name === type);
     if (known === undefined) throw new RequestError(`invalid event type: ${type}`, id);
     types.add(known === 'transactions' && scope === 'trace' ? GROUPED_TYPE : known);
+  }
+  if (asked.includes(STATES_BACK_TYPE) && !STATE_TYPES.some((type) => types.has(type))) {
+    throw new RequestError(`${STATES_BACK_TYPE} requires type "account_state_change" or "jettons_change"`, id);
   }
   if (types.size === 0) throw new RequestError(`types are required${suffix}`, id);
   return types;

@@ -18,7 +18,7 @@ export interface ToldStates {
   /** A line is told of a state that is confirmed. */
   heard(prospect: Pick<Prospect, 'states'>, event: StateEvent | WalletEvent, line: Line): void;
   /**
-   * Tells who heard of them that states of confirmed transactions are in no block any more.
+   * Tells who heard of them, and asked for it, that states of confirmed transactions are in no block any more.
    * @param now how the trace stands; null when it does not come
    */
   takeBack(prospect: Pick<Prospect, 'states'>, before: OpenTrace, now: OpenTrace | null): void;
@@ -65,7 +65,10 @@ export function createToldStates(): ToldStates {
         newest.jettons_change.delete(accountKey(account));
         const state: unknown = JSON.parse(stateJson(stateBefore, record.before));
         const message = { type: 'state_invalidated', finality: 'confirmed', account: rawAddress(account), state };
-        for (const line of lines) if (line.state === 'live') line.takeBack(message, idOf('state_invalidated ', [hash]));
+        for (const line of lines) {
+          if (line.state !== 'live' || !line.subscription.statesBack) continue;
+          line.takeBack(message, idOf('state_invalidated ', [hash]));
+        }
       }
     },
   };

@@ -1,5 +1,6 @@
 /** The traces that end in a step: their transactions, what they did, and each as a whole. */
 import { MAX_TRANSACTIONS } from '../chain/actions/classify.ts';
+import { readContent } from '../chain/actions/content.ts';
 import { parseAddress } from '../chain/address.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { compareDecimal } from '../chain/decimal.ts';
@@ -91,9 +92,8 @@ export function byEnd({ record: a }: ToldAction, { record: b }: ToldAction): num
   return compareDecimal(b.endLt, a.endLt) || compareDecimal(b.startLt, a.startLt) || a.number - b.number;
 }
 
-/** The content is as the projection wrote it: details, then accounts. */
 export function toldAction(record: ToldAction['record']): ToldAction {
-  const [details, accounts]: [Record<string, unknown>, string[]] = JSON.parse(record.content);
+  const [details, accounts] = readContent(record.content);
   const printed = [...new Set(record.content.match(RAW_ADDRESS))].flatMap((text) => parseAddress(text) ?? []);
   const mentions = new Map(printed.map((address) => [hashKey(address), address]));
   return { record, details, accounts: accounts.flatMap((text) => parseAddress(text) ?? []), mentions };

@@ -2,6 +2,7 @@
 import { encodeStates } from '../../clickhouse/states.ts';
 import type { PendingAction, PendingNode } from '../../streams/pending-trace.ts';
 import type { Action } from '../chain/actions/action.ts';
+import { contentOf } from '../chain/actions/content.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, BlockIdExt } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
@@ -60,7 +61,7 @@ export function pendingAction(action: Action): PendingAction {
     success,
     ancestors: [...ancestors],
     transactions: Buffer.concat(transactions.map((hash) => Buffer.from(hash, 'base64'))),
-    content: JSON.stringify([details, accounts]),
+    content: contentOf(details, accounts),
   };
 }
 

@@ -37,7 +37,8 @@ export function traceRecord(one: OpenTrace): PendingTraceRecord {
   const [root] = nodes;
   const { endLt, endUtime } = endOf(one);
   const steps = nodes.map(({ node }) => node.mcSeqno);
-  const sent = nodes.reduce((sum, { transaction }) => sum + transaction.outMsgs.length, 0);
+  const sentBy = (some: typeof nodes): number => some.reduce((sum, one) => sum + one.transaction.outMsgs.length, 0);
+  const emulated = nodes.filter(({ node }) => node.finality === 'pending');
   return {
     traceId: rootOf(one),
     externalHash: trace.externalHash,
@@ -48,8 +49,9 @@ export function traceRecord(one: OpenTrace): PendingTraceRecord {
     endLt,
     endUtime,
     transactions: nodes.length,
-    messages: sent + 1,
-    pendingMessages: nodes.filter(({ node }) => node.finality === 'pending').length,
+    messages: sentBy(nodes) + 1,
+    // Those of what is emulated: the message that begins the trace is its root's.
+    pendingMessages: sentBy(emulated) + (root.node.finality === 'pending' ? 1 : 0),
     state: 'pending',
     classification: trace.classification,
     isIncomplete: trace.isIncomplete,

@@ -4,6 +4,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
+import { readContent } from '../chain/actions/content.ts';
+import { rawAddress } from '../chain/address.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { Finality } from '../chain/records.ts';
@@ -65,6 +67,8 @@ export interface PendingStore {
   byRoot(hash: Hash): OpenTrace | undefined;
   /** Those in which the account has a transaction. */
   byAccount(account: Address): readonly OpenTrace[];
+  /** Those of which an action is found by the account. */
+  byActor(account: Address): readonly OpenTrace[];
   all(): Iterable<OpenTrace>;
   readonly size: number;
   /** Whether signed shard blocks are seen; null before anybody has said so. */
@@ -92,7 +96,8 @@ export function createPendingStore(): PendingStore {
   const traces = new Map<string, OpenTrace>();
   const byMessage = new Map<string, OpenTrace>();
   const byRoot = new Map<string, OpenTrace>();
-  const byAccount = new Map<string, Set<OpenTrace>>();
+  const byAccount = createIndex();
+  const byActor = createIndex();
   const listeners = new Set<(event: PendingEvent) => void>();
   const ended = new LRUCache<string, true>({ max: ENDED });
   const lives = new LRUCache<string, TraceLife>({ max: LIVES });
@@ -107,11 +112,8 @@ export function createPendingStore(): PendingStore {
     for (const key of messageKeys(one)) byMessage.set(key, one);
     const root = rootOf(one);
     if (root !== null) byRoot.set(hashKey(root), one);
-    for (const key of accountKeys(one)) {
-      const own = byAccount.get(key);
-      if (own) own.add(one);
-      else byAccount.set(key, new Set([one]));
-    }
+    byAccount.put(accountKeys(one), one);
+    byActor.put(actorsOf(one), one);
   }
 
   function drop(hashNorm: Hash): OpenTrace | null {
@@ -121,11 +123,8 @@ export function createPendingStore(): PendingStore {
     for (const key of messageKeys(one)) byMessage.delete(key);
     const root = rootOf(one);
     if (root !== null) byRoot.delete(hashKey(root));
-    for (const key of accountKeys(one)) {
-      const own = byAccount.get(key);
-      own?.delete(one);
-      if (own?.size === 0) byAccount.delete(key);
-    }
+    byAccount.take(accountKeys(one), one);
+    byActor.take(actorsOf(one), one);
     return one;
   }
 
@@ -174,7 +173,8 @@ export function createPendingStore(): PendingStore {
     byMessage: (hash) => byMessage.get(hashKey(hash)),
     lifeOf: (hash) => lives.get(hashKey(hash)),
     byRoot: (hash) => byRoot.get(hashKey(hash)),
-    byAccount: (account) => [...(byAccount.get(hashKey(account)) ?? [])],
+    byAccount: (account) => byAccount.at(hashKey(account)),
+    byActor: (account) => byActor.at(rawAddress(account)),
     all: () => traces.values(),
     get size() {
       return traces.size;
@@ -207,6 +207,37 @@ export function rootOf({ nodes: [root] }: OpenTrace): Hash | null {
 function messageKeys({ trace, nodes: [root] }: OpenTrace): Set<string> {
   const hashes = [trace.hashNorm, trace.externalHash, root.transaction.inMsg?.hash];
   return new Set(hashes.flatMap((hash) => (hash ? [hashKey(hash)] : [])));
+}
+
+/** Traces by several keys each. */
+function createIndex() {
+  const kept = new Map<string, Set<OpenTrace>>();
+  return {
+    put(keys: Iterable<string>, one: OpenTrace): void {
+      for (const key of keys) {
+        const own = kept.get(key);
+        if (own) own.add(one);
+        else kept.set(key, new Set([one]));
+      }
+    },
+    take(keys: Iterable<string>, one: OpenTrace): void {
+      for (const key of keys) {
+        const own = kept.get(key);
+        own?.delete(one);
+        if (own?.size === 0) kept.delete(key);
+      }
+    },
+    at: (key: string): OpenTrace[] => [...(kept.get(key) ?? [])],
+  };
+}
+
+const actors = new WeakMap<OpenTrace, ReadonlySet<string>>();
+
+/** Read once. */
+function actorsOf(one: OpenTrace): ReadonlySet<string> {
+  const known = actors.get(one) ?? new Set(one.trace.actions.flatMap(({ content }) => readContent(content)[1]));
+  actors.set(one, known);
+  return known;
 }
 
 function accountKeys({ nodes }: OpenTrace): Set<string> {

@@ -74,7 +74,7 @@ export function createAccounts(source: ChainSource, liteservers: Liteservers, me
   }
 
   async function newest(account: Address, cells: boolean, context: QueryContext): Promise<AccountRecord | undefined> {
-    return (await source.accountStates([account], [], cells, context))[0];
+    return (await source.accountStates([account], [], cells ? 'all' : 'none', context))[0];
   }
 
   /** The last transaction of an account in a shard up to its block. */

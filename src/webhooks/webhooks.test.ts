@@ -319,7 +319,10 @@ describe('the operations', () => {
       [{ url: 'https://1.1.1.1/', subscription: { types: ['x'] } }, /^subscription: invalid event type: x$/],
       [{ url: 'https://1.1.1.1/', subscription: { types: ['transactions'] } }, /^subscription: addresses are required/],
       [{ url: 'https://1.1.1.1/', subscription: { types: ['block'], from_cursor: 'AAAA' } }, /^cursor is not one/],
-      [{ url: 'https://1.1.1.1/', subscription: { types: deep } }, /^subscription: invalid subscribe request: types/],
+      [
+        { url: 'https://1.1.1.1/', subscription: { types: deep } },
+        /^subscription: invalid subscription request: types/,
+      ],
       [{ url: 'https://1.1.1.1/', subscription, batch: 0 }, /^batch: /],
       [{ url: 'https://1.1.1.1/', subscription, secret: 'x' }, /^secret: /],
     ];

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ClickHouse } from '../../clickhouse/client.ts';
+import { emulateSent } from '../../test/emulated-devnet.ts';
+import { createPeopledDevnet, type PeopledDevnet } from '../../test/peopled-devnet.ts';
+import { hashKey } from '../chain/hash.ts';
+import { DEEDS } from '../devnet/actors/traffic.ts';
+import { nftAuctionCode, nftSaleCode } from '../devnet/contracts/market.ts';
+import { createTvmPool } from '../tvm/pool.ts';
+import { createKnowledge, traceOf } from './knowledge.ts';
+
+const MOST_STEPS = 80;
+const SIGNAL = new AbortController().signal;
+const MARKET = new Set([nftSaleCode, nftAuctionCode].map((code) => hashKey(code.hash())));
+const pool = createTvmPool({ workers: 1, maxQueued: 1000, timeoutMs: 60_000 });
+let devnet: PeopledDevnet;
+
+beforeAll(async () => {
+  devnet = await createPeopledDevnet('knowledge', 6, { weights: DEEDS });
+});
+afterAll(async () => {
+  devnet?.close();
+  await pool.close();
+});
+
+it('knows a sale that the trace ends, though the tables do not know it yet', async () => {
+  const clickhouse = { query: async () => Buffer.alloc(0) } as unknown as ClickHouse;
+  const { classify } = createKnowledge({ clickhouse, pool, dnsCollections: [] });
+  const sent: Buffer[] = [];
+  const stop = devnet.chain.onExternal((boc) => void sent.push(boc));
+  let told: string[] | null = null;
+  for (let n = 0; n < MOST_STEPS && told === null; n++) {
+    for (const boc of sent.splice(0)) {
+      const found = await emulateSent(devnet.chain, pool, boc);
+      const ended = found.transactions.some(
+        ({ before, after }) => before.codeHash && MARKET.has(hashKey(before.codeHash)) && after.status !== 'active',
+      );
+      if (!ended) continue;
+      const transactions = found.transactions.map(({ transaction }) => transaction);
+      const ends = { id: null, externalHash: null, externalHashNorm: null, mcSeqnoEnd: n };
+      const { actions } = await classify(traceOf(ends, transactions), found, n, SIGNAL);
+      told = actions.map(({ type }) => type);
+    }
+    await devnet.step();
+  }
+  stop();
+  expect(told).toEqual(expect.arrayContaining([expect.stringMatching(/^nft_(purchase|cancel_sale|cancel_auction)$/)]));
+});
