@@ -187,6 +187,14 @@ describe('failures', () => {
     expect(server.reported).toEqual([error]);
   });
 
+  it('reports no failure of its own before anything is indexed', async () => {
+    await start({ masterchainInfo: async () => null });
+    const response = await get('/api/v3/masterchainInfo');
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ error: 'internal server error: no masterchain block is indexed' });
+    expect(server.reported).toEqual([]);
+  });
+
   it('refuses large bodies', async () => {
     await start();
     const response = await get('/api/v3/transactions', { method: 'POST', body: Buffer.alloc(5 * 1024 * 1024) });

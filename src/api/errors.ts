@@ -16,7 +16,10 @@ export class ApiError extends Error {
   }
 }
 
-/** What a node refuses in the place of the service, with its words and its status: nobody here is to blame. */
+/**
+ * Has the status of a failure and is none: a node refuses in the place of the service, or nothing is indexed yet. Nobody
+ * here is to blame, so nothing is reported.
+ */
 export class Refusal extends ApiError {
   override name = 'Refusal';
 }

@@ -51,7 +51,7 @@ export function createMentions({ source, perSecond, name, metrics, report }: Men
     const some = [...waiting].slice(0, perSecond);
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(QUERY_MS)]);
     const accounts = some.map(([, account]) => account);
-    const states = await source.accountStates(accounts, [], false, { signal, timeoutMs: QUERY_MS });
+    const states = await source.accountStates(accounts, [], 'none', { signal, timeoutMs: QUERY_MS });
     for (const [key] of some) {
       waiting.delete(key);
       known.set(key, true);

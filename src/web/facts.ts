@@ -43,7 +43,7 @@ async function transaction(subject: string, source: ChainSource, context: QueryC
 async function account(subject: string, source: ChainSource, context: QueryContext): Promise<Facts | null> {
   const address = parseAddress(subject);
   if (address === null) return null;
-  const [found] = await source.accountStates([address], [], false, context);
+  const [found] = await source.accountStates([address], [], 'none', context);
   if (found === undefined) return null;
   return {
     title: `Account ${rawAddress(address)}`,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { supportedTypes } from '../../chain/actions/supported.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
 import type { Hash } from '../../chain/model.ts';
-import type { QueryContext, TransactionRecord } from '../../chain/records.ts';
+import type { PendingActionRecord, QueryContext, TransactionRecord } from '../../chain/records.ts';
 import { accountLeft, beginningOf, type Emulated, type Emulator, type ReadMessage } from '../../emulation/emulator.ts';
 import { type Knowledge, traceOf } from '../../emulation/knowledge.ts';
 import { actionRecords, emulatedRecord, isTold, type Whose } from '../../emulation/told.ts';
@@ -62,8 +62,22 @@ export const emulated = z
 export function route<T extends Parameters>(declaration: Declaration<T, Asked>): Route {
   return declare(declaration, (issues) => {
     const reasons = issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
-    return new ApiError(400, reasons.join('; '));
+    return invalid(reasons.join('; '));
   });
+}
+
+/** Something of a request cannot be read; in the words that clients know. */
+export function invalid(reason: string, options?: ErrorOptions): ApiError {
+  return new ApiError(400, `invalid request: ${reason}`, options);
+}
+
+/** Whole groups of four, padded. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** @param reason what is said of what is no base64. @throws {ApiError} */
+export function bytesOf(text: string, reason: string): Buffer {
+  if (!BASE64.test(text)) throw invalid(`${reason}: not base64`);
+  return Buffer.from(text, 'base64');
 }
 
 /** Emulates a message and tells of it. @throws {ApiError} */
@@ -137,7 +151,7 @@ async function accepted<T>(emulate: () => Promise<T>): Promise<T> {
 const inOrder = ({ transaction: a }: TransactionRecord, { transaction: b }: TransactionRecord): number =>
   compareDecimal(a.lt, b.lt) || a.account.compare(b.account);
 
-/** JSON of the actions that the client knows, by their ends. */
+/** JSON of the actions that the client knows, the latest first. */
 async function actionsOf(
   found: Emulated,
   whose: Whose,
@@ -157,8 +171,12 @@ async function actionsOf(
   const known = supportedTypes([actionsVersion ?? actionTypes]);
   return actionRecords(actions, trace, whose, () => 'pending')
     .filter((action) => isTold(action, known))
+    .sort(latestFirst)
     .map((action) => actionJson(action, book, { accounts: true }));
 }
+
+const latestFirst = (a: PendingActionRecord, b: PendingActionRecord): number =>
+  compareDecimal(b.endLt, a.endLt) || compareDecimal(b.startLt, a.startLt) || a.number - b.number;
 
 /** Members of the maps of cells that the accounts of the trace have, before it and behind each transaction. */
 function cellsOf({ transactions }: Emulated): { codes: string; data: string } {

@@ -30,7 +30,9 @@ const DOCUMENT: Api['document'] = {
 const FORM: Form = {
   ...PLAIN_FORM,
   failure(error): Failure | null {
-    if (error instanceof BodyError) return { status: 400, text: error.message, internal: false };
+    if (error instanceof BodyError) {
+      return { status: 400, text: `invalid request: ${error.message}`, internal: false };
+    }
     if (!(error instanceof NodeError) || error.code !== 'not_found') return null;
     return { status: 400, text: error.message, internal: false };
   },

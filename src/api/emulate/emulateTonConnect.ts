@@ -6,20 +6,20 @@ import { DecodeError } from '../../chain/errors.ts';
 import { writeExternalMessage } from '../../chain/external-message.ts';
 import { readMessage } from '../../emulation/emulator.ts';
 import { cellView } from '../../state/account.ts';
-import { ApiError } from '../errors.ts';
 import type { Route } from '../v3/route.ts';
-import { answer, type EmulateParts, emulated, options, route, stepOf } from './answer.ts';
+import { answer, bytesOf, type EmulateParts, emulated, invalid, options, route, stepOf } from './answer.ts';
 import { isConnectable, type Transfer, walletBody } from './wallets.ts';
 
 const MOST_MESSAGES = 4;
 const VALID_S = 300;
 const MAX_BODY_BYTES = 512 * 1024;
 const MAX_AMOUNT = 2n ** 64n;
+const AMOUNT = /^\d{1,30}$/;
 
-const boc = z.string().optional();
+const boc = z.string().nullish();
 const transfer = z.object({
-  address: z.string(),
-  amount: z.string().regex(/^\d{1,20}$/, 'not a number of nanotons'),
+  address: z.string().default(''),
+  amount: z.string().default(''),
   payload: boc,
   stateInit: boc,
 });
@@ -39,11 +39,10 @@ export function emulateTonConnectRoute(parts: EmulateParts): Route {
     tag: 'emulate',
     summary: 'What a wallet would do when it signed a request of TON Connect',
     parameters: z.object({
-      from: z.string().meta({ type: 'string', description: 'Address of the wallet.', required: true }),
+      from: z.string().default('').meta({ type: 'string', description: 'Address of the wallet.', required: true }),
       messages: z
         .array(transfer)
-        .min(1)
-        .max(MOST_MESSAGES)
+        .default([])
         .meta({ type: 'array', items: { type: 'object' }, description: 'As in the request.', required: true }),
       valid_until: z
         .number()
@@ -56,16 +55,22 @@ export function emulateTonConnectRoute(parts: EmulateParts): Route {
     maxBodyBytes: MAX_BODY_BYTES,
     acts: true,
     async answer({ from, messages, valid_until: until, ...how }, asked) {
+      if (from === '') throw invalid('from address is required for emulation');
+      if (messages.length === 0) throw invalid('messages array cannot be empty');
+      if (messages.length > MOST_MESSAGES) {
+        throw invalid(`messages array cannot contain more than ${MOST_MESSAGES} messages`);
+      }
+      const transfers = messages.map(transferOf);
       const address = parseAddress(from);
-      if (address === null) throw new ApiError(400, `from: not an address: ${from.slice(0, 100)}`);
+      if (address === null) throw invalid(`from: not an address: ${from.slice(0, 100)}`);
       const { states, context } = asked;
       const step = await stepOf(how.mc_block_seqno ?? undefined, asked, context);
       const account = await states.account(address, step, { cells: true }, context);
       const wallet = readWallet(account.codeHash, cellView(account.data));
-      if (wallet === null || !isConnectable(wallet)) throw new ApiError(400, 'from: not a wallet that can be asked');
+      if (wallet === null || !isConnectable(wallet)) throw invalid('from: not a wallet that can be asked');
       const now = Math.max(Math.floor(Date.now() / 1000), step.header.genUtime);
       const validUntil = until ? secondsOf(until) : now + VALID_S;
-      const body = walletBody(wallet, messages.map(transferOf), validUntil);
+      const body = walletBody(wallet, transfers, validUntil);
       const message = readMessage(toBoc(writeExternalMessage({ address, body, init: null })));
       return answer(message, { ...how, ignoreSignatures: true, actionTypes: 'v1' }, asked, parts);
     },
@@ -73,28 +78,28 @@ export function emulateTonConnectRoute(parts: EmulateParts): Route {
 }
 
 function transferOf({ address: text, amount, payload, stateInit }: z.output<typeof transfer>, at: number): Transfer {
+  if (text === '') throw invalid(`message at index ${at} cannot be empty`);
+  if (amount === '') throw invalid(`amount in message at index ${at} cannot be empty`);
+  if (!AMOUNT.test(amount) || BigInt(amount) >= MAX_AMOUNT) {
+    throw invalid(`invalid amount in message at index ${at}: not a number of nanotons in 64 bits`);
+  }
+  const init = cellOf(stateInit, `invalid message stateInit at index ${at}`);
+  const body = cellOf(payload, `invalid message payload at index ${at}`) ?? new Builder().cell();
   const address = parseAddress(text);
-  if (address === null) throw new ApiError(400, `messages.${at}.address: not an address`);
-  const value = BigInt(amount);
-  if (value >= MAX_AMOUNT) throw new ApiError(400, `messages.${at}.amount: more than 64 bits`);
+  if (address === null) throw invalid(`address in message at index ${at}: not an address`);
   // The raw form says nothing of it: wallets take it for bounceable.
   const bounce = text.includes(':') || (Buffer.from(text, 'base64url')[0] & 0x40) === 0;
-  const cell = (name: string, sent: string | undefined): Cell | null => cellOf(`messages.${at}.${name}`, sent);
-  return {
-    address,
-    value,
-    bounce,
-    body: cell('payload', payload) ?? new Builder().cell(),
-    init: cell('stateInit', stateInit),
-  };
+  return { address, value: BigInt(amount), bounce, body, init };
 }
 
-function cellOf(name: string, sent: string | undefined): Cell | null {
-  if (sent === undefined || sent === '') return null;
+/** Null for what is left out. */
+function cellOf(sent: string | null | undefined, reason: string): Cell | null {
+  if (!sent) return null;
+  const bytes = bytesOf(sent, reason);
   try {
-    return parseBoc(Buffer.from(sent, 'base64'));
+    return parseBoc(bytes);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new ApiError(400, `${name}: ${error.message}`, { cause: error });
+    throw invalid(`${reason}: ${error.message}`, { cause: error });
   }
 }

@@ -2,12 +2,9 @@ import { z } from 'zod';
 import { DecodeError } from '../../chain/errors.ts';
 import { MAX_EXTERNAL_BYTES } from '../../chain/external-message.ts';
 import { type ReadMessage, readMessage } from '../../emulation/emulator.ts';
-import { ApiError } from '../errors.ts';
 import type { Route } from '../v3/route.ts';
-import { answer, type EmulateParts, emulated, options, route } from './answer.ts';
+import { answer, bytesOf, type EmulateParts, emulated, invalid, options, route } from './answer.ts';
 
-/** Whole groups of four, padded. */
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** Message, options and spaces. */
 const MAX_BODY_BYTES = 4 * MAX_EXTERNAL_BYTES;
 
@@ -18,7 +15,7 @@ export function emulateTraceRoute(parts: EmulateParts): Route {
     tag: 'emulate',
     summary: 'What a message would do: its trace with all transactions and actions',
     parameters: z.object({
-      boc: z.string().meta({
+      boc: z.string().default('').meta({
         type: 'string',
         description: 'The message, from outside or internal: a bag of cells in base64.',
         required: true,
@@ -39,11 +36,12 @@ export function emulateTraceRoute(parts: EmulateParts): Route {
 }
 
 function messageOf(boc: string): ReadMessage {
-  if (boc === '' || !BASE64.test(boc)) throw new ApiError(400, 'boc is not base64');
+  if (boc === '') throw invalid('boc is required');
+  const bytes = bytesOf(boc, 'invalid boc');
   try {
-    return readMessage(Buffer.from(boc, 'base64'));
+    return readMessage(bytes);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new ApiError(400, `boc is no message: ${error.message}`, { cause: error });
+    throw invalid(`boc is no message: ${error.message}`, { cause: error });
   }
 }

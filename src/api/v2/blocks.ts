@@ -17,6 +17,9 @@ const TAG = 'blocks';
 /** What nodes say of a block they do not have. */
 const NOT_FOUND = 'LITE_SERVER_NOTREADY: ltdb: block not found';
 
+/** It has no parent, and no block is of it. */
+const NO_SHARD: Shard = '0000000000000000';
+
 /** Blocks of one place in time that are looked through for the one whose shard holds a prefix. */
 const NEIGHBOURS = 256;
 
@@ -88,7 +91,7 @@ export function lookupBlockRoute(): Route {
       const given = [seqno, lt, unixtime].filter((value) => value !== undefined);
       check(given.length === 1, 'exactly one of seqno, lt, unixtime should be specified');
       check(seqno === undefined || seqno > 0, 'seqno should be positive');
-      check(prefix !== '0000000000000000', 'shard should not be zero');
+      check(prefix !== NO_SHARD, 'shard should not be zero');
       check((lt ?? 0n) >= 0n, 'lt should be non-negative');
       check((unixtime ?? 0) >= 0, 'unixtime should be non-negative');
       let found: BlockRecord | undefined;
@@ -124,7 +127,7 @@ const whole = {
   file_hash: hash('File hash of the block.'),
 };
 
-/** The block of a place; with both hashes it has to have them. */
+/** The block of a place, of whose shard a part may be given; with both hashes it is the very one that has them. */
 async function blockAt(
   parameters: {
     workchain?: number | undefined;
@@ -133,7 +136,7 @@ async function blockAt(
     root_hash?: Hash | undefined;
     file_hash?: Hash | undefined;
   },
-  { source, context }: Asked,
+  asked: Asked,
 ): Promise<BlockRecord> {
   const rootHash = given(parameters.root_hash);
   const fileHash = given(parameters.file_hash);
@@ -141,10 +144,12 @@ async function blockAt(
   const of = required(parameters.shard, 'shard');
   const seqno = required(parameters.seqno, 'seqno');
   check(seqno > 0, 'seqno should be positive');
-  const filter = filterOf({ workchain, shard: of, seqno });
-  const [found] = (await source.blocks(filter, context)).rows;
-  const known = rootHash === undefined || fileHash === undefined || found?.header.rootHash.equals(rootHash);
-  if (found === undefined || !known) throw new Refusal(500, NOT_FOUND);
+  let found: BlockRecord | undefined;
+  if (rootHash !== undefined && fileHash !== undefined) {
+    const [named] = await find({ workchain, shard: of, seqno }, of, asked);
+    if (named?.header.rootHash.equals(rootHash) && named.header.fileHash.equals(fileHash)) found = named;
+  } else if (of !== NO_SHARD) found = await bySeqno(workchain, of, seqno, asked);
+  if (found === undefined) throw new Refusal(500, NOT_FOUND);
   return found;
 }
 
@@ -187,6 +192,7 @@ function transactionsRoute(
       const afterHash = given(afterAccount);
       check(count > 0, 'count should be positive');
       check(count <= MAX_COUNT, `count should be less or equal ${MAX_COUNT}`);
+      check((afterLt ?? 0n) >= 0n, 'after_lt should be non-negative');
       check((afterLt === undefined) === (afterHash === undefined), 'after_lt and after_hash should be used together');
       const { header, txCount } = await blockAt(parameters, asked);
       const all = txCount === 0 ? [] : await transactionsOf(header, asked);

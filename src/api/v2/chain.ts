@@ -46,6 +46,7 @@ export function getConsensusBlockRoute(): Route {
     summary: 'The newest masterchain block that is shown',
     parameters: z.object({}),
     response: schemas.consensusBlock,
+    live: true,
     async answer(_parameters, { states, context }) {
       const { header } = await states.step(undefined, context);
       const timestamp = Math.floor(Date.now() / 1000);

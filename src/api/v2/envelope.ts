@@ -7,6 +7,7 @@ import { BodyError } from '../body.ts';
 import { ApiError } from '../errors.ts';
 import type { Exchange, Failure, Form } from '../form.ts';
 import { nodeFailure } from '../node-failures.ts';
+import { pathOf } from '../request.ts';
 import type { CallsByName } from '../route.ts';
 import { ParameterError } from './route.ts';
 
@@ -52,7 +53,11 @@ const RATE_LIMIT = 'Ratelimit exceed';
 /** The words that clients know for what any API refuses. */
 function textOf({ status, text }: Failure, { request }: Exchange): { text: string; result?: string } {
   if (status === 404 && text.startsWith('Cannot ')) return { text: 'Not Found' };
-  if (status === 405) return { text: `unsupported http method: ${request.method}` };
+  if (status === 405) {
+    const { method, url = '' } = request;
+    const isCall = pathOf(url).endsWith(JSON_RPC.path.toLowerCase());
+    return { text: isCall ? `method ${method} is not supported` : `unsupported http method: ${method}` };
+  }
   // Some clients look for it in `error`, others in `result`.
   if (status === 429) return { text: RATE_LIMIT, result: RATE_LIMIT };
   return { text };

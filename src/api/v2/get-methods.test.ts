@@ -334,6 +334,7 @@ it('says what is wrong with a question', async () => {
     [{ address, method: 'x' }, 422, /stack required/],
     [{ address, method: 'x', stack: 5 }, 422, /failed to parse/],
     [{ address, method: 'x', stack: [['num', 'x']] }, 422, /Invalid number/],
+    [{ address, method: 'x', stack: [['tvm.Cell', 'AAAA']] }, 500, /^cannot deserialize bag-of-cells: /],
     [{ address, method: 'x', stack: [['tvm.Builder', '']] }, 542, /Unsupported stack entry type: tvm.Builder/],
     [{ address, method: 'x', stack: Array(9000).fill(['num', 1]) }, 422, /8000/],
     [{ address, method: 2 ** 40, stack: [] }, 422, /method/],
@@ -405,5 +406,8 @@ it('tells the fees that the chain then takes', async () => {
     source_fees: { gas_fee: result.source_fees.gas_fee, in_fwd_fee: expect.any(Number) },
     destination_fees: [],
   });
-  expect(await post('v2/estimateFee', { address: NOBODY, body: 'AAAA' })).toMatchObject({ status: 422 });
+  expect(await post('v2/estimateFee', { address: NOBODY, body: 'AAAA' })).toMatchObject({
+    status: 500,
+    error: expect.stringMatching(/^INVALID_BAG_OF_CELLS: body/),
+  });
 });

@@ -53,6 +53,12 @@ const next = new Address(0, Buffer.alloc(32, 0x14));
 const knowsAll = asm('ff005b30' + '8038' + '88', core(beginCell().storeDictDirect(records).endCell()));
 /** Knows the first three bytes, and who knows more: `PUSHINT 24`. */
 const knowsNext = asm('ff005b30' + '8018' + '88', core(record(0xba93, next)));
+/** Answers as a master: `PUSHINT 7, PUSHINT 1`, the given way to push its owner, and `PUSHREF` twice. */
+const likeMaster = (admin: string, end = ''): Cell => {
+  const refs = [core(bareText('\x01x')), new Builder().cell()];
+  const asCell = core(beginCell().storeAddress(owner).endCell());
+  return asm(`ff00307771${admin}8888${end}`, ...(admin === '88' ? [asCell] : []), ...refs);
+};
 
 let devnet: ServedDevnet;
 let pool: LitePool;
@@ -87,6 +93,9 @@ beforeAll(async () => {
     account(resolver, knowsNext, none),
     account(next, knowsAll, none),
     account(new Address(0, Buffer.alloc(32, 0x15)), codes.echo, none),
+    account(new Address(0, Buffer.alloc(32, 0x17)), likeMaster('8b02'), none),
+    account(new Address(0, Buffer.alloc(32, 0x18)), likeMaster('8b02', 'db31'), none),
+    account(new Address(0, Buffer.alloc(32, 0x19)), likeMaster('88'), none),
   ];
   devnet = await serveDevnet({}, { genesis });
   pool = createLitePool(parseGlobalConfig(JSON.parse(devnet.server.globalConfig)), { logger: silent });
@@ -151,6 +160,17 @@ it('tells what tokens say of themselves', async () => {
     owner_address: friendly(owner),
     content: { type: 'offchain', data: 'https://ton.example/item-2.json' },
   });
+});
+
+it('takes nothing of a method that ends by another exit code than 0', async () => {
+  const [whole, alternate] = [0x17, 0x18].map((byte) => friendly(new Address(0, Buffer.alloc(32, byte))));
+  expect(await token(whole, 'JettonMasterData')).toMatchObject({ total_supply: '7', mintable: true });
+  expect(await ask('getTokenData', { address: alternate })).toMatchObject({ status: 409 });
+});
+
+it('takes an address also where a cell holds it', async () => {
+  const address = friendly(new Address(0, Buffer.alloc(32, 0x19)));
+  expect(await token(address, 'JettonMasterData')).toMatchObject({ admin_address: friendly(owner) });
 });
 
 it.each([

@@ -81,10 +81,10 @@ async function passing(read: () => Promise<object | null>): Promise<object | nul
   }
 }
 
-/** What a method leaves, null when it fails: there 0 and 1 are the exit codes of success. */
+/** What a method leaves, null unless its exit code is 0: here the other one of success counts as none. */
 async function call(contract: OpenContract, method: string, stack: StackValue[] = []): Promise<StackValue[] | null> {
   const ran = await running(() => contract.run(methodId(method), stack, { limits: RESULT_LIMITS }));
-  return ran.exitCode === 0 || ran.exitCode === 1 ? ran.stack : null;
+  return ran.exitCode === 0 ? ran.stack : null;
 }
 
 async function readMaster({ contract, testOnly }: Token): Promise<object | null> {
@@ -175,9 +175,9 @@ function cellIn(value: StackValue): Cell {
   return value.cell;
 }
 
-/** Null for none. External, variable-length and anycast addresses are no token's. */
+/** Null for none; a cell may hold it, too. External, variable-length and anycast addresses are no token's. */
 function addressIn(value: StackValue): Address | null {
-  if (value.type !== 'slice') throw new ShapeError('an address');
+  if (value.type !== 'slice' && value.type !== 'cell') throw new ShapeError('an address');
   const slice = new Slice(value.cell);
   if (slice.clone().u(2) === 0) return null;
   slice.tag(3, 4, 'addr_std without anycast');

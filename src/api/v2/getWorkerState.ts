@@ -22,6 +22,7 @@ export function getWorkerStateRoute(): Route {
     summary: 'How the liteservers of the network do',
     parameters: z.object({}),
     response: z.record(z.string(), worker),
+    live: true,
     async answer(_parameters, { liteservers, context }) {
       const servers = await liteservers.servers(context.signal);
       return JSON.stringify(Object.fromEntries(servers.map((server, at) => [at, workerOf(server, at)])));

@@ -25,7 +25,8 @@ export function parseGiven(text: string): GivenAddress | null {
 export function parseV2Hash(text: string): Hash | null {
   if (text === '') return Buffer.alloc(0);
   if (/^[A-Za-z0-9_-]{43}$/.test(text)) return Buffer.from(text, 'base64url');
-  return text.startsWith('0x') ? null : parseHash(text);
+  // Without `0x` before hex; base64 may begin so.
+  return text.length > 64 ? null : parseHash(text);
 }
 
 const MIN_INT64 = -(2n ** 63n);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { Address, Cell, loadTransaction } from '@ton/core';
 import { TonClient } from '@ton/ton';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../../test/api-server.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
@@ -202,6 +202,50 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
     }
   });
 
+  it('takes part of a shard for the block that holds it, unless both hashes name one', async () => {
+    const [{ header }] = recorded.blocks.filter(({ header: { workchain }, txCount }) => workchain === 0 && txCount > 1);
+    const { seqno } = header;
+    const hashes = { root_hash: header.rootHash.toString('base64'), file_hash: header.fileHash.toString('hex') };
+    const whole = { workchain: 0, shard: shardText(header.shard), seqno };
+    const part = { ...whole, shard: shardText('0123456789abcdf1') };
+    for (const method of ['getBlockHeader', 'getBlockTransactions', 'getBlockTransactionsExt']) {
+      const { status, result, error } = await ask(method, whole);
+      expect([status, result.id.seqno], error).toEqual([200, seqno]);
+      expect(await ask(method, { ...whole, ...hashes })).toMatchObject({ status: 200, result });
+      for (const more of [{}, { root_hash: hashes.root_hash }]) {
+        expect(await ask(method, { ...part, ...more })).toMatchObject({ status: 200, result });
+      }
+      const other = Buffer.alloc(32, 1).toString('hex');
+      for (const asked of [
+        { ...part, ...hashes },
+        { ...whole, ...hashes, root_hash: other },
+        { ...whole, ...hashes, file_hash: other },
+        { ...whole, shard: '0' },
+      ]) {
+        const refused = await ask(method, asked);
+        expect(refused).toMatchObject({ status: 500, error: 'LITE_SERVER_NOTREADY: ltdb: block not found' });
+      }
+    }
+  });
+
+  it('tells the time at which it is asked for the newest block, whatever is kept', async () => {
+    const keeping = await serveApi(recorded.source, { version: () => 'same', kept: { answers: 1e6, renderings: 0 } });
+    const told = async () => {
+      const answer = await (await fetch(`${keeping.url}/api/v2/getConsensusBlock`)).json();
+      return z.object({ result: z.looseObject({ timestamp: z.int() }) }).parse(answer).result.timestamp;
+    };
+    const now = vi.spyOn(Date, 'now');
+    try {
+      for (const seconds of [1_800_000_000, 1_800_000_100]) {
+        now.mockReturnValue(seconds * 1000 + 999);
+        expect(await told()).toBe(seconds);
+      }
+    } finally {
+      now.mockRestore();
+      await keeping.close();
+    }
+  });
+
   it('looks blocks up by seqno, lt and time', async () => {
     const chain = recorded.blocks.filter(({ header }) => header.workchain === -1).map(({ header }) => header);
     chain.sort((a, b) => a.seqno - b.seqno);
@@ -270,6 +314,11 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
       { workchain: 0, shard: '1', seqno: 1, after_lt: 1 },
       'failed to validate request: after_lt and after_hash should be used together',
     ],
+    [
+      'getBlockTransactionsExt',
+      { workchain: 0, shard: '1', seqno: 1, after_lt: -1, after_hash: '0'.repeat(64) },
+      'failed to validate request: after_lt should be non-negative',
+    ],
     ['detectHash', { hash: '' }, 'hash required'],
   ])('refuses %s %j', async (method, parameters, error) => {
     expect(await ask(method, parameters)).toMatchObject({ status: 422, error: expect.stringContaining(error) });
@@ -297,11 +346,17 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
       }
     }
     expect((await ask('detectAddress', { address: raw })).result).toMatchObject({ given_type: 'raw_form' });
-    const hash = transaction.hash;
-    for (const text of [hash.toString('hex'), hash.toString('base64'), hash.toString('base64url')]) {
-      const { result } = await ask(`detectHash?${query({ hash: text })}`);
-      hold('DetectHashResult', result);
-      expect(result).toMatchObject({ hex: hash.toString('hex'), b64: hash.toString('base64') });
+    // The base64 of the second one begins as hex does elsewhere.
+    for (const hash of [
+      transaction.hash,
+      Buffer.concat([Buffer.from('0xAA', 'base64'), transaction.hash.subarray(3)]),
+    ]) {
+      for (const text of [hash.toString('hex'), hash.toString('base64'), hash.toString('base64url')]) {
+        const { result } = await ask(`detectHash?${query({ hash: text })}`);
+        hold('DetectHashResult', result);
+        expect(result).toMatchObject({ hex: hash.toString('hex'), b64: hash.toString('base64') });
+      }
+      expect(await ask('detectHash', { hash: `0x${hash.toString('hex')}` })).toMatchObject({ status: 422 });
     }
   });
 });

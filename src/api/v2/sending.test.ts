@@ -108,6 +108,8 @@ test('a refusal has the words of the server', async () => {
 });
 
 test('what is no external message is refused before anybody is asked', async () => {
+  const bag = body.toBoc().toString('base64');
+  const of = { address: to.toString(), body: bag };
   const cases: [string, object, number, RegExp][] = [
     ['v2/sendBoc', {}, 422, /boc required/],
     ['v2/sendBoc', { boc: '' }, 422, /empty boc/],
@@ -119,6 +121,12 @@ test('what is no external message is refused before anybody is asked', async () 
     ['v2/sendQuery', { body: boc }, 422, /address required/],
     ['v2/sendQuery', { address: to.toString() }, 422, /body required/],
     ['v2/sendQuery', { address: to.toString(), body: 5 }, 422, /Invalid body/],
+    ['v2/sendQuery', { address: to.toString(), body: '%%' }, 422, /Invalid body: not base64/],
+    ['v2/sendQuery', { address: to.toString(), body: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
+    ['v2/sendQuery', { ...of, init_code: 'AAAA', init_data: bag }, 500, /^INVALID_BAG_OF_CELLS: init_code/],
+    ['v2/sendQuery', { ...of, init_code: bag, init_data: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: init_data/],
+    ['v2/sendQuery', { body: 'AAAA' }, 422, /address required/],
+    ['v2/estimateFee', { address: to.toString(), body: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
     ['v2/sendCellSimple', { cell: { data: { b64: 'AA==', len: 8 }, refs: [] } }, 500, /^INVALID_BAG_OF_CELLS/],
     ['v3/message', {}, 401, /^boc is required$/],
     ['v3/message', { boc: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS/],

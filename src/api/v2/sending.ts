@@ -28,11 +28,13 @@ const bytes = (description: string) =>
     .optional()
     .meta({ type: 'string', description });
 
-/** A cell: a bag of cells in base64, or cells as nested objects. Empty for none. */
+/** A cell, read when it is called for: a bag of cells in base64, or cells as nested objects. Null for the empty text. */
 const cell = (name: string, description: string) =>
   z
     .unknown()
-    .transform((value): Cell | null => (value === '' || value == null ? null : readCell(value, name)))
+    .transform((value): (() => Cell) | null =>
+      value === '' || value == null ? null : () => readCell(value, name, `INVALID_BAG_OF_CELLS: ${name}`),
+    )
     .optional()
     .meta({ type: ['string', 'object'], description });
 
@@ -133,9 +135,9 @@ export function queryOf({ address: to, body, init_code: code, init_data: data }:
 } {
   const { address } = required(to, 'address');
   const given = required(body ?? undefined, 'body');
-  if (code == null) return { address, body: given, init: null };
+  if (code == null) return { address, body: given(), init: null };
   if (data == null) throw new Refusal(500, 'INVALID_BAG_OF_CELLS: init_data: no data beside init_code');
-  return { address, body: given, init: { code, data } };
+  return { address, init: { code: code(), data: data() }, body: given() };
 }
 
 export const queryParameters = message;
@@ -171,7 +173,7 @@ function sendCellRoute(): Route {
     response: ok,
     acts: true,
     async answer({ cell: root }, asked) {
-      await send(toBoc(required(root ?? undefined, 'cell')), asked);
+      await send(toBoc(required(root ?? undefined, 'cell')()), asked);
       return OK;
     },
   });

@@ -17,13 +17,16 @@ const MAX_OBJECT_CELLS = 1024;
 
 type Entries = readonly unknown[];
 
-/** Reads the `stack` of `runGetMethod`. Throws ApiError: 422, or 542 for a tag that stands for nothing. */
+/**
+ * Reads the `stack` of `runGetMethod`. Throws ApiError: 422, 500 for bytes that are no cell, or 542 for a tag that
+ * stands for nothing.
+ */
 export function readPairs(entries: Entries): StackValue[] {
   const count = createCount();
   return entries.map((entry) => readPair(entry, count, 0));
 }
 
-/** Reads the `stack` of `runGetMethodStd`. Throws ApiError: 422, or 542. */
+/** Reads the `stack` of `runGetMethodStd`. Throws ApiError: 422, 500 or 542. */
 export function readTyped(entries: Entries): StackValue[] {
   const count = createCount();
   return entries.map((entry) => readObject(entry, count, 0));
@@ -84,26 +87,34 @@ function readNumber(value: unknown): StackValue {
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Base64 of a bag of cells, `{"bytes": base64}`, or cells written as objects, also as text. */
-export function readCell(value: unknown, tag: string): Cell {
+/** What tonlib says of an entry's bytes that are no bag of cells: not the request is malformed, the node refuses it. */
+const NO_CELL = 'cannot deserialize bag-of-cells';
+
+/**
+ * Base64 of a bag of cells, `{"bytes": base64}`, or cells written as objects, also as text.
+ *
+ * @param noCell the beginning of what is said of bytes that are no bag of cells
+ */
+export function readCell(value: unknown, tag: string, noCell = NO_CELL): Cell {
   if (value === '' || value === undefined) throw malformed(`Empty ${tag}`);
   if (typeof value === 'string')
-    return value.startsWith('{') ? readCell(parseJson(value, tag), tag) : readBag(value, tag);
+    return value.startsWith('{') ? readCell(parseJson(value, tag), tag, noCell) : readBag(value, tag, noCell);
   if (!isRecord(value)) throw malformed(`Invalid ${tag}`);
   if (value.bytes !== undefined) {
     if (typeof value.bytes !== 'string' || value.bytes === '') throw malformed(`Empty ${tag}`);
-    return readBag(value.bytes, tag);
+    return readBag(value.bytes, tag, noCell);
   }
   return readCellObject(value, tag, { left: MAX_OBJECT_CELLS }, 0);
 }
 
-function readBag(text: string, tag: string): Cell {
-  if (!BASE64.test(text)) throw malformed(`Invalid ${tag}: not base64`);
+/** The padding may be left out. */
+function readBag(text: string, tag: string, noCell: string): Cell {
+  if (!BASE64.test(text) || text.replace(/=+$/, '').length % 4 === 1) throw malformed(`Invalid ${tag}: not base64`);
   try {
     return parseBoc(Buffer.from(text, 'base64'));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw malformed(`Invalid ${tag}: ${error.message}`);
+    throw new Refusal(500, `${noCell}: ${error.message}`, { cause: error });
   }
 }
 

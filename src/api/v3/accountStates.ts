@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Address, Hash } from '../../chain/model.ts';
-import type { AccountRecord } from '../../chain/records.ts';
+import type { AccountCells, AccountRecord } from '../../chain/records.ts';
 import { NodeError } from '../../node/chain-node.ts';
 import type { AccountState } from '../../state/account.ts';
 import { ApiError } from '../errors.ts';
@@ -27,11 +27,12 @@ export function accountStatesRoute(limits: ApiLimits): Route {
     async answer(p, asked) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
       const { source, context, addressBook, metadata } = asked;
+      const cells = (p.include_boc ?? true) ? 'all' : 'none';
       if (p.at_mc_seqno !== undefined) {
-        const past = await pastStates(p.address, p.code_hash, p.include_boc ?? true, p.at_mc_seqno, asked);
+        const past = await pastStates(p.address, p.code_hash, cells, p.at_mc_seqno, asked);
         return listing('accounts', past.map(accountJson), asked);
       }
-      const found = await source.accountStates(p.address, p.code_hash, p.include_boc ?? true, context);
+      const found = await source.accountStates(p.address, p.code_hash, cells, context);
       const rows = found.map(accountJson).join(',');
       const [book, tokens] = await Promise.all([addressBook(found), metadata(found)]);
       return `{"accounts":[${rows}],"address_book":${book},"metadata":${tokens}}`;
@@ -46,7 +47,7 @@ const AT_ONCE = 8;
 async function pastStates(
   addresses: Address[],
   codeHashes: Hash[],
-  cells: boolean,
+  cells: AccountCells,
   at: number,
   asked: Asked,
 ): Promise<AccountRecord[]> {
@@ -54,7 +55,7 @@ async function pastStates(
   const { source, context, book } = asked;
   const found = await source.accountStatesAt(addresses, codeHashes, cells, at, context);
   for (const { account } of found) book.text(account);
-  if (!cells) return found;
+  if (cells === 'none') return found;
   const whole: AccountRecord[] = [];
   for (let i = 0; i < found.length; i += AT_ONCE) {
     whole.push(...(await Promise.all(found.slice(i, i + AT_ONCE).map((record) => withCells(record, at, asked)))));

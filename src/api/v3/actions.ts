@@ -5,6 +5,7 @@ import type { ActionFilter, ActionRecord } from '../../chain/records.ts';
 import type { ApiLimits } from '../limits.ts';
 import { accountsOrOne, actionTypes, addresses, amount, flag, hashes, opcodes } from './parameters.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
+import { createBook } from './render/book.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Asked, nextCursor, type Route, route } from './route.ts';
 import { actions } from './schemas.ts';
@@ -50,9 +51,12 @@ export function actionsRoute(limits: ApiLimits): Route {
         value: { start: p.min_value, end: p.max_value },
         supported: supportedTypesOf(p.supported_action_types, asked),
       };
-      const { book, addressBook, metadata, source, context } = asked;
+      const { book, testOnly, addressBook, metadata, source, context } = asked;
       const { rows, nextCursor: next } = await source.actions(filter, context);
-      const full = p.include_transactions ? await fullTransactions(rows, asked) : null;
+      // The address book has the addresses of the actions alone.
+      const full = p.include_transactions
+        ? await fullTransactions(rows, { ...asked, book: createBook(testOnly) })
+        : null;
       const list = rows.map((action) => {
         const own = full && actionTransactions(action).flatMap((hash) => full.get(hashKey(hash)) ?? []);
         return Buffer.from(actionJson(action, book, { accounts: p.include_accounts ?? false, full: own ?? undefined }));
@@ -71,7 +75,7 @@ export function actionsRoute(limits: ApiLimits): Route {
 export function supportedTypesOf(
   names: readonly string[],
   { actionsVersion }: Pick<Asked, 'actionsVersion'>,
-): Set<string> {
+): ReadonlySet<string> {
   if (actionsVersion !== null) return expand([actionsVersion]);
   return expand(names.length > 0 ? names : ['latest']);
 }

@@ -117,6 +117,8 @@ export function createAsked(options: V3Options): AskedBy {
       records ??= accounts.length === 0 ? Promise.resolve([]) : described(accounts, context);
       return records;
     };
+    const bookJson = async (known?: readonly BookRecord[]): Promise<string> =>
+      book.json(known ?? (await noted()), source.contracts.domainOf);
     return {
       source,
       states,
@@ -130,8 +132,8 @@ export function createAsked(options: V3Options): AskedBy {
       renderings,
       eventRows,
       actionsVersion,
-      addressBook: async (known) =>
-        noAddressBook ? '{}' : book.json(known ?? (await noted()), source.contracts.domainOf),
+      addressBook: async (known) => (noAddressBook ? '{}' : bookJson(known)),
+      filledAddressBook: () => bookJson(),
       metadata: async (known, fresh) =>
         noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context, fresh),
     };

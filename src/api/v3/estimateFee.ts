@@ -32,10 +32,11 @@ export function estimateFeeRoute(): Route {
       body: text('Body of the message: a bag of cells in base64.'),
       init_code: text('Code of a contract that is deployed by the message.'),
       init_data: text('Its data.'),
-      ignore_chksig: z.boolean().default(true).meta({
-        type: 'boolean',
-        description: 'Whether every check of a signature succeeds; so unless said otherwise.',
-      }),
+      // Another default than that of v2, which is always told which by the reference.
+      ignore_chksig: z
+        .boolean()
+        .default(false)
+        .meta({ type: 'boolean', description: 'Whether every check of a signature succeeds; false when absent.' }),
     }),
     response: z.object({ source_fees: fees, destination_fees: z.array(fees) }).meta({ id: 'EstimatedFees' }),
     async answer({ address = '', body, init_code, init_data, ignore_chksig: ignoreSignatures }, asked) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ApiError } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import { blockJson } from './render/block.ts';
 import { type Route, route } from './route.ts';
 import { masterchainInfo } from './schemas.ts';
@@ -14,7 +14,7 @@ export function masterchainInfoRoute(): Route {
     tagged: 'always',
     async answer(_parameters, { source, context }) {
       const info = await source.masterchainInfo(context);
-      if (info === null) throw new ApiError(500, 'internal server error: no masterchain block is indexed');
+      if (info === null) throw new Refusal(500, 'internal server error: no masterchain block is indexed');
       return `{"last":${blockJson(info.last)},"first":${blockJson(info.first)}}`;
     },
   });

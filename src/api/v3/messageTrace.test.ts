@@ -145,7 +145,8 @@ describe.skipIf(shelf === null)('a message that a block has', () => {
   it('is pending and then confirmed before the index has it, each with its time and the trace as it is thought', async () => {
     const pending = await ask(inMsg.hash, {}, undefined, told(['pending', 1_000]));
     const root = { tx_hash: transaction.hash.toString('base64') };
-    const trace = { trace_id: null, trace: root, trace_info: { pending_messages: 1 } };
+    const counts = { pending_messages: transaction.outMsgs.length + 1 };
+    const trace = { trace_id: null, trace: root, trace_info: counts };
     expect(pending.body).toMatchObject({ ...NOTHING, stage: 'pending', pending_utime_ms: 1_000, trace });
     await server.close();
     const confirmed = await ask(hashNorm, {}, undefined, told(['pending', 1_000], ['confirmed', 1_100]));

@@ -16,7 +16,7 @@ export async function nodeState(account: Address, { states, context }: Asked): P
 
 /** As it is indexed; a liteserver is asked for what is not, and without one code and data are left out. */
 export async function indexedState(account: Address, asked: Asked): Promise<NewestState> {
-  const [record] = await asked.source.accountStates([account], [], true, asked.context);
+  const [record] = await asked.source.accountStates([account], [], 'all', asked.context);
   if (record === undefined) {
     const state = (await orNull(nodeState(account, asked))) ?? UNKNOWN;
     return state.status === 'nonexist' ? { ...state, status: 'uninit' } : state;

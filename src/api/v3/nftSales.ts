@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { nftSales } from './contract-schemas.ts';
 import { addresses } from './parameters.ts';
+import { createBook } from './render/book.ts';
 import { saleRows } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
 
@@ -14,9 +15,10 @@ export function nftSalesRoute(limits: ApiLimits): Route {
     parameters: z.object({ address: addresses('Contracts to show.', limits.maxAccountStates, true) }),
     response: nftSales,
     async answer(p, asked) {
-      const { source, context, book } = asked;
+      const { source, context, book, testOnly } = asked;
       if (p.address.length === 0) throw new ApiError(422, 'at least 1 address required');
-      return listing('nft_sales', saleRows(await source.contracts.nftSales(p.address, context), book), asked);
+      const found = await source.contracts.nftSales(p.address, context);
+      return listing('nft_sales', saleRows(found, book, createBook(testOnly)), asked);
     },
   });
 }

@@ -14,9 +14,18 @@ import type { Asked } from './route.ts';
 /** Of one account, or of all: what there is above is left out. */
 const MAX_TRACES = 1_000;
 
-/** Those of an account, else those that begin with one of these messages. @throws {ApiError} when nothing is asked for */
-export function pendingOf(account: Address | undefined, messages: readonly Hash[], { pending }: Asked): OpenTrace[] {
-  if (account !== undefined) return pending.byAccount(account).slice(0, MAX_TRACES);
+/**
+ * Those of an account, else those that begin with one of these messages.
+ * @param ofAccount what counts as an account's
+ * @throws {ApiError} when nothing is asked for
+ */
+export function pendingOf(
+  account: Address | undefined,
+  messages: readonly Hash[],
+  { pending }: Asked,
+  ofAccount: 'byAccount' | 'byActor' = 'byAccount',
+): OpenTrace[] {
+  if (account !== undefined) return pending[ofAccount](account).slice(0, MAX_TRACES);
   if (messages.length === 0) throw new ApiError(422, 'account or ext_msg_hash should be specified');
   return distinct(messages.flatMap((hash) => pending.byMessage(hash) ?? []));
 }
@@ -58,6 +67,6 @@ export function pendingTraceJson(one: OpenTrace, known: ReadonlySet<string>, { b
   const actions = actionRecords(one)
     .filter((action) => isTold(action, known))
     .sort((a, b) => compareDecimal(a.startLt, b.startLt) || compareDecimal(a.endLt, b.endLt))
-    .map((action) => actionJson(action, book, { accounts: false }));
+    .map((action) => actionJson(action, book, { accounts: true }));
   return traceJson(traceRecord(one), { transactions: transactionRecords(one), actions }, book, renderings);
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { readContent } from '../../chain/actions/content.ts';
+import { rawAddress } from '../../chain/address.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { PendingActionRecord } from '../../chain/records.ts';
@@ -8,6 +10,7 @@ import { supportedTypesOf } from './actions.ts';
 import { address, flag, hashes, supportedTypes } from './parameters.ts';
 import { notStored, pendingOf } from './pending.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
+import { createBook } from './render/book.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Route, route } from './route.ts';
 import { actions } from './schemas.ts';
@@ -18,7 +21,7 @@ export function pendingActionsRoute(): Route {
     tag: 'actions',
     summary: 'What traces do that are not complete yet',
     parameters: z.object({
-      account: address('Account of a transaction of the trace; wins over `ext_msg_hash`.'),
+      account: address('Account that the actions are found by; wins over `ext_msg_hash`.'),
       ext_msg_hash: hashes('Hashes or normalized hashes of the messages that begin the traces.'),
       supported_action_types: supportedTypes(),
       include_transactions: flag('Add the transactions of each action.'),
@@ -26,21 +29,23 @@ export function pendingActionsRoute(): Route {
     response: actions,
     live: true,
     async answer({ account, ext_msg_hash: messages, supported_action_types: names, include_transactions }, asked) {
-      const { book, renderings, addressBook, metadata } = asked;
+      const { book, testOnly, renderings, addressBook, metadata } = asked;
+      const unlisted = createBook(testOnly);
       const known = supportedTypesOf(names, asked);
-      const found = await notStored(pendingOf(account, messages, asked), asked);
+      const own = account === undefined ? null : rawAddress(account);
+      const found = await notStored(pendingOf(account, messages, asked, 'byActor'), asked);
       const rows = found
         .flatMap((one) => actionRecords(one).map((action) => ({ one, action })))
-        .filter(({ action }) => isTold(action, known))
+        .filter(({ action }) => isTold(action, known) && (own === null || readContent(action.content)[1].includes(own)))
         .sort((a, b) => latestFirst(a.action, b.action));
       const list = rows.map(({ one, action }) => {
         const wanted = new Set(actionTransactions(action).map(hashKey));
         const full = include_transactions
           ? transactionRecords(one)
               .filter(({ transaction: { hash } }) => wanted.has(hashKey(hash)))
-              .map((record) => renderings.transaction(record, book))
+              .map((record) => renderings.transaction(record, unlisted))
           : undefined;
-        return Buffer.from(actionJson(action, book, { accounts: false, full }));
+        return Buffer.from(actionJson(action, book, { accounts: true, full }));
       });
       return joinRows('{"actions":[', list, `],"address_book":${await addressBook()},"metadata":${await metadata()}}`);
     },

@@ -24,7 +24,7 @@ export function pendingTransactionsRoute(limits: ApiLimits): Route {
     live: true,
     async answer({ account: accounts, trace_id: ids }, asked) {
       if (accounts.length === 0 && ids.length === 0) throw new ApiError(422, 'at least 1 account address required');
-      const { pending, book, renderings, addressBook } = asked;
+      const { pending, book, renderings, filledAddressBook } = asked;
       const found = distinct(
         accounts.length > 0
           ? accounts.flatMap((account) => pending.byAccount(account))
@@ -39,7 +39,7 @@ export function pendingTransactionsRoute(limits: ApiLimits): Route {
         });
       const rows = (await notReceived(emulated, asked)).sort(newestFirst);
       const list = rows.map((record) => renderings.transaction(record, book));
-      return joinRows('{"transactions":[', list, `],"address_book":${await addressBook()}}`);
+      return joinRows('{"transactions":[', list, `],"address_book":${await filledAddressBook()}}`);
     },
   });
 }

@@ -40,6 +40,8 @@ export interface Asked {
    * @param known rows for all addresses that were noted, where the answer is made of them: the source is not asked
    */
   addressBook(known?: readonly BookRecord[]): Promise<string>;
+  /** The same where the switch does not count (spec v3 endpoints 1.3). */
+  filledAddressBook(): Promise<string>;
   /**
    * JSON text of the `metadata` of the same addresses; `{}` when switched off.
    * @param fresh tokens that are only emulated

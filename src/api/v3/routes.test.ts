@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { beginCell } from '@ton/core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -9,6 +10,7 @@ import { requireShelf, shelf } from '../../../test/shelf.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
 import type { ChainSource } from '../../chain/chain-source.ts';
 import type { AccountRecord } from '../../chain/records.ts';
+import type { Contracts } from '../contracts.ts';
 import { accountJson } from './render/account.ts';
 
 const HASH = '0'.repeat(63);
@@ -107,6 +109,29 @@ describe('what routes ask', () => {
     const { asked } = await ask(`/adjacentTransactions?hash=${HASH}1&direction=sideways`);
     expect(asked).toEqual([['adjacentTransactions', hash('1'), undefined]]);
   });
+});
+
+it('estimates with signatures checked unless asked not to', async () => {
+  const asked: boolean[] = [];
+  const fees = { inForward: 1n, storage: 2n, gas: 3n, forward: 4n };
+  const contracts: Contracts = {
+    open: () => Promise.reject(new Error('nothing is to run')),
+    beyond: async () => null,
+    async estimate({ ignoreSignatures }) {
+      asked.push(ignoreSignatures);
+      return fees;
+    },
+  };
+  const server = await serveApi(createFakeSource().source, { contracts });
+  const body = beginCell().endCell().toBoc().toString('base64');
+  for (const more of [{}, { ignore_chksig: false }, { ignore_chksig: true }]) {
+    await fetch(`${server.url}/api/v3/estimateFee`, {
+      method: 'POST',
+      body: JSON.stringify({ address: ACCOUNT, body, ...more }),
+    });
+  }
+  await server.close();
+  expect(asked).toEqual([false, false, true]);
 });
 
 describe.skipIf(shelf === null)('answers over recorded blocks', () => {

@@ -18,7 +18,7 @@ export function walletStatesRoute(limits: ApiLimits): Route {
     response: walletStates,
     async answer(p, { source, context, addressBook, metadata }) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
-      const found = await source.accountStates(p.address, p.code_hash, true, context);
+      const found = await source.accountStates(p.address, p.code_hash, 'wallets', context);
       const rows = found.map(walletStateJson).join(',');
       const [book, tokens] = await Promise.all([addressBook(found), metadata(found)]);
       return `{"wallets":[${rows}],"address_book":${book},"metadata":${tokens}}`;

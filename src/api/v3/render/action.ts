@@ -1,4 +1,5 @@
-import type { Detail, Details } from '../../../chain/actions/details.ts';
+import { readContent } from '../../../chain/actions/content.ts';
+import type { Detail } from '../../../chain/actions/details.ts';
 import { printedType } from '../../../chain/actions/print.ts';
 import { unknown } from '../../../chain/actions/ton.ts';
 import { parseAddress } from '../../../chain/address.ts';
@@ -8,9 +9,16 @@ import { hashJson, hashOrNull } from './values.ts';
 
 const HASH_BYTES = 32;
 const RAW_ADDRESS = /^-?\d+:[0-9A-F]{64}$/;
-/** What of the details is not in the address book (spec v3 semantics 5.3). */
-const UNLISTED_KEYS = /^(peer_swaps$|marketplace|royalty|.*fee_address)/;
-const UNLISTED_TYPES = /^(layerzero_|coffee_)/;
+/** What of the details is not in the address book (spec v3 semantics 5.3): what an action has beside its sides and assets. */
+const UNLISTED_KEYS = /^(peer_swaps$|marketplace|royalty|.*fee_address|layerzero_(send|packet)_data$)/;
+const UNLISTED_OF: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['coffee_create_pool', new Set(['initiator_1', 'initiator_2', 'provided_asset'])],
+  ['coffee_create_pool_creator', new Set(['provided_asset'])],
+  ['coffee_staking_deposit', new Set(['minted_item_address'])],
+  ['coffee_staking_withdraw', new Set(['nft_address'])],
+  ['layerzero_dvn_verify', new Set(['dvn', 'proxy', 'uln', 'uln_connection'])],
+]);
+const NONE: ReadonlySet<string> = new Set();
 
 /** Hashes of its transactions. */
 export function actionTransactions({ transactions }: Pick<ActionRecord, 'transactions'>): Buffer[] {
@@ -57,15 +65,12 @@ export function actionJson(
 }
 
 function tell(action: Pick<ActionRecord, 'type' | 'content'>, book: Book): Told {
-  const [details, found] = readContent(action);
-  if (!UNLISTED_TYPES.test(action.type)) noteAddresses(details, book);
+  const [details, found] = readContent(action.content);
+  noteAddresses(details, book, UNLISTED_OF.get(action.type));
   const type = printedType({ type: action.type, details });
-  return { type, details: JSON.stringify(details), accounts: JSON.stringify(found) };
-}
-
-/** As the projection wrote it. */
-function readContent({ content }: Pick<ActionRecord, 'content'>): [Details, string[]] {
-  return JSON.parse(content);
+  const accounts = JSON.stringify(found);
+  // As they were written, numbers with all their digits: between the bracket and the comma before the accounts.
+  return { type, details: action.content.slice(DETAILS_START, -(accounts.length + 2)), accounts };
 }
 
 const FORM_HEAD_BYTES = 9;
@@ -103,7 +108,7 @@ function toldBy(form: Buffer, content: string, book: Book): Told {
   };
 }
 
-function noteAddresses(detail: Detail, book: Book): void {
+function noteAddresses(detail: Detail, book: Book, unlisted = NONE): void {
   if (typeof detail === 'string') {
     const address = RAW_ADDRESS.test(detail) ? parseAddress(detail) : null;
     if (address) book.note(address);
@@ -111,7 +116,7 @@ function noteAddresses(detail: Detail, book: Book): void {
     for (const one of detail) noteAddresses(one, book);
   } else if (typeof detail === 'object' && detail !== null) {
     for (const [key, value] of Object.entries(detail)) {
-      if (UNLISTED_KEYS.test(key)) continue;
+      if (UNLISTED_KEYS.test(key) || unlisted.has(key)) continue;
       if (RAW_ADDRESS.test(key)) noteAddresses(key, book);
       noteAddresses(value, book);
     }

@@ -73,6 +73,10 @@ export function bookRow(record: BookRecord, domain: string | null, testOnly: boo
   return `{"user_friendly":"${friendly}","domain":${JSON.stringify(domain)},"interfaces":${interfacesJson(record)}}`;
 }
 
+/** What is printed where the chain has no internal address, and the row of it (spec v3 semantics 4.1 and 6.3). */
+export const NO_ADDRESS = 'addr_none';
+export const NO_ADDRESS_LINE = `"${NO_ADDRESS}":{"user_friendly":"${NO_ADDRESS}","domain":null,"interfaces":[]}`;
+
 /** What is said of a text that is no address. */
 export const UNREADABLE_ROW = '{"user_friendly":null,"domain":null,"interfaces":[]}';
 

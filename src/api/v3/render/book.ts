@@ -2,7 +2,7 @@
 import { rawAddress } from '../../../chain/address.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord } from '../../../chain/records.ts';
-import { type BookRows, createBookRows } from './book-rows.ts';
+import { type BookRows, createBookRows, NO_ADDRESS, NO_ADDRESS_LINE } from './book-rows.ts';
 
 /** The name of an account; null when it has none. */
 export type DomainOf = (account: Address) => string | null;
@@ -10,6 +10,10 @@ export type DomainOf = (account: Address) => string | null;
 export interface Book {
   /** The raw text of the address, which is thereby noted. */
   text(address: Address): string;
+  /** What is printed where the chain has no internal address, which is thereby noted. */
+  none(): string;
+  /** Whether that was noted. */
+  readonly hasNone: boolean;
   /** Notes several, one behind the other. The bytes are kept, not copied. */
   note(addresses: Buffer): void;
   /** Every noted address, once. */
@@ -23,7 +27,15 @@ export const ADDRESS_BYTES = 36;
 /** One book for one answer. `testOnly` sets the test flag in user-friendly forms. */
 export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)): Book {
   const noted = new Map<string, Address>();
+  let hasNone = false;
   return {
+    get hasNone() {
+      return hasNone;
+    },
+    none() {
+      hasNone = true;
+      return NO_ADDRESS;
+    },
     text(address) {
       const key = address.toString('latin1');
       if (!noted.has(key)) noted.set(key, address);
@@ -38,6 +50,7 @@ export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)
     addresses: () => [...noted.values()],
     json(records, domainOf) {
       const lines = records.map((record) => rows.line(record, testOnly, domainOf?.(record.account)));
+      if (hasNone) lines.push(NO_ADDRESS_LINE);
       return `{${lines.sort().join(',')}}`;
     },
   };

@@ -23,6 +23,7 @@ export interface EventRows {
 interface Kept {
   text: string;
   addresses: Buffer;
+  hasNone: boolean;
 }
 
 /** An entry and its key besides the text, in memory. */
@@ -47,6 +48,7 @@ export function createEventRows(maxBytes: number): EventRows {
       const found = kept.get(key);
       if (found !== undefined) {
         book.note(found.addresses);
+        if (found.hasNone) book.none();
         return found.text;
       }
       const own = createBook(false);
@@ -54,7 +56,8 @@ export function createEventRows(maxBytes: number): EventRows {
       // In memory of its own: an address may be a part of the page it came in, which would stay alive with it.
       const addresses = Buffer.concat(own.addresses());
       book.note(addresses);
-      const made = { text, addresses };
+      if (own.hasNone) book.none();
+      const made = { text, addresses, hasNone: own.hasNone };
       if (sizeCalculation(made) <= largest) kept.set(key, made);
       return text;
     },

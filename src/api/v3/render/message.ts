@@ -15,9 +15,10 @@ const NOTHING_INTERNAL = ',"value":null,"value_extra_currencies":null,"fwd_fee":
 /**
  * JSON text of a message (schema `Message`) inside a transaction, in two: between them a row of `/messages` names the
  * transactions at both ends.
+ * @param isStored a transaction that is not says the normalised hash of its message whatever that is
  */
-export function messageHalves(message: Message, globalVersion: number, book: Book): [string, string] {
-  return [firstHalf(message, globalVersion, book), secondHalf(message)];
+export function messageHalves(message: Message, globalVersion: number, book: Book, isStored = true): [string, string] {
+  return [firstHalf(message, globalVersion, book), secondHalf(message, isStored)];
 }
 
 /** JSON text of a row of `/messages`. */
@@ -49,9 +50,9 @@ function firstHalf(message: Message, globalVersion: number, book: Book): string 
   );
 }
 
-function secondHalf(message: Message): string {
+function secondHalf(message: Message, isStored: boolean): string {
   const content = contentJson(message);
-  return `,"message_content":${content},"init_state":${initState(message)}${normalizedHash(message)}}`;
+  return `,"message_content":${content},"init_state":${initState(message)}${normalizedHash(message, isStored)}}`;
 }
 
 /** The cell without bits and references, the body of most plain transfers, is written down rather than serialised. */
@@ -97,11 +98,11 @@ function initState({ init }: Message): string {
     : `{"hash":${hashJson(init.hash)},"body":"${init.boc().toString('base64')}","decoded":null}`;
 }
 
-/** Printed only where it differs from the hash. */
-function normalizedHash(message: Message): string {
+/** Of what is stored it is printed only where it differs from the hash (spec v3 semantics 2.2). */
+function normalizedHash(message: Message, isStored: boolean): string {
   if (message.kind !== 'external_in') return '';
   const norm = message.hashNorm();
-  return norm === null || norm.equals(message.hash) ? '' : `,"hash_norm":${hashJson(norm)}`;
+  return norm === null || (isStored && norm.equals(message.hash)) ? '' : `,"hash_norm":${hashJson(norm)}`;
 }
 
 const HASH_AT = '{"hash":"'.length;

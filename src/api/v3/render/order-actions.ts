@@ -9,8 +9,8 @@ import { body, type Layout } from '../../../chain/layouts/layout.ts';
 import { type RelaxedMessage, relaxedMessage } from '../../../chain/layouts/messages.ts';
 import { multisigAction } from '../../../chain/layouts/multisig.ts';
 import { nftTransfer } from '../../../chain/layouts/nfts.ts';
-import { coins, u8, u64 } from '../../../chain/layouts/numbers.ts';
-import { cell, type Payload, ref, rest } from '../../../chain/layouts/shapes.ts';
+import { coins, u8, u32, u64 } from '../../../chain/layouts/numbers.ts';
+import { cell, type Payload, record, ref, rest } from '../../../chain/layouts/shapes.ts';
 import { readSnake, snakeText } from '../../../chain/layouts/texts.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { Book } from './book.ts';
@@ -142,30 +142,54 @@ function known<T extends { query_id: string }>(
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** What a forward payload says: the comment, or the whole of it. */
-function forwardFields({ cell: view }: Payload): Record<string, string> {
+/** What a forward payload says, and the whole of it, though it be an empty cell. */
+function forwardFields({ cell: view }: Payload, book: Book): Record<string, string> {
   const { opcode } = view;
-  const fields = (sum: string, comment: string, payload: CellView | null, encrypted = false) => ({
+  const fields = (sum: string, comment = '', encrypted = false, swap = 'null') => ({
     comment: quoted(comment),
     encrypted_comment: String(encrypted),
-    forward_payload: base64(payload),
+    forward_payload: base64(view),
     payload_sum_type: quoted(sum),
-    stonfi_swap_body: 'null',
+    stonfi_swap_body: swap,
   });
-  if (view.bits === 0 && view.refs === 0) return fields('', '', null);
-  if (opcode === 0) return fields('TextComment', commentOf(view) ?? '', view);
-  if (opcode === ENCRYPTED) return fields('EncryptedTextComment', encryptedText(view), view, true);
-  return fields(opcode === STONFI_SWAP ? 'StonfiSwap' : 'Unknown', '', view);
+  if (view.bits === 0) return fields('');
+  if (opcode === 0) return fields('TextComment', commentOf(view) ?? '');
+  if (opcode === ENCRYPTED) return fields('EncryptedTextComment', encryptedText(view), true);
+  return opcode === swapOrder.opcode ? fields('StonfiSwap', '', false, swapJson(view, book)) : fields('Unknown');
 }
 
-const STONFI_SWAP = 0x25938561;
+/** What it begins with is read alone. */
+const swapOrder = body('stonfi_swap', 0x25938561, { jetton_wallet: address, min_amount: coins, user_address: address });
+
+/** `null` where it cannot be read. */
+function swapJson(view: CellView, book: Book): string {
+  try {
+    const swap = swapOrder.in(view);
+    if (swap === null) return 'null';
+    return (
+      `{"jetton_wallet":${addressOrNull(swap.jetton_wallet, book)},"min_amount":"${wholeCoins(swap.min_amount)}"` +
+      `,"user_address":${addressOrNull(swap.user_address, book)}}`
+    );
+  } catch (error) {
+    if (error instanceof DecodeError) return 'null';
+    throw error;
+  }
+}
+
+/** An amount of the smallest units in whole coins, without zeros at its end. */
+function wholeCoins(amount: string): string {
+  const digits = amount.padStart(COIN_DIGITS + 1, '0');
+  return `${digits.slice(0, -COIN_DIGITS)}.${digits.slice(-COIN_DIGITS)}`.replace(/\.?0+$/, '');
+}
+
+const COIN_DIGITS = 9;
 
 const query = { query_id: u64 };
 const jettonMint = body('jetton_mint', 0x642b7d07, {
   ...query,
   to_address: address,
   ton_amount: coins,
-  master_msg: ref(body('jetton_internal_transfer', 0x178d4519, { ...query, amount: coins, rest })),
+  master_msg: ref(record(null, { opcode: u32, ...query, amount: coins, rest })),
 });
 
 const KNOWN: readonly KnownBody[] = [
@@ -175,7 +199,7 @@ const KNOWN: readonly KnownBody[] = [
     response: addressOrNull(one.response_destination, book),
     custom_payload: base64(one.custom_payload),
     forward_amount: quoted(one.forward_ton_amount),
-    ...forwardFields(one.forward_payload),
+    ...forwardFields(one.forward_payload, book),
   })),
   known('jetton_burn', jettonBurn, (one, book) => ({
     amount: quoted(one.amount),
@@ -206,7 +230,7 @@ const KNOWN: readonly KnownBody[] = [
   known('jetton_claim_admin', body('jetton_claim_admin', 0xfb88e119, query), () => ({})),
   known(
     'jetton_change_content',
-    body('jetton_change_content', 0xcb862902, { ...query, url: ref(snakeText) }),
+    body('jetton_change_content', 0xcb862902, { ...query, url: snakeText }),
     ({ url }) => ({ new_metadata_url: quoted(url) }),
   ),
   known(
@@ -248,12 +272,13 @@ const KNOWN: readonly KnownBody[] = [
   ),
 ];
 
-/** What a master is to have one of its wallets do. */
-function actionType(action: CellView): string {
-  const names: Record<number, string> = {
-    [jettonTransfer.opcode]: 'jetton_transfer',
-    [jettonBurn.opcode]: 'jetton_burn',
-    [jettonSetStatus.opcode]: 'jetton_set_status',
-  };
-  return (action.opcode !== null && names[action.opcode]) || 'unknown';
+/** What a master is to have one of its wallets do; nothing where no opcode says. */
+function actionType({ opcode }: CellView): string {
+  return opcode === null ? '' : (WALLET_ACTIONS.get(opcode) ?? 'Unknown');
 }
+
+const WALLET_ACTIONS: ReadonlyMap<number, string> = new Map([
+  [jettonTransfer.opcode, 'JettonTransfer'],
+  [jettonBurn.opcode, 'JettonBurn'],
+  [jettonSetStatus.opcode, 'JettonSetStatus'],
+]);

@@ -21,14 +21,11 @@ import type { Address } from '../../../chain/model.ts';
 import type { Book } from './book.ts';
 import { hashJson } from './values.ts';
 
-/** What is printed where the chain has no internal address. */
-const NO_ADDRESS = '"addr_none"';
-
 export const addressOrNull = (address: Address | null, book: Book): string =>
   address === null ? 'null' : `"${book.text(address)}"`;
 
 const addressOrNone = (address: Address | null, book: Book): string =>
-  address === null ? NO_ADDRESS : `"${book.text(address)}"`;
+  `"${address === null ? book.none() : book.text(address)}"`;
 
 export function masterJson(row: JettonMasterRecord, book: Book): string {
   return (
@@ -175,16 +172,17 @@ function sellerJson(type: string, row: Seller, more: string, details: string, it
   );
 }
 
-/** JSON text of rows of `/nft/sales`. */
+/** JSON text of rows of `/nft/sales`. Of the items the book has what it has of `/nft/items`. */
 export function saleRows(
   found: { sales: NftSaleRecord[]; auctions: NftAuctionRecord[]; telemint: TelemintItemRecord[] } & {
     items: Map<string, ListedNftItem>;
   },
   book: Book,
+  unlisted: Book,
 ): string[] {
   const itemOf = (address: Address): string => {
     const item = found.items.get(hashKey(address));
-    return item === undefined ? '' : `,"nft_item":${itemJson(item, book, book)}`;
+    return item === undefined ? '' : `,"nft_item":${itemJson(item, book, unlisted)}`;
   };
   const head = ({ address, nftAddress, nftOwner, marketplace, createdAt }: NftSaleRecord | NftAuctionRecord): string =>
     `{"address":"${book.text(address)}","nft_address":"${book.text(nftAddress)}"` +

@@ -33,7 +33,7 @@ export function transactionText(record: TransactionRecord, book: Book): Transact
   const messages: MessagePlace[] = [];
   let text = headJson(record, book);
   const add = (message: Message): void => {
-    const [before, behind] = messageHalves(message, record.globalVersion, book);
+    const [before, behind] = messageHalves(message, record.globalVersion, book, record.finality === undefined);
     const start = text.length;
     text += before + behind;
     messages.push({ start, middle: start + before.length, end: text.length });

@@ -1,0 +1,65 @@
+/** What `/api/emulate/v1` refuses before anything is emulated. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type ApiServer, serveApi } from '../../../test/api-server.ts';
+import { createFakeSource } from '../../../test/fake-source.ts';
+
+const refusal = z.strictObject({ error: z.string() });
+let server: ApiServer;
+beforeAll(async () => {
+  server = await serveApi(createFakeSource().source);
+});
+afterAll(() => server.close());
+
+async function post(path: string, body: string): Promise<{ status: number; error: string }> {
+  const headers = { 'Content-Type': 'application/json', 'X-Timeout': '100' };
+  const response = await fetch(`${server.url}/api/emulate/v1/${path}`, { method: 'POST', headers, body });
+  const { error } = refusal.parse(await response.json());
+  return { status: response.status, error };
+}
+
+const from = `0:${'1'.repeat(64)}`;
+const message = { address: from, amount: '1' };
+
+it.each([
+  ['emulateTrace', {}, 'boc is required'],
+  ['emulateTrace', { boc: null }, 'boc is required'],
+  ['emulateTrace', { boc: 'AA' }, /^invalid boc: /],
+  ['emulateTonConnect', { messages: [message] }, 'from address is required for emulation'],
+  ['emulateTonConnect', { from }, 'messages array cannot be empty'],
+  ['emulateTonConnect', { from, messages: [] }, 'messages array cannot be empty'],
+  [
+    'emulateTonConnect',
+    { from, messages: new Array(5).fill(message) },
+    'messages array cannot contain more than 4 messages',
+  ],
+  ['emulateTonConnect', { from, messages: [message, { amount: '1' }] }, 'message at index 1 cannot be empty'],
+  ['emulateTonConnect', { from, messages: [{ address: from }] }, 'amount in message at index 0 cannot be empty'],
+  ['emulateTonConnect', { from, messages: [{ ...message, amount: '-1' }] }, /^invalid amount in message at index 0: /],
+  [
+    'emulateTonConnect',
+    { from, messages: [{ ...message, amount: String(2n ** 64n) }] },
+    /^invalid amount in message at index 0: /,
+  ],
+  ['emulateTonConnect', { from, messages: [{ ...message, payload: '*' }] }, /^invalid message payload at index 0: /],
+  [
+    'emulateTonConnect',
+    { from, messages: [{ ...message, stateInit: 'AAAA' }] },
+    /^invalid message stateInit at index 0: /,
+  ],
+])('%s refuses %j in the words that clients know', async (path, body, reason) => {
+  const { status, error } = await post(path, JSON.stringify(body));
+  expect(status).toBe(400);
+  if (typeof reason === 'string') expect(error).toBe(`invalid request: ${reason}`);
+  else expect(error.replace(/^invalid request: /, '')).toMatch(reason);
+});
+
+it('refuses what is no JSON', async () => {
+  expect(await post('emulateTrace', '{')).toEqual({ status: 400, error: expect.stringMatching(/^invalid request: /) });
+});
+
+it('takes what is null in a message of TON Connect for left out', async () => {
+  const messages = [{ ...message, payload: null, stateInit: null }];
+  const { error } = await post('emulateTonConnect', JSON.stringify({ from, messages, valid_until: null }));
+  expect(error).not.toMatch(/payload|stateInit/);
+});
