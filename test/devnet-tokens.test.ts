@@ -21,6 +21,7 @@ import { project } from '../streams/project/projector.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
+import { describeArchivedTokens } from './archived-tokens.ts';
 import { describeContracts } from './devnet/contracts.ts';
 import { describeGoTokens } from './devnet/go-tokens.ts';
 import { describeSums, type FirstWallet } from './devnet/sums.ts';
@@ -230,6 +231,8 @@ describe('earlier steps', () =>
   describePast(() => ({ log, clickhouseUrl: server.server.url, url: api.url, steps: STEPS })));
 
 describe('tokens', () => describeOwned(() => ({ tables: source, steps })));
+
+describe('archived tokens', () => describeArchivedTokens(() => ({ clickhouse, tables: source, steps })));
 
 describe('sums', () => describeSums(() => ({ url: api.url, first: firstWallets(devnet), rest: FIRST_REST })));
 

@@ -141,8 +141,9 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
     });
 
     it('tells states that are confirmed, and takes back those of blocks that were replaced', async () => {
-      const types = ['account_state_change'];
-      const one = await listen({ types, addresses: [account(0), account(1)], min_finality: 'pending' });
+      const asked = { addresses: [account(0), account(1)], min_finality: 'pending' };
+      const one = await listen({ ...asked, types: ['account_state_change', 'state_invalidated'] });
+      const plain = await listen({ ...asked, types: ['account_state_change'] });
       await say(['pending', 'pending', 'pending']);
       await say(['confirmed', 'pending', 'pending']);
       await say(['confirmed', 'confirmed', 'pending']);
@@ -154,15 +155,22 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
         ['state_invalidated', 'confirmed', account(0)],
         ['state_invalidated', 'confirmed', account(1)],
       ]);
+      await expectHeard(plain, marks, [
+        ['account_state_change', 'confirmed', account(0)],
+        ['account_state_change', 'confirmed', account(1)],
+      ]);
       const { stateBefore } = records[0].transaction;
       expect(one.events[2]).toHaveProperty('state.hash', stateBefore.toString('base64'));
     });
 
     it('tells jettons that are confirmed to whom they belong, once, and takes them back with the state', async () => {
       const [owner, both] = [
-        await listen({ types: ['jettons_change'], addresses: [account(0)], min_finality: 'confirmed' }),
         await listen({
-          ...{ types: ['jettons_change', 'account_state_change'], addresses: [account(1)] },
+          ...{ types: ['jettons_change', 'state_invalidated'], addresses: [account(0)] },
+          min_finality: 'confirmed',
+        }),
+        await listen({
+          ...{ types: ['jettons_change', 'account_state_change', 'state_invalidated'], addresses: [account(1)] },
           ...{ min_finality: 'pending', include_address_book: true },
         }),
       ];

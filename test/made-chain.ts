@@ -4,7 +4,7 @@ import { beginCell } from '@ton/core';
 import type { Head } from '../clickhouse/queries/head.ts';
 import { addressOf } from '../src/chain/address.ts';
 import type { BlockId, Hash, Message, Transaction } from '../src/chain/model.ts';
-import type { BlockRecord, TransactionRecord } from '../src/chain/records.ts';
+import type { ActionRecord, BlockRecord, TransactionRecord } from '../src/chain/records.ts';
 
 /** 32 bytes that are the same for the same name. */
 export function madeHash(name: string): Hash {
@@ -139,6 +139,29 @@ export function madeTransaction({ name, mcSeqno, transaction, description }: Mad
     globalVersion: 9,
     before: null,
     after: null,
+  };
+}
+
+/** A transfer that says nothing, of a trace of one transaction. */
+export function madeAction(hash: Hash): ActionRecord {
+  return {
+    traceId: hash,
+    traceEndLt: '9',
+    traceEndUtime: 9,
+    mcSeqno: 1,
+    number: 0,
+    actionId: hash,
+    startLt: '1',
+    endLt: '9',
+    startUtime: 1,
+    endUtime: 9,
+    type: 'ton_transfer',
+    success: true,
+    ancestors: [],
+    externalHash: null,
+    externalHashNorm: null,
+    transactions: hash,
+    content: '[{},[]]',
   };
 }
 

@@ -76,7 +76,7 @@ const auction = {
   nftOwner: null,
   lastBid: '0',
   lastMember: null,
-  minStep: 5,
+  minStep: '5',
   mpFeeAddress: address(8),
   mpFeeFactor: 1,
   mpFeeBase: 100,

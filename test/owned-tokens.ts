@@ -24,14 +24,14 @@ type Given = Pick<Projected, 'tables' | 'steps'>;
 
 const GB = 1024 ** 3;
 const ALL = { limit: 1_000, offset: 0 };
-const WALLETS: JettonWalletFilter = {
+export const WALLETS: JettonWalletFilter = {
   addresses: [],
   owners: [],
   jettons: [],
   excludeZeroBalance: false,
   page: ALL,
 };
-const ITEMS: NftItemFilter = {
+export const ITEMS: NftItemFilter = {
   addresses: [],
   owners: [],
   collections: [],

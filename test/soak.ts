@@ -36,7 +36,7 @@ function print(report: SoakReport): void {
   const { statuses, counts, excused, kills, memory } = report;
   say(`${report.seconds} s; ${report.steps} steps, ${report.blocks} blocks, ${report.transactions} transactions`);
   say(
-    `window turned over ${report.turnovers} times, at last ${report.windowFirst} to ${report.windowHead}, file ${report.windowFileMb.join(', ')} MB`,
+    `window turned over ${report.turnovers} times, at last ${report.windowFirst} to ${report.windowHead}, file ${report.windowFileMb.join(', ')} MB; archive ${report.archiveFirst} to ${report.archiveHead}`,
   );
   say(
     `${report.requests} requests, p50 ${report.medianMs.toFixed(1)} ms, p99 ${report.p99Ms.toFixed(1)} ms, ${report.failureCount} failed, ${report.wrongCount} things wrong`,

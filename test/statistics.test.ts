@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
@@ -18,8 +19,9 @@ import { runVerify } from '../src/commands/verify.ts';
 import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { EventLog } from '../streams/log.ts';
+import { newCounters } from '../streams/project/counters.ts';
 import { project } from '../streams/project/projector.ts';
-import { countsOf, nextCount } from '../streams/project/statistics.ts';
+import { statistics } from '../streams/project/statistics.ts';
 import { createStepRows } from '../streams/project/step-rows.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
@@ -58,6 +60,16 @@ function projectInto(clickhouse: ClickHouse, batchSteps: number): Promise<void> 
   const config = { ...readConfig([], {}).config, batchSteps };
   const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
   return project(options, new AbortController().signal);
+}
+
+/** Notes what is asked of these tables, by its label. */
+function hearing(clickhouse: ClickHouse): { heard: ClickHouse; labels: string[] } {
+  const labels: string[] = [];
+  const query: ClickHouse['query'] = (sql, options) => {
+    labels.push(options?.label ?? '');
+    return clickhouse.query(sql, options);
+  };
+  return { heard: { ...clickhouse, query }, labels };
 }
 
 async function fresh(database: string): Promise<ClickHouse> {
@@ -185,20 +197,43 @@ describe('statistics', () => {
 
   it.each(isLong ? [1, 40] : [1])('are the same in batches of %i steps', async (batchSteps) => {
     const other = await fresh(`batches_${batchSteps}`);
-    const labels: string[] = [];
-    const heard: ClickHouse = {
-      ...other,
-      query(sql, options) {
-        labels.push(options?.label ?? '');
-        return other.query(sql, options);
-      },
-    };
+    const { heard, labels } = hearing(other);
     await projectInto(heard, batchSteps);
     const ahead = labels.filter((label) => label.startsWith('counting ahead the hour'));
     // Into two tables, the empty hour before the first step, too. In a batch of many an hour is over and counted at once.
     expect(ahead.length).toBe(batchSteps === 1 ? 2 * (HOURS + 1) : 0);
     const [{ chain_statistics, subject_statistics }, expected] = [await tableHashes(other), await tableHashes(good)];
     expect([chain_statistics, subject_statistics]).toEqual([expected.chain_statistics, expected.subject_statistics]);
+  });
+
+  it('are the same when a batch is assembled before the one before it is written', async () => {
+    const other = await fresh('slowly');
+    const slow: ClickHouse = {
+      ...other,
+      async insert(table, ...rest) {
+        if (table === blocks.name) await sleep(300);
+        await other.insert(table, ...rest);
+      },
+    };
+    await projectInto(slow, 7);
+    expect(await verify('slowly')).toContain('0 differences');
+  });
+
+  it('are not counted ahead for a batch of which nothing can be decoded', async () => {
+    const { heard, labels } = hearing(good);
+    const { signal } = new AbortController();
+    const config = readConfig([], {}).config;
+    const parts = { config, counters: newCounters(), logger: silent, name: () => undefined };
+    const open = statistics.open({ ...parts, clickhouse: heard });
+    for (const rows of [[], [createStepRows(28)]]) {
+      const batch = await open.begin({ number: 1, firstMcSeqno: 29 }, [], signal);
+      const step = madeBlock({ mcSeqno: 28, utime: 1_700_020_900 });
+      rows[0]?.add(blocks, blockRow(step, Buffer.alloc(0)));
+      await batch.project(rows);
+      await batch.count?.(signal);
+      expect(labels.length > 0).toBe(rows.length > 0);
+    }
+    await open.close?.();
   });
 
   it('are the same after a projector that ended behind any statement that counts', async () => {
@@ -380,49 +415,5 @@ describe('/api/stats', () => {
         .map((name) => `/${name}`)
         .sort(),
     );
-  });
-});
-
-describe('what a step is counted for', () => {
-  const HOUR = 1_700_002_800;
-  const step = (...utimes: number[]) => {
-    const rows = createStepRows(9);
-    for (const [n, utime] of utimes.entries()) {
-      rows.add(blocks, blockRow(madeBlock({ mcSeqno: 9, seqno: n + 1, utime }), Buffer.alloc(0)));
-    }
-    return rows;
-  };
-  const hours = (rows: ReturnType<typeof step>, before: number, time: number) =>
-    countsOf(rows, before, time).filter(({ resolution }) => resolution === 'hour');
-
-  it('is nothing as long as no hour is over', () => {
-    expect(hours(step(HOUR + 10), HOUR + 5, HOUR + 119)).toEqual([]);
-  });
-
-  it('is the hour that ended two minutes ago', () => {
-    const [count] = hours(step(HOUR + 120), HOUR + 119, HOUR + 120);
-    expect(count).toEqual({ resolution: 'hour', from: HOUR - 3600, to: HOUR, mcSeqno: 9, of: 'all' });
-  });
-
-  it('is counted ahead a minute before', () => {
-    expect(nextCount('hour', HOUR + 59, 8)).toBeNull();
-    expect(nextCount('hour', HOUR + 60, 8)).toEqual({
-      resolution: 'hour',
-      from: HOUR - 3600,
-      to: HOUR,
-      mcSeqno: 8,
-      of: 'all',
-    });
-    expect(nextCount('hour', HOUR + 120, 8)).toBeNull();
-  });
-
-  it('is all hours that nobody saw the end of', () => {
-    const [count] = hours(step(HOUR + 7300), HOUR - 10, HOUR + 7400);
-    expect(count).toEqual({ resolution: 'hour', from: HOUR - 3600, to: HOUR + 7200, mcSeqno: 9, of: 'all' });
-  });
-
-  it('is an earlier hour once more when a block of it comes late', () => {
-    const late = hours(step(HOUR - 1, HOUR - 2, HOUR + 300), HOUR + 299, HOUR + 300);
-    expect(late).toEqual([{ resolution: 'hour', from: HOUR - 3600, to: HOUR, mcSeqno: 9, of: 'all' }]);
   });
 });

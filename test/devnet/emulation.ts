@@ -232,8 +232,8 @@ export function describeEmulation(stack: () => Stack): void {
     };
     const told = await emulate(stack(), 'emulateTonConnect', request);
     expect(told.actions.map(({ type, details }) => [type, details.value])).toEqual([
-      ['ton_transfer', '1000000'],
       ['ton_transfer', '2000000'],
+      ['ton_transfer', '1000000'],
     ]);
     const many = { ...request, messages: Array.from({ length: 5 }, () => request.messages[0]) };
     for (const wrong of [{ ...request, from: 'nobody' }, many, { ...request, from: to.toString() }]) {

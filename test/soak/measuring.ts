@@ -34,6 +34,8 @@ export interface Measured {
   turnovers: number;
   windowFirst: number;
   windowHead: number;
+  archiveFirst: number;
+  archiveHead: number;
   /** Of the file: means of the first, middle and last third of the time, and at its largest. */
   windowFileMb: readonly number[];
 }
@@ -50,11 +52,14 @@ const ROLES: readonly Process['role'][] = ['main', 'worker', 'clickhouse', 'othe
 export function createMeasuring(service: SoakedService, dataDir: string): Measuring {
   const moments: Sample[][] = [];
   const window = { first: 0, head: 0, turnedAt: 0, turnovers: 0, fileBytes: [] as number[] };
+  const archive = { first: 0, head: 0 };
 
   async function lookAtWindow(): Promise<void> {
     const { text } = await ask(`${service.url}/metrics`, 'new');
     window.first = metricOf(text, 'tonstream_window_first_mc_seqno');
     window.head = metricOf(text, 'tonstream_window_mc_seqno');
+    archive.first = metricOf(text, 'tonstream_archive_first_mc_seqno');
+    archive.head = metricOf(text, 'tonstream_archive_mc_seqno');
     if (window.turnedAt === 0) window.turnedAt = window.head;
     if (window.first > window.turnedAt) {
       window.turnovers++;
@@ -81,6 +86,8 @@ export function createMeasuring(service: SoakedService, dataDir: string): Measur
       turnovers: window.turnovers,
       windowFirst: window.first,
       windowHead: window.head,
+      archiveFirst: archive.first,
+      archiveHead: archive.head,
       windowFileMb: fileSizes(window.fileBytes),
     }),
   };

@@ -86,7 +86,16 @@ export interface SoakReport extends Figures, Measured {
 
 const MB = 1024 * 1024;
 const DATABASE = 'tonstream';
-const SETTINGS = { blockTimeMs: 250, rate: 12, windowBytes: 2 * MB, stepsBytes: MB, queryTimeoutMs: 3_000, flags: [] };
+const SETTINGS = {
+  blockTimeMs: 250,
+  rate: 12,
+  windowBytes: 2 * MB,
+  // So small that it turns over, too.
+  archiveBytes: 8 * MB,
+  stepsBytes: MB,
+  queryTimeoutMs: 3_000,
+  flags: [],
+};
 const COMPARE_EVERY_MS = 15_000;
 /** Looked at one by one between two looks at the head; what a slow machine leaves out is looked at in the end. */
 const MOST_STEPS = 50;
@@ -361,7 +370,8 @@ async function withView(dataDir: string, use: (view: WindowView) => Promise<void
 }
 
 async function verified({ dataDir, journal, settings }: Soak): Promise<string> {
-  const verify = runTonstream('verify', '--data-dir', dataDir, ...settings.log.words);
+  const archive = ['--archive-bytes', String(settings.archiveBytes)];
+  const verify = runTonstream('verify', '--data-dir', dataDir, ...archive, ...settings.log.words);
   const status = await verify.ended;
   const last = verify.output().trim().split('\n').at(-1) ?? '';
   if (status !== 0) journal.wrong(`tonstream verify ended with status ${status}:\n${verify.output()}`);
@@ -373,10 +383,11 @@ async function progress(soak: Soak, measuring: Measuring, signal: AbortSignal): 
   while (!signal.aborted) {
     await pause(PROGRESS_MS, signal);
     const { requests, failureCount, wrongCount } = soak.journal.figures();
-    const { turnovers, windowFirst, windowHead, memory } = measuring.result();
+    const { turnovers, windowFirst, windowHead, archiveFirst, archiveHead, memory } = measuring.result();
     const own = memory.map(({ role, lastThird }) => `${role} ${lastThird.ownMb} MB`).join(', ');
     soak.options.onProgress?.(
       `${Math.round((performance.now() - begun) / 1000)} s: step ${soak.truth.head}, window ${windowFirst}-${windowHead} ` +
+        `over ${archiveFirst}-${archiveHead} ` +
         `turned over ${turnovers} times, ${requests} requests, ${failureCount} failed, ${wrongCount} wrong; ${own}; ${soak.doing}`,
     );
   }

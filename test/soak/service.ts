@@ -30,6 +30,8 @@ export interface SoakSettings {
   /** External messages a second. */
   rate: number;
   windowBytes: number;
+  /** Of older steps, behind the window. */
+  archiveBytes: number;
   stepsBytes: number;
   /** More flags. */
   flags: readonly string[];
@@ -239,11 +241,11 @@ const hostAt = (port: number, dataDir: string): Host => ({ url: `http://127.0.0.
 
 /** Of every host. */
 function words(settings: SoakSettings, { dataDir, port }: Host): string[] {
-  const { log, windowBytes, queryTimeoutMs } = settings;
+  const { log, windowBytes, archiveBytes, queryTimeoutMs } = settings;
   return [
     ...log.words,
     ...['--data-dir', dataDir, '--port', String(port), '--workers', String(WORKERS)],
-    ...['--window-bytes', String(windowBytes)],
+    ...['--window-bytes', String(windowBytes), '--archive-bytes', String(archiveBytes)],
     ...['--query-timeout-ms', String(queryTimeoutMs), '--webhook-private', 'true'],
   ];
 }
