@@ -98,6 +98,64 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
   });
 });
 
+describe('data that changes between two statements', () => {
+  const [before, after] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];
+  /** States as `states` gives them one after another, and the data of the last. */
+  const changing = (states: { lt: string; dataHash: Buffer }[], data: { lt: string; dataHash: Buffer }) => {
+    let read = 0;
+    const answers: Record<string, (row: RowWriter) => void> = {
+      'account states': (row) => {
+        const { lt, dataHash } = states[Math.min(read++, states.length - 1)];
+        row.fixed(ACCOUNT);
+        row.u64(lt);
+        row.u32(1);
+        row.fixed(Buffer.alloc(32, 1));
+        row.fixed(Buffer.alloc(32, 2));
+        row.string(encodeState({ ...STATE, status: 'active', dataHash }));
+      },
+      'account data': (row) => {
+        row.fixed(ACCOUNT);
+        row.u64(data.lt);
+        row.fixed(data.dataHash);
+        row.string(Buffer.from('boc'));
+      },
+    };
+    const rows: Reading['rows'] = async (_sql, label) => {
+      const row = new RowWriter();
+      answers[label](row);
+      return new RowReader(Buffer.concat(row.take()));
+    };
+    return accountQueries({ head: standingAt(1), rows });
+  };
+
+  it('is answered with the state that it belongs to', async () => {
+    const accounts = changing(
+      [
+        { lt: '9', dataHash: before },
+        { lt: '10', dataHash: after },
+      ],
+      { lt: '10', dataHash: after },
+    );
+    expect(await accounts.accountStates([ACCOUNT], [], 'all', contextOf())).toMatchObject([
+      { lastTransactionLt: '10', dataHash: after, dataBoc: Buffer.from('boc') },
+    ]);
+  });
+
+  it('is no answer when it never agrees, and says of which account', async () => {
+    const accounts = changing([{ lt: '9', dataHash: before }], { lt: '10', dataHash: after });
+    const failure = accounts.accountStates([ACCOUNT], [], 'all', contextOf(30));
+    await expect(failure).rejects.toThrow(HeadBehind);
+    await expect(failure).rejects.toThrow(/^account -?\d+:[0-9A-F]{64} changes faster/i);
+  });
+
+  it('is null where the tables never had it: what they have is older', async () => {
+    const accounts = changing([{ lt: '9', dataHash: after }], { lt: '8', dataHash: before });
+    expect(await accounts.accountStates([ACCOUNT], [], 'all', contextOf())).toMatchObject([
+      { lastTransactionLt: '9', dataBoc: null },
+    ]);
+  });
+});
+
 it('keeps one code hash for all accounts that have it, in no more memory than its bytes', async () => {
   const [code, other] = [Buffer.alloc(32, 3), Buffer.alloc(32, 4)];
   const accounts = [1, 2, 3].map((n) => Buffer.alloc(36, n));

@@ -1,3 +1,4 @@
+import { rawAddress } from '../../src/chain/address.ts';
 import { isWalletCode } from '../../src/chain/contracts/wallets.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
@@ -15,6 +16,7 @@ import type { RowReader } from '../rowbinary.ts';
 import { AFTER_ALONE, decodeState, decodeStates } from '../states.ts';
 import { createAddressBook } from './address-book.ts';
 import { reached } from './at-step.ts';
+import { HeadBehind } from './head.ts';
 import { addresses, hashes } from './keys.ts';
 import { collect, type NewestReading } from './reading.ts';
 
@@ -30,6 +32,18 @@ interface StoredState {
 interface Known {
   row: Omit<StoredState, 'state'>;
   state: KnownState;
+}
+
+/** The newest data of an account, and what transaction left it. */
+export interface DataCell {
+  lt: string;
+  hash: Hash;
+  boc: Buffer;
+}
+
+/** Whether data read after a state belongs to a later one: the account has changed in between. */
+export function isOfLaterState(data: DataCell | undefined, { lt, dataHash }: { lt: string; dataHash: Hash | null }) {
+  return data !== undefined && dataHash !== null && !data.hash.equals(dataHash) && compareDecimal(data.lt, lt) > 0;
 }
 
 export type AccountQueries = ReturnType<typeof accountQueries>;
@@ -60,7 +74,7 @@ export function accountQueries(reading: NewestReading) {
       accounts.length === 0
         ? null
         : reading.rows(
-            `SELECT account, data_hash, boc FROM account_data WHERE account IN ${addresses(accounts)} ORDER BY account, lt DESC LIMIT 1 BY account`,
+            `SELECT account, lt, data_hash, boc FROM account_data WHERE account IN ${addresses(accounts)} ORDER BY account, lt DESC LIMIT 1 BY account`,
             'account data',
             context,
           ),
@@ -72,8 +86,10 @@ export function accountQueries(reading: NewestReading) {
             context,
           ),
     ]);
-    const dataOf = new Map<string, { hash: Hash; boc: Buffer }>();
-    while (data && !data.done) dataOf.set(hashKey(data.fixed(36)), { hash: data.fixed(32), boc: data.bytes() });
+    const dataOf = new Map<string, DataCell>();
+    while (data && !data.done) {
+      dataOf.set(hashKey(data.fixed(36)), { lt: data.u64(), hash: data.fixed(32), boc: data.bytes() });
+    }
     const codeOf = new Map<string, Buffer>();
     while (code && !code.done) codeOf.set(hashKey(code.fixed(32)), code.bytes());
     return { dataOf, codeOf };
@@ -109,13 +125,13 @@ export function accountQueries(reading: NewestReading) {
     return bocs(accounts, isAll ? codes : [], context);
   }
 
-  /** In the order in which they were asked for. */
+  /** In the order in which they were asked for. With those whose data was read only after it had changed again. */
   async function records(
     known: Known[],
     wanted: readonly Address[],
     wantedCells: AccountCells,
     context: QueryContext,
-  ): Promise<AccountRecord[]> {
+  ): Promise<{ found: AccountRecord[]; changed: Known[] }> {
     const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
     const [cells, methods] = await Promise.all([
       wantedCells === 'none' ? null : cellsOf(known, wantedCells, codes, context),
@@ -123,8 +139,12 @@ export function accountQueries(reading: NewestReading) {
     ]);
     const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
     known.sort((a, b) => position.get(hashKey(a.row.account))! - position.get(hashKey(b.row.account))!);
-    return known.map(({ row, state }) => {
-      const data = cells?.dataOf.get(hashKey(row.account));
+    const dataOf = ({ row }: Known) => cells?.dataOf.get(hashKey(row.account));
+    const changed = known.filter((one) =>
+      isOfLaterState(dataOf(one), { lt: one.row.lt, dataHash: one.state.dataHash }),
+    );
+    const found = known.map(({ row, state }) => {
+      const data = dataOf({ row, state });
       return {
         ...state,
         account: row.account,
@@ -136,6 +156,7 @@ export function accountQueries(reading: NewestReading) {
         methods: (state.codeHash && methods.get(hashKey(state.codeHash))) ?? null,
       };
     });
+    return { found, changed };
   }
 
   return {
@@ -153,11 +174,20 @@ export function accountQueries(reading: NewestReading) {
     ): Promise<AccountRecord[]> {
       const wanted = distinct(accounts);
       if (wanted.length === 0) return [];
-      const stood = standing();
-      const states = await newestStates(wanted, codeHashes, context);
-      const known = states.map(({ state, ...row }) => ({ row, state: decodeState(state) }));
-      for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
-      return records(known, wanted, cells, context);
+      const giveUpAt = performance.now() + context.timeoutMs;
+      for (;;) {
+        const stood = standing();
+        const states = await newestStates(wanted, codeHashes, context);
+        const known = states.map(({ state, ...row }) => ({ row, state: decodeState(state) }));
+        for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
+        const { found, changed } = await records(known, wanted, cells, context);
+        if (changed.length === 0) return found;
+        // States and data are two statements: a step may have come between them.
+        if (performance.now() > giveUpAt) {
+          const { account, mcSeqno } = changed[0].row;
+          throw new HeadBehind(`account ${rawAddress(account)} changes faster than it is read, since step ${mcSeqno}`);
+        }
+      }
     },
 
     async accountStatesAt(
@@ -174,7 +204,7 @@ export function accountQueries(reading: NewestReading) {
       const known = (await statesAt(wanted, mcSeqno, context)).filter(
         ({ state: { codeHash } }) => codes.size === 0 || (codeHash !== null && codes.has(hashKey(codeHash))),
       );
-      return records(known, wanted, cells, context);
+      return (await records(known, wanted, cells, context)).found;
     },
 
     /**

@@ -36,12 +36,12 @@ const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
  */
 export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: ClickHouseSource): Beneath {
   const tables = beneathIn(clickhouse);
-  let memory = createMemory('');
+  let memory = createMemory('', clickhouse);
 
   function underBoth(view: ArchiveView, window: View): Under {
     const alone = tables.open().under(window);
     if (view.head < window.first - 1 || view.first >= window.first) return alone;
-    if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables);
+    if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables, clickhouse);
     const { accounts, tokens, owned } = memory;
     const { wholeTo } = alone;
     const own: Omit<Sides, 'context'> = { view, below: clickhouse.below(view.first), whole: alone.whole, wholeTo };
@@ -134,9 +134,14 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
 }
 
 /** What was told of the tables with this id. */
-function createMemory(tables: string) {
+function createMemory(tables: string, clickhouse: ClickHouseSource) {
   const states = createTokenStates();
-  return { tables, accounts: createAccounts(), tokens: createTokens(states), owned: createOwnedTokens(states) };
+  return {
+    tables,
+    accounts: createAccounts(clickhouse),
+    tokens: createTokens(states),
+    owned: createOwnedTokens(states),
+  };
 }
 
 type Names = Pick<TraceFilter, 'traceIds' | 'txHashes' | 'messageHashes'>;

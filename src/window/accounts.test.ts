@@ -8,6 +8,7 @@ import { type AccountRow, accounts as accountTable } from '../../clickhouse/tabl
 import { createStepRows } from '../../streams/project/step-rows.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
 import type { Address } from '../chain/model.ts';
+import type { AccountRecord } from '../chain/records.ts';
 import { createWindowSource } from './source.ts';
 import { openWindow, type Window } from './window.ts';
 
@@ -34,6 +35,22 @@ function changed(byte: number, codeHash: Buffer, dataHash: Buffer): AccountRow {
   return { ...row, status, balance, codeHash, state: encodeState(known) };
 }
 
+/** As the tables tell an account. */
+const RECORD: Omit<AccountRecord, 'account'> = {
+  status: 'active',
+  balance: '5',
+  extraCurrencies: {},
+  frozenHash: null,
+  codeHash: hash(0xc0),
+  dataHash: null,
+  hash: hash(1),
+  lastTransactionHash: hash(1),
+  lastTransactionLt: '9',
+  codeBoc: null,
+  dataBoc: null,
+  methods: null,
+};
+
 async function apply(accounts: AccountRow[]): Promise<void> {
   const rows = createStepRows(5);
   for (const row of accounts) rows.add(accountTable, row);
@@ -43,7 +60,7 @@ async function apply(accounts: AccountRow[]): Promise<void> {
 
 function sourceWith(tables: Partial<BoundedSource>) {
   const empty = emptyTables();
-  return createWindowSource(window, { ...empty, below: () => ({ ...empty, ...tables }) });
+  return createWindowSource(window, { ...empty, ...tables, below: () => ({ ...empty, ...tables }) });
 }
 
 const textOf = (bytes: Buffer): string => bytes.toString('latin1');
@@ -58,7 +75,9 @@ describe('accounts of the window', () => {
       cells: async (accounts, codes) => ({
         codeOf: new Map(codes.map((asked) => [textOf(asked), boc])),
         dataOf: new Map(
-          accounts.flatMap((asked) => (asked.equals(account(2)) ? [[textOf(asked), { hash: data, boc }]] : [])),
+          accounts.flatMap((asked) =>
+            asked.equals(account(2)) ? [[textOf(asked), { lt: '9', hash: data, boc }]] : [],
+          ),
         ),
       }),
       methodsOf: async (codes) => new Map(codes.map((asked) => [textOf(asked), [7]])),
@@ -77,7 +96,7 @@ describe('accounts of the window', () => {
     const source = sourceWith({
       cells: async (accounts, codes) => {
         asked.push({ accounts: [...accounts], codes: [...codes] });
-        const dataOf = new Map(accounts.map((one) => [textOf(one), { hash: data, boc: Buffer.from('boc') }]));
+        const dataOf = new Map(accounts.map((one) => [textOf(one), { lt: '9', hash: data, boc: Buffer.from('boc') }]));
         return { codeOf: new Map(), dataOf };
       },
     });
@@ -86,6 +105,43 @@ describe('accounts of the window', () => {
       { codeBoc: null, dataBoc: null },
     ]);
     expect(asked).toEqual([{ accounts: [account(1)], codes: [] }]);
+  });
+
+  it('are told as the tables have them when these know only what a later step has left', async () => {
+    const [code, data, later] = [hash(0xc0), hash(0xda), hash(0xdb)];
+    await apply([changed(1, code, data), changed(2, code, data), changed(3, code, data)]);
+    const boc = Buffer.from('boc');
+    const asked: Address[][] = [];
+    const source = sourceWith({
+      cells: async (accounts) => ({
+        codeOf: new Map(),
+        dataOf: new Map(
+          accounts.map((one) => {
+            const isChanged = one.equals(account(2));
+            return [textOf(one), isChanged ? { lt: '10', hash: later, boc } : { lt: '9', hash: data, boc }];
+          }),
+        ),
+      }),
+      async accountStates(accounts) {
+        asked.push([...accounts]);
+        return accounts.map((one) => ({
+          ...RECORD,
+          account: one,
+          dataHash: later,
+          dataBoc: boc,
+          lastTransactionLt: '10',
+        }));
+      },
+    });
+    const wanted = [account(3), account(2), account(1)];
+    expect(await source.accountStates(wanted, [], 'all', CONTEXT)).toMatchObject([
+      { account: account(3), lastTransactionLt: '9', dataHash: data, dataBoc: boc },
+      { account: account(2), lastTransactionLt: '10', dataHash: later, dataBoc: boc },
+      { account: account(1), lastTransactionLt: '9', dataHash: data, dataBoc: boc },
+    ]);
+    // Not taken for data that nobody has.
+    expect(await source.accountStates([account(2)], [], 'all', CONTEXT)).toMatchObject([{ dataBoc: boc }]);
+    expect(asked).toEqual([[account(2)], [account(2)]]);
   });
 
   it('are not asked for again at once when the tables do not know their code and data', async () => {

@@ -1,4 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import { isOfLaterState } from '../../clickhouse/queries/accounts.ts';
+import type { BoundedSource } from '../../clickhouse/queries/source.ts';
 import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
@@ -39,7 +41,7 @@ interface Held {
 const dataKey = (account: Address, hash: Hash): string => hashKey(account) + hashKey(hash);
 
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
-export function createAccounts() {
+export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   // True as long as no step since then has left the window: a change would be in the window.
   const codes = new LRUCache<string, { code: Hash | null; at: number }>({ max: REMEMBERED_ACCOUNTS });
   const methodsByCode = new LRUCache<string, number[]>({ max: REMEMBERED_CODES });
@@ -65,25 +67,29 @@ export function createAccounts() {
         here.push({ account, stored });
       }
     }
-    // Nothing is below a window that begins with the chain: nobody knows more.
-    if (missing.length === 0 || view.below === null) return recordsOf(here, wantedCells, sides);
-    const [own, others] = await Promise.all([
+    const [{ own, changed }, others] = await Promise.all([
       recordsOf(here, wantedCells, sides),
-      whole.accountStates(missing, codeHashes, wantedCells, context),
+      // Nothing is below a window that begins with the chain: nobody knows more.
+      missing.length === 0 || view.below === null ? [] : whole.accountStates(missing, codeHashes, wantedCells, context),
     ]);
+    const newer = changed.length === 0 ? [] : await tables.accountStates(changed, codeHashes, wantedCells, context);
+    if (others.length + newer.length === 0) return own;
     const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
     const place = ({ account }: AccountRecord): number => position.get(hashKey(account)) ?? 0;
-    return [...own, ...others].sort((a, b) => place(a) - place(b));
+    return [...own, ...newer, ...others].sort((a, b) => place(a) - place(b));
   }
 
-  async function recordsOf(found: readonly Held[], wanted: AccountCells, sides: Sides): Promise<AccountRecord[]> {
-    const cells = wanted === 'none' ? null : await cellsOf(found, wanted, sides);
+  /** As the view has them, and those whose data the tables know only as a step above the view has left it. */
+  async function recordsOf(held: readonly Held[], wanted: AccountCells, sides: Sides) {
+    const cells = wanted === 'none' ? null : await cellsOf(held, wanted, sides);
+    const changed = cells?.changed ?? [];
+    const found = changed.length === 0 ? held : held.filter(({ account }) => !changed.includes(account));
     const methods = await methodsOf(
       found.map(({ stored }) => stored.state.codeHash),
       sides,
     );
     // Named one by one: a spread of the state takes as long as reading it.
-    return found.map(({ account, stored: { state, hash, lastTransactionHash, lt } }) => ({
+    const own: AccountRecord[] = found.map(({ account, stored: { state, hash, lastTransactionHash, lt } }) => ({
       account,
       status: state.status,
       balance: state.balance,
@@ -98,6 +104,7 @@ export function createAccounts() {
       dataBoc: cells?.dataOf(account, state.dataHash) ?? null,
       methods: methods(state.codeHash),
     }));
+    return { own, changed };
   }
 
   /** Code and data: from the window, in one question to the tables for what it does not have. */
@@ -106,7 +113,8 @@ export function createAccounts() {
     const codeOf = new Map<string, Buffer>();
     const dataOf = new Map<string, Buffer>();
     const askedCodes = new Map<string, Hash>();
-    const askedData: { account: Address; hash: Hash }[] = [];
+    const askedData: { account: Address; lt: string; dataHash: Hash }[] = [];
+    const changed: Address[] = [];
     for (const { account, stored } of found) {
       const { codeHash, dataHash } = stored.state;
       if (wanted === 'wallets' && !isWalletCode(codeHash)) continue;
@@ -119,7 +127,7 @@ export function createAccounts() {
       const data = view.findByKey(dataKind, DATA_OF, account)?.row;
       if (data && columnOf(dataKind, data, 'dataHash').equals(dataHash)) {
         dataOf.set(hashKey(account), restOf(dataKind, data));
-      } else if (!absent.has(dataKey(account, dataHash))) askedData.push({ account, hash: dataHash });
+      } else if (!absent.has(dataKey(account, dataHash))) askedData.push({ account, lt: stored.lt, dataHash });
     }
     if (askedCodes.size > 0 || askedData.length > 0) {
       const accounts = askedData.map(({ account }) => account);
@@ -130,12 +138,21 @@ export function createAccounts() {
         // In memory of its own: it was cut from the whole result.
         if (code) codeBocs.set(key, Buffer.from(code));
       }
-      for (const { account, hash } of askedData) {
+      for (const asked of askedData) {
+        const { account, dataHash } = asked;
         const data = cells.dataOf.get(hashKey(account));
-        note(dataOf, hashKey(account), dataKey(account, hash), data?.hash.equals(hash) ? data.boc : undefined);
+        if (isOfLaterState(data, asked)) changed.push(account);
+        else
+          note(
+            dataOf,
+            hashKey(account),
+            dataKey(account, dataHash),
+            data?.hash.equals(dataHash) ? data.boc : undefined,
+          );
       }
     }
     return {
+      changed,
       codeOf: (hash: Hash | null) => hash && codeOf.get(hashKey(hash)),
       dataOf: (account: Address, hash: Hash | null) => hash && dataOf.get(hashKey(account)),
     };

@@ -31,7 +31,7 @@ export function createWindowSource(
   clickhouse: ClickHouseSource,
   beneath: Beneath = beneathIn(clickhouse),
 ): ChainSource {
-  const accounts = createAccounts();
+  const accounts = createAccounts(clickhouse);
   const states = createTokenStates();
   const tokens = createTokens(states);
   const walletsAt = createWalletsAt(states);
