@@ -46,3 +46,32 @@ test('a client gets back what is left', () => {
     });
   }
 });
+
+test('a worker is paid; a body that is cut off is no payout', () => {
+  const paid: Sent = { to: 'bob', body: op(0xc59a7cd3), value: '500' };
+  const request = () => call(0x4d725d2c).to('bob').u(2, 2).u(0, 32).u(9, 32);
+  const tell = (opcode: number, expected: (body: Body) => Body, payload: (body: Body) => Body) => {
+    const body = expected(call(opcode).u(0, 32).u(77, 32)).cell();
+    const asked: Sent = { to: 'proxy', body: payload(request()).cell(), sends: [paid, back] };
+    return wholes([{ to: 'worker', body, sends: [asked] }]);
+  };
+  const [none, cut] = [(body: Body) => body.bit(0), (body: Body) => body];
+  for (const [expected] of EXPECTED) {
+    const [told, ...others] = tell(0xa040ad28, expected, none);
+    expect([told.type, told.success, others]).toEqual(['cocoon_worker_payout', true, []]);
+    expect(told.details).toEqual({
+      payout_type: 'regular',
+      query_id: '1',
+      new_tokens: '77',
+      worker_state: 2,
+      worker_tokens: '9',
+      source: account('alice'),
+      destination: account('bob'),
+      amount: '500',
+    });
+    expect(tell(0xf5f26a36, expected, none)[0].details).toMatchObject({ payout_type: 'last' });
+  }
+  for (const actions of [tell(0xa040ad28, cut, none), tell(0xa040ad28, EXPECTED[0][0], cut)]) {
+    expect(actions.map(({ type }) => type)).not.toContain('cocoon_worker_payout');
+  }
+});

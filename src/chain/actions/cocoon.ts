@@ -22,7 +22,7 @@ import {
   cocoonWorkerRequest,
 } from '../layouts/cocoon.ts';
 import { body, type Layout } from '../layouts/layout.ts';
-import { coins, u64, uint } from '../layouts/numbers.ts';
+import { coins, u64 } from '../layouts/numbers.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, numberHex, readBody, sentValue } from './bodies.ts';
@@ -46,12 +46,6 @@ const aborted = (block: Block): boolean => block.node.transaction.aborted;
 const newTokens = (layout: Layout) => body(layout.name, layout.opcode, { query_id: u64, new_tokens: u64 });
 const regular = newTokens(cocoonPayoutPayload);
 const last = newTokens(cocoonLastPayoutPayload);
-const workerRequest = body('cocoon_worker_proxy_request', cocoonWorkerRequest.opcode, {
-  query_id: u64,
-  owner_address: address,
-  state: uint(2),
-  tokens: u64,
-});
 
 interface WorkerPayout {
   isLast: boolean;
@@ -74,7 +68,7 @@ const workerPayout = declare<WorkerPayout>({
       rank: 81,
       pattern: {
         op: [regular.opcode, last.opcode],
-        child: { op: workerRequest.opcode, as: 'worker', children: [payout, { ...returned, optional: true }] },
+        child: { op: cocoonWorkerRequest.opcode, as: 'worker', children: [payout, { ...returned, optional: true }] },
       },
       read(found) {
         const { head } = found;
@@ -82,8 +76,11 @@ const workerPayout = declare<WorkerPayout>({
         const paid = found.first('payout');
         if (worker === null || paid === null) return null;
         const isLast = head.opcode === last.opcode;
-        const asked = readBody(head, isLast ? last : regular);
-        const { owner_address: owner, state, tokens } = readBody(worker, workerRequest);
+        const cursor = messageOf(head).body().cursor();
+        const asked = (isLast ? last : regular).read(cursor);
+        // Not told, but a body without it is none.
+        expectedText(cursor);
+        const { owner_address: owner, state, tokens } = readBody(worker, cocoonWorkerRequest);
         return {
           data: {
             isLast,

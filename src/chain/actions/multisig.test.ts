@@ -44,3 +44,11 @@ test('the answer to a vote is part of it, and nothing behind that', () => {
     expect([actions[0].success, actions[0].details]).toMatchObject([success, { signer_index: 1, exit_code: exitCode }]);
   }
 });
+
+test('a vote whose body is cut off names no signer', () => {
+  const answer: Sent = { to: 'alice', body: call(0x82609bf6).u(0, 32).cell() };
+  const actions = wholes([{ to: 'order', body: call(0xa762230f).u(1, 4).cell(), sends: [answer] }], { multisigOrder });
+  expect(actions.map(({ type, details }) => [type, details])).toMatchObject([
+    ['multisig_approve', { signer_index: -1 }],
+  ]);
+});

@@ -11,7 +11,7 @@ import {
 import { bits256, bool, u8, u64, u256, uint } from '../layouts/numbers.ts';
 import { cell, maybe, maybeCell } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
-import { bagText, destinationOf, messageOf, readBody, sourceOf } from './bodies.ts';
+import { bagText, destinationOf, messageOf, readBody, sourceOf, tryBody } from './bodies.ts';
 import { declare } from './kind.ts';
 import { tonTransfer } from './ton.ts';
 import type { RawAddress } from './trace.ts';
@@ -146,7 +146,8 @@ export const multisigApprove = declare<Approve>({
         if (record === undefined) return null;
         const accepted = found.first('accepted');
         const rejected = accepted === null ? found.first('rejected') : null;
-        const signerIndex = head.opcode === approveBody.opcode ? readBody(head, approveBody).signer_index : -1;
+        // A comment names nobody, and a body that is cut off neither.
+        const signerIndex = tryBody(head, approveBody)?.signer_index ?? -1;
         const exitCode = rejected === null ? 0 : readBody(rejected, multisigApproveRejected).exit_code;
         const source = messageOf(head).source;
         return {

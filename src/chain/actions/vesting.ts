@@ -4,7 +4,7 @@ import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import { internalAddress } from '../layouts/addresses.ts';
 import { body } from '../layouts/layout.ts';
-import { relaxedMessage } from '../layouts/messages.ts';
+import { relaxedInfo } from '../layouts/messages.ts';
 import { u8, u64 } from '../layouts/numbers.ts';
 import { cell } from '../layouts/shapes.ts';
 import { vestingAddWhitelist as addWhitelist, vestingSendMessage as sendBody } from '../layouts/vesting.ts';
@@ -39,7 +39,7 @@ export const vestingSendMessage = declare<Send>({
       pattern: { op: sendMessage.opcode, child: { op: SENT } },
       read({ head }) {
         const { query_id: queryId, message } = readBody(head, sendMessage);
-        const { info } = relaxedMessage.read(message.cursor());
+        const info = relaxedInfo.read(message.cursor());
         if (info.kind !== 'int_msg_info') return null;
         return {
           data: {

@@ -26,7 +26,7 @@ export const stateInit = record(null, {
 const times = { created_lt: u64, created_at: u32 };
 
 /** `CommonMsgInfoRelaxed`: the sender may be left out. */
-const relaxedInfo = union(
+export const relaxedInfo = union(
   'CommonMsgInfoRelaxed',
   variant('int_msg_info', 1, 0, {
     ihr_disabled: bool,

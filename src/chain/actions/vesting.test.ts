@@ -1,0 +1,24 @@
+/** What a vesting wallet is asked to send, which no recorded trace shows with anything but an ordinary message. */
+import { expect, test } from 'vitest';
+import { account, type Sent } from '../../../test/made-trace.ts';
+import { Body, call, wholes } from '../../../test/made-transfers.ts';
+
+test('of the message that is sent the header alone is read', () => {
+  const header = new Body().u(0b011, 4).u(0, 2).to('bob').grams(5n).bit(0).grams(0n).grams(0n).big(0n, 96);
+  // Neither an initial state nor a body follows.
+  const message = header.cell();
+  const answer: Sent = { to: 'alice', body: call(0xf7733acd).cell() };
+  const body = call(0xa7733acd).u(3, 8).ref(message).cell();
+  const [told, ...others] = wholes([{ to: 'vesting', body, sends: [answer] }]);
+  expect(others).toEqual([]);
+  expect(told).toMatchObject({
+    type: 'vesting_send_message',
+    details: {
+      query_id: '1',
+      source: account('alice'),
+      vesting: account('vesting'),
+      destination: account('bob'),
+      amount: '5',
+    },
+  });
+});
