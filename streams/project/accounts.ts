@@ -21,7 +21,8 @@ export interface BatchAccounts {
   put(account: Address, stored: StoredAccount): void;
   /** The newest data that is known in full, to fill what a block leaves out. */
   dataOf(account: Address, signal: AbortSignal): Promise<Buffer | null>;
-  putData(account: Address, boc: Buffer): void;
+  /** @param keep `lasting` is false for what need not be remembered once the tables have it */
+  putData(account: Address, boc: Buffer, keep?: { lasting: boolean }): void;
 }
 
 /** A batch by its place in the order of batches and the first step in it. */
@@ -50,7 +51,7 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
     sizeCalculation: (boc) => boc.length + ENTRY_BYTES,
   });
   const unwritten = new Map<string, { account: StoredAccount; batch: number }>();
-  const unwrittenData = new Map<string, { boc: Buffer; batch: number }>();
+  const unwrittenData = new Map<string, { boc: Buffer; batch: number; lasting: boolean }>();
 
   async function dataOf(account: Address, signal: AbortSignal): Promise<Buffer | null> {
     const key = hashKey(account);
@@ -94,7 +95,9 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
           unwritten.set(key, { account: stored, batch: batch.number });
         },
         dataOf,
-        putData: (account, boc) => unwrittenData.set(hashKey(account), { boc, batch: batch.number }),
+        putData(account, boc, { lasting } = { lasting: true }) {
+          unwrittenData.set(hashKey(account), { boc, batch: batch.number, lasting });
+        },
       };
     },
     /** Every table has the batch now, and those before it. */
@@ -106,7 +109,8 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
       }
       for (const [key, entry] of unwrittenData) {
         if (entry.batch > batch) continue;
-        data.set(key, packBytes(entry.boc));
+        if (entry.lasting) data.set(key, packBytes(entry.boc));
+        else data.delete(key);
         unwrittenData.delete(key);
       }
     },

@@ -44,6 +44,20 @@ export function kindsOf(codeHash: Buffer, running: KnownCode): readonly Kind[] {
   });
 }
 
+/** What those are asked who must confirm others: a contract with such a get-method need be of no kind itself. */
+const CONFIRMING = [
+  'get_wallet_address',
+  'get_nft_address_by_index',
+  'get_nft_content',
+  'get_order_address',
+  'get_pool_address',
+].map(methodId);
+
+export function mayConfirm(codeHash: Buffer, running: KnownCode): boolean {
+  const methods = methodsOf(codeHash, running);
+  return methods === null || CONFIRMING.some((method) => methods.has(method));
+}
+
 export interface DetectionOptions {
   accounts: BatchAccounts;
   /** Brings an account into memory that the batch does not change. */

@@ -1,11 +1,16 @@
 import { decodeState } from '../../../clickhouse/states.ts';
-import { accountData, accounts as accountTable, codes as codeTable } from '../../../clickhouse/tables/accounts.ts';
+import {
+  accountData,
+  accounts as accountTable,
+  codes as codeTable,
+  learnedAccounts,
+} from '../../../clickhouse/tables/accounts.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Hash } from '../../../src/chain/model.ts';
 import type { AccountStore, BatchAccounts, BatchPlace } from '../accounts.ts';
 import type { GrowingRows } from '../step-rows.ts';
 import type { CodeStore, KnownCode } from './codes.ts';
-import { KINDS, kindsOf } from './detection.ts';
+import { KINDS, kindsOf, mayConfirm } from './detection.ts';
 import { possibleEvents } from './events.ts';
 import type { Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
@@ -21,19 +26,37 @@ export interface Memory {
   signal: AbortSignal;
 }
 
-/** By the code that runs and the hash it was found under. */
-const kindsByCode = new WeakMap<KnownCode, Map<string, readonly Kind[]>>();
+/** What contracts with a code can be. */
+export interface Candidates {
+  kinds: readonly Kind[];
+  /** Whether others may be what they are by what these say. */
+  confirms: boolean;
+}
 
-/** The kinds that code with this hash can be of; null when it is not known. */
-export function candidateKinds(codes: CodeStore, codeHash: Hash): readonly Kind[] | null {
+const NOTHING: Candidates = { kinds: [], confirms: false };
+
+/** By the code that runs and the hash it was found under. */
+const candidatesByCode = new WeakMap<KnownCode, Map<string, Candidates>>();
+
+/** What an account with this code can be; null when the code is not known. */
+export function candidatesOf(codes: CodeStore, codeHash: Hash | null): Candidates | null {
+  if (codeHash === null) return NOTHING;
   const running = runningOf(codes, codeHash);
   if (running === null) return null;
-  const byHash = kindsByCode.get(running) ?? new Map<string, readonly Kind[]>();
-  kindsByCode.set(running, byHash);
+  const byHash = candidatesByCode.get(running) ?? new Map<string, Candidates>();
+  candidatesByCode.set(running, byHash);
   const key = hashKey(codeHash);
-  const kinds = byHash.get(key) ?? kindsOf(codeHash, running);
-  byHash.set(key, kinds);
-  return kinds;
+  const found = byHash.get(key) ?? {
+    kinds: kindsOf(codeHash, running),
+    confirms: mayConfirm(codeHash, running),
+  };
+  byHash.set(key, found);
+  return found;
+}
+
+/** Accounts that a node was asked for as a whole: others wait for what they are, whatever that is. */
+export function learnedIn(rows: GrowingRows): Set<string> {
+  return new Set(rows.of(learnedAccounts).map(({ account }) => hashKey(account)));
 }
 
 /**
@@ -62,20 +85,25 @@ export async function planBatch(made: readonly GrowingRows[], memory: Memory): P
   return accounts;
 }
 
-/** Accounts that change and whose code is known or shown in the batch, and those whose data a node was asked for. */
+/**
+ * Accounts that change and that are something, or may confirm others, by a code that is known or shown in the batch,
+ * and those that a node was asked for.
+ */
 function mayBeSomething(made: readonly GrowingRows[], codes: CodeStore): Map<string, Address> {
   const fresh = new Set(made.flatMap((rows) => rows.of(codeTable).map(({ codeHash }) => hashKey(codeHash))));
   const isSomething = (codeHash: Hash): boolean => {
-    const kinds = candidateKinds(codes, codeHash);
+    const can = candidatesOf(codes, codeHash);
     // What stands behind a library cell may be shown in the batch, too.
-    return kinds === null ? fresh.size > 0 : kinds.length > 0;
+    return can === null ? fresh.size > 0 : can.kinds.length > 0 || can.confirms;
   };
   const found = new Map<string, Address>();
   for (const rows of made) {
     const changed = new Set<string>();
+    const learned = learnedIn(rows);
     for (const { account, codeHash } of rows.of(accountTable)) {
       changed.add(hashKey(account));
-      if (codeHash !== null && isSomething(codeHash)) found.set(hashKey(account), account);
+      const isNeeded = learned.has(hashKey(account)) || (codeHash !== null && isSomething(codeHash));
+      if (isNeeded) found.set(hashKey(account), account);
     }
     for (const { account } of rows.of(accountData)) {
       if (!changed.has(hashKey(account))) found.set(hashKey(account), account);
@@ -118,7 +146,7 @@ function asked(
   };
   const addAll = (account: Address, codeHash: Hash | null): void => {
     if (codeHash === null) return;
-    for (const kind of candidateKinds(codes, codeHash) ?? KINDS) add(kind, account);
+    for (const kind of candidatesOf(codes, codeHash)?.kinds ?? KINDS) add(kind, account);
   };
   for (const account of interesting.values()) {
     const stored = accounts.get(account);

@@ -28,7 +28,7 @@ import type { Kind } from './kinds.ts';
 import { createKnownRows, idOf } from './known.ts';
 import { createMethods, type StepView } from './methods.ts';
 import { createPairs } from './pairs.ts';
-import { candidateKinds, codesOf, planBatch } from './plan.ts';
+import { candidatesOf, codesOf, learnedIn, planBatch } from './plan.ts';
 import { askable, missingCode } from './subject.ts';
 import { createWaits } from './waits.ts';
 
@@ -41,7 +41,7 @@ const MAX_LISTENERS = 8 * AT_ONCE;
 
 export const contracts: Projection = {
   name: 'contracts',
-  version: 2,
+  version: 3,
   tables: [
     ...KINDS.flatMap(({ table, states }) => (states ? [table, states] : [table])),
     jettonWalletCodes,
@@ -105,20 +105,23 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
         rows.of(codeTable).map(({ codeHash }) => codeHash),
         signal,
       );
+      const learned = learnedIn(rows);
       const data = new Map(rows.of(accountData).map((row) => [hashKey(row.account), row]));
       for (const { account, lt, hash, state, codeHash } of rows.of(accountTable)) {
         const key = hashKey(account);
         const before = accounts.get(account);
         const shown = data.get(key);
         data.delete(key);
-        const kinds = codeHash === null ? [] : candidateKinds(codes, codeHash);
+        const can = candidatesOf(codes, codeHash);
+        const isKept = can !== null && (can.kinds.length > 0 || can.confirms);
         const newest = shown ? { hash: shown.dataHash, lt: shown.lt } : (before?.storedData ?? null);
         // Of accounts that are nothing, or not told yet, it is not kept which data the tables have: these are asked then.
-        accounts.put(account, { lt, hash: Buffer.from(hash), state, storedData: kinds?.length ? newest : null });
-        if (kinds?.length === 0) continue;
-        if (shown) accounts.putData(account, shown.boc);
-        look(account);
-        if (kinds !== null && (before === null || shown)) lookAtWaiting(account);
+        accounts.put(account, { lt, hash: Buffer.from(hash), state, storedData: isKept ? newest : null });
+        // The same account may be something with its next code, and have this data still.
+        if (shown) accounts.putData(account, shown.boc, { lasting: can === null || isKept });
+        if (can === null || can.kinds.length > 0) look(account);
+        const confirms = isKept || learned.has(key);
+        if (can !== null && confirms && (before === null || shown)) lookAtWaiting(account);
       }
       // Data that a node was asked for.
       for (const { account, lt, dataHash, boc } of data.values()) {
