@@ -16,6 +16,7 @@ import { DEEDS } from '../src/devnet/actors/traffic.ts';
 import { configurationOf } from '../src/devnet/liteserver/settings.ts';
 import type { ProducedStep, SignedBlock } from '../src/devnet/model.ts';
 import { createEmulator } from '../src/emulation/emulator.ts';
+import type { Beginning } from '../src/emulation/trace.ts';
 import type { PendingMetrics } from '../src/pending/metrics.ts';
 import { readSigned } from '../src/pending/signed-blocks.ts';
 import { createPendingStore, type PendingStore } from '../src/pending/store.ts';
@@ -77,6 +78,8 @@ export interface TrackerOptions {
   beforeAppend(changes: readonly PendingChange[]): void;
   afterAppend(): void;
   report(error: unknown): void;
+  /** Called before something is emulated; may throw. */
+  beforeRun(beginnings: readonly Beginning[]): void;
 }
 
 export async function openPendingDevnet(
@@ -195,6 +198,7 @@ export async function openPendingDevnet(
       report = (error: unknown) => {
         throw error;
       },
+      beforeRun = () => undefined,
     } = {}) {
       const tracker = createTracker({
         store,
@@ -212,7 +216,13 @@ export async function openPendingDevnet(
         },
         source,
         states: { step: async (seqno = chain.head().mc.seqno) => stepAt(seqno) },
-        emulator,
+        emulator: {
+          ...emulator,
+          run(beginnings, ...others) {
+            beforeRun(beginnings);
+            return emulator.run(beginnings, ...others);
+          },
+        },
         knowledge: {
           classify: async () => ({ state: 'ok', actions: [] }),
           wallets: async (left) => left.map(() => null),

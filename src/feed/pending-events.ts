@@ -51,7 +51,7 @@ export function partsOf(one: OpenTrace): Parts {
     wallets: walletsOf(one),
     actions: actionRecords(one).map(toldAction).sort(byEnd),
     level: one.finality,
-    actionLevel: levelOfActions(one.nodes),
+    actionLevel: one.trace.isIncomplete ? 'pending' : levelOfActions(one.nodes),
   };
   known.set(one, parts);
   return parts;

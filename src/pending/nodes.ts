@@ -92,7 +92,7 @@ export function touchedByNodes<N extends OpenNode>(store: PendingStore, nodes: r
   const sent = new Map<string, OpenTrace>();
   for (const one of store.all()) {
     // Nothing follows from one that is whole.
-    if (one.finality === 'finalized' && !one.trace.isIncomplete) continue;
+    if (one.finality === 'finalized') continue;
     for (const node of one.nodes) noteSent(sent, one, node);
   }
   const touched = new Map<OpenTrace, N[]>();

@@ -27,13 +27,16 @@ export function createRoots(
   emulator: Emulator,
   knownAhead: (one: OpenTrace) => AccountBefore | undefined,
 ) {
-  /** Traces of the account whose root is emulated, the oldest first; but for those that were on a later step. */
+  /**
+   * Traces that begin with the account, the oldest first: those whose root is emulated, but for those that were on a
+   * later step, and those whose root is in a signed block that no step has yet. Others may wait behind these, too.
+   */
   function waitingFor(account: Address, { header }: Step): OpenTrace[] {
     return store
       .byAccount(account)
       .filter(
         (one) =>
-          rootOf(one) === null &&
+          one.nodes[0].node.finality !== 'finalized' &&
           one.nodes[0].transaction.account.equals(account) &&
           one.nodes[0].node.mcSeqno <= header.seqno + 1,
       )
@@ -88,7 +91,7 @@ export function createRoots(
         return emulator.run([beginning], step, { ahead: aheadOf(message.destination, before) }, context);
       }
     },
-    /** How what waits for an account stands on a step, the oldest first. @param nowMs of the next block; now unless given */
+    /** How what is emulated and waits for an account stands on a step, the oldest first. @param nowMs of the next block; now unless given */
     async standing(
       account: Address,
       step: Step,
@@ -99,7 +102,7 @@ export function createRoots(
       let before: AccountBefore | undefined;
       for (const one of waitingFor(account, step)) {
         const left = await leftBy(one, step, before, nowMs, context);
-        found.push({ one, left });
+        if (rootOf(one) === null) found.push({ one, left });
         before = left ?? before;
       }
       return found;

@@ -15,7 +15,7 @@ import { leastSure, type OpenNode, openNode } from './merge.ts';
 export interface OpenTrace {
   trace: PendingTrace;
   nodes: readonly OpenNode[];
-  /** Of its least sure transaction. */
+  /** Of its least sure transaction; pending while nobody knows what follows from it. */
   finality: Finality;
 }
 
@@ -155,7 +155,8 @@ export function createPendingStore(): PendingStore {
         if (ended.has(key) || change.trace.version <= (traces.get(key)?.trace.version ?? 0)) return;
         const before = drop(change.trace.hashNorm);
         const nodes = change.trace.nodes.map(openNode);
-        const trace = { trace: change.trace, nodes, finality: leastSure(change.trace.nodes) };
+        const finality = change.trace.isIncomplete ? 'pending' : leastSure(change.trace.nodes);
+        const trace: OpenTrace = { trace: change.trace, nodes, finality };
         put(trace);
         noteLife(trace);
         tell({ kind: 'trace', trace, before, live, mcSeqno });

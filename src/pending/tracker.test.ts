@@ -1,3 +1,4 @@
+import { Address } from '@ton/core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { rounds } from '../../test/chance.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../test/pending-devnet.ts';
 import { readExternalMessage } from '../chain/external-message.ts';
 import { hashKey } from '../chain/hash.ts';
+import type { OutMessage } from '../devnet/actors/wallets.ts';
 import type { Tracker, TrackerLimits } from './tracker.ts';
 
 let net: PendingDevnet;
@@ -160,13 +162,55 @@ it('tells of two messages for one seqno one as final and one as superseded, and 
 });
 
 /** An order of a wallet that sends nothing else, which its account would take now. */
-function orderOfAny(validUntil: number): Buffer {
+const orderOfAny = (validUntil: number): Buffer =>
+  orderOf([{ to: net.devnet.cast.traders[0].address, value: 3_000_000n, bounce: false }], validUntil, 'lost');
+
+/** @param how the chain takes it: not at all where it is lost */
+function orderOf(messages: OutMessage[], validUntil: number, how?: 'lost'): Buffer {
+  for (const wallet of net.devnet.cast.traders) {
+    for (let seqno = 0; seqno < 64; seqno++) {
+      const boc = wallet.order({ seqno, validUntil: Math.floor(validUntil), messages }).toBoc();
+      if (net.devnet.chain.submit(boc, how).accepted) return boc;
+    }
+  }
+  throw new Error('no wallet is free');
+}
+
+it('holds what waits behind a message of a signed block, whatever step comes before that block', async () => {
+  await rest();
+  const { tracker, store } = net.openTracker();
+  const orders = ordersInARow();
+  const messages = orders.map((boc) => ({ boc, time: net.nowMs }));
+  await net.passOn(tracker, messages.slice(0, 2));
+  const own = net.devnet.chain.head().mc.seqno;
+  const next = await net.nextStep();
+  // The second is in a signed block before anybody has looked at the step that has the first.
+  expect(net.devnet.chain.submit(orders[1]).accepted).toBe(true);
+  for (const block of net.collate()) await tracker.signed(signedOf(block), SIGNAL);
+  // One that is sent now waits behind it.
+  await net.passOn(tracker, messages.slice(2));
+  expect([next, store.size]).toEqual([own + 1, 3]);
+  await tracker.step(next, SIGNAL);
+  await later(tracker, 2_000);
+  expect(net.devnet.chain.submit(orders[2])).toMatchObject({ accepted: true });
+  for (let n = 0; n < 2; n++) await later(tracker, 1_000);
+  const stories = storiesOf(net.told);
+  expectOrder(stories);
+  for (const message of messages) {
+    expect(stories.get(keyOfMessage(message))?.map(({ kind }) => kind)).not.toContain('invalidated');
+  }
+});
+
+/** Three orders of a wallet that sends nothing else; the chain has the first. */
+function ordersInARow(): Buffer[] {
   const { traders } = net.devnet.cast;
   for (const wallet of traders) {
     for (let seqno = 0; seqno < 64; seqno++) {
-      const messages = [{ to: traders[0].address, value: 3_000_000n, bounce: false }];
-      const boc = wallet.order({ seqno, validUntil: Math.floor(validUntil), messages }).toBoc();
-      if (net.devnet.chain.submit(boc, 'lost').accepted) return boc;
+      const orders = [0, 1, 2].map((more) => {
+        const messages = [{ to: traders[0].address, value: 4_000_000n, bounce: false }];
+        return wallet.order({ seqno: seqno + more, validUntil: net.nowMs / 1000 + 600, messages }).toBoc();
+      });
+      if (net.devnet.chain.submit(orders[0]).accepted) return orders;
     }
   }
   throw new Error('no wallet is free');
@@ -261,4 +305,40 @@ it('tells of no more than its limits let, and counts what it leaves out', async 
   const { tracker, store } = net.openTracker();
   await net.passOn(tracker, late);
   expect([store.size, net.counts.get('late')]).toEqual([0, 2]);
+});
+
+it('takes a trace for pending while nobody knows what follows from what is final of it', async () => {
+  await rest();
+  let fails = false;
+  const { tracker, store } = net.openTracker({
+    beforeRun([{ depth }]) {
+      if (fails && depth > 0) throw new Error('no liteserver answers');
+    },
+    report: () => undefined,
+  });
+  const finalities: string[] = [];
+  let incomplete = 0;
+  store.onEvent((event) => {
+    if (event.kind !== 'trace' || !event.trace.trace.isIncomplete) return;
+    incomplete++;
+    if (event.trace.nodes[0].node.finality !== 'pending') finalities.push(event.trace.finality);
+  });
+  // The signed shard block has the wallet's transaction alone.
+  const away = { to: new Address(-1, Buffer.alloc(32, 5)), value: 5_000_000n, bounce: false };
+  const boc = orderOf([away], net.nowMs / 1000 + 600);
+  await net.passOn(tracker, [{ boc, time: net.nowMs }]);
+  fails = true;
+  // What the block sends has another time than was thought, and so another hash.
+  net.nowMs += 5_000;
+  for (const block of net.collate()) await tracker.signed(signedOf(block), SIGNAL);
+  await tracker.step(await net.nextStep(), SIGNAL);
+  fails = false;
+  for (let n = 0; n < 2; n++) await tracker.step(await net.nextStep(), SIGNAL);
+  expect([incomplete > 0, new Set(finalities)]).toEqual([true, new Set(['pending'])]);
+  expect(net.counts.get('tail failed')).toBeGreaterThan(0);
+  // What is whole is told to be so.
+  for (const { trace, finality } of store.all()) {
+    if (finality === 'finalized') expect(trace.isIncomplete).toBe(false);
+  }
+  expectOrder(storiesOf(net.told));
 });

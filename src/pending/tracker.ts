@@ -269,7 +269,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     const nodes = [...merged.nodes, ...(tail === null || tail === 'failed' ? [] : emulatedNodes(tail).map(openNode))];
     const known = memory.get(hashKey(hashNorm));
     const emulated = tail === null || tail === 'failed' ? (known?.emulated ?? null) : tail;
-    const final = leastSure(nodes.map(({ node }) => node)) === 'finalized' && tail === null;
+    const sure = leastSure(nodes.map(({ node }) => node));
+    const final = sure === 'finalized' && tail === null;
     const told = await deeds.actions(nodes, one.trace, { emulated: final ? null : emulated, mcSeqno, signal });
     if (final && known !== undefined) {
       compare(hashNorm, known.emulated, nodes);
@@ -281,7 +282,8 @@ export function createTracker(options: TrackerOptions): Tracker {
       trace: {
         ...one.trace,
         version: one.trace.version + 1,
-        isIncomplete: tail === 'failed' || tail?.isIncomplete === true || (!final && one.trace.isIncomplete),
+        isIncomplete:
+          tail === 'failed' || tail?.isIncomplete === true || (sure === 'pending' && one.trace.isIncomplete),
         changedMs: clock(),
         nodes: nodes.map(({ node }) => node),
         ...told,
