@@ -674,6 +674,14 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 1_000_000).default(10_000),
   },
+  pendingBytes: {
+    flag: 'pending-bytes',
+    env: 'TONSTREAM_PENDING_BYTES',
+    about:
+      'Bytes of the transactions of these traces in each process that shows them; of messages above it the end alone is told',
+    group: 'Limits',
+    schema: bytes(MB, 64 * 1024 * MB).default(128 * MB),
+  },
   pendingRate: {
     flag: 'pending-rate',
     env: 'TONSTREAM_PENDING_RATE',

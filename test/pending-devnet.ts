@@ -78,6 +78,8 @@ export interface TrackerOptions {
   beforeAppend(changes: readonly PendingChange[]): void;
   afterAppend(): void;
   report(error: unknown): void;
+  /** What is told of a trace. */
+  largest: { nodes: number; bytes: number };
   /** Called before something is emulated; may throw. */
   beforeRun(beginnings: readonly Beginning[]): void;
 }
@@ -153,6 +155,8 @@ export async function openPendingDevnet(
     invalidated: count,
     tailFailed: () => count('tail failed'),
     cutOff: () => count('cut off'),
+    tooLarge: () => count('too large'),
+    unclassified: () => count('unclassified'),
   };
   const emulator = createEmulator({
     states: {
@@ -191,7 +195,7 @@ export async function openPendingDevnet(
     collate: (hold) => chain.collate(self.nowMs / 1000, hold),
     openTracker({
       store = createPendingStore(),
-      limits = { traces: 1000, perAccount: 1000 },
+      limits = { traces: 1000, perAccount: 1000, bytes: 1e9 },
       mcSeqno = chain.head().mc.seqno,
       beforeAppend = () => undefined,
       afterAppend = () => undefined,
@@ -199,6 +203,7 @@ export async function openPendingDevnet(
         throw error;
       },
       beforeRun = () => undefined,
+      largest,
     } = {}) {
       const tracker = createTracker({
         store,
@@ -229,6 +234,7 @@ export async function openPendingDevnet(
           deployed: async () => ({ items: [], collections: [], masters: [], wallets: [] }),
         },
         limits,
+        ...(largest && { largest }),
         metrics,
         mcSeqno,
         queryTimeoutMs: 10_000,

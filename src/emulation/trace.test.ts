@@ -65,7 +65,7 @@ it('says with which exit code a contract refuses a message', async () => {
 });
 
 it('leaves out what is behind the limits, and says so', async () => {
-  expect(EMULATION_LIMITS).toEqual({ transactions: 256, depth: 32 });
+  expect(EMULATION_LIMITS).toEqual({ transactions: 256, depth: 32, bytes: 4 * 1024 * 1024 });
   const sent: Buffer[] = [];
   const stop = devnet.chain.onExternal((boc) => void sent.push(boc));
   const run = (boc: Buffer, limits = EMULATION_LIMITS) => emulateSent(devnet.chain, pool, boc, limits);
@@ -81,12 +81,17 @@ it('leaves out what is behind the limits, and says so', async () => {
   };
   const { boc, transactions: whole } = await deepest();
   stop();
+  const MANY = 1e9;
   const bocs = (transactions: typeof whole) => transactions.map((one) => one.boc);
-  const few = await run(boc, { transactions: 2, depth: 32 });
+  const few = await run(boc, { transactions: 2, depth: 32, bytes: MANY });
   expect([bocs(few.transactions), few.isIncomplete]).toEqual([bocs(whole.slice(0, 2)), true]);
-  const shallow = await run(boc, { transactions: 256, depth: 2 });
+  const shallow = await run(boc, { transactions: 256, depth: 2, bytes: MANY });
   expect(shallow.isIncomplete).toBe(true);
   expect(bocs(shallow.transactions)).toEqual(bocs(whole.filter(({ depth }) => depth < 2)));
-  const all = await run(boc, { transactions: whole.length, depth: 3 + Math.max(...whole.map(({ depth }) => depth)) });
+  const depth = 3 + Math.max(...whole.map((one) => one.depth));
+  const all = await run(boc, { transactions: whole.length, depth, bytes: MANY });
   expect([bocs(all.transactions), all.isIncomplete]).toEqual([bocs(whole), false]);
+  // The one that is above is the last.
+  const light = await run(boc, { transactions: 256, depth, bytes: whole[0].boc.length + 1 });
+  expect([bocs(light.transactions), light.isIncomplete]).toEqual([bocs(whole.slice(0, 2)), true]);
 });

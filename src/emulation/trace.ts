@@ -43,10 +43,12 @@ export interface EmulationLimits {
   transactions: number;
   /** Transactions one below the other. */
   depth: number;
+  /** Of all transactions: each holds the messages that it sends, and the next one holds them again. */
+  bytes: number;
 }
 
-/** Those of TON Center's emulator. */
-export const EMULATION_LIMITS: EmulationLimits = { transactions: 256, depth: 32 };
+/** Those of TON Center's emulator, which counts no bytes: of recorded traces none comes near so many. */
+export const EMULATION_LIMITS: EmulationLimits = { transactions: 256, depth: 32, bytes: 4 * 1024 * 1024 };
 
 /** Milliseconds from one made-up block to the next: what TON Center's emulator assumes. */
 export const BLOCK_MS = 370;
@@ -149,6 +151,7 @@ function createRun(surroundings: Surroundings, options: EmulationOptions) {
   const { nowMs, randSeed, signal, limits = EMULATION_LIMITS } = options;
   const live = new Map<string, Live>();
   const result: Emulation = { transactions: [], isIncomplete: false };
+  let bytes = 0;
   const base = tops.reduce((most, { endLt }) => later(most, BigInt(endLt)), 0n);
   const startLt = (hop: number): bigint => (base / LT_ALIGN + 1n + BigInt(hop)) * LT_ALIGN;
 
@@ -215,6 +218,7 @@ function createRun(surroundings: Surroundings, options: EmulationOptions) {
     const after = await liveOf(outcome.shardAccount, lt + 1n + BigInt(transaction.outMsgs.length));
     live.set(hashKey(destination), after);
     const { workchain, shard, seqno } = top;
+    bytes += boc.length;
     result.transactions.push({
       boc,
       transaction,
@@ -233,7 +237,8 @@ function createRun(surroundings: Surroundings, options: EmulationOptions) {
     const created: Waiting[] = [];
     const leaving: Waiting[] = [];
     for (let next = imported.shift() ?? created.shift(); next; next = imported.shift() ?? created.shift()) {
-      if (result.transactions.length >= limits.transactions || next.depth >= limits.depth) {
+      const isFull = result.transactions.length >= limits.transactions || bytes >= limits.bytes;
+      if (isFull || next.depth >= limits.depth) {
         result.isIncomplete = true;
         continue;
       }

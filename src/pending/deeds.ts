@@ -14,8 +14,15 @@ export interface Beside {
   signal: AbortSignal;
 }
 
-/** @param report takes what failed: then the trace is told without it */
-export function createDeeds(knowledge: Knowledge, report: (error: unknown) => void) {
+/**
+ * A hostile trace may deploy many contracts whose get-methods never end: what it does is then not told, and steps and
+ * other traces, which wait for this one, go on.
+ */
+const TIMEOUT_MS = 2_000;
+
+/** @param failed takes what failed: then the trace is told without it */
+export function createDeeds(knowledge: Knowledge, failed: (error: unknown) => void, timeoutMs = TIMEOUT_MS) {
+  const inTime = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   return {
     async actions(
       nodes: readonly OpenNode[],
@@ -34,11 +41,11 @@ export function createDeeds(knowledge: Knowledge, report: (error: unknown) => vo
         nodes.map(({ transaction }) => transaction),
       );
       try {
-        const told = await knowledge.classify(trace, emulated, mcSeqno, signal);
+        const told = await knowledge.classify(trace, emulated, mcSeqno, inTime(signal));
         return { actions: told.actions.map(pendingAction), classification: told.state };
       } catch (error) {
         signal.throwIfAborted();
-        report(error);
+        failed(error);
         return { actions: [], classification: 'unclassified' };
       }
     },
@@ -52,11 +59,11 @@ export function createDeeds(knowledge: Knowledge, report: (error: unknown) => vo
         return { account: transaction.account, dataHash: after?.dataHash ?? null, claims };
       });
       try {
-        const wallets = await knowledge.wallets(left, emulated, mcSeqno, signal);
+        const wallets = await knowledge.wallets(left, emulated, mcSeqno, inTime(signal));
         return nodes.map((signed, i) => ({ ...signed, node: { ...signed.node, wallet: wallets[i] } }));
       } catch (error) {
         signal.throwIfAborted();
-        report(error);
+        failed(error);
         return nodes;
       }
     },

@@ -10,8 +10,12 @@ export interface PendingMetrics {
   compared(comparison: Pick<Comparison, 'likeness' | 'raced'>): void;
   invalidated(reason: InvalidationReason): void;
   tailFailed(): void;
-  /** A trace was emulated as far as the limits of transactions or depth let. */
+  /** A trace was emulated as far as the limits of transactions, bytes or depth let. */
   cutOff(): void;
+  /** A trace grew too large to be told of as a whole. */
+  tooLarge(): void;
+  /** What a trace does could not be told, or not in time. */
+  unclassified(): void;
 }
 
 export function createPendingMetrics(registry: Registry, size: () => number): PendingMetrics {
@@ -47,7 +51,17 @@ export function createPendingMetrics(registry: Registry, size: () => number): Pe
   });
   const cut = new Counter({
     name: 'tonstream_pending_cut_off_total',
-    help: 'Emulated traces that were cut off at 256 transactions or at a depth of 32',
+    help: 'Emulated traces that were cut off at 256 transactions, 4 MB or a depth of 32',
+    registers,
+  });
+  const large = new Counter({
+    name: 'tonstream_pending_too_large_total',
+    help: 'Traces that are told of no more because they have grown above 4,096 transactions or 4 MB: their steps tell them',
+    registers,
+  });
+  const unclassified = new Counter({
+    name: 'tonstream_pending_unclassified_total',
+    help: 'Times that the actions of a pending trace, or the wallets that it leaves, could not be told, or not within two seconds',
     registers,
   });
   new Gauge({
@@ -65,5 +79,7 @@ export function createPendingMetrics(registry: Registry, size: () => number): Pe
     invalidated: (reason) => invalidated.inc({ reason }),
     tailFailed: () => tails.inc(),
     cutOff: () => cut.inc(),
+    tooLarge: () => large.inc(),
+    unclassified: () => unclassified.inc(),
   };
 }

@@ -3,7 +3,7 @@
  * host shows the same ones, and one that was started again knows them as soon as it has read the topic.
  */
 import { LRUCache } from 'lru-cache';
-import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
+import type { InvalidationReason, PendingChange, PendingNode, PendingTrace } from '../../streams/pending-trace.ts';
 import { readContent } from '../chain/actions/content.ts';
 import { rawAddress } from '../chain/address.ts';
 import { hashKey } from '../chain/hash.ts';
@@ -71,6 +71,8 @@ export interface PendingStore {
   byActor(account: Address): readonly OpenTrace[];
   all(): Iterable<OpenTrace>;
   readonly size: number;
+  /** Of the transactions of all traces. */
+  readonly bytes: number;
   /** Whether signed shard blocks are seen; null before anybody has said so. */
   readonly confirmed: boolean | null;
   /** Everything begins anew, from the oldest record on. */
@@ -102,6 +104,7 @@ export function createPendingStore(): PendingStore {
   const ended = new LRUCache<string, true>({ max: ENDED });
   const lives = new LRUCache<string, TraceLife>({ max: LIVES });
   let confirmed: boolean | null = null;
+  let bytes = 0;
 
   const tell = (event: PendingEvent): void => {
     for (const listener of listeners) listener(event);
@@ -109,6 +112,7 @@ export function createPendingStore(): PendingStore {
 
   function put(one: OpenTrace): void {
     traces.set(hashKey(one.trace.hashNorm), one);
+    bytes += bytesOf(one.trace.nodes);
     for (const key of messageKeys(one)) byMessage.set(key, one);
     const root = rootOf(one);
     if (root !== null) byRoot.set(hashKey(root), one);
@@ -120,6 +124,7 @@ export function createPendingStore(): PendingStore {
     const one = traces.get(hashKey(hashNorm));
     if (one === undefined) return null;
     traces.delete(hashKey(hashNorm));
+    bytes -= bytesOf(one.trace.nodes);
     for (const key of messageKeys(one)) byMessage.delete(key);
     const root = rootOf(one);
     if (root !== null) byRoot.delete(hashKey(root));
@@ -180,6 +185,9 @@ export function createPendingStore(): PendingStore {
     get size() {
       return traces.size;
     },
+    get bytes() {
+      return bytes;
+    },
     get confirmed() {
       return confirmed;
     },
@@ -198,6 +206,11 @@ export function createPendingStore(): PendingStore {
 /** What `/status` tells: how many there are, and whether signed shard blocks are seen; null before that is known. */
 export function pendingStatus({ size, confirmed }: PendingStore): { traces: number; confirmed: boolean | null } {
   return { traces: size, confirmed };
+}
+
+/** Of transactions as they are kept. */
+export function bytesOf(nodes: readonly Pick<PendingNode, 'transaction' | 'states'>[]): number {
+  return nodes.reduce((sum, { transaction, states }) => sum + transaction.length + states.length, 0);
 }
 
 /** Hash of the root transaction; null while that is emulated. */

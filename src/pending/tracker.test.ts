@@ -269,7 +269,7 @@ it('tells the end of what was never told of, and whom it was for, when nodes hav
   await rest();
   const validUntil = net.nowMs / 1000 + 6_000;
   const [held, above] = [orderOfAny(validUntil), orderOfAny(validUntil + 1)].map((boc) => ({ boc, time: net.nowMs }));
-  const { tracker } = net.openTracker({ limits: { traces: 1, perAccount: 1000 } });
+  const { tracker } = net.openTracker({ limits: { traces: 1, perAccount: 1000, bytes: 1e9 } });
   await net.passOn(tracker, [held, above]);
   await later(tracker, 590_000);
   await tracker.expire(SIGNAL);
@@ -290,9 +290,9 @@ it('tells of no more than its limits let, and counts what it leaves out', async 
     await net.passOn(tracker, messages);
     return { traces: store.size, ...Object.fromEntries(net.counts) };
   };
-  expect(await tell({ traces: 1000, perAccount: 1 })).toEqual({ traces: 1, told: 1, rate: 1 });
+  expect(await tell({ traces: 1000, perAccount: 1, bytes: 1e9 })).toEqual({ traces: 1, told: 1, rate: 1 });
   // It has to wait for its turn.
-  const waiting = net.openTracker({ limits: { traces: 1000, perAccount: 1 } });
+  const waiting = net.openTracker({ limits: { traces: 1000, perAccount: 1, bytes: 1e9 } });
   await net.passOn(waiting.tracker, messages);
   for (const size of [1, 2]) {
     await waiting.tracker.retry(SIGNAL);
@@ -300,11 +300,32 @@ it('tells of no more than its limits let, and counts what it leaves out', async 
     net.nowMs += 10_000;
   }
   net.nowMs -= 20_000;
-  expect(await tell({ traces: 1, perAccount: 1000 })).toEqual({ traces: 1, told: 1, full: 1 });
+  for (const limits of [
+    { traces: 1, perAccount: 1000, bytes: 1e9 },
+    { traces: 1000, perAccount: 1000, bytes: 1 },
+  ]) {
+    expect(await tell(limits)).toEqual({ traces: 1, told: 1, full: 1 });
+  }
   const late = messages.map((one) => ({ ...one, time: net.nowMs - 31_000 }));
   const { tracker, store } = net.openTracker();
   await net.passOn(tracker, late);
   expect([store.size, net.counts.get('late')]).toEqual([0, 2]);
+});
+
+it('tells no more of a trace that is too large for a record, and of the others of its step as ever', async () => {
+  await rest();
+  const { tracker, store } = net.openTracker({ largest: { nodes: 1, bytes: 1e9 } });
+  const { traders } = net.devnet.cast;
+  const [small, large] = [0, 1].map((away) => {
+    const to = traders.slice(0, away).map(({ address }) => ({ to: address, value: 6_000_000n, bounce: false }));
+    return { boc: orderOf(to, net.nowMs / 1000 + 600), time: net.nowMs };
+  });
+  await net.passOn(tracker, [small, large]);
+  expect(store.size).toBe(2);
+  for (let n = 0; n < 2; n++) await later(tracker, 1_000);
+  const ends = [small, large].map((one) => storiesOf(net.told).get(keyOfMessage(one))?.at(-1));
+  expect(ends).toMatchObject([{ kind: 'trace', trace: { nodes: [{ finality: 'finalized' }] } }, { kind: 'ended' }]);
+  expect(net.counts.get('too large')).toBe(1);
 });
 
 it('takes a trace for pending while nobody knows what follows from what is final of it', async () => {

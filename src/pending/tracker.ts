@@ -15,7 +15,7 @@ import type { QueryContext } from '../chain/records.ts';
 import { serialize } from '../chain/serialize.ts';
 import { accountLeft, type Emulated, type Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
-import { type AccountBefore, type Beginning, NotAccepted } from '../emulation/trace.ts';
+import { type AccountBefore, type Beginning, EMULATION_LIMITS, NotAccepted } from '../emulation/trace.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Step } from '../state/steps.ts';
 import { type Comparison, compareTraces } from './compare.ts';
@@ -41,7 +41,7 @@ import { createRecentSteps } from './recent-steps.ts';
 import { createReplaced } from './replaced.ts';
 import { createRoots } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
-import type { OpenTrace, PendingStore } from './store.ts';
+import { bytesOf, type OpenTrace, type PendingStore } from './store.ts';
 import { createUntold } from './untold.ts';
 
 export interface TrackerLimits {
@@ -49,6 +49,8 @@ export interface TrackerLimits {
   traces: number;
   /** Messages to one account in ten seconds. */
   perAccount: number;
+  /** Of the transactions of all traces; of messages that come above it the end alone is told. */
+  bytes: number;
 }
 
 export interface TrackerOptions {
@@ -61,6 +63,8 @@ export interface TrackerOptions {
   knowledge: Knowledge;
   limits: TrackerLimits;
   lifetimes?: Lifetimes;
+  /** What one record of the topic says of a trace: a larger one is told by its steps alone. */
+  largest?: { nodes: number; bytes: number };
   metrics: PendingMetrics;
   /** The step up to which the traces of the store are told. */
   mcSeqno: number;
@@ -113,12 +117,14 @@ const TRIES = 3;
 const WAITED_MS = 3_000;
 /** The time of a block says the second that it was made in. */
 const SECOND_MS = 1_000;
+/** With what is emulated behind them, a record has room for twice as much. */
+const LARGEST = { nodes: 4_096, bytes: EMULATION_LIMITS.bytes };
 /** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
 const SIGNED_MESSAGES = 1_024;
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { store, append, source, states, emulator, knowledge, limits, metrics, report } = options;
-  const { lifetimes = LIFETIMES, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
+  const { lifetimes = LIFETIMES, largest = LARGEST, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
   const rates = createRates(limits.perAccount, clock);
   const memory = new LRUCache<string, Memory>({ max: limits.traces });
   const underWay = new Set<string>();
@@ -132,7 +138,10 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** By message from outside what the signed block has that it is in. */
   const signedIn = new LRUCache<string, readonly SignedNode[]>({ max: SIGNED_MESSAGES });
   const prepared = createPrepared<Work>();
-  const deeds = createDeeds(knowledge, report);
+  const deeds = createDeeds(knowledge, (error) => {
+    metrics.unclassified();
+    report(error);
+  });
   const overdue = createOverdue(store, roots, lifetimes, limits.traces);
   const replaced = createReplaced(store);
   let { mcSeqno } = options;
@@ -233,7 +242,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const one of untold.waiting()) {
       if (underWay.has(hashKey(one.message.hashNorm))) continue;
       if (one.hindrance === 'refused' && !since.has(hashKey(one.message.destination))) continue;
-      if (store.size + underWay.size >= limits.traces) return;
+      if (store.size + underWay.size >= limits.traces || store.bytes >= limits.bytes) return;
       if (one.hindrance === 'rate' && !rates.take(one.message.destination)) continue;
       await attempt(one.message, signal);
     }
@@ -265,6 +274,11 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (merged.nodes.length === 0) return null;
     const marks = (nodes: readonly OpenNode[]): string => nodes.map(markOf).join(' ');
     if (marks(merged.nodes) === marks(one.nodes)) return null;
+    if (merged.nodes.length > largest.nodes || bytesOf(merged.nodes.map(({ node }) => node)) > largest.bytes) {
+      metrics.tooLarge();
+      forget(one);
+      return { kind: 'ended', hashNorm };
+    }
     const tail = merged.dangling.length === 0 ? null : await emulateTail(merged.dangling, signal);
     const nodes = [...merged.nodes, ...(tail === null || tail === 'failed' ? [] : emulatedNodes(tail).map(openNode))];
     const known = memory.get(hashKey(hashNorm));
@@ -411,7 +425,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       const key = hashKey(message.hashNorm);
       if (underWay.has(key) || untold.has(message) || store.hasEnded(message.hashNorm) || store.get(message.hashNorm))
         return metrics.message('known');
-      if (store.size + underWay.size + untold.size >= limits.traces) {
+      if (store.size + underWay.size + untold.size >= limits.traces || store.bytes >= limits.bytes) {
         return metrics.message(untold.leave(message) ? 'full' : 'lost');
       }
       if (clock() - message.time > lifetimes.emulated) {

@@ -85,6 +85,5 @@ function count(metrics: PendingMetrics, figure: Figure): void {
   else if (figure.name === 'took') metrics.took(figure.value);
   else if (figure.name === 'compared') metrics.compared(figure.value);
   else if (figure.name === 'invalidated') metrics.invalidated(figure.value);
-  else if (figure.name === 'tailFailed') metrics.tailFailed();
-  else metrics.cutOff();
+  else metrics[figure.name]();
 }

@@ -86,7 +86,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
     liteservers,
     emulator: createEmulator({ states, viewOf, pool }),
     knowledge: createKnowledge({ clickhouse, pool, dnsCollections: config.dnsCollections }),
-    limits: { traces: config.pendingTraces, perAccount: config.pendingRate },
+    limits: { traces: config.pendingTraces, perAccount: config.pendingRate, bytes: config.pendingBytes },
     metrics: figures((figure) => send({ type: 'figure', figure })),
     queryTimeoutMs: config.queryTimeoutMs,
     continuous: config.kafkaBrokers !== undefined,
@@ -155,5 +155,7 @@ function figures(tell: (figure: Figure) => void): PendingMetrics {
     invalidated: (value) => tell({ name: 'invalidated', value }),
     tailFailed: () => tell({ name: 'tailFailed', value: undefined }),
     cutOff: () => tell({ name: 'cutOff', value: undefined }),
+    tooLarge: () => tell({ name: 'tooLarge', value: undefined }),
+    unclassified: () => tell({ name: 'unclassified', value: undefined }),
   };
 }
