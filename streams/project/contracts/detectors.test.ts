@@ -6,11 +6,11 @@ import { Builder, type Cell, toBoc } from '../../../src/chain/builder.ts';
 import { plain, updateDictionary } from '../../../src/chain/dictionary.ts';
 import type { StackValue } from '../../../src/tvm/stack.ts';
 import { dnsRecord } from './dns.ts';
-import type { Asking, DetectedRow, Found, Kind } from './kinds.ts';
+import { type Asking, answersOf, type DetectedRow, type Found, type Kind } from './kinds.ts';
 import { nftAuction, nftSale, telemintItem } from './sales.ts';
 import { multisigOrder } from './services.ts';
 import { addressCell, OtherKind, Results } from './stack.ts';
-import type { Subject } from './subject.ts';
+import { NotShown, type Subject } from './subject.ts';
 
 const account = (n: number) => addressOf(0, Buffer.alloc(32, n));
 const [ITEM, COLLECTION, OWNER, OTHER] = [1, 2, 3, 4].map(account);
@@ -45,6 +45,21 @@ async function told<R extends DetectedRow>(kind: Kind<R>, left: Left): Promise<F
     throw error;
   }
 }
+
+it('fails as the first call by its place does, whichever fails first', async () => {
+  const late = (ms: number, error: Error) =>
+    new Promise<never>((_, reject) => {
+      setTimeout(() => reject(error), ms);
+    });
+  const [one, other] = [new OtherKind('one'), new NotShown(OTHER)];
+  for (const [first, second] of [
+    [0, 20],
+    [20, 0],
+  ]) {
+    await expect(answersOf([late(first, one), late(second, other)])).rejects.toBe(one);
+  }
+  expect(await answersOf([Promise.resolve(1), Promise.resolve('two')])).toEqual([1, 'two']);
+});
 
 describe('names', () => {
   const keyOf = (name: string): Buffer => createHash('sha256').update(name).digest();

@@ -34,6 +34,19 @@ export interface Asking {
   hasConfirmed(master: Address, codeHash: Hash): Promise<boolean>;
 }
 
+/**
+ * What several calls leave that run at the same time. Where more than one fails, the first by its place counts: which
+ * one fails first in time depends on what is remembered, and what follows from a failure on which it is.
+ */
+export async function answersOf<T extends readonly unknown[]>(
+  calls: readonly [...{ [K in keyof T]: Promise<T[K]> }],
+): Promise<T> {
+  await Promise.allSettled(calls);
+  const answers: unknown[] = [];
+  for (const call of calls) answers.push(await call);
+  return answers as unknown as T;
+}
+
 /** What is remembered of the rows of a kind beside the contract itself. */
 export interface Tie {
   owner: Address | null;

@@ -4,7 +4,7 @@ import type { CellView } from '../../../src/chain/layouts/cell-view.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
 import { readDomain } from './domains.ts';
 import { readKnown } from './jettons.ts';
-import { type Asking, jsonOf, kind } from './kinds.ts';
+import { type Asking, answersOf, jsonOf, kind } from './kinds.ts';
 import { intArgument, OtherKind, sameAddress } from './stack.ts';
 import type { Subject } from './subject.ts';
 
@@ -96,7 +96,7 @@ async function contentBy(
   ask: Asking,
 ): Promise<CellView> {
   const by = await ask.contract(collection, 'get_nft_address_by_index');
-  const [address, whole] = await Promise.all([
+  const [address, whole] = await answersOf([
     ask.call(by, 'get_nft_address_by_index', [intArgument(index)]),
     ask.call(by, 'get_nft_content', [intArgument(index), { type: 'cell', cell: content.build() }]),
   ]);

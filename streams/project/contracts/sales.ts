@@ -8,7 +8,7 @@ import {
 import { addressOf, rawAddress } from '../../../src/chain/address.ts';
 import { readText } from '../../../src/chain/contracts/content.ts';
 import { CellView } from '../../../src/chain/layouts/cell-view.ts';
-import { type Asking, kind } from './kinds.ts';
+import { type Asking, answersOf, kind } from './kinds.ts';
 import { entries, OtherKind, type Results } from './stack.ts';
 import type { Subject } from './subject.ts';
 
@@ -110,7 +110,7 @@ export const telemintItem = kind(
   telemintItems,
   { methods: ['get_telemint_token_name'] },
   async (subject, ask) => {
-    const [name, config, royalty] = await Promise.all([
+    const [name, config, royalty] = await answersOf([
       ask.call(subject, 'get_telemint_token_name'),
       ask.call(subject, 'get_telemint_auction_config'),
       ask.call(subject, 'royalty_params'),

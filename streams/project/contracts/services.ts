@@ -8,7 +8,7 @@ import {
 import { addressOf, parseAddress } from '../../../src/chain/address.ts';
 import { type Cell, Slice, toBoc } from '../../../src/chain/builder.ts';
 import type { Address } from '../../../src/chain/model.ts';
-import { kind } from './kinds.ts';
+import { answersOf, kind } from './kinds.ts';
 import { addressIn, entries, intArgument, OtherKind, reading, sameAddress } from './stack.ts';
 
 /** Addresses by 8-bit keys, ascending. */
@@ -88,7 +88,7 @@ const DEDUST_FACTORY = parseAddress('0:5F0564FB5F604783DB57031CE1CF668A88D4D4D6D
 /** A pool that the factory confirms. */
 export const dedustPool = kind('dedust_pool', dedustPools, { codes: DEDUST_POOLS }, async (subject, ask) => {
   if (DEDUST_FACTORY === null) throw new Error('the factory has an address');
-  const [assets, stable, reserves, fee] = await Promise.all([
+  const [assets, stable, reserves, fee] = await answersOf([
     ask.call(subject, 'get_assets'),
     ask.call(subject, 'is_stable'),
     ask.call(subject, 'get_reserves'),
