@@ -2,6 +2,8 @@
 import { createFollower, type Follower } from '../../streams/follow.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { decodePendingChange, type StoredPendingChange } from '../../streams/pending-trace.ts';
+import { hashKey } from '../chain/hash.ts';
+import type { Hash } from '../chain/model.ts';
 import type { PendingStore } from './store.ts';
 
 export interface FollowPendingOptions {
@@ -29,6 +31,13 @@ export function followPending({ log, topic, store, continuous, report }: FollowP
   /** Behind what is past. */
   let liveFrom: number | null = null;
   let next = 0;
+  /** Read again from the oldest record on: traces that were not met up to there have ended meanwhile. */
+  let unmet = new Map<string, Hash>();
+  let againTo = 0;
+  const forgetUnmet = (): void => {
+    for (const hashNorm of unmet.values()) store.apply({ kind: 'ended', hashNorm }, false);
+    unmet = new Map();
+  };
   const { promise: past, resolve: onPast } = withResolvers();
   const follower = createFollower<StoredPendingChange[]>({
     log,
@@ -50,15 +59,23 @@ export function followPending({ log, topic, store, continuous, report }: FollowP
       if (end < next) {
         liveFrom = end;
         next = end;
+        store.clear();
       }
-      store.clear();
-      if ((await log.low(topic)) >= end) onPast();
+      // What is known stays meanwhile: nobody is told that it was taken back.
+      unmet = new Map([...store.all()].map(({ trace: { hashNorm } }) => [hashKey(hashNorm), hashNorm]));
+      againTo = end;
+      if ((await log.low(topic)) >= end) {
+        forgetUnmet();
+        onPast();
+      }
       return null;
     },
     async take(changes) {
       for (const { change, offset, mcSeqno, time } of changes) {
+        if (change.kind === 'trace') unmet.delete(hashKey(change.trace.hashNorm));
         store.apply(change, offset >= (liveFrom ?? 0) && offset >= next, mcSeqno, time);
         next = Math.max(next, offset + 1);
+        if (unmet.size > 0 && offset + 1 >= againTo) forgetUnmet();
       }
       if (liveFrom !== null && next >= liveFrom) onPast();
     },

@@ -11,7 +11,8 @@ import { type Boc, cellType, openBoc, PRUNED } from '../chain/boc.ts';
 import { readerOf } from '../chain/contracts/known-codes.ts';
 import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { compareDecimal } from '../chain/decimal.ts';
-import { hashKey } from '../chain/hash.ts';
+import { DecodeError } from '../chain/errors.ts';
+import { cellHash, hashKey } from '../chain/hash.ts';
 import { CellView } from '../chain/layouts/cell-view.ts';
 import type { AccountState, BlockIdExt } from '../chain/model.ts';
 import { serialize } from '../chain/serialize.ts';
@@ -51,20 +52,33 @@ const TROUBLE_MS = 1_000;
 const SEEN = 256;
 /** Blocks before an unseen one that are looked at, too. */
 const MOST_BEFORE = 8;
+/** Times that one of these is asked for: it may be registered, and gone, by then. */
+const TRIES = 3;
+/** Shards have one each: a server that names more is not followed. */
+const MOST_SHOWN = 64;
 
 /** Until the signal aborts. */
 export async function watchSignedBlocks(options: SignedBlocksOptions, signal: AbortSignal): Promise<void> {
   const { liteservers, timeoutMs, take, onShown, isWanted, report } = options;
   const seen = new LRUCache<string, true>({ max: SEEN });
+  /** How often each could not be had. */
+  const missed = new LRUCache<string, number>({ max: SEEN });
   let shown: boolean | null = null;
   const say = (now: boolean): void => {
     if (shown !== now) onShown(now);
     shown = now;
   };
 
-  async function fetchBlock(id: BlockIdExt): Promise<Buffer> {
-    const answer = await liteservers.query({ method: 'getBlock', id: blockIdExtToTl(id) }, { signal, timeoutMs });
-    return checkBlock(answer, id);
+  async function fetchBlock(id: BlockIdExt) {
+    try {
+      const answer = await liteservers.query({ method: 'getBlock', id: blockIdExtToTl(id) }, { signal, timeoutMs });
+      const bytes = checkBlock(answer, id);
+      return { block: readSigned(id, bytes), prev: prevOf(id, bytes) };
+    } catch (error) {
+      const key = hashKey(id.rootHash);
+      missed.set(key, (missed.get(key) ?? 0) + 1);
+      throw error;
+    }
   }
 
   /** A block with those before it that were not seen either, oldest first. */
@@ -72,15 +86,31 @@ export async function watchSignedBlocks(options: SignedBlocksOptions, signal: Ab
     const unseen: SignedTransactions[] = [];
     let id: BlockIdExt | undefined = newest;
     while (id !== undefined && !seen.has(hashKey(id.rootHash)) && unseen.length <= MOST_BEFORE) {
-      const bytes = await fetchBlock(id);
-      unseen.unshift(readSigned(id, bytes));
-      seen.set(hashKey(id.rootHash), true);
+      if (id !== newest && (missed.get(hashKey(id.rootHash)) ?? 0) >= TRIES) break;
+      const { block, prev } = await fetchBlock(id);
+      unseen.unshift(block);
       // What is before the first one that is looked at is registered already.
       if (shown === null) break;
-      const { prev } = decodeBlock(openBoc(bytes)).header;
       id = prev.length === 1 ? prev[0] : undefined;
     }
-    for (const block of unseen) await take(block, signal);
+    for (const block of unseen) {
+      await take(block, signal);
+      seen.set(hashKey(block.id.rootHash), true);
+    }
+  }
+
+  /** Each of them by itself: one that cannot be had leaves the other shards as they are. */
+  async function lookAtAll(blocks: readonly BlockIdExt[]): Promise<unknown> {
+    let failure: unknown = null;
+    for (const block of blocks) {
+      try {
+        await lookAt(block);
+      } catch (error) {
+        signal.throwIfAborted();
+        failure ??= error;
+      }
+    }
+    return failure;
   }
 
   while (!signal.aborted) {
@@ -89,8 +119,9 @@ export async function watchSignedBlocks(options: SignedBlocksOptions, signal: Ab
       const request = { method: 'nonfinal.getPendingShardBlocks', mode: 0 } as const;
       if (shown === null || isWanted()) {
         const { signedBlocks } = await liteservers.query(request, { signal, timeoutMs });
-        for (const block of signedBlocks) await lookAt(blockIdExtFromTl(block));
+        const failure = await lookAtAll(signedBlocks.slice(0, MOST_SHOWN).map(blockIdExtFromTl));
         say(true);
+        if (failure !== null) throw failure;
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -105,6 +136,20 @@ export async function watchSignedBlocks(options: SignedBlocksOptions, signal: Ab
     }
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/**
+ * The blocks before one, whose bytes are those that its id names.
+ * @throws {DecodeError} also where the id names another block
+ */
+function prevOf(id: BlockIdExt, bytes: Buffer): BlockIdExt[] {
+  const boc = openBoc(bytes);
+  const { workchain, shard, seqno, prev } = decodeBlock(boc).header;
+  const isNamed = workchain === id.workchain && shard === id.shard && seqno === id.seqno;
+  if (!isNamed || !cellHash(boc, boc.roots[0]).equals(id.rootHash)) {
+    throw new DecodeError(`a signed block of ${workchain}:${shard}:${seqno} under the id of another`);
+  }
+  return prev;
 }
 
 /** The servers do not tell, and will not. */
