@@ -1,15 +1,16 @@
 /** What is asked of contracts, over a real server with rows that are made up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressOf } from '../../src/chain/address.ts';
+import { byBalance, byIndex, type Keyset } from '../../src/api/v3/keyset.ts';
+import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import type { ContractSource, EventFilter, JettonWalletFilter } from '../../src/chain/contract-records.ts';
 import type { Address, Transaction } from '../../src/chain/model.ts';
-import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts';
+import type { Page, QueryContext, TransactionRecord } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { migrate } from '../migrate.ts';
 import { RowWriter } from '../rowbinary.ts';
 import { jettonBurns, jettonHolders, jettonMasters, jettonTransfers, jettonWallets } from '../tables/jettons.ts';
-import { dnsRecords, nftCollections, nftItems, nftTransfers } from '../tables/nfts.ts';
+import { dnsRecords, nftCollections, nftItemStates, nftItems, nftTransfers } from '../tables/nfts.ts';
 import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
 import { tableColumns } from '../tables/sql.ts';
@@ -17,6 +18,7 @@ import type { TableWith } from '../tables/table.ts';
 import { silent, startTestServer, type TestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
+import { BadCursor, makeCursor } from './keys.ts';
 import { createReading } from './reading.ts';
 import type { Place } from './transactions.ts';
 
@@ -45,7 +47,7 @@ const wallet = (n: number, owner: Address, jetton: Address, balance: string, lt?
   mintlessIsClaimed: null,
 });
 
-const item = (n: number, owner: Address | null, collection: Address | null, index: string, lt?: number) => ({
+const item = (n: number, owner: Address | null, collection: Address | null, index: string | null, lt?: number) => ({
   ...detected(n, n, lt),
   init: true,
   nftIndex: index,
@@ -73,6 +75,18 @@ async function insert<R extends object>(table: TableWith<R>, rows: readonly R[])
   const out = new RowWriter();
   for (const row of rows) table.write(out, row);
   await clickhouse.insert(table.name, tableColumns(table), out.take());
+}
+
+/** All rows of a listing, each page of one behind the cursor of the page before. */
+async function walk<R, P>(order: Keyset<R, P>, ask: (more: { behind?: P; page: Page }) => Promise<R[]>): Promise<R[]> {
+  const rows: R[] = [];
+  for (let cursor: string | null = ''; cursor !== null && rows.length < 10; ) {
+    const behind = order.read(cursor);
+    const found = await ask({ ...(behind && { behind }), page: { limit: 1, offset: 0 } });
+    rows.push(...found);
+    cursor = order.next(found, 1);
+  }
+  return rows;
 }
 
 beforeAll(async () => {
@@ -162,6 +176,26 @@ describe('jettons', () => {
     expect(await wallets({ jettons: [GOLD], byBalance: 'desc', page: { limit: 1, offset: 1 } })).toEqual([2]);
     const [first] = await source.jettonWallets({ ...filter, jettons: [GOLD], byBalance: 'desc' }, context);
     expect(first.balance).toBe('70');
+  });
+
+  it('lists holders behind cursors, whatever their balances', async () => {
+    const jetton = address(0x64);
+    const balances = ['-5', '-5', `-${2n ** 255n}`, '0', String(2n ** 255n - 1n)];
+    const owed = balances.map((balance, i) => wallet(0x50 + i, CAROL, jetton, balance));
+    await insert(jettonWallets, owed);
+    await insert(
+      jettonHolders,
+      owed.map(({ address: one, balance }) => ({ jetton, balance, address: one, lt: '1', mcSeqno: 5, sign: 1 })),
+    );
+    for (const sort of ['asc', 'desc'] as const) {
+      const of = { ...filter, jettons: [jetton], byBalance: sort };
+      const whole = (await source.jettonWallets(of, context)).map(numberOf);
+      expect(whole).toEqual(sort === 'asc' ? [0x52, 0x50, 0x51, 0x53, 0x54] : [0x54, 0x53, 0x51, 0x50, 0x52]);
+      const walked = await walk(byBalance, (some) => source.jettonWallets({ ...of, ...some }, context));
+      expect(walked.map(numberOf)).toEqual(whole);
+    }
+    const beyond = makeCursor('balance', [String(2n ** 255n), rawAddress(jetton)]);
+    expect(() => byBalance.read(beyond)).toThrow(BadCursor);
   });
 
   it('tells what addresses are, the master of a wallet with it', async () => {
@@ -275,6 +309,27 @@ describe('NFTs', () => {
     );
     const sales = await source.nftSales([SALE, AUCTION, ALICE], context);
     expect([sales.sales.length, sales.auctions.length, sales.telemint.length, sales.items.size]).toEqual([1, 1, 0, 2]);
+  });
+
+  it('lists the items of a collection behind cursors, those of one index and those of none, too', async () => {
+    const hostile = address(0x73);
+    const indexes = ['0', '7', '7', '7', null, null, String(2n ** 256n - 2n)];
+    const rows = indexes.map((index, i) => item(0x20 + i, ALICE, hostile, index));
+    await insert(nftItems, rows);
+    await insert(nftItemStates, rows);
+    const asked = { addresses: [], owners: [], collections: [hostile], indexes: [] };
+    const of = { ...asked, includeOnSale: false, byLastTransaction: false };
+    const whole = (await source.nftItems({ ...of, page }, context)).map((one) => numberOf(one.item));
+    expect(whole).toEqual([0x20, 0x21, 0x22, 0x23, 0x26, 0x24, 0x25]);
+    for (const at of [undefined, HEAD]) {
+      const walked = await walk(byIndex, async (some) =>
+        (await source.nftItems({ ...of, ...some, at }, context)).map((one) => one.item),
+      );
+      expect(walked.map(numberOf)).toEqual(whole);
+    }
+    for (const place of [['7'], [String(2n ** 256n), rawAddress(hostile)]]) {
+      expect(() => byIndex.read(makeCursor('index', place))).toThrow(BadCursor);
+    }
   });
 
   it('lists collections', async () => {
