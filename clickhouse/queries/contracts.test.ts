@@ -7,9 +7,17 @@ import type { Address, Transaction } from '../../src/chain/model.ts';
 import type { Page, QueryContext, TransactionRecord } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
+import { bytes } from '../literal.ts';
 import { migrate } from '../migrate.ts';
 import { RowWriter } from '../rowbinary.ts';
-import { jettonBurns, jettonHolders, jettonMasters, jettonTransfers, jettonWallets } from '../tables/jettons.ts';
+import {
+  jettonBalances,
+  jettonBurns,
+  jettonHolders,
+  jettonMasters,
+  jettonTransfers,
+  jettonWallets,
+} from '../tables/jettons.ts';
 import { dnsRecords, nftCollections, nftItemStates, nftItems, nftTransfers } from '../tables/nfts.ts';
 import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
@@ -70,6 +78,8 @@ let test: TestServer;
 let clickhouse: ClickHouse;
 let head: Head;
 let source: ContractSource;
+/** Statements. */
+const asked: string[] = [];
 
 async function insert<R extends object>(table: TableWith<R>, rows: readonly R[]): Promise<void> {
   const out = new RowWriter();
@@ -97,7 +107,12 @@ beforeAll(async () => {
   head = createHead(clickhouse);
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
-  source = contractQueries(createReading(clickhouse, gate, head), transactionsAt);
+  const reading = createReading(clickhouse, gate, head);
+  const rows: typeof reading.rows = (sql, ...rest) => {
+    asked.push(sql);
+    return reading.rows(sql, ...rest);
+  };
+  source = contractQueries({ ...reading, rows }, transactionsAt);
 });
 afterAll(async () => {
   await clickhouse?.close();
@@ -423,6 +438,38 @@ describe('transfers and burns', () => {
     const [moved] = await source.nftTransfers({ ...filter, owners: [BOB], direction: 'in' }, context);
     expect(moved.token).toBeNull();
     expect(await source.nftTransfers({ ...filter, owners: [BOB], direction: 'out' }, context)).toEqual([]);
+  });
+
+  it('of contracts and their token are read by key, those of a contract that changed its token, too', async () => {
+    const balance = (n: number, lt: number, jetton: Address) => ({
+      ...{ address: address(n), lt: String(lt), mcSeqno: 5, jetton, balance: '1', owner: ALICE, utime: 1 },
+      mintlessIsClaimed: null,
+    });
+    await insert(jettonBalances, [balance(1, 1, GOLD), balance(2, 1, SILVER), balance(2, 20, SILVER)]);
+    await insert(jettonBalances, [balance(5, 50, SILVER), balance(5, 60, GOLD)]);
+    await insert(jettonTransfers, [transfer(50, 5, ALICE, BOB, SILVER), transfer(60, 5, ALICE, BOB, GOLD)]);
+    const moved = { mcSeqno: 5, transactionNow: 70, transactionAborted: false, oldOwner: ALICE, newOwner: BOB };
+    const move = (lt: string, nftCollection: Address) => ({
+      ...moved,
+      ...{ transactionLt: lt, nftAddress: address(0x12), nftCollection },
+    });
+    await insert(nftTransfers, [move('70', GOLD), move('71', SILVER)]);
+    await insert(nftItemStates, [item(0x12, ALICE, GOLD, '1', 70), item(0x12, ALICE, SILVER, '1', 71)]);
+    await clickhouse.command(`INSERT INTO jetton_transfers
+      SELECT 1000 + number, ${bytes(address(9))}, ${HEAD + 1}, 1000, false, source, destination, jetton_master, amount
+      FROM (SELECT * FROM jetton_transfers WHERE transaction_lt = 20 AND source_wallet = ${bytes(address(3))}) AS t
+      CROSS JOIN numbers(100000) AS n`);
+    asked.length = 0;
+    const contracts = [1, 2, 3, 5].map(address);
+    expect(await transfers({ contracts, token: GOLD })).toEqual(['60/5', '20/1', '20/3', '10/1', '9/3']);
+    expect(await transfers({ contracts, token: SILVER })).toEqual(['50/5', '20/2']);
+    expect(await transfers({ contracts, token: GOLD, page: { limit: 1, offset: 2 } })).toEqual(['20/3']);
+    expect(await transfers({ contracts: [address(2)], token: GOLD })).toEqual([]);
+    for (const sql of asked) await clickhouse.query(`${sql} SETTINGS max_rows_to_read = 20000`);
+    const ofItem = { ...filter, contracts: [address(0x12)] };
+    expect(await source.nftTransfers({ ...ofItem, token: GOLD }, context)).toHaveLength(1);
+    expect(await source.nftTransfers({ ...ofItem, token: ALICE }, context)).toHaveLength(0);
+    expect(await source.jettonBurns({ ...filter, contracts: [address(1)], token: GOLD }, context)).toHaveLength(1);
   });
 });
 
