@@ -1,15 +1,24 @@
 /** What is asked of contracts, over a real server with rows that are made up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressOf } from '../../src/chain/address.ts';
+import { byBalance, byIndex, type Keyset } from '../../src/api/v3/keyset.ts';
+import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import type { ContractSource, EventFilter, JettonWalletFilter } from '../../src/chain/contract-records.ts';
 import type { Address, Transaction } from '../../src/chain/model.ts';
-import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts';
+import type { Page, QueryContext, TransactionRecord } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
+import { bytes } from '../literal.ts';
 import { migrate } from '../migrate.ts';
 import { RowWriter } from '../rowbinary.ts';
-import { jettonBurns, jettonHolders, jettonMasters, jettonTransfers, jettonWallets } from '../tables/jettons.ts';
-import { dnsRecords, nftCollections, nftItems, nftTransfers } from '../tables/nfts.ts';
+import {
+  jettonBalances,
+  jettonBurns,
+  jettonHolders,
+  jettonMasters,
+  jettonTransfers,
+  jettonWallets,
+} from '../tables/jettons.ts';
+import { dnsRecords, nftCollections, nftItemStates, nftItems, nftTransfers } from '../tables/nfts.ts';
 import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
 import { tableColumns } from '../tables/sql.ts';
@@ -17,6 +26,7 @@ import type { TableWith } from '../tables/table.ts';
 import { silent, startTestServer, type TestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
+import { BadCursor, makeCursor } from './keys.ts';
 import { createReading } from './reading.ts';
 import type { Place } from './transactions.ts';
 
@@ -45,7 +55,7 @@ const wallet = (n: number, owner: Address, jetton: Address, balance: string, lt?
   mintlessIsClaimed: null,
 });
 
-const item = (n: number, owner: Address | null, collection: Address | null, index: string, lt?: number) => ({
+const item = (n: number, owner: Address | null, collection: Address | null, index: string | null, lt?: number) => ({
   ...detected(n, n, lt),
   init: true,
   nftIndex: index,
@@ -68,11 +78,25 @@ let test: TestServer;
 let clickhouse: ClickHouse;
 let head: Head;
 let source: ContractSource;
+/** Statements. */
+const asked: string[] = [];
 
 async function insert<R extends object>(table: TableWith<R>, rows: readonly R[]): Promise<void> {
   const out = new RowWriter();
   for (const row of rows) table.write(out, row);
   await clickhouse.insert(table.name, tableColumns(table), out.take());
+}
+
+/** All rows of a listing, each page of one behind the cursor of the page before. */
+async function walk<R, P>(order: Keyset<R, P>, ask: (more: { behind?: P; page: Page }) => Promise<R[]>): Promise<R[]> {
+  const rows: R[] = [];
+  for (let cursor: string | null = ''; cursor !== null && rows.length < 10; ) {
+    const behind = order.read(cursor);
+    const found = await ask({ ...(behind && { behind }), page: { limit: 1, offset: 0 } });
+    rows.push(...found);
+    cursor = order.next(found, 1);
+  }
+  return rows;
 }
 
 beforeAll(async () => {
@@ -83,7 +107,12 @@ beforeAll(async () => {
   head = createHead(clickhouse);
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
-  source = contractQueries(createReading(clickhouse, gate, head), transactionsAt);
+  const reading = createReading(clickhouse, gate, head);
+  const rows: typeof reading.rows = (sql, ...rest) => {
+    asked.push(sql);
+    return reading.rows(sql, ...rest);
+  };
+  source = contractQueries({ ...reading, rows }, transactionsAt);
 });
 afterAll(async () => {
   await clickhouse?.close();
@@ -162,6 +191,26 @@ describe('jettons', () => {
     expect(await wallets({ jettons: [GOLD], byBalance: 'desc', page: { limit: 1, offset: 1 } })).toEqual([2]);
     const [first] = await source.jettonWallets({ ...filter, jettons: [GOLD], byBalance: 'desc' }, context);
     expect(first.balance).toBe('70');
+  });
+
+  it('lists holders behind cursors, whatever their balances', async () => {
+    const jetton = address(0x64);
+    const balances = ['-5', '-5', `-${2n ** 255n}`, '0', String(2n ** 255n - 1n)];
+    const owed = balances.map((balance, i) => wallet(0x50 + i, CAROL, jetton, balance));
+    await insert(jettonWallets, owed);
+    await insert(
+      jettonHolders,
+      owed.map(({ address: one, balance }) => ({ jetton, balance, address: one, lt: '1', mcSeqno: 5, sign: 1 })),
+    );
+    for (const sort of ['asc', 'desc'] as const) {
+      const of = { ...filter, jettons: [jetton], byBalance: sort };
+      const whole = (await source.jettonWallets(of, context)).map(numberOf);
+      expect(whole).toEqual(sort === 'asc' ? [0x52, 0x50, 0x51, 0x53, 0x54] : [0x54, 0x53, 0x51, 0x50, 0x52]);
+      const walked = await walk(byBalance, (some) => source.jettonWallets({ ...of, ...some }, context));
+      expect(walked.map(numberOf)).toEqual(whole);
+    }
+    const beyond = makeCursor('balance', [String(2n ** 255n), rawAddress(jetton)]);
+    expect(() => byBalance.read(beyond)).toThrow(BadCursor);
   });
 
   it('tells what addresses are, the master of a wallet with it', async () => {
@@ -277,6 +326,27 @@ describe('NFTs', () => {
     expect([sales.sales.length, sales.auctions.length, sales.telemint.length, sales.items.size]).toEqual([1, 1, 0, 2]);
   });
 
+  it('lists the items of a collection behind cursors, those of one index and those of none, too', async () => {
+    const hostile = address(0x73);
+    const indexes = ['0', '7', '7', '7', null, null, String(2n ** 256n - 2n)];
+    const rows = indexes.map((index, i) => item(0x20 + i, ALICE, hostile, index));
+    await insert(nftItems, rows);
+    await insert(nftItemStates, rows);
+    const asked = { addresses: [], owners: [], collections: [hostile], indexes: [] };
+    const of = { ...asked, includeOnSale: false, byLastTransaction: false };
+    const whole = (await source.nftItems({ ...of, page }, context)).map((one) => numberOf(one.item));
+    expect(whole).toEqual([0x20, 0x21, 0x22, 0x23, 0x26, 0x24, 0x25]);
+    for (const at of [undefined, HEAD]) {
+      const walked = await walk(byIndex, async (some) =>
+        (await source.nftItems({ ...of, ...some, at }, context)).map((one) => one.item),
+      );
+      expect(walked.map(numberOf)).toEqual(whole);
+    }
+    for (const place of [['7'], [String(2n ** 256n), rawAddress(hostile)]]) {
+      expect(() => byIndex.read(makeCursor('index', place))).toThrow(BadCursor);
+    }
+  });
+
   it('lists collections', async () => {
     const collections = async (addresses: Address[], owners: Address[]) =>
       (await source.nftCollections({ addresses, owners, page }, context)).map(numberOf);
@@ -368,6 +438,38 @@ describe('transfers and burns', () => {
     const [moved] = await source.nftTransfers({ ...filter, owners: [BOB], direction: 'in' }, context);
     expect(moved.token).toBeNull();
     expect(await source.nftTransfers({ ...filter, owners: [BOB], direction: 'out' }, context)).toEqual([]);
+  });
+
+  it('of contracts and their token are read by key, those of a contract that changed its token, too', async () => {
+    const balance = (n: number, lt: number, jetton: Address) => ({
+      ...{ address: address(n), lt: String(lt), mcSeqno: 5, jetton, balance: '1', owner: ALICE, utime: 1 },
+      mintlessIsClaimed: null,
+    });
+    await insert(jettonBalances, [balance(1, 1, GOLD), balance(2, 1, SILVER), balance(2, 20, SILVER)]);
+    await insert(jettonBalances, [balance(5, 50, SILVER), balance(5, 60, GOLD)]);
+    await insert(jettonTransfers, [transfer(50, 5, ALICE, BOB, SILVER), transfer(60, 5, ALICE, BOB, GOLD)]);
+    const moved = { mcSeqno: 5, transactionNow: 70, transactionAborted: false, oldOwner: ALICE, newOwner: BOB };
+    const move = (lt: string, nftCollection: Address) => ({
+      ...moved,
+      ...{ transactionLt: lt, nftAddress: address(0x12), nftCollection },
+    });
+    await insert(nftTransfers, [move('70', GOLD), move('71', SILVER)]);
+    await insert(nftItemStates, [item(0x12, ALICE, GOLD, '1', 70), item(0x12, ALICE, SILVER, '1', 71)]);
+    await clickhouse.command(`INSERT INTO jetton_transfers
+      SELECT 1000 + number, ${bytes(address(9))}, ${HEAD + 1}, 1000, false, source, destination, jetton_master, amount
+      FROM (SELECT * FROM jetton_transfers WHERE transaction_lt = 20 AND source_wallet = ${bytes(address(3))}) AS t
+      CROSS JOIN numbers(100000) AS n`);
+    asked.length = 0;
+    const contracts = [1, 2, 3, 5].map(address);
+    expect(await transfers({ contracts, token: GOLD })).toEqual(['60/5', '20/1', '20/3', '10/1', '9/3']);
+    expect(await transfers({ contracts, token: SILVER })).toEqual(['50/5', '20/2']);
+    expect(await transfers({ contracts, token: GOLD, page: { limit: 1, offset: 2 } })).toEqual(['20/3']);
+    expect(await transfers({ contracts: [address(2)], token: GOLD })).toEqual([]);
+    for (const sql of asked) await clickhouse.query(`${sql} SETTINGS max_rows_to_read = 20000`);
+    const ofItem = { ...filter, contracts: [address(0x12)] };
+    expect(await source.nftTransfers({ ...ofItem, token: GOLD }, context)).toHaveLength(1);
+    expect(await source.nftTransfers({ ...ofItem, token: ALICE }, context)).toHaveLength(0);
+    expect(await source.jettonBurns({ ...filter, contracts: [address(1)], token: GOLD }, context)).toHaveLength(1);
   });
 });
 

@@ -21,6 +21,8 @@ interface EventKind {
   /** By the side that an owner is on: the column, and the keys by it. */
   sides: readonly { direction: 'in' | 'out'; column: string; keys: string }[];
   keysByContract: string;
+  /** Every state of the contracts, and the column of it that the token of their events comes from. */
+  states: { table: string; token: string };
   keysByToken: string;
   condition: string | null;
 }
@@ -34,6 +36,7 @@ const TRANSFERS: EventKind = {
     { direction: 'in', column: 'destination', keys: 'jetton_transfers_by_destination' },
   ],
   keysByContract: 'jetton_transfers_by_wallet',
+  states: { table: 'jetton_balances', token: 'jetton' },
   keysByToken: 'jetton_transfers_by_jetton',
   condition: 'NOT transaction_aborted',
 };
@@ -44,6 +47,7 @@ const BURNS: EventKind = {
   token: 'jetton_master',
   sides: [{ direction: 'out', column: 'owner', keys: 'jetton_burns_by_owner' }],
   keysByContract: 'jetton_burns_by_wallet',
+  states: { table: 'jetton_balances', token: 'jetton' },
   keysByToken: 'jetton_burns_by_jetton',
   condition: null,
 };
@@ -57,6 +61,7 @@ const NFT_TRANSFERS: EventKind = {
     { direction: 'in', column: 'new_owner', keys: 'nft_transfers_by_new_owner' },
   ],
   keysByContract: 'nft_transfers_by_item',
+  states: { table: 'nft_item_states', token: 'collection_address' },
   keysByToken: 'nft_transfers_by_collection',
   condition: null,
 };
@@ -195,19 +200,32 @@ function selection(kind: EventKind, filter: EventFilter, head: number): (more?: 
     return (more = []) => `SELECT DISTINCT ${columns} FROM (${one(more).join(' UNION ALL ')})`;
   }
   if (contracts.length > 0) {
-    // The keys by contract do not know the token: it is that of the contract's rows.
-    const rows =
-      ofToken.length === 0
-        ? []
-        : [
-            `(transaction_lt, ${kind.contract}) IN (SELECT transaction_lt, ${kind.contract} FROM ${kind.table} WHERE ${all([...ofToken, ...ofContracts])})`,
-          ];
-    return (more = []) => select(kind.keysByContract, [...ofContracts, ...common, ...rows, ...more]);
+    return (more = []) => {
+      const conditions = [...ofContracts, ...common, ...more];
+      const rows = token === undefined ? [] : [isOf(kind, token, contracts, conditions)];
+      return select(kind.keysByContract, [...conditions, ...rows]);
+    };
   }
   return (more = []) =>
     token === undefined
       ? select(kind.table, [...common, ...more])
       : select(kind.keysByToken, [...ofToken, ...common, ...more]);
+}
+
+/**
+ * That keys of contracts are of events of a token, which the keys do not know. It is that of the contract, which only a
+ * hostile one changes: for such alone the events are looked at, one by one.
+ * @param conditions on the keys
+ */
+function isOf(kind: EventKind, token: Address, contracts: readonly Address[], conditions: readonly string[]): string {
+  const { table, contract, keysByContract, states } = kind;
+  const faithful = (more: readonly string[]) =>
+    `SELECT address FROM ${states.table} WHERE address IN ${addresses(contracts)} GROUP BY address
+      HAVING ${all([`min(${states.token}) = max(${states.token})`, ...more])}`;
+  const key = `transaction_lt, ${contract}`;
+  const others = `SELECT ${key} FROM ${keysByContract} WHERE ${all([...conditions, `${contract} NOT IN (${faithful([])})`])}`;
+  const found = `SELECT ${key} FROM ${table} WHERE ${kind.token} = ${bytes(token)} AND (${key}) IN (${others})`;
+  return `(${contract} IN (${faithful([`min(${states.token}) = ${bytes(token)}`])}) OR (${key}) IN (${found}))`;
 }
 
 function readPlace(rows: Parameters<Parameters<typeof collect>[1]>[0]): EventPlace {

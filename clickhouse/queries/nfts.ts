@@ -1,5 +1,6 @@
 import type {
   BehindId,
+  BehindIndex,
   FoundSales,
   ListedNftItem,
   NftAuctionRecord,
@@ -16,7 +17,7 @@ import { nftCollectionStates, nftCollections, nftItemStates, nftItems } from '..
 import { nftAuctionStates, nftAuctions, nftSaleStates, nftSales, telemintItems } from '../tables/sales.ts';
 import type { Table } from '../tables/table.ts';
 import { reached, statesAt, toldUpTo } from './at-step.ts';
-import { all } from './conditions.ts';
+import { all, behind as behindRow } from './conditions.ts';
 import { behindId, firstDetected } from './jettons.ts';
 import { addresses } from './keys.ts';
 import { newest, type Selection } from './newest.ts';
@@ -153,7 +154,7 @@ function itemSelection(filter: NftItemFilter): Selection {
   }
   if (collections.length > 0) {
     const collection = `collection_address IN ${addresses(collections)}`;
-    const place = behind && 'nftIndex' in behind ? ` AND nft_index > ${u256(behind.nftIndex)}` : '';
+    const place = behind && 'nftIndex' in behind ? ` AND ${behindIndex(behind)}` : '';
     const index = (indexes.length === 0 ? '' : ` AND nft_index IN ${list(indexes.map(u256))}`) + place;
     conditions.push(collection + index);
     if (some.length === 0 && owners.length === 0) {
@@ -171,6 +172,15 @@ function itemSelection(filter: NftItemFilter): Selection {
   const order = itemOrder(filter);
   if (at !== undefined) return { from: statesAt(nftItemStates, at, keys), conditions, order, page };
   return { conditions: [...keys, ...conditions], order, page };
+}
+
+/** A range of the key of the items of a collection. */
+function behindIndex({ nftIndex, address }: BehindIndex): string {
+  const order = [
+    { column: 'nftIndex', sort: 'asc' },
+    { column: 'address', sort: 'asc' },
+  ] as const;
+  return behindRow(nftItems, order, [nftIndex, address]);
 }
 
 /**

@@ -224,7 +224,9 @@ export interface BehindBalance {
 
 /** The same among the items of a collection. */
 export interface BehindIndex {
-  nftIndex: Decimal;
+  /** Null comes last. */
+  nftIndex: Decimal | null;
+  address: Address;
 }
 
 export interface JettonWalletFilter {

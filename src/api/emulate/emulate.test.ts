@@ -47,6 +47,14 @@ it.each([
     { from, messages: [{ ...message, stateInit: 'AAAA' }] },
     /^invalid message stateInit at index 0: /,
   ],
+  ['emulateTonConnect', { from, messages: [message], valid_until: 1767225600.5 }, /^valid_until: /],
+  ['emulateTonConnect', { from, messages: [message], valid_until: 0.5 }, /^valid_until: /],
+  ['emulateTonConnect', { from, messages: [message], valid_until: 2 ** 32 * 1e9 }, /^valid_until: /],
+  [
+    'emulateTonConnect',
+    { from, messages: [{ ...message, address: `128:${'1'.repeat(64)}` }] },
+    /^address in message at index 0: /,
+  ],
 ])('%s refuses %j in the words that clients know', async (path, body, reason) => {
   const { status, error } = await post(path, JSON.stringify(body));
   expect(status).toBe(400);

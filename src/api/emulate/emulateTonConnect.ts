@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseAddress } from '../../chain/address.ts';
+import { parseAddress, workchainOf } from '../../chain/address.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { readWallet } from '../../chain/contracts/wallets.ts';
 import { DecodeError } from '../../chain/errors.ts';
@@ -14,6 +14,8 @@ const MOST_MESSAGES = 4;
 const VALID_S = 300;
 const MAX_BODY_BYTES = 512 * 1024;
 const MAX_AMOUNT = 2n ** 64n;
+/** The end of 32 bits of seconds, in the least of the units that wallets send: more than an integer of JavaScript. */
+const MAX_TIME = 2 ** 32 * 1e9;
 const AMOUNT = /^\d{1,30}$/;
 
 const boc = z.string().nullish();
@@ -47,8 +49,10 @@ export function emulateTonConnectRoute(parts: EmulateParts): Route {
       valid_until: z
         .number()
         .positive()
+        .lt(MAX_TIME)
+        .refine(Number.isInteger, 'not a whole number')
         .nullish()
-        .meta({ type: 'number', description: `Unix seconds; ${VALID_S} seconds from now unless given.` }),
+        .meta({ type: 'integer', description: `Unix seconds; ${VALID_S} seconds from now unless given.` }),
       ...options,
     }),
     response: emulated,
@@ -87,6 +91,10 @@ function transferOf({ address: text, amount, payload, stateInit }: z.output<type
   const body = cellOf(payload, `invalid message payload at index ${at}`) ?? new Builder().cell();
   const address = parseAddress(text);
   if (address === null) throw invalid(`address in message at index ${at}: not an address`);
+  const workchain = workchainOf(address);
+  if ((workchain << 24) >> 24 !== workchain) {
+    throw invalid(`address in message at index ${at}: a workchain that no wallet can send to`);
+  }
   // The raw form says nothing of it: wallets take it for bounceable.
   const bounce = text.includes(':') || (Buffer.from(text, 'base64url')[0] & 0x40) === 0;
   return { address, value: BigInt(amount), bounce, body, init };

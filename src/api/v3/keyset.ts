@@ -2,6 +2,7 @@
 import { LT, makeCursor, readCursor } from '../../../clickhouse/queries/keys.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
 import type { BehindBalance, BehindId, BehindIndex } from '../../chain/contract-records.ts';
+import type { Address } from '../../chain/model.ts';
 
 /** An order that a list can be paged in: the values that name a place of it. */
 export interface Keyset<Row, Place> {
@@ -11,7 +12,15 @@ export interface Keyset<Row, Place> {
   next(rows: readonly Row[], limit: number): string | null;
 }
 
-const BALANCE = /^\d{1,78}$/;
+/** Any that a contract may tell, below zero, too. */
+const BALANCE = {
+  test: (text: string): boolean => /^-?\d{1,77}$/.test(text) && BigInt.asIntN(256, BigInt(text)) === BigInt(text),
+};
+/** Of an item whose index is no number of 256 bits: those come last. */
+const NO_INDEX = 'none';
+const INDEX = {
+  test: (text: string): boolean => text === NO_INDEX || (/^\d{1,78}$/.test(text) && BigInt(text) < 1n << 256n),
+};
 const RAW = { test: (text: string): boolean => parseAddress(text) !== null };
 
 function keyset<Row, Place>(
@@ -39,16 +48,18 @@ export const byId = keyset<{ id: string }, BehindId>('id', [LT], {
 
 /** The wallets of a jetton in order of balance, either way. */
 export const byBalance = keyset<BehindBalance, BehindBalance>('balance', [BALANCE, RAW], {
-  of([balance, text]) {
-    const address = parseAddress(text);
-    if (address === null) throw new Error('the cursor was read with an address');
-    return { balance, address };
-  },
+  of: ([balance, address]) => ({ balance, address: addressIn(address) }),
   values: ({ balance, address }) => [balance, rawAddress(address)],
 });
 
-/** The items of a collection. */
-export const byIndex = keyset<{ nftIndex: string | null }, BehindIndex>('index', [BALANCE], {
-  of: ([nftIndex]) => ({ nftIndex }),
-  values: ({ nftIndex }) => [nftIndex ?? '0'],
+/** The items of a collection; several have one index where its code was changed. */
+export const byIndex = keyset<BehindIndex, BehindIndex>('index', [INDEX, RAW], {
+  of: ([index, address]) => ({ nftIndex: index === NO_INDEX ? null : index, address: addressIn(address) }),
+  values: ({ nftIndex, address }) => [nftIndex ?? NO_INDEX, rawAddress(address)],
 });
+
+function addressIn(text: string): Address {
+  const address = parseAddress(text);
+  if (address === null) throw new Error('the cursor was read with an address');
+  return address;
+}

@@ -74,6 +74,11 @@ export class CellView {
     return cursor;
   }
 
+  /** Views of one bag with the same place are of the same. */
+  get place(): string {
+    return `${this.index}:${this.at}:${this.ref}`;
+  }
+
   hash(): Hash {
     return this.isWhole ? cellHash(this.boc, this.index) : looseHash(this.boc, this.loose());
   }

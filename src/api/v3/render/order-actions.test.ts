@@ -12,15 +12,19 @@ type Body = ReturnType<typeof beginCell>;
 
 const shown = z.array(z.looseObject({ parsed_body_type: z.string(), parsed_body: z.looseObject({}) }));
 
-/** What is printed of an order that sends a message with this body, and the addresses that are noted. */
-function sent(body: Body) {
-  const message = internal({ to: ton(3), value: 5n, body: body.endCell() });
-  const send = beginCell()
+/** An action that sends a message with this body. */
+function send(body: Cell): Cell {
+  const message = internal({ to: ton(3), value: 5n, body });
+  return beginCell()
     .storeUint(0xf1381e5b, 32)
     .storeUint(3, 8)
     .storeRef(beginCell().store(storeMessageRelaxed(message)).endCell())
     .endCell();
-  const actions = Dictionary.empty(Dictionary.Keys.Uint(8), Dictionary.Values.Cell()).set(0, send);
+}
+
+/** What is printed of an order that sends a message with this body, and the addresses that are noted. */
+function sent(body: Body) {
+  const actions = Dictionary.empty(Dictionary.Keys.Uint(8), Dictionary.Values.Cell()).set(0, send(body.endCell()));
   const book = createBook(false);
   const order = beginCell().storeDictDirect(actions).endCell().toBoc();
   const [{ parsed_body_type: type, parsed_body: body_ }] = shown.parse(JSON.parse(orderActionsJson(order, book)));
@@ -95,4 +99,23 @@ it('a mint is one whatever the wallet is told', () => {
     'jetton_mint',
     expect.objectContaining({ master_msg_query_id: 4, master_msg_jetton_amount: '6' }),
   ]);
+});
+
+it('an order of one body that all of its actions share is told up to a size, the rest as not parsed', () => {
+  let body = beginCell().endCell();
+  for (let i = 0; i < 100; i++) body = beginCell().storeUint(i, 1000).storeRef(body).endCell();
+  // Empty labels, and both branches of each fork the same cell.
+  let order = beginCell()
+    .storeUint(0, 2)
+    .storeRef(send(begun(0x12345678).storeRef(body).endCell()))
+    .endCell();
+  for (let i = 0; i < 8; i++) order = beginCell().storeUint(0, 2).storeRef(order).storeRef(order).endCell();
+  const text = orderActionsJson(order.toBoc(), createBook(false));
+  expect(text.length).toBeLessThan(1.1 * 1024 * 1024);
+  const actions = shown.parse(JSON.parse(text.replaceAll('"parsed_body":null', '"parsed_body":{}')));
+  expect(actions).toHaveLength(256);
+  expect(actions[0]).toMatchObject({ parsed: true, parsed_body: { opcode: 0x12345678 } });
+  expect(actions[0].body_raw).toBe(actions[0].parsed_body.data);
+  const error = expect.stringContaining('too large');
+  expect(actions[255]).toMatchObject({ parsed: false, error, body_raw: null, parsed_body_type: 'unknown' });
 });

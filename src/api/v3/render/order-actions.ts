@@ -1,4 +1,5 @@
 /** What an order of a multisig does, action by action (spec v3 semantics 6.7). */
+import type { Boc } from '../../../chain/boc.ts';
 import { DecodeError } from '../../../chain/errors.ts';
 import { address, internalAddress } from '../../../chain/layouts/addresses.ts';
 import { CellView } from '../../../chain/layouts/cell-view.ts';
@@ -19,14 +20,37 @@ import { addressOrNull } from './tokens.ts';
 const SEND = 0xf1381e5b;
 const ENCRYPTED = 0x2167da4b;
 
-const base64 = (view: CellView | null): string => (view === null ? 'null' : `"${view.serialize().toString('base64')}"`);
+/**
+ * Bytes of an order's printed actions behind which no further action is told: all 256 may share their cells, so a small
+ * order can stand for a text hundreds of times its size.
+ */
+const MOST_TOLD = 1 << 20;
+
+/** What was printed of the cells of a bag: it goes with the order that the bag is. */
+const printed = new WeakMap<Boc, Map<string, string>>();
+
+function base64(view: CellView | null): string {
+  if (view === null) return 'null';
+  const texts = printed.get(view.boc) ?? new Map<string, string>();
+  printed.set(view.boc, texts);
+  const text = texts.get(view.place) ?? `"${view.serialize().toString('base64')}"`;
+  texts.set(view.place, text);
+  return text;
+}
 
 /** JSON text of an order's `actions`; `null` when the order is no dictionary. */
 export function orderActionsJson(orderBoc: Buffer, book: Book): string {
   try {
     const entries = hashmap(8, cell).read(CellView.parse(orderBoc).cursor());
     const keys = [...entries.keys()].sort();
-    return `[${keys.map((key) => actionJson(entryOf(entries, key), book)).join(',')}]`;
+    let left = MOST_TOLD;
+    const actions = keys.map((key) => {
+      if (left <= 0) return failedJson('the actions before it are too large to tell this one, too');
+      const json = actionJson(entryOf(entries, key), book);
+      left -= Buffer.byteLength(json);
+      return json;
+    });
+    return `[${actions.join(',')}]`;
   } catch (error) {
     if (error instanceof DecodeError) return 'null';
     throw error;
@@ -48,11 +72,15 @@ function actionJson(entry: CellView, book: Book): string {
     return sendJson(mode, relaxedMessage.read(cursor.open()), book);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    return (
-      `{"destination":null,"value":null,"body_raw":null,"parsed":false,"error":${JSON.stringify(error.message)}` +
-      ',"parsed_body":null,"parsed_body_type":"unknown","send_mode":0}'
-    );
+    return failedJson(error.message);
   }
+}
+
+function failedJson(reason: string): string {
+  return (
+    `{"destination":null,"value":null,"body_raw":null,"parsed":false,"error":${JSON.stringify(reason)}` +
+    ',"parsed_body":null,"parsed_body_type":"unknown","send_mode":0}'
+  );
 }
 
 function updateJson(entry: CellView, book: Book): string {
