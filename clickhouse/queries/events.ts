@@ -117,7 +117,10 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
     const selected = selection(kind, filter, reading.head.seqno);
     const read = async (sql: string) => collect(await reading.rows(sql, kind.table, context), readPlace);
     const skip = offset > 0 ? ` OFFSET ${offset}` : '';
-    const page = await read(`${selected()} ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES`);
+    // In order it would look at each row by itself: 2.7 s of 200,000 rows against 0.1 s.
+    const page = await read(
+      `${selected()} ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES SETTINGS optimize_distinct_in_order = 0`,
+    );
     if (page.length === 0 || offset === 0) return { places: page, skipped: 0 };
     const [{ lt }] = page;
     const ties = await read(selected([`transaction_lt = ${u64(lt)}`]));

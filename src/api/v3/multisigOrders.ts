@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { multisigOrders } from './contract-schemas.ts';
 import { addresses, flag, limit, offset, sort } from './parameters.ts';
+import { roomForActions } from './render/order-actions.ts';
 import { orderJson } from './render/services.ts';
 import { listing, type Route, route } from './route.ts';
 
@@ -30,9 +31,10 @@ export function multisigOrdersRoute(limits: ApiLimits): Route {
         { addresses: p.address, multisigs: p.multisig_address, sort: p.sort, page },
         context,
       );
+      const room = p.parse_actions ? roomForActions() : null;
       return listing(
         'orders',
-        rows.map((row) => orderJson(row, p.parse_actions ?? false, book)),
+        rows.map((row) => orderJson(row, room, book)),
         { ...asked, metadata: null },
       );
     },

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { addressOf, rawAddress } from '../../../chain/address.ts';
 import { createBook } from './book.ts';
-import { orderActionsJson } from './order-actions.ts';
+import { orderActionsJson, roomForActions } from './order-actions.ts';
 
 const ton = (n: number): TonAddress => new TonAddress(0, Buffer.alloc(32, n));
 const raw = (n: number): string => rawAddress(addressOf(0, Buffer.alloc(32, n)));
@@ -27,7 +27,9 @@ function sent(body: Body) {
   const actions = Dictionary.empty(Dictionary.Keys.Uint(8), Dictionary.Values.Cell()).set(0, send(body.endCell()));
   const book = createBook(false);
   const order = beginCell().storeDictDirect(actions).endCell().toBoc();
-  const [{ parsed_body_type: type, parsed_body: body_ }] = shown.parse(JSON.parse(orderActionsJson(order, book)));
+  const [{ parsed_body_type: type, parsed_body: body_ }] = shown.parse(
+    JSON.parse(orderActionsJson(order, book, roomForActions())),
+  );
   return { type, body: body_, noted: book.addresses().map(rawAddress) };
 }
 
@@ -110,7 +112,7 @@ it('an order of one body that all of its actions share is told up to a size, the
     .storeRef(send(begun(0x12345678).storeRef(body).endCell()))
     .endCell();
   for (let i = 0; i < 8; i++) order = beginCell().storeUint(0, 2).storeRef(order).storeRef(order).endCell();
-  const text = orderActionsJson(order.toBoc(), createBook(false));
+  const text = orderActionsJson(order.toBoc(), createBook(false), roomForActions());
   expect(text.length).toBeLessThan(1.1 * 1024 * 1024);
   const actions = shown.parse(JSON.parse(text.replaceAll('"parsed_body":null', '"parsed_body":{}')));
   expect(actions).toHaveLength(256);
@@ -118,4 +120,14 @@ it('an order of one body that all of its actions share is told up to a size, the
   expect(actions[0].body_raw).toBe(actions[0].parsed_body.data);
   const error = expect.stringContaining('too large');
   expect(actions[255]).toMatchObject({ parsed: false, error, body_raw: null, parsed_body_type: 'unknown' });
+});
+
+it('the orders of an answer share what room there is', () => {
+  const actions = Dictionary.empty(Dictionary.Keys.Uint(8), Dictionary.Values.Cell());
+  actions.set(0, send(begun(0x12345678).endCell()));
+  const order = beginCell().storeDictDirect(actions).endCell().toBoc();
+  const room = { bytes: 10 };
+  const told = [1, 2].map(() => orderActionsJson(order, createBook(false), room));
+  const list = z.array(z.object({ parsed: z.boolean() }));
+  expect(told.map((text) => list.parse(JSON.parse(text))[0].parsed)).toEqual([true, false]);
 });

@@ -25,6 +25,15 @@ const ENCRYPTED = 0x2167da4b;
  * order can stand for a text hundreds of times its size.
  */
 const MOST_TOLD = 1 << 20;
+/** Of all orders of an answer. */
+const MOST_OF_ANSWER = 16 << 20;
+
+/** How many bytes of actions an answer still has room for. */
+export interface Room {
+  bytes: number;
+}
+
+export const roomForActions = (): Room => ({ bytes: MOST_OF_ANSWER });
 
 /** What was printed of the cells of a bag: it goes with the order that the bag is. */
 const printed = new WeakMap<Boc, Map<string, string>>();
@@ -38,16 +47,18 @@ function base64(view: CellView | null): string {
   return text;
 }
 
-/** JSON text of an order's `actions`; `null` when the order is no dictionary. */
-export function orderActionsJson(orderBoc: Buffer, book: Book): string {
+/** JSON text of an order's `actions`; `null` when the order is no dictionary. @param room is less by what is told */
+export function orderActionsJson(orderBoc: Buffer, book: Book, room: Room): string {
   try {
     const entries = hashmap(8, cell).read(CellView.parse(orderBoc).cursor());
     const keys = [...entries.keys()].sort();
-    let left = MOST_TOLD;
+    let left = Math.min(MOST_TOLD, room.bytes);
     const actions = keys.map((key) => {
       if (left <= 0) return failedJson('the actions before it are too large to tell this one, too');
       const json = actionJson(entryOf(entries, key), book);
-      left -= Buffer.byteLength(json);
+      const size = Buffer.byteLength(json);
+      left -= size;
+      room.bytes -= size;
       return json;
     });
     return `[${actions.join(',')}]`;

@@ -2,7 +2,7 @@
 import type { DnsRecord, MultisigOrderRecord, MultisigRecord, VestingRecord } from '../../../chain/contract-records.ts';
 import type { Address } from '../../../chain/model.ts';
 import { type Book, createBook } from './book.ts';
-import { orderActionsJson } from './order-actions.ts';
+import { orderActionsJson, type Room } from './order-actions.ts';
 import { addressOrNull, stateJson } from './tokens.ts';
 import { hashOrNull } from './values.ts';
 
@@ -27,18 +27,19 @@ export function multisigJson(row: MultisigRecord, orders: readonly MultisigOrder
     `{"address":"${book.text(row.address)}","next_order_seqno":"${row.nextOrderSeqno}"` +
     `,"threshold":${row.threshold},"signers":${addressList(row.signers, book)}` +
     `,"proposers":${addressList(row.proposers, book)}${stateJson(row)}` +
-    `,"orders":[${own.map((order) => orderJson(order, false, book)).join(',')}]}`
+    `,"orders":[${own.map((order) => orderJson(order, null, book)).join(',')}]}`
   );
 }
 
-export function orderJson(row: MultisigOrderRecord, parseActions: boolean, book: Book): string {
+/** @param room for what the orders of the answer do; null where that is not told */
+export function orderJson(row: MultisigOrderRecord, room: Room | null, book: Book): string {
   return (
     `{"address":"${book.text(row.address)}","multisig_address":"${book.text(row.multisigAddress)}"` +
     `,"order_seqno":"${row.orderSeqno}","threshold":${row.threshold}` +
     `,"sent_for_execution":${row.sentForExecution},"approvals_mask":"${row.approvalsMask}"` +
     `,"approvals_num":${row.approvalsNum},"expiration_date":${row.expirationDate}` +
     `,"order_boc":"${row.orderBoc.toString('base64')}","signers":${addressList(row.signers, book)}${stateJson(row)}` +
-    `,"actions":${parseActions ? orderActionsJson(row.orderBoc, book) : 'null'}}`
+    `,"actions":${room === null ? 'null' : orderActionsJson(row.orderBoc, book, room)}}`
   );
 }
 
