@@ -55,7 +55,7 @@ function refusalOf(error: unknown): Reply {
   throw error;
 }
 
-/** One message after the other: each is answered before the next is looked at. */
+/** One message after the other: each is answered before the next is looked at, and that once there is room for more. */
 export function createConversation(options: TalkOptions) {
   const { feed, line, names, owner, signal } = options;
   let last: Promise<void> = Promise.resolve();
@@ -132,7 +132,9 @@ export function createConversation(options: TalkOptions) {
   return {
     /** Rejects only when the service itself failed. */
     hear(text: string): Promise<void> {
-      last = last.then(() => answer(text));
+      last = last.then(async () => {
+        if (await feed.room(line, signal)) await answer(text);
+      });
       return last;
     },
   };

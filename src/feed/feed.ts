@@ -32,6 +32,8 @@ export interface Feed {
   subscribe(line: Line, subscription: Subscription, signal: AbortSignal): Promise<void>;
   /** Fewer addresses or traces; it goes on where it is. */
   narrow(line: Line, subscription: Subscription): void;
+  /** Waits until a line has room. False when it was let go because it took nothing for too long. */
+  room(line: Line, signal: AbortSignal): Promise<boolean>;
   close(line: Line): void;
   /** Behind what a line was told of, or what there was for it not to hear. */
   cursorOf(line: Line): string;
@@ -199,6 +201,8 @@ export function createFeed(options: FeedOptions): Feed {
 
   /** Tells those who asked for it where the chain is, so that silence is not taken for a stall. */
   async function beat(): Promise<void> {
+    // Who has no room for what was said beside the events is told no more either.
+    for (const line of lines) if (line.full) fallBehind(line);
     const now = Date.now() / 1000;
     const due = [...lines].filter(({ state, subscription: { headSeconds }, beatAt }) => {
       return headSeconds !== null && state === 'live' && now - beatAt >= headSeconds;
@@ -275,6 +279,7 @@ export function createFeed(options: FeedOptions): Feed {
       }
       if (state === 'behind') void behind.catchUp(line);
     },
+    room: behind.room,
     close(line) {
       leave(line);
       prospects.closed(line);

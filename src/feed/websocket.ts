@@ -67,20 +67,28 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       supportedActionTypes: actionsVersion(headers),
       maxUnnoted: options.maxUnanswered,
     });
-    let unanswered = 0;
+    let [unanswered, unansweredLength] = [0, 0];
     socket.on('message', (data: RawData) => {
       if (++unanswered > options.maxUnanswered) {
         line.end(POLICY, 'too many messages at once');
         return;
       }
+      const text = textOf(data);
+      unansweredLength += text.length;
+      // What is not read stays with the client: here only so much waits.
+      if (line.full || unansweredLength > maxMessageBytes) socket.pause();
       conversation
-        .hear(textOf(data))
+        .hear(text)
         .catch((error: unknown) => {
           if (gone.signal.aborted) return;
           options.report(error);
           line.end(INTERNAL_ERROR, 'the service failed');
         })
-        .finally(() => unanswered--);
+        .finally(() => {
+          unanswered--;
+          unansweredLength -= text.length;
+          if (socket.isPaused && unansweredLength <= maxMessageBytes) socket.resume();
+        });
     });
     socket.on('close', () => {
       gone.abort();
