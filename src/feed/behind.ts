@@ -151,7 +151,7 @@ export function createBehind(options: BehindOptions): Behind {
   async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
     const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
     const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
-    const wants = wantsOf([line]);
+    const wants = wantsOf([line], line.subscription.traceHashes);
     const run = await steps.run(runFrom(mcSeqno, line), wants, signal);
     if (!run[0].exists) {
       const next = await steps.nextExisting(mcSeqno, position().mcSeqno, signal);

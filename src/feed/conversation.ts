@@ -40,7 +40,7 @@ export interface TalkOptions extends ConversationOptions {
 export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
   try {
-    await admitted.addresses(subscription.addresses.length);
+    await admitted.addresses(subscription.addresses.length, subscription.traceHashes.size);
     await feed.subscribe(line, subscription, signal);
   } catch (error) {
     return refusalOf(error);
@@ -117,7 +117,7 @@ export function createConversation(options: TalkOptions) {
       if (request.operation === 'ping') return line.say({ id, status: 'pong' });
       if (request.operation === 'unsubscribe') {
         feed.narrow(line, without(line.subscription, request.addresses, request.traceHashes));
-        await options.admitted.addresses(line.subscription.addresses.length);
+        await options.admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
         return line.say({ id, status: 'unsubscribed' });
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);
@@ -142,9 +142,10 @@ export function createConversation(options: TalkOptions) {
 
 function without(subscription: Subscription, addresses: readonly Address[], hashes: readonly string[]): Subscription {
   const gone = new Set(addresses.map(accountKey));
+  const goneHashes = new Set(hashes);
   return {
     ...subscription,
     addresses: subscription.addresses.filter((address) => !gone.has(accountKey(address))),
-    traceHashes: new Set([...subscription.traceHashes].filter((hash) => !hashes.includes(hash))),
+    traceHashes: new Set([...subscription.traceHashes].filter((hash) => !goneHashes.has(hash))),
   };
 }

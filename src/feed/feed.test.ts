@@ -175,6 +175,19 @@ describe('a WebSocket', () => {
     socket.close();
   });
 
+  it('forgets many traces at once without making the others wait', async () => {
+    await fed.start(1, { maxAddresses: 100_000 });
+    const socket = await openSocket(fed.server.port);
+    const hashes = (mark: string) => Array.from({ length: 100_000 }, (_, n) => mark + n.toString(36).padStart(4, '0'));
+    socket.send({ operation: 'subscribe', types: ['trace'], trace_external_hash_norms: hashes('a') });
+    await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
+    const began = performance.now();
+    socket.send({ operation: 'unsubscribe', trace_external_hash_norms: hashes('b') });
+    await expect.poll(() => socket.answers[1]).toEqual({ status: 'unsubscribed' });
+    expect(performance.now() - began).toBeLessThan(5_000);
+    socket.close();
+  });
+
   it('is refused beyond the connections of its key, and told the addresses it may have', async () => {
     await fed.start(1);
     const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '1', 'x-max-subscribed-addr': '1' };

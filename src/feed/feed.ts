@@ -119,9 +119,8 @@ export function createFeed(options: FeedOptions): Feed {
       position = endOf(next === null ? last : next - 1);
       return;
     }
-    for (let wants = wantsOf(audience.members()); !step.has(wants); wants = wantsOf(audience.members())) {
-      await step.load(wants, signal);
-    }
+    const wanted = () => wantsOf(audience.members(), audience.traces);
+    for (let wants = wanted(); !step.has(wants); wants = wanted()) await step.load(wants, signal);
     position = endOf(mcSeqno);
     prospects.step(step);
     tellAll(step);
@@ -295,7 +294,7 @@ export function createFeed(options: FeedOptions): Feed {
       const place = decodeCursor(cursor, globalId());
       if (place.mcSeqno > head.seqno) return null;
       const step = await steps.read(place.mcSeqno, signal);
-      const wants = wantsOf([{ subscription }]);
+      const wants = wantsOf([{ subscription }], subscription.traceHashes);
       if (!step.has(wants)) await step.load(wants, signal);
       const event = step.events.find((one) => comparePlaces(one.place, place) === 0);
       // What was not final has the cursor of something else.

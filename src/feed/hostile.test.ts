@@ -109,6 +109,18 @@ it('deep JSON and endless lists get an answer', async () => {
   socket.close();
 });
 
+it('no more traces are listened to than addresses', async () => {
+  const socket = await openSocket(server.port);
+  const hashes = Array.from({ length: 1_001 }, (_, n) => `${n}`);
+  const subscribe = (own: string[]) =>
+    socket.send({ operation: 'subscribe', types: ['trace'], trace_external_hash_norms: own });
+  subscribe(hashes);
+  subscribe(hashes.slice(1));
+  await expect.poll(() => socket.answers.length).toBe(2);
+  expect(socket.answers).toEqual([{ error: 'trace limit exceeded: new 1001 > max 1000' }, { status: 'subscribed' }]);
+  socket.close();
+});
+
 it('a flood of subscriptions ends its connection', async () => {
   const socket = await openSocket(server.port);
   for (let i = 0; i < 10_000; i++) socket.send({ operation: 'subscribe', types: ['block'] });
