@@ -86,6 +86,7 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
         if (traces > maxAddresses) refuse('traces', `trace limit exceeded: new ${traces} > max ${maxAddresses}`);
         if (key === null || released) return;
         const change = count - own;
+        if (change === 0) return;
         const has = await keys.take(key, { connections: 0, addresses: change }, { ...NO_LIMIT, addresses: ofKey });
         if (has !== null) refusal(has.addresses - own);
         own = count;

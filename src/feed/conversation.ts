@@ -40,8 +40,14 @@ export interface TalkOptions extends ConversationOptions {
 export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
   try {
-    await admitted.addresses(subscription.addresses.length, subscription.traceHashes.size);
-    await feed.subscribe(line, subscription, signal);
+    // What it hears already stays counted until it hears the new ones: where that fails it goes on as it was.
+    const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);
+    await admitted.addresses(most, subscription.traceHashes.size);
+    try {
+      await feed.subscribe(line, subscription, signal);
+    } finally {
+      await admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
+    }
   } catch (error) {
     return refusalOf(error);
   }

@@ -206,6 +206,24 @@ describe('a WebSocket', () => {
     third.close();
   });
 
+  it('is counted what it hears when it fails to hear something else', async () => {
+    await fed.start(1);
+    const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '2', 'x-max-subscribed-addr': '2' };
+    const [one, other] = [await openSocket(fed.server.port, headers), await openSocket(fed.server.port, headers)];
+    const addresses = ['1', '2'].map((digit) => `0:${digit.repeat(64)}`);
+    const subscribe = (own: Json) => ({ operation: 'subscribe', types: ['transactions'], ...own });
+    one.send(subscribe({ addresses: addresses.slice(1) }));
+    one.send(subscribe({ types: ['block'], from_cursor: 'x' }));
+    await expect.poll(() => one.answers.length).toBe(2);
+    other.send(subscribe({ addresses }));
+    await expect.poll(() => other.answers).toEqual([{ error: 'address limit exceeded: current 1 + new 2 > max 2' }]);
+    one.send(subscribe({ addresses, from_cursor: 'x' }));
+    await expect.poll(() => one.answers.length).toBe(3);
+    other.send(subscribe({ addresses: addresses.slice(1) }));
+    await expect.poll(() => other.answers[1]).toEqual({ status: 'subscribed' });
+    for (const socket of [one, other]) socket.close();
+  });
+
   it('shares the limits of its key with the other processes of the host, until they end', async () => {
     await fed.start(1);
     const keys = createHostCounts();
