@@ -255,6 +255,7 @@ export function createFeed(options: FeedOptions): Feed {
       if (line.state === 'closed') return;
       leave(line);
       line.subscribe(subscription);
+      prospects.changed(line);
       if (place !== null && subscription.start !== null && 'cursor' in subscription.start) {
         prospects.resumed(line, place.mcSeqno);
       }
@@ -271,6 +272,7 @@ export function createFeed(options: FeedOptions): Feed {
       if (state === 'closed') return;
       leave(line);
       line.subscribe(subscription);
+      prospects.changed(line);
       if (state === 'live') {
         audience.add(line);
         wasLive.set(line, line.generation);
