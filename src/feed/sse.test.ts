@@ -68,6 +68,19 @@ describe('server-sent events', () => {
     expect(second.ids).toEqual(first.ids.slice(half + 1));
     second.close();
   });
+
+  it('tell one who reads at once more than may wait, without a pause', async () => {
+    await fed.start(60, { queueBytes: 4096, stallMs: 1_000 });
+    const asked = 'types=transactions,message,block&everything=true&from_mc_seqno=1';
+    const reader = await openEvents(fed.server.port, asked);
+    let hasEnded = false;
+    void reader.ended.then(() => {
+      hasEnded = true;
+    });
+    await expect.poll(() => hasEnded || reader.events.at(-1)?.type === 'caught_up').toBe(true);
+    expect(hasEnded).toBe(false);
+    reader.close();
+  });
 });
 
 describe('a stream that is ended while its client reads nothing', () => {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
-import type { Sink } from './line.ts';
+import { LOW_WATER, type Sink } from './line.ts';
 import { RequestError, type Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
 
@@ -153,13 +153,21 @@ function queryOf(request: IncomingMessage): Record<string, unknown> {
 /** Frames of events; those that come before `start` wait. Nothing is written once the stream has ended. */
 function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; start(): void; keepAlive(): void } {
   let room: () => void = () => undefined;
+  let full = false;
   let early: string[] | null = [];
+  // Asked as each frame is taken: `drain` does not come of a response whose queue is shorter than that of its stream, nor
+  // always of one that was corked (nodejs/node#60432).
+  const taken = (): void => {
+    if (!full || response.writableLength > queueBytes * LOW_WATER) return;
+    full = false;
+    room();
+  };
   const send = (frame: string): boolean => {
     if (response.writableEnded) return true;
-    response.write(frame);
-    return response.writableLength <= queueBytes;
+    response.write(frame, taken);
+    full ||= response.writableLength > queueBytes;
+    return !full;
   };
-  response.on('drain', () => room());
   // Of a response that nobody hears an error ends the process; `close` follows.
   response.on('error', () => undefined);
   return {

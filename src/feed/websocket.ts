@@ -7,7 +7,7 @@ import { type Admission, type Admitted, actionsVersion, RefusedError } from './a
 import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import { createFrames } from './frames.ts';
-import type { Sink } from './line.ts';
+import { LOW_WATER, type Sink } from './line.ts';
 import type { Names } from './names.ts';
 import type { Request, Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
@@ -44,8 +44,6 @@ const INTERNAL_ERROR = 1011;
 const POLICY = 1008;
 /** A peer that is gone without a word is found out by the kernel. */
 const KEEP_ALIVE_MS = 30_000;
-/** Of the queue, at which there is room again. */
-const LOW_WATER = 0.5;
 /** What RFC 6455 leaves for a reason. */
 const REASON_BYTES = 123;
 
