@@ -588,7 +588,7 @@ export const settings = {
   feedAddresses: {
     flag: 'feed-addresses',
     env: 'TONSTREAM_FEED_ADDRESSES',
-    about: 'Addresses that one connection to the feed listens to',
+    about: 'Addresses that one connection to the feed listens to, and traces',
     group: 'Limits',
     schema: integer(1, 100_000).default(10_000),
   },

@@ -336,6 +336,77 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
     });
   });
 
+  describe(`levels over ${name}, to one who subscribes to something else`, () => {
+    beforeEach(() => begin(open()));
+    afterEach(end);
+
+    const stranger = `0:${'1'.repeat(64)}`;
+
+    async function heardPending(own: Json) {
+      const socket = await openSocket(server.port);
+      listeners.push(socket);
+      const change = async (message: Json): Promise<void> => {
+        const { length } = socket.answers;
+        socket.send(message);
+        await expect.poll(() => socket.answers.length, PATIENT).toBe(length + 1);
+      };
+      await change({ operation: 'subscribe', min_finality: 'pending', ...own });
+      await say(['pending', 'pending', 'pending']);
+      await expectHeard(socket, heard, [expect.stringMatching(/ pending/)]);
+      socket.events = [];
+      return { socket, change };
+    }
+
+    async function comeTrue(): Promise<void> {
+      for (const at of [0, 1, 2]) await advance(at);
+      await say(['finalized', 'finalized', 'finalized']);
+    }
+
+    it('takes nothing back that came when he did not ask for it', async () => {
+      const own = { types: ['transactions'], addresses: [...everywhere(), stranger] };
+      const { socket, change } = await heardPending(own);
+      await change({ operation: 'unsubscribe', addresses: everywhere() });
+      await comeTrue();
+      await expectHeard(socket, heard, []);
+    });
+
+    it('takes nothing back that came before he asked for it again', async () => {
+      const own = { operation: 'subscribe', types: ['actions'], addresses: [account(0)] };
+      const { socket, change } = await heardPending(own);
+      await change({ ...own, addresses: [stranger] });
+      for (const at of [0, 1, 2]) await advance(at);
+      await change(own);
+      await say(['finalized', 'finalized', 'finalized']);
+      await expectHeard(socket, heard, []);
+    });
+
+    it('takes nothing back that is told as final alone', async () => {
+      const own = { operation: 'subscribe', types: ['actions'], addresses: [account(0)] };
+      const { socket, change } = await heardPending(own);
+      await change({ ...own, min_finality: 'finalized' });
+      await comeTrue();
+      await expectHeard(socket, heard, []);
+    });
+
+    it('takes back what does not come', async () => {
+      const own = { operation: 'subscribe', types: ['transactions'], addresses: [account(1)] };
+      const { socket, change } = await heardPending(own);
+      await change({ ...own, addresses: [stranger] });
+      await say('invalidated');
+      await expectHeard(socket, typesOf, ['trace_invalidated']);
+    });
+
+    it('takes back what came otherwise to one who asks for it still', async () => {
+      const own = { operation: 'subscribe', types: ['transactions'], addresses: [account(1)] };
+      const { socket, change } = await heardPending(own);
+      await change({ ...own, addresses: [account(1), stranger] });
+      for (const { mcSeqno } of records.splice(1)) chain.transactionsOf(mcSeqno).splice(0);
+      await advance(0);
+      await say(['finalized']);
+      await expectHeard(socket, typesOf, ['trace_invalidated']);
+    });
+  });
+
   describe(`levels over ${name}, in the words of v1`, () => {
     beforeEach(() => begin(open()));
     afterEach(end);

@@ -8,8 +8,11 @@ import type { FeedMetrics } from './metrics.ts';
 
 /** A connection that was taken. To be released once. */
 export interface Admitted {
-  /** They count instead of the former ones. Rejects with RefusedError when the key may not listen to so many. */
-  addresses(count: number): Promise<void>;
+  /**
+   * They count instead of the former ones. Rejects with RefusedError when the key may not listen to so many. Of traces,
+   * which gateways do not limit, as many may be listened to as of addresses.
+   */
+  addresses(count: number, traces: number): Promise<void>;
   release(): void;
   /** Most addresses of one connection that says once what it listens to: of a key that is told none, none. */
   readonly maxAddresses: number;
@@ -33,7 +36,7 @@ export interface Admission {
 export interface AdmissionOptions {
   /** Connections of all keys. */
   maxConnections: number;
-  /** Addresses of one connection, whatever the gateway says. */
+  /** Addresses of one connection, and traces, whatever the gateway says. */
   maxAddresses: number;
   /** Of all processes that answer at this host. */
   keys: KeyCounts;
@@ -75,13 +78,15 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
       let own = 0;
       let released = false;
 
-      async function takeAddresses(count: number): Promise<void> {
+      async function takeAddresses(count: number, traces: number): Promise<void> {
         const max = ofKey ?? maxAddresses;
         const refusal = (current: number): never =>
           refuse('addresses', `address limit exceeded: current ${current} + new ${count} > max ${max}`);
         if (count > maxAddresses) refusal(0);
+        if (traces > maxAddresses) refuse('traces', `trace limit exceeded: new ${traces} > max ${maxAddresses}`);
         if (key === null || released) return;
         const change = count - own;
+        if (change === 0) return;
         const has = await keys.take(key, { connections: 0, addresses: change }, { ...NO_LIMIT, addresses: ofKey });
         if (has !== null) refusal(has.addresses - own);
         own = count;

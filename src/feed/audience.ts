@@ -13,6 +13,8 @@ export interface Audience<M extends Member> {
   readonly size: number;
   /** Addresses that are listened to, once for each who does. */
   readonly addresses: number;
+  /** That are listened to. */
+  readonly traces: { readonly size: number; has(trace: string): boolean };
   add(member: M): void;
   /** With the subscription it was added with. */
   remove(member: M): void;
@@ -53,6 +55,7 @@ export function createAudience<M extends Member>(): Audience<M> {
     get addresses() {
       return addresses;
     },
+    traces: byTrace,
     add(member) {
       const { subscription } = member;
       all.set(member, subscription);
@@ -102,6 +105,7 @@ function isOfTokens({ jettonMasters, nftCollections }: Subscription['filter']): 
 
 interface Index<M> {
   readonly size: number;
+  has(key: string): boolean;
   put(key: string, member: M): void;
   take(key: string, member: M): void;
   at(key: string): Iterable<M>;
@@ -114,6 +118,7 @@ function createIndex<M>(): Index<M> {
     get size() {
       return kept.size;
     },
+    has: (key) => kept.has(key),
     put(key, member) {
       const there = kept.get(key);
       if (there === undefined) kept.set(key, member);

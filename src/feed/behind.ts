@@ -51,6 +51,8 @@ export interface BehindOptions {
 export interface Behind {
   /** Tells a line that is behind what it has not heard, until it is live, has another subscription, or is closed. */
   catchUp(line: Line): Promise<void>;
+  /** Waits until a line has room. False when it was let go because it took nothing for too long. */
+  room(line: Line, signal: AbortSignal): Promise<boolean>;
 }
 
 export function createBehind(options: BehindOptions): Behind {
@@ -149,7 +151,7 @@ export function createBehind(options: BehindOptions): Behind {
   async function tellNext(line: Line, isSame: () => boolean): Promise<void> {
     const inside = comparePlaces(line.place, endOf(line.place.mcSeqno)) < 0;
     const mcSeqno = inside ? line.place.mcSeqno : line.place.mcSeqno + 1;
-    const wants = wantsOf([line]);
+    const wants = wantsOf([line], line.subscription.traceHashes);
     const run = await steps.run(runFrom(mcSeqno, line), wants, signal);
     if (!run[0].exists) {
       const next = await steps.nextExisting(mcSeqno, position().mcSeqno, signal);
@@ -181,13 +183,16 @@ export function createBehind(options: BehindOptions): Behind {
     }
   }
 
+  async function room(line: Line, signal: AbortSignal): Promise<boolean> {
+    if ((await line.room(line.patient ? null : stallMs, signal)) === 'room') return true;
+    metrics.stalled();
+    line.end(TOO_SLOW, `too slow: go on from cursor ${encodeCursor(globalId(), line.place)}`);
+    return false;
+  }
+
   /** False when the line was let go, or has been moved to the head. */
   async function waitForRoom(line: Line): Promise<boolean> {
-    if ((await line.room(line.patient ? null : stallMs, signal)) === 'stalled') {
-      metrics.stalled();
-      line.end(TOO_SLOW, `too slow: go on from cursor ${encodeCursor(globalId(), line.place)}`);
-      return false;
-    }
+    if (!(await room(line, signal))) return false;
     const lag = position().mcSeqno - line.place.mcSeqno;
     if (line.subscription.onLag !== 'skip' || lag <= skipSteps) return true;
     metrics.skipped();
@@ -197,7 +202,7 @@ export function createBehind(options: BehindOptions): Behind {
     return false;
   }
 
-  return { catchUp };
+  return { catchUp, room };
 }
 
 /** And to nothing that happens elsewhere: a message that they sent is received in a step of another account. */

@@ -40,8 +40,14 @@ export interface TalkOptions extends ConversationOptions {
 export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
   try {
-    await admitted.addresses(subscription.addresses.length);
-    await feed.subscribe(line, subscription, signal);
+    // What it hears already stays counted until it hears the new ones: where that fails it goes on as it was.
+    const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);
+    await admitted.addresses(most, subscription.traceHashes.size);
+    try {
+      await feed.subscribe(line, subscription, signal);
+    } finally {
+      await admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
+    }
   } catch (error) {
     return refusalOf(error);
   }
@@ -55,7 +61,7 @@ function refusalOf(error: unknown): Reply {
   throw error;
 }
 
-/** One message after the other: each is answered before the next is looked at. */
+/** One message after the other: each is answered before the next is looked at, and that once there is room for more. */
 export function createConversation(options: TalkOptions) {
   const { feed, line, names, owner, signal } = options;
   let last: Promise<void> = Promise.resolve();
@@ -117,7 +123,7 @@ export function createConversation(options: TalkOptions) {
       if (request.operation === 'ping') return line.say({ id, status: 'pong' });
       if (request.operation === 'unsubscribe') {
         feed.narrow(line, without(line.subscription, request.addresses, request.traceHashes));
-        await options.admitted.addresses(line.subscription.addresses.length);
+        await options.admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
         return line.say({ id, status: 'unsubscribed' });
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);
@@ -132,7 +138,9 @@ export function createConversation(options: TalkOptions) {
   return {
     /** Rejects only when the service itself failed. */
     hear(text: string): Promise<void> {
-      last = last.then(() => answer(text));
+      last = last.then(async () => {
+        if (await feed.room(line, signal)) await answer(text);
+      });
       return last;
     },
   };
@@ -140,9 +148,10 @@ export function createConversation(options: TalkOptions) {
 
 function without(subscription: Subscription, addresses: readonly Address[], hashes: readonly string[]): Subscription {
   const gone = new Set(addresses.map(accountKey));
+  const goneHashes = new Set(hashes);
   return {
     ...subscription,
     addresses: subscription.addresses.filter((address) => !gone.has(accountKey(address))),
-    traceHashes: new Set([...subscription.traceHashes].filter((hash) => !hashes.includes(hash))),
+    traceHashes: new Set([...subscription.traceHashes].filter((hash) => !goneHashes.has(hash))),
   };
 }

@@ -175,6 +175,19 @@ describe('a WebSocket', () => {
     socket.close();
   });
 
+  it('forgets many traces at once without making the others wait', async () => {
+    await fed.start(1, { maxAddresses: 100_000 });
+    const socket = await openSocket(fed.server.port);
+    const hashes = (mark: string) => Array.from({ length: 100_000 }, (_, n) => mark + n.toString(36).padStart(4, '0'));
+    socket.send({ operation: 'subscribe', types: ['trace'], trace_external_hash_norms: hashes('a') });
+    await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
+    const began = performance.now();
+    socket.send({ operation: 'unsubscribe', trace_external_hash_norms: hashes('b') });
+    await expect.poll(() => socket.answers[1]).toEqual({ status: 'unsubscribed' });
+    expect(performance.now() - began).toBeLessThan(5_000);
+    socket.close();
+  });
+
   it('is refused beyond the connections of its key, and told the addresses it may have', async () => {
     await fed.start(1);
     const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '1', 'x-max-subscribed-addr': '1' };
@@ -191,6 +204,24 @@ describe('a WebSocket', () => {
     third.send({ operation: 'ping' });
     await expect.poll(() => third.answers).toEqual([{ status: 'pong' }]);
     third.close();
+  });
+
+  it('is counted what it hears when it fails to hear something else', async () => {
+    await fed.start(1);
+    const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '2', 'x-max-subscribed-addr': '2' };
+    const [one, other] = [await openSocket(fed.server.port, headers), await openSocket(fed.server.port, headers)];
+    const addresses = ['1', '2'].map((digit) => `0:${digit.repeat(64)}`);
+    const subscribe = (own: Json) => ({ operation: 'subscribe', types: ['transactions'], ...own });
+    one.send(subscribe({ addresses: addresses.slice(1) }));
+    one.send(subscribe({ types: ['block'], from_cursor: 'x' }));
+    await expect.poll(() => one.answers.length).toBe(2);
+    other.send(subscribe({ addresses }));
+    await expect.poll(() => other.answers).toEqual([{ error: 'address limit exceeded: current 1 + new 2 > max 2' }]);
+    one.send(subscribe({ addresses, from_cursor: 'x' }));
+    await expect.poll(() => one.answers.length).toBe(3);
+    other.send(subscribe({ addresses: addresses.slice(1) }));
+    await expect.poll(() => other.answers[1]).toEqual({ status: 'subscribed' });
+    for (const socket of [one, other]) socket.close();
   });
 
   it('shares the limits of its key with the other processes of the host, until they end', async () => {

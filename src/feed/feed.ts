@@ -32,6 +32,8 @@ export interface Feed {
   subscribe(line: Line, subscription: Subscription, signal: AbortSignal): Promise<void>;
   /** Fewer addresses or traces; it goes on where it is. */
   narrow(line: Line, subscription: Subscription): void;
+  /** Waits until a line has room. False when it was let go because it took nothing for too long. */
+  room(line: Line, signal: AbortSignal): Promise<boolean>;
   close(line: Line): void;
   /** Behind what a line was told of, or what there was for it not to hear. */
   cursorOf(line: Line): string;
@@ -117,9 +119,8 @@ export function createFeed(options: FeedOptions): Feed {
       position = endOf(next === null ? last : next - 1);
       return;
     }
-    for (let wants = wantsOf(audience.members()); !step.has(wants); wants = wantsOf(audience.members())) {
-      await step.load(wants, signal);
-    }
+    const wanted = () => wantsOf(audience.members(), audience.traces);
+    for (let wants = wanted(); !step.has(wants); wants = wanted()) await step.load(wants, signal);
     position = endOf(mcSeqno);
     prospects.step(step);
     tellAll(step);
@@ -199,6 +200,8 @@ export function createFeed(options: FeedOptions): Feed {
 
   /** Tells those who asked for it where the chain is, so that silence is not taken for a stall. */
   async function beat(): Promise<void> {
+    // Who has no room for what was said beside the events is told no more either.
+    for (const line of lines) if (line.full) fallBehind(line);
     const now = Date.now() / 1000;
     const due = [...lines].filter(({ state, subscription: { headSeconds }, beatAt }) => {
       return headSeconds !== null && state === 'live' && now - beatAt >= headSeconds;
@@ -252,6 +255,7 @@ export function createFeed(options: FeedOptions): Feed {
       if (line.state === 'closed') return;
       leave(line);
       line.subscribe(subscription);
+      prospects.changed(line);
       if (place !== null && subscription.start !== null && 'cursor' in subscription.start) {
         prospects.resumed(line, place.mcSeqno);
       }
@@ -268,6 +272,7 @@ export function createFeed(options: FeedOptions): Feed {
       if (state === 'closed') return;
       leave(line);
       line.subscribe(subscription);
+      prospects.changed(line);
       if (state === 'live') {
         audience.add(line);
         wasLive.set(line, line.generation);
@@ -275,6 +280,7 @@ export function createFeed(options: FeedOptions): Feed {
       }
       if (state === 'behind') void behind.catchUp(line);
     },
+    room: behind.room,
     close(line) {
       leave(line);
       prospects.closed(line);
@@ -290,7 +296,7 @@ export function createFeed(options: FeedOptions): Feed {
       const place = decodeCursor(cursor, globalId());
       if (place.mcSeqno > head.seqno) return null;
       const step = await steps.read(place.mcSeqno, signal);
-      const wants = wantsOf([{ subscription }]);
+      const wants = wantsOf([{ subscription }], subscription.traceHashes);
       if (!step.has(wants)) await step.load(wants, signal);
       const event = step.events.find((one) => comparePlaces(one.place, place) === 0);
       // What was not final has the cursor of something else.

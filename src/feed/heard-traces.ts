@@ -9,6 +9,8 @@ export interface Heard {
   /** The version that it was told of last; null when only of something final. */
   one: OpenTrace | null;
   isFinal: boolean;
+  /** Its subscription has changed since to one that asks for nothing of it: whether it came true is not told then. */
+  isLeft: boolean;
   /** Up to which step it had heard all that is final when it came back and may have heard of the trace before; else 0. */
   since: number;
   /** Whether steps told its listener something final, by what is stored; null while that is not asked for. */
@@ -71,7 +73,7 @@ export function createHeardTraces(metrics: Pick<FeedMetrics, 'leftOut'>): HeardT
       const known = prospect.heard.get(line);
       if (known !== undefined) return known;
       if (pairs >= MOST_HEARD || !prospects.has(prospect.hash)) return null;
-      const heard: Heard = { one: null, isFinal: false, since: 0, wasFinal: null };
+      const heard: Heard = { one: null, isFinal: false, isLeft: false, since: 0, wasFinal: null };
       prospect.heard.set(line, heard);
       pairs++;
       const own = byLine.get(line) ?? new Set();

@@ -1,20 +1,24 @@
 /** Clients that mean no good: each costs its limit and nothing else, and the others hear what they hear. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type FeedServer, type Listener, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
 import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
+import { readBody } from './protocol.ts';
 
 let chain: FeedSource;
 let server: FeedServer;
 let healthy: Listener;
 /** Bytes of all messages that are not finished. */
 const UNFINISHED = 2_000_000;
+const STALL_MS = 1_000;
+const LIMITS = { maxConnections: 50, maxAddresses: 1_000, unfinishedBytes: UNFINISHED, stallMs: STALL_MS };
 
 beforeEach(async () => {
   chain = createFeedSource('private');
   chain.advance(chain.steps[0]);
-  server = await serveFeed(chain, { maxConnections: 50, maxAddresses: 1_000, unfinishedBytes: UNFINISHED });
+  server = await serveFeed(chain, LIMITS);
   healthy = await openSocket(server.port);
   healthy.send({ operation: 'subscribe', types: ['block'] });
   await expect.poll(() => healthy.answers.length).toBe(1);
@@ -105,10 +109,64 @@ it('deep JSON and endless lists get an answer', async () => {
   socket.close();
 });
 
+it('no more traces are listened to than addresses', async () => {
+  const socket = await openSocket(server.port);
+  const hashes = Array.from({ length: 1_001 }, (_, n) => `${n}`);
+  const subscribe = (own: string[]) =>
+    socket.send({ operation: 'subscribe', types: ['trace'], trace_external_hash_norms: own });
+  subscribe(hashes);
+  subscribe(hashes.slice(1));
+  await expect.poll(() => socket.answers.length).toBe(2);
+  expect(socket.answers).toEqual([{ error: 'trace limit exceeded: new 1001 > max 1000' }, { status: 'subscribed' }]);
+  socket.close();
+});
+
 it('a flood of subscriptions ends its connection', async () => {
   const socket = await openSocket(server.port);
   for (let i = 0; i < 10_000; i++) socket.send({ operation: 'subscribe', types: ['block'] });
   await expect.poll(() => socket.closed?.code).toBe(1008);
+});
+
+it('one who reads no answers is heard no more, and ended', async () => {
+  const { socket } = await raw();
+  socket.pause();
+  const text = JSON.stringify({ operation: 'ping', id: 'i'.repeat(1_000), padding: ' '.repeat(3_000) });
+  const ping = Buffer.concat([frameHead(1, text.length), Buffer.from(text)]);
+  const pings = Buffer.concat(Array(1_000).fill(ping));
+  for (let i = 0; i < 15; i++) {
+    socket.write(pings);
+    await sleep(20);
+  }
+  await expect.poll(() => server.streaming.feed.figures.lines, { timeout: 5 * STALL_MS }).toBe(1);
+  socket.destroy();
+});
+
+it('one who is told where the chain is and reads nothing of it is ended', async () => {
+  const { feed } = server.streaming;
+  const { subscription } = readBody(JSON.stringify({ types: ['block'], head_seconds: 1 }));
+  const end = vi.fn();
+  const line = feed.open({ write: () => false, onRoom: () => undefined, end });
+  await feed.subscribe(line, subscription, new AbortController().signal);
+  await expect.poll(() => end.mock.calls[0]?.[0], { timeout: 5 * STALL_MS }).toBe(4008);
+  feed.close(line);
+});
+
+it('little is said again of what makes no sense', async () => {
+  const socket = await openSocket(server.port);
+  const long = 'x'.repeat(900_000);
+  socket.send({ operation: long });
+  socket.send({ operation: 'subscribe', types: [long] });
+  socket.send({ operation: 'ping', id: long });
+  const old = await openSocket(server.port, {}, 'v1');
+  old.send({ operation: long });
+  old.send({ operation: 'subscribe', types: [long], addresses: [`0:${'1'.repeat(64)}`] });
+  old.send({ operation: 'set_subscription', subscriptions: { [long]: 1 } });
+  await expect.poll(() => [socket.answers.length, old.answers.length]).toEqual([3, 3]);
+  for (const answer of [...socket.answers, ...old.answers]) {
+    expect(answer).toHaveProperty('error');
+    expect(JSON.stringify(answer).length).toBeLessThan(300);
+  }
+  for (const one of [socket, old]) one.close();
 });
 
 it('connections that are cut, half open or half asked leave nothing behind', async () => {

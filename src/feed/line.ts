@@ -29,6 +29,9 @@ export interface Sink {
   end(code: number, reason: string): void;
 }
 
+/** Of what may wait in a sink, at which there is room again. */
+export const LOW_WATER = 0.5;
+
 export type LineState =
   /** Nothing is subscribed. */
   | 'idle'

@@ -25,6 +25,8 @@ export interface Prospects {
   /** A line is told of what happens from now on. @param isNew it was not told of anything before, and did not resume */
   join(line: Line, isNew: boolean): void;
   leave(line: Line): void;
+  /** It has another subscription. */
+  changed(line: Line): void;
   /** It resumes behind a cursor of this step. */
   resumed(line: Line, mcSeqno: number): void;
   closed(line: Line): void;
@@ -167,7 +169,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       metrics.leftOut('heard');
       return true;
     }
-    heard.one = prospect.one;
+    [heard.one, heard.isLeft] = [prospect.one, false];
     return line.tell(event, beside);
   }
 
@@ -210,8 +212,8 @@ export function createProspects(options: ProspectsOptions): Prospects {
   }
 
   /**
-   * A trace is over: who heard of it and of nothing final is told that what he heard is not so. Who is behind is told
-   * when he has heard as much.
+   * A trace is over: who heard of it and of nothing final is told that what he heard is not so; where it came, in part at
+   * least, only one who has asked for it all the time. Who is behind is told when he has heard as much.
    */
   function settleOne(prospect: Prospect): void {
     const { endedAt } = prospect;
@@ -219,7 +221,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
     for (const [line, heard] of [...prospect.heard]) {
       if (!prospect.isInvalid && comparePlaces(line.place, endOf(endedAt)) < 0) continue;
       if (line.state === 'behind' && !heard.isFinal && heard.one !== null) continue;
-      const isKnown = heard.isFinal || (!prospect.isInvalid && endedAt <= heard.since);
+      const isKnown = heard.isFinal || (!prospect.isInvalid && (heard.isLeft || endedAt <= heard.since));
       // Over v1 one may hear of what is pending alone: what is final is then not missing.
       const isOver = prospect.isInvalid || !line.subscription.isV1;
       const isMissing = heard.one !== null && !isKnown && isOver;
@@ -308,6 +310,16 @@ export function createProspects(options: ProspectsOptions): Prospects {
       const before = audience.size;
       audience.remove(line);
       if (audience.size < before) count(line, -1);
+    },
+    changed(line) {
+      const asksFor = (one: OpenTrace): boolean =>
+        pendingEvents(one, null, position()).some((event) => !isState(event) && line.asksFor(event));
+      for (const prospect of traces.by(line)) {
+        const heard = prospect.heard.get(line);
+        if (heard === undefined || heard.one === null || heard.isLeft) continue;
+        // What is final is not noted of one who is told nothing else.
+        heard.isLeft = line.subscription.minFinality === 'finalized' || !asksFor(heard.one);
+      }
     },
     resumed: returns.resumed,
     closed(line) {

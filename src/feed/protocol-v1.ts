@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { accountKey } from './hearing.ts';
 import {
   type EventType,
+  echoed,
   firstIssue,
   NOTHING,
   type Request,
@@ -90,7 +91,7 @@ export function readRequestV1(text: string, before: Subscription): Request {
       return { operation: 'subscribe', id, subscription, status: 'configured' };
     }
     default:
-      throw new RequestError(`unknown operation: ${operation}`, id);
+      throw new RequestError(`unknown operation: ${echoed(operation)}`, id);
   }
 }
 
@@ -124,7 +125,8 @@ function readTypes(asked: readonly string[], id: string | undefined, suffix = ''
   const types = new Set<EventType>();
   for (const type of asked) {
     const known = TYPES.find((name) => name === type);
-    if (known === undefined && type !== IMPLICIT_TYPE) throw new RequestError(`invalid event type: ${type}`, id);
+    if (known === undefined && type !== IMPLICIT_TYPE)
+      throw new RequestError(`invalid event type: ${echoed(type)}`, id);
     if (known !== undefined) types.add(known);
   }
   return types;

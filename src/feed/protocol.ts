@@ -122,13 +122,17 @@ export const NOTHING: Subscription = {
 };
 
 const texts = z.array(z.string()).max(100_000);
+/** It stands in the answer. */
+const requestId = z.string().max(1_000);
+/** Of what makes no sense so much is said again. */
+const MOST_ECHOED = 100;
 const decimal = z
   .string()
   .regex(/^\d{1,39}$/, 'is no decimal number')
   .transform((text) => text.replace(/^0+(?=\d)/, ''));
 
 const fields = z.object({
-  id: z.string().optional(),
+  id: requestId.optional(),
   types: texts.optional(),
   addresses: texts.optional(),
   trace_external_hash_norms: texts.optional(),
@@ -175,7 +179,7 @@ type Fields = z.output<typeof fields>;
 
 const unsubscribeFields = fields.pick({ id: true, addresses: true, trace_external_hash_norms: true });
 const ackFields = z.object({ cursor: z.string().max(100) });
-const envelope = z.object({ id: z.string().nullish(), operation: z.string().optional() });
+const envelope = z.object({ id: requestId.nullish(), operation: z.string().optional() });
 
 export type Request =
   | { operation: 'subscribe'; id: string | undefined; subscription: Subscription; status: string }
@@ -202,7 +206,11 @@ export function readRequest(text: string, before: Subscription): Request {
     if (!ack.success) throw new RequestError(`invalid ack request: ${firstIssue(ack.error)}`, id);
     return { operation, id, cursor: ack.data.cursor };
   }
-  throw new RequestError(`unknown operation: ${operation}`, id);
+  throw new RequestError(`unknown operation: ${echoed(operation)}`, id);
+}
+
+export function echoed(text: string): string {
+  return text.slice(0, MOST_ECHOED);
 }
 
 /** What every message has. @throws {RequestError} */
@@ -249,7 +257,7 @@ export function readJson(text: string, what: string): unknown {
 
 export function firstIssue(error: z.ZodError): string {
   const [issue] = error.issues;
-  const path = issue.path.join('.');
+  const path = echoed(issue.path.join('.'));
   return path === '' ? issue.message : `${path}: ${issue.message}`;
 }
 
@@ -339,7 +347,7 @@ function readTypes(
   for (const type of asked) {
     if (type === IMPLICIT_TYPE || type === STATES_BACK_TYPE) continue;
     const known = [...V2_TYPES, ...OWN_TYPES].find((name) => name === type);
-    if (known === undefined) throw new RequestError(`invalid event type: ${type}`, id);
+    if (known === undefined) throw new RequestError(`invalid event type: ${echoed(type)}`, id);
     types.add(known === 'transactions' && scope === 'trace' ? GROUPED_TYPE : known);
   }
   if (asked.includes(STATES_BACK_TYPE) && !STATE_TYPES.some((type) => types.has(type))) {
@@ -353,7 +361,7 @@ export function readAddresses(asked: readonly string[], id: string | undefined):
   const found = new Map<string, Address>();
   for (const text of asked) {
     const address = parseAddress(text.trim());
-    if (address === null) throw new RequestError(`invalid address: ${text.slice(0, 100)}`, id);
+    if (address === null) throw new RequestError(`invalid address: ${echoed(text)}`, id);
     found.set(address.toString('latin1'), address);
   }
   return [...found.values()];
@@ -386,13 +394,13 @@ function readKeys(asked: readonly string[] | undefined, id: string | undefined):
 /** `0x` and hex digits, or a decimal number; 32 bits. */
 function readOpcode(text: string, id: string | undefined): number {
   const value = /^(0x[0-9a-fA-F]{1,8}|\d{1,10})$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value < 2 ** 32)) throw new RequestError(`invalid opcode: ${text.slice(0, 100)}`, id);
+  if (!(value < 2 ** 32)) throw new RequestError(`invalid opcode: ${echoed(text)}`, id);
   return value;
 }
 
 function readHash(text: string, id: string | undefined): string {
   const hash = parseHash(text);
-  if (hash === null) throw new RequestError(`invalid hash: ${text.slice(0, 100)}`, id);
+  if (hash === null) throw new RequestError(`invalid hash: ${echoed(text)}`, id);
   return hash.toString('latin1');
 }
 

@@ -1,6 +1,18 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { describe, expect, it, vi } from 'vitest';
 import { useFedChain } from '../../test/feed-chain.ts';
 import { openEvents } from '../../test/feed-server.ts';
+import { createAdmission } from './admission.ts';
+import { createHostCounts } from './key-counts.ts';
+import type { Sink } from './line.ts';
+import { createFeedMetrics } from './metrics.ts';
+import { readBody } from './protocol.ts';
+import { createSse } from './sse.ts';
+import { createUnfinished } from './unfinished.ts';
 
 const fed = useFedChain();
 
@@ -55,5 +67,63 @@ describe('server-sent events', () => {
     await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
     expect(second.ids).toEqual(first.ids.slice(half + 1));
     second.close();
+  });
+
+  it('tell one who reads at once more than may wait, without a pause', async () => {
+    await fed.start(60, { queueBytes: 4096, stallMs: 1_000 });
+    const asked = 'types=transactions,message,block&everything=true&from_mc_seqno=1';
+    const reader = await openEvents(fed.server.port, asked);
+    let hasEnded = false;
+    void reader.ended.then(() => {
+      hasEnded = true;
+    });
+    await expect.poll(() => hasEnded || reader.events.at(-1)?.type === 'caught_up').toBe(true);
+    expect(hasEnded).toBe(false);
+    reader.close();
+  });
+});
+
+describe('a stream that is ended while its client reads nothing', () => {
+  it('is written no more, and is let go at last', async () => {
+    await fed.start(1);
+    const { feed } = fed.server.streaming;
+    const sinks: Sink[] = [];
+    const [report, onDropped] = [vi.fn(), vi.fn()];
+    const limits = { maxConnections: 1, maxAddresses: 1, keys: createHostCounts().open() };
+    const sse = createSse({
+      readBody,
+      feed: { ...feed, open: (sink, how) => feed.open(sinks[sinks.push(sink) - 1], how) },
+      admission: createAdmission({ ...limits, metrics: createFeedMetrics(new Registry()), report }),
+      ...{ queueBytes: 1_000_000, maxBodyBytes: 1_000, keepAliveMs: 20 },
+      unfinished: createUnfinished({ maxBytes: 1_000, onDropped }),
+    });
+    const responses: ServerResponse[] = [];
+    const failures: unknown[] = [];
+    const server = createServer((request, response) => {
+      responses.push(response);
+      response.on('error', (error) => failures.push(error));
+      void sse(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    client.write('GET /?types=block HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => responses[0]?.headersSent).toBe(true);
+    const [[sink], [response]] = [sinks, responses];
+    // More than the kernel takes, and less than is too much.
+    while (response.writableLength < 100_000) {
+      sink.write(Buffer.alloc(64 * 1024, 0x20), null);
+      await sleep(1);
+    }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    sink.end(4008, 'too slow');
+    sink.write(Buffer.from('{}'), null);
+    await sleep(100);
+    expect(failures).toEqual([]);
+    expect(response.destroyed).toBe(false);
+    vi.advanceTimersByTime(30_000);
+    expect(response.destroyed).toBe(true);
+    vi.useRealTimers();
+    client.destroy();
+    server.close();
   });
 });

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
-import type { Sink } from './line.ts';
+import { LOW_WATER, type Sink } from './line.ts';
 import { RequestError, type Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
 
@@ -21,6 +21,8 @@ export interface SseOptions {
 }
 
 const KEEP_ALIVE = ': keepalive\n\n';
+/** For what waits when a stream ends to be taken, as long as a WebSocket has to close. */
+const FAREWELL_MS = 30_000;
 
 /** POST with the subscription as body, as the protocol has it; GET with it as query, for a browser's EventSource. */
 export function createSse(options: SseOptions) {
@@ -79,13 +81,14 @@ async function listen(
     refuse(response, 400, { id, ...failure });
     return;
   }
+  if (response.writableEnded) return;
   response.setHeader('Content-Type', 'text/event-stream');
   response.setHeader('Cache-Control', 'no-cache');
   response.setHeader('Connection', 'keep-alive');
   response.setHeader('X-Accel-Buffering', 'no');
   response.write(`event: connected\ndata: ${JSON.stringify({ id, status: 'subscribed' })}\n\n`);
   frames.start();
-  const beat = setInterval(() => response.write(KEEP_ALIVE), keepAliveMs);
+  const beat = setInterval(frames.keepAlive, keepAliveMs);
   response.once('close', () => clearInterval(beat));
 }
 
@@ -147,15 +150,26 @@ function queryOf(request: IncomingMessage): Record<string, unknown> {
   return body;
 }
 
-/** Frames of events; those that come before `start` wait. */
-function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; start(): void } {
+/** Frames of events; those that come before `start` wait. Nothing is written once the stream has ended. */
+function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; start(): void; keepAlive(): void } {
   let room: () => void = () => undefined;
+  let full = false;
   let early: string[] | null = [];
-  const send = (frame: string | Buffer): boolean => {
-    response.write(frame);
-    return response.writableLength <= queueBytes;
+  // Asked as each frame is taken: `drain` does not come of a response whose queue is shorter than that of its stream, nor
+  // always of one that was corked (nodejs/node#60432).
+  const taken = (): void => {
+    if (!full || response.writableLength > queueBytes * LOW_WATER) return;
+    full = false;
+    room();
   };
-  response.on('drain', () => room());
+  const send = (frame: string): boolean => {
+    if (response.writableEnded) return true;
+    response.write(frame, taken);
+    full ||= response.writableLength > queueBytes;
+    return !full;
+  };
+  // Of a response that nobody hears an error ends the process; `close` follows.
+  response.on('error', () => undefined);
   return {
     sink: {
       write(json, mark) {
@@ -170,9 +184,12 @@ function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; sta
       cork: () => response.cork(),
       uncork: () => response.uncork(),
       end(_code, reason) {
+        if (response.destroyed || response.writableEnded) return;
         if (reason !== '') response.write(`: ${reason}\n\n`);
-        if (response.writableLength > queueBytes) response.destroy();
-        else response.end();
+        if (response.writableLength > queueBytes) return void response.destroy();
+        response.end();
+        const farewell = setTimeout(() => response.destroy(), FAREWELL_MS).unref();
+        response.once('close', () => clearTimeout(farewell));
       },
     },
     start() {
@@ -180,5 +197,6 @@ function sinkOf(response: ServerResponse, queueBytes: number): { sink: Sink; sta
       early = null;
       for (const frame of frames) send(frame);
     },
+    keepAlive: () => void send(KEEP_ALIVE),
   };
 }

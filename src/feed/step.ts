@@ -58,7 +58,7 @@ export type Part = (typeof PARTS)[number];
 export interface Wants {
   parts: ReadonlySet<Part>;
   /** Traces in full: normalised hashes of the messages that began them, standard base64. */
-  traces: ReadonlySet<string>;
+  traces: Pick<ReadonlySet<string>, 'size' | 'has'>;
   addressBook: boolean;
   metadata: boolean;
 }
@@ -271,7 +271,7 @@ class ReadStep implements FeedStep {
     this.#add('groups', events);
   }
 
-  async #loadTraces(traces: ReadonlySet<string>, context: QueryContext): Promise<void> {
+  async #loadTraces(traces: Wants['traces'], context: QueryContext): Promise<void> {
     const { mcSeqno } = this.#options;
     const actions = await this.#loadActions(context);
     for (const ended of this.#ended) {
@@ -286,7 +286,7 @@ class ReadStep implements FeedStep {
   }
 
   /** Whether one of these traces may end here and was not told yet. */
-  #missingTraces(traces: ReadonlySet<string>): boolean {
+  #missingTraces(traces: Wants['traces']): boolean {
     if (traces.size === 0) return false;
     const isWanted = (id: string, hash: string): boolean => traces.has(hash) && !this.#told.has(id);
     if (this.#settled === null) {

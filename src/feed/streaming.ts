@@ -26,7 +26,7 @@ import { createFeedSockets, type FeedSockets } from './websocket.ts';
 export interface FeedLimits {
   /** Connections of this process. */
   maxConnections: number;
-  /** Addresses of one connection. */
+  /** Addresses of one connection, and traces. */
   maxAddresses: number;
   /** Bytes that wait for one connection, above which it is told no more until it has taken them. */
   queueBytes: number;

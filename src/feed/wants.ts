@@ -14,16 +14,15 @@ const PART_OF: Readonly<Partial<Record<EventType, Part>>> = {
   actions: 'actions',
 };
 
-export function wantsOf(lines: Iterable<{ readonly subscription: Subscription }>): Wants {
+/** @param traces of all lines; only looked up here: there may be a great many */
+export function wantsOf(lines: Iterable<{ readonly subscription: Subscription }>, traces: Wants['traces']): Wants {
   const parts = new Set<Part>();
-  const traces = new Set<string>();
   const wants = { parts, traces, addressBook: false, metadata: false };
   for (const { subscription } of lines) {
     for (const type of subscription.types) {
       const part = PART_OF[type];
       if (part !== undefined) parts.add(part);
     }
-    for (const hash of subscription.traceHashes) traces.add(hash);
     wants.addressBook ||= subscription.addressBook;
     wants.metadata ||= subscription.metadata;
   }

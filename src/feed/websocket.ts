@@ -7,7 +7,7 @@ import { type Admission, type Admitted, actionsVersion, RefusedError } from './a
 import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import { createFrames } from './frames.ts';
-import type { Sink } from './line.ts';
+import { LOW_WATER, type Sink } from './line.ts';
 import type { Names } from './names.ts';
 import type { Request, Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
@@ -44,8 +44,6 @@ const INTERNAL_ERROR = 1011;
 const POLICY = 1008;
 /** A peer that is gone without a word is found out by the kernel. */
 const KEEP_ALIVE_MS = 30_000;
-/** Of the queue, at which there is room again. */
-const LOW_WATER = 0.5;
 /** What RFC 6455 leaves for a reason. */
 const REASON_BYTES = 123;
 
@@ -67,20 +65,28 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       supportedActionTypes: actionsVersion(headers),
       maxUnnoted: options.maxUnanswered,
     });
-    let unanswered = 0;
+    let [unanswered, unansweredLength] = [0, 0];
     socket.on('message', (data: RawData) => {
       if (++unanswered > options.maxUnanswered) {
         line.end(POLICY, 'too many messages at once');
         return;
       }
+      const text = textOf(data);
+      unansweredLength += text.length;
+      // What is not read stays with the client: here only so much waits.
+      if (line.full || unansweredLength > maxMessageBytes) socket.pause();
       conversation
-        .hear(textOf(data))
+        .hear(text)
         .catch((error: unknown) => {
           if (gone.signal.aborted) return;
           options.report(error);
           line.end(INTERNAL_ERROR, 'the service failed');
         })
-        .finally(() => unanswered--);
+        .finally(() => {
+          unanswered--;
+          unansweredLength -= text.length;
+          if (socket.isPaused && unansweredLength <= maxMessageBytes) socket.resume();
+        });
     });
     socket.on('close', () => {
       gone.abort();

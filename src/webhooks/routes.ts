@@ -228,6 +228,8 @@ function readSubscription(asked: Record<string, unknown>, maxAddresses: number):
     const { subscription: read, known } = readSubscriber(asked);
     const { length } = read.addresses;
     if (length > maxAddresses) throw new ApiError(422, `too many addresses: ${length} > max ${maxAddresses}`);
+    const { size } = read.traceHashes;
+    if (size > maxAddresses) throw new ApiError(422, `too many traces: ${size} > max ${maxAddresses}`);
     return { kept: JSON.stringify(known), start: read.start };
   } catch (error) {
     if (error instanceof RequestError) throw new ApiError(422, `subscription: ${error.message}`);
