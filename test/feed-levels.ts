@@ -13,6 +13,7 @@ import {
   end,
   everywhere,
   expectHeard,
+  FOR_WHOM,
   heard,
   heardAndGone,
   type Json,
@@ -206,6 +207,15 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(await listen({ ...own, from_cursor }), typesOf, ['caught_up', 'trace_invalidated']);
       // Who heard nothing of it before has nothing to take back.
       await expectHeard(await listen(own), typesOf, []);
+    });
+
+    whoResumes('tells who comes back to actions how they stand, with no transaction of his in the trace', async () => {
+      const own = { types: ['actions'], addresses: [FOR_WHOM], min_finality: 'pending', with_cursor: true };
+      const from_cursor = await heardAndGone(listen, own);
+      const back = await listen({ ...own, from_cursor });
+      await expectHeard(back, typesOf, ['caught_up', 'actions']);
+      await say('invalidated');
+      await expectHeard(back, typesOf, ['caught_up', 'actions', 'trace_invalidated']);
     });
 
     whoResumes('takes back what is invalidated while one who comes back is told how things stand', async () => {

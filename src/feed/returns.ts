@@ -134,7 +134,8 @@ export function createReturns(options: ReturnsOptions): Returns {
 
   function candidates({ subscription: { addresses, traceHashes, filter } }: Line): Prospect[] {
     if (filter.everything) return [...heard.all()];
-    const traces = addresses.flatMap((address) => pending.byAccount(address));
+    // Actions are heard by accounts of theirs too, which need not have a transaction in the trace.
+    const traces = addresses.flatMap((address) => [...pending.byAccount(address), ...pending.byActor(address)]);
     const hashes = new Set([...traces.map(({ trace }) => trace.hashNorm.toString('base64')), ...traceHashes]);
     return [...hashes].flatMap((hash) => heard.get(hash) ?? []);
   }
