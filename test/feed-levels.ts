@@ -218,6 +218,27 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(back, typesOf, ['caught_up', 'actions', 'trace_invalidated']);
     });
 
+    whoResumes('tells the whole of what changes while one who comes back is told how things stand', async () => {
+      const types = ['transactions', 'actions'];
+      const own = { types, addresses: [account(0)], min_finality: 'pending', with_cursor: true };
+      const from_cursor = await heardAndGone(listen, own);
+      await say(['confirmed', 'pending', 'pending']);
+      const { book } = chain.source;
+      let [asked, release] = [0, (): void => undefined];
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      chain.source.book = async (...question) => {
+        if (asked++ === 0) await released;
+        return book(...question);
+      };
+      const back = await listen({ ...own, include_address_book: true, from_cursor });
+      await expect.poll(() => asked, PATIENT).toBeGreaterThan(0);
+      await say(['confirmed', 'confirmed', 'pending']);
+      release();
+      await expectHeard(back, typesOf, ['caught_up', 'transactions', 'actions']);
+    });
+
     whoResumes('takes back what is invalidated while one who comes back is told how things stand', async () => {
       const own = { types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true };
       const from_cursor = await heardAndGone(listen, own);
