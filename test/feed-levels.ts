@@ -13,6 +13,7 @@ import {
   end,
   everywhere,
   expectHeard,
+  FOR_WHOM,
   heard,
   heardAndGone,
   type Json,
@@ -206,6 +207,36 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(await listen({ ...own, from_cursor }), typesOf, ['caught_up', 'trace_invalidated']);
       // Who heard nothing of it before has nothing to take back.
       await expectHeard(await listen(own), typesOf, []);
+    });
+
+    whoResumes('tells who comes back to actions how they stand, with no transaction of his in the trace', async () => {
+      const own = { types: ['actions'], addresses: [FOR_WHOM], min_finality: 'pending', with_cursor: true };
+      const from_cursor = await heardAndGone(listen, own);
+      const back = await listen({ ...own, from_cursor });
+      await expectHeard(back, typesOf, ['caught_up', 'actions']);
+      await say('invalidated');
+      await expectHeard(back, typesOf, ['caught_up', 'actions', 'trace_invalidated']);
+    });
+
+    whoResumes('tells the whole of what changes while one who comes back is told how things stand', async () => {
+      const types = ['transactions', 'actions'];
+      const own = { types, addresses: [account(0)], min_finality: 'pending', with_cursor: true };
+      const from_cursor = await heardAndGone(listen, own);
+      await say(['confirmed', 'pending', 'pending']);
+      const { book } = chain.source;
+      let [asked, release] = [0, (): void => undefined];
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      chain.source.book = async (...question) => {
+        if (asked++ === 0) await released;
+        return book(...question);
+      };
+      const back = await listen({ ...own, include_address_book: true, from_cursor });
+      await expect.poll(() => asked, PATIENT).toBeGreaterThan(0);
+      await say(['confirmed', 'confirmed', 'pending']);
+      release();
+      await expectHeard(back, typesOf, ['caught_up', 'transactions', 'actions']);
     });
 
     whoResumes('takes back what is invalidated while one who comes back is told how things stand', async () => {

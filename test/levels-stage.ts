@@ -174,6 +174,9 @@ function change(levels: Levels): PendingChange {
   return { kind: 'trace', trace: { ...hashes, version, ...times, ...rest, nodes } };
 }
 
+/** Whom the action is for, who has no transaction in the trace. */
+export const FOR_WHOM = `0:${'7'.repeat(64)}`;
+
 /** The second account keeps jettons of the first. */
 const walletOf = ({ transaction: { account: owner } }: TransactionRecord) => ({
   owner,
@@ -185,7 +188,7 @@ const action = () => {
   const { hash, lt, now, account } = records[0].transaction;
   const times = { startLt: lt, endLt: lt, startUtime: now, endUtime: now };
   const what = { type: 'ton_transfer', success: true, ancestors: [], transactions: hash };
-  const content = JSON.stringify([{ source: rawAddress(account), value: '1' }, [rawAddress(account)]]);
+  const content = JSON.stringify([{ source: rawAddress(account), value: '1' }, [rawAddress(account), FOR_WHOM]]);
   return { actionId: Buffer.alloc(32, 1), ...times, ...what, content };
 };
 

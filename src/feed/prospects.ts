@@ -138,9 +138,23 @@ export function createProspects(options: ProspectsOptions): Prospects {
     if (before !== null) states.takeBack(prospect, before, one);
     take(said);
     const full = new Set<Line>();
+    const told = (line: Line, event: PendingEvent): void => {
+      if (!tellTo(line, event, prospect, beside)) full.add(line);
+    };
+    /** Who is being told how things stand, and did not hear of the version before: to him more is new. */
+    const late = new Map<Line, OpenTrace | null>();
     for (const event of pendingEvents(one, before, position())) {
       if (!rises(prospect, event)) continue;
-      for (const line of audience.hearers(event)) if (!tellTo(line, event, prospect, beside)) full.add(line);
+      for (const line of audience.hearers(event)) {
+        const last = prospect.heard.get(line)?.one ?? null;
+        if (isState(event) || last === before || !returns.isTold(line)) told(line, event);
+        else late.set(line, last);
+      }
+    }
+    for (const [line, last] of late) {
+      for (const event of pendingEvents(one, last, position())) {
+        if (!isState(event) && line.hears(event)) told(line, event);
+      }
     }
     for (const line of full) options.onFull(line);
   }

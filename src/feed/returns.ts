@@ -30,6 +30,8 @@ export interface Returns {
    * Again until all is told, for as long as he is live; when he is live again it goes on.
    */
   bringUp(line: Line): Promise<void>;
+  /** Whether it is being told how things stand. */
+  isTold(line: Line): boolean;
 }
 
 export interface ReturnsOptions {
@@ -72,12 +74,21 @@ export function createReturns(options: ReturnsOptions): Returns {
   const { pending, source, heard, context, position, isCurrent, loaded, tellTo, invalidate, onFull, report } = options;
   /** Until they have been told all that was taken back meanwhile. */
   const resuming = new Map<Line, Resuming>();
+  /** Of those who are being told how things stand. */
   const turns = new WeakMap<Line, object>();
   const invalidated = new LRUCache<string, { one: OpenTrace; mcSeqno: number }>({ max: KEPT_INVALIDATED });
 
   async function bringUp(line: Line): Promise<void> {
     const turn = {};
     turns.set(line, turn);
+    try {
+      await bringUpIn(turn, line);
+    } finally {
+      if (turns.get(line) === turn) turns.delete(line);
+    }
+  }
+
+  async function bringUpIn(turn: object, line: Line): Promise<void> {
     const { generation } = line;
     const isSame = (): boolean =>
       line.state === 'live' && line.generation === generation && turns.get(line) === turn && !context.signal.aborted;
@@ -134,7 +145,8 @@ export function createReturns(options: ReturnsOptions): Returns {
 
   function candidates({ subscription: { addresses, traceHashes, filter } }: Line): Prospect[] {
     if (filter.everything) return [...heard.all()];
-    const traces = addresses.flatMap((address) => pending.byAccount(address));
+    // Actions are heard by accounts of theirs too, which need not have a transaction in the trace.
+    const traces = addresses.flatMap((address) => [...pending.byAccount(address), ...pending.byActor(address)]);
     const hashes = new Set([...traces.map(({ trace }) => trace.hashNorm.toString('base64')), ...traceHashes]);
     return [...hashes].flatMap((hash) => heard.get(hash) ?? []);
   }
@@ -170,5 +182,6 @@ export function createReturns(options: ReturnsOptions): Returns {
     takenBack: (trace, one, mcSeqno) => void invalidated.set(trace, { one, mcSeqno }),
     opened: (trace) => void invalidated.delete(trace),
     bringUp,
+    isTold: (line) => turns.has(line),
   };
 }
