@@ -235,8 +235,10 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       const back = await listen({ ...own, include_address_book: true, from_cursor });
       await expect.poll(() => asked, PATIENT).toBeGreaterThan(0);
       await say(['confirmed', 'confirmed', 'pending']);
-      release();
       await expectHeard(back, typesOf, ['caught_up', 'transactions', 'actions']);
+      await say(['confirmed', 'confirmed', 'confirmed']);
+      release();
+      await expectHeard(back, typesOf, ['caught_up', 'transactions', 'actions', 'transactions', 'actions']);
     });
 
     whoResumes('takes back what is invalidated while one who comes back is told how things stand', async () => {

@@ -141,12 +141,19 @@ export function createProspects(options: ProspectsOptions): Prospects {
     const told = (line: Line, event: PendingEvent): void => {
       if (!tellTo(line, event, prospect, beside)) full.add(line);
     };
+    /** What each has heard of before any of this. */
+    const lasts = new Map<Line, OpenTrace | null>();
+    const lastOf = (line: Line): OpenTrace | null => {
+      const last = lasts.has(line) ? lasts.get(line) : prospect.heard.get(line)?.one;
+      lasts.set(line, last ?? null);
+      return last ?? null;
+    };
     /** Who is being told how things stand, and did not hear of the version before: to him more is new. */
     const late = new Map<Line, OpenTrace | null>();
     for (const event of pendingEvents(one, before, position())) {
       if (!rises(prospect, event)) continue;
       for (const line of audience.hearers(event)) {
-        const last = prospect.heard.get(line)?.one ?? null;
+        const last = lastOf(line);
         if (isState(event) || last === before || !returns.isTold(line)) told(line, event);
         else late.set(line, last);
       }
