@@ -101,11 +101,15 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
 describe('data that changes between two statements', () => {
   const [before, after] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];
   /** States as `states` gives them one after another, and the data of the last. */
-  const changing = (states: { lt: string; dataHash: Buffer }[], data: { lt: string; dataHash: Buffer }) => {
+  const changing = (
+    states: { lt: string; dataHash: Buffer }[] | ((read: number) => { lt: string; dataHash: Buffer }),
+    data: { lt: string; dataHash: Buffer },
+  ) => {
     let read = 0;
+    const stateAt = (n: number) => (typeof states === 'function' ? states(n) : states[Math.min(n, states.length - 1)]);
     const answers: Record<string, (row: RowWriter) => void> = {
       'account states': (row) => {
-        const { lt, dataHash } = states[Math.min(read++, states.length - 1)];
+        const { lt, dataHash } = stateAt(read++);
         row.fixed(ACCOUNT);
         row.u64(lt);
         row.u32(1);
@@ -142,10 +146,17 @@ describe('data that changes between two statements', () => {
   });
 
   it('is no answer when it never agrees, and says of which account', async () => {
-    const accounts = changing([{ lt: '9', dataHash: before }], { lt: '10', dataHash: after });
+    const accounts = changing((read) => ({ lt: `${9 + read}`, dataHash: before }), { lt: '1000000', dataHash: after });
     const failure = accounts.accountStates([ACCOUNT], [], 'all', contextOf(30));
     await expect(failure).rejects.toThrow(HeadBehind);
     await expect(failure).rejects.toThrow(/^account -?\d+:[0-9A-F]{64} changes faster/i);
+  });
+
+  it('is null where no later state comes: the log has not shown it', async () => {
+    const accounts = changing([{ lt: '9', dataHash: before }], { lt: '10', dataHash: after });
+    expect(await accounts.accountStates([ACCOUNT], [], 'all', contextOf())).toMatchObject([
+      { lastTransactionLt: '9', dataBoc: null },
+    ]);
   });
 
   it('is null where the tables never had it: what they have is older', async () => {

@@ -175,14 +175,18 @@ export function accountQueries(reading: NewestReading) {
       const wanted = distinct(accounts);
       if (wanted.length === 0) return [];
       const giveUpAt = performance.now() + context.timeoutMs;
-      for (;;) {
+      for (let before: Known[] = []; ; ) {
         const stood = standing();
         const states = await newestStates(wanted, codeHashes, context);
         const known = states.map(({ state, ...row }) => ({ row, state: decodeState(state) }));
         for (const { row, state } of known) noteCode(row.account, state.codeHash, stood);
         const { found, changed } = await records(known, wanted, cells, context);
-        if (changed.length === 0) return found;
-        // States and data are two statements: a step may have come between them.
+        const isAsBefore = ({ row }: Known): boolean =>
+          before.some((one) => one.row.account.equals(row.account) && one.row.lt === row.lt);
+        // States and data are two statements: a step may have come between them. Where the state stays, the log has shown
+        // no later one that the data would be of.
+        if (changed.every(isAsBefore)) return found;
+        before = changed;
         if (performance.now() > giveUpAt) {
           const { account, mcSeqno } = changed[0].row;
           throw new HeadBehind(`account ${rawAddress(account)} changes faster than it is read, since step ${mcSeqno}`);

@@ -72,8 +72,7 @@ export async function watchSignedBlocks(options: SignedBlocksOptions, signal: Ab
   async function fetchBlock(id: BlockIdExt) {
     try {
       const answer = await liteservers.query({ method: 'getBlock', id: blockIdExtToTl(id) }, { signal, timeoutMs });
-      const bytes = checkBlock(answer, id);
-      return { block: readSigned(id, bytes), prev: prevOf(id, bytes) };
+      return readNamed(id, checkBlock(answer, id));
     } catch (error) {
       const key = hashKey(id.rootHash);
       missed.set(key, (missed.get(key) ?? 0) + 1);
@@ -139,17 +138,18 @@ export async function watchSignedBlocks(options: SignedBlocksOptions, signal: Ab
 }
 
 /**
- * The blocks before one, whose bytes are those that its id names.
+ * What a block has, and which ones are before it.
  * @throws {DecodeError} also where the id names another block
  */
-function prevOf(id: BlockIdExt, bytes: Buffer): BlockIdExt[] {
+function readNamed(id: BlockIdExt, bytes: Buffer): { block: SignedTransactions; prev: BlockIdExt[] } {
   const boc = openBoc(bytes);
-  const { workchain, shard, seqno, prev } = decodeBlock(boc).header;
+  const block = decodeBlock(boc);
+  const { workchain, shard, seqno, prev } = block.header;
   const isNamed = workchain === id.workchain && shard === id.shard && seqno === id.seqno;
   if (!isNamed || !cellHash(boc, boc.roots[0]).equals(id.rootHash)) {
     throw new DecodeError(`a signed block of ${workchain}:${shard}:${seqno} under the id of another`);
   }
-  return prev;
+  return { block: signedIn(id, boc, block), prev };
 }
 
 /** The servers do not tell, and will not. */
@@ -165,7 +165,10 @@ function isRefusal(error: unknown): boolean {
 /** @throws {DecodeError} */
 export function readSigned(id: BlockIdExt, bytes: Buffer): SignedTransactions {
   const boc = openBoc(bytes);
-  const block = decodeBlock(boc);
+  return signedIn(id, boc, decodeBlock(boc));
+}
+
+function signedIn(id: BlockIdExt, boc: Boc, block: ReturnType<typeof decodeBlock>): SignedTransactions {
   const after = new Map(accountStatesAfter(block).map((state) => [hashKey(state.lastTransactionHash), state]));
   const transactions = [...blockTransactions(block)]
     .filter(({ description }) => description.type === 'ord')

@@ -6,7 +6,7 @@ import type { BatchAccounts } from '../accounts.ts';
 import type { CodeStore, KnownCode } from './codes.ts';
 import { dnsRecord } from './dns.ts';
 import { jettonMaster, jettonWallet } from './jettons.ts';
-import type { Asking, DetectedRow, Found, Kind } from './kinds.ts';
+import { type Asking, CONFIRMING, type DetectedRow, type Found, type Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
 import { Exhausting, type Methods, type StepView } from './methods.ts';
 import { nftCollection, nftItem } from './nfts.ts';
@@ -44,18 +44,12 @@ export function kindsOf(codeHash: Buffer, running: KnownCode): readonly Kind[] {
   });
 }
 
-/** What those are asked who must confirm others: a contract with such a get-method need be of no kind itself. */
-const CONFIRMING = [
-  'get_wallet_address',
-  'get_nft_address_by_index',
-  'get_nft_content',
-  'get_order_address',
-  'get_pool_address',
-].map(methodId);
+const CONFIRMING_METHODS = CONFIRMING.map(methodId);
 
+/** Whether others may be what they are by what contracts with this code say. */
 export function mayConfirm(codeHash: Buffer, running: KnownCode): boolean {
   const methods = methodsOf(codeHash, running);
-  return methods === null || CONFIRMING.some((method) => methods.has(method));
+  return methods === null || CONFIRMING_METHODS.some((method) => methods.has(method));
 }
 
 export interface DetectionOptions {

@@ -20,12 +20,20 @@ export interface DetectedRow {
 /** What a kind has besides. */
 export type Found<R extends DetectedRow> = Omit<R, keyof DetectedRow>;
 
+/** What those are asked who must confirm others: a contract with such a get-method need be of no kind itself. */
+export const CONFIRMING = [
+  'get_wallet_address',
+  'get_nft_address_by_index',
+  'get_order_address',
+  'get_pool_address',
+] as const;
+
 /** What detectors ask besides the contract's own data, all as of the same step. */
 export interface Asking {
   /** Runs a get-method. Throws OtherKind when it fails. */
   call(subject: Subject, method: string, args?: readonly StackValue[]): Promise<Results>;
   /** Another contract, which must have the method. Throws OtherKind for none, NotShown for one that is not known. */
-  contract(account: Address, method: string): Promise<Subject>;
+  contract(account: Address, method: (typeof CONFIRMING)[number]): Promise<Subject>;
   /** Collections whose items are domains. */
   isDnsCollection(collection: Address): boolean;
   /** Whether the wallet was confirmed before with this owner by this master. */

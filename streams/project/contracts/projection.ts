@@ -120,8 +120,8 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
         // The same account may be something with its next code, and have this data still.
         if (shown) accounts.putData(account, shown.boc, { lasting: can === null || isKept });
         if (can === null || can.kinds.length > 0) look(account);
-        const confirms = isKept || learned.has(key);
-        if (can !== null && confirms && (before === null || shown)) lookAtWaiting(account);
+        const isWaitedFor = isKept || (can !== null && learned.has(key));
+        if (isWaitedFor && (before === null || shown)) lookAtWaiting(account);
       }
       // Data that a node was asked for.
       for (const { account, lt, dataHash, boc } of data.values()) {
