@@ -23,23 +23,45 @@ export function formOf(record: TransactionRecord): Buffer {
   const { text, messages } = transactionText(record, book);
   const addresses = book.addresses();
   const start = HEAD_BYTES + ADDRESS_BYTES * addresses.length + PLACE_BYTES * messages.length;
-  const form = Buffer.allocUnsafeSlow(start + Buffer.byteLength(text));
+  const json = encode(text);
+  const form = Buffer.allocUnsafeSlow(start + json.length);
   form.writeUInt16LE(addresses.length, 0);
   form.writeUInt16LE(messages.length, 2);
   let at = HEAD_BYTES;
   for (const address of addresses) at += address.copy(form, at);
-  // Places ascend: what is before one is counted from the one before it.
+  const bytesBefore = json.length === text.length ? (chars: number) => chars : bytesCounter(text);
+  for (const { start, middle, end } of messages) {
+    for (const place of [start, middle, end]) at = form.writeUInt32LE(bytesBefore(place), at);
+  }
+  json.copy(form, at);
+  return form;
+}
+
+const MOST_BYTES_A_CHARACTER = 3;
+let encoded = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Valid until the next call. To count the bytes of a text before it is written takes as long as to write it. */
+function encode(text: string): Buffer {
+  const most = MOST_BYTES_A_CHARACTER * text.length;
+  if (encoded.length < most) {
+    if (text.length > LARGE_CHARACTERS) return Buffer.from(text);
+    encoded = Buffer.allocUnsafeSlow(most);
+  }
+  return encoded.subarray(0, encoded.write(text));
+}
+
+/** Larger ones are rare: what holds them is not kept. */
+const LARGE_CHARACTERS = 1024 * 1024;
+
+/** Bytes before a character of the text. To be asked in ascending order. */
+function bytesCounter(text: string): (chars: number) => number {
   let chars = 0;
   let bytes = 0;
-  for (const { start, middle, end } of messages) {
-    for (const place of [start, middle, end]) {
-      bytes += Buffer.byteLength(text.slice(chars, place));
-      chars = place;
-      at = form.writeUInt32LE(bytes, at);
-    }
-  }
-  form.write(text, at);
-  return form;
+  return (place) => {
+    bytes += Buffer.byteLength(text.slice(chars, place));
+    chars = place;
+    return bytes;
+  };
 }
 
 /** One behind the other. */
