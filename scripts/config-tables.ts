@@ -1,4 +1,4 @@
-/** `npm run docs:config`: writes the tables of settings into the README. */
+/** `npm run docs:config`: writes the tables of settings into docs/settings.md. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { settingsTable } from '../src/config.ts';
@@ -6,7 +6,7 @@ import { settingsTable } from '../src/config.ts';
 const BEGIN = '<!-- settings: written by npm run docs:config -->';
 const END = '<!-- end of settings -->';
 
-export const readmePath: string = fileURLToPath(new URL('../README.md', import.meta.url));
+export const settingsPath: string = fileURLToPath(new URL('../docs/settings.md', import.meta.url));
 
 /**
  * The document with the tables of the present settings between its two marks.
@@ -22,8 +22,10 @@ export function withSettings(document: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const present = readFileSync(readmePath, 'utf8');
+  const present = readFileSync(settingsPath, 'utf8');
   const wanted = withSettings(present);
-  if (wanted !== present) writeFileSync(readmePath, wanted);
-  process.stdout.write(wanted === present ? 'README.md is up to date\n' : 'README.md was brought up to date\n');
+  if (wanted !== present) writeFileSync(settingsPath, wanted);
+  process.stdout.write(
+    wanted === present ? 'docs/settings.md is up to date\n' : 'docs/settings.md was brought up to date\n',
+  );
 }

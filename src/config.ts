@@ -6,7 +6,7 @@ import { parseAddress, rawAddress } from './chain/address.ts';
 
 /**
  * Every setting of the service: its flag, its environment variable, its default and its limits, in one place.
- * A flag wins over the environment, the environment over the default. The table in the README is made from this.
+ * A flag wins over the environment, the environment over the default. The tables of docs/settings.md are made from this.
  */
 export interface Setting<T = unknown> {
   flag: string;

@@ -27,7 +27,7 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
   tonstream classify <file…>   tell what the traces in files did, a JSON line each
   tonstream help | version
 
-Settings are flags or environment variables; the README lists them all.
+Settings are flags or environment variables; docs/settings.md lists them all.
 `;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

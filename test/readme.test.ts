@@ -1,23 +1,30 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readmePath, withSettings } from '../scripts/config-tables.ts';
+import { settingsPath, withSettings } from '../scripts/config-tables.ts';
 import { settings } from '../src/config.ts';
 import { runTonstream } from './processes.ts';
 
-const readme = readFileSync(readmePath, 'utf8');
+function page(name: string): string {
+  return readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+}
+
+const readme = page('README.md');
+const settingsPage = readFileSync(settingsPath, 'utf8');
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')));
 
 /** README.md and the pages it leads to. */
-const pages = ['README.md', 'docs/architecture.md', 'docs/benchmarks.md'];
-const page = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+const pages = [
+  'README.md',
+  ...['api', 'architecture', 'benchmarks', 'settings', 'sql', 'streams'].map((name) => `docs/${name}.md`),
+];
 
-describe('README.md', () => {
+describe('docs/settings.md', () => {
   it('holds the settings as they are (npm run docs:config)', () => {
-    expect(withSettings(readme)).toBe(readme);
-    for (const { flag, env } of Object.values(settings)) expect(readme).toContain(`\`--${flag}\` | \`${env}\``);
+    expect(withSettings(settingsPage)).toBe(settingsPage);
+    for (const { flag, env } of Object.values(settings)) expect(settingsPage).toContain(`\`--${flag}\` | \`${env}\``);
   });
 
   it('is refused without the marks', () => {
