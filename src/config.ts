@@ -560,7 +560,7 @@ export const settings = {
     flag: 'cached-renderings-bytes',
     env: 'TONSTREAM_CACHED_RENDERINGS_BYTES',
     about:
-      'Transactions kept in memory as they are printed, by v2 and by v3 each, and a quarter as much of transfers and burns; 0 for none',
+      'Transactions kept in memory as they are printed, by v2 and by v3 each, and a quarter as much each of messages and of transfers and burns; 0 for none',
     group: 'Limits',
     schema: bytes(0, 64 * 1024 * MB).default(64 * MB),
   },

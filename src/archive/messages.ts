@@ -4,13 +4,14 @@ import { address, hash, u32, u64 } from '../../clickhouse/tables/columns.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { distinct } from '../chain/hash.ts';
-import type { Hash, Message } from '../chain/model.ts';
+import type { Address, Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows, TransactionsByMessageFilter } from '../chain/records.ts';
-import { byte, columnOf, kind, layoutOf, ordered, type Values } from '../window/kind.ts';
+import { LazyMessage } from '../chain/stored.ts';
+import { byte, columnOf, kind, layoutOf, ordered, stepOf, type Values } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
 import type { MessageEnds } from '../window/transactions.ts';
-import type { View } from '../window/view.ts';
+import type { Found, View } from '../window/view.ts';
 
 /** So much of a hash that no two are taken for one another. */
 const HASH_HEAD = 20;
@@ -107,9 +108,39 @@ function sentMessage(view: View, wanted: Hash): SentMessage | null {
 /** As the transaction shows it that received it, or else sent it; null when that is not here. */
 function messageOf(view: View, { hash, account, inMcSeqno, inLt, outLt }: SentMessage): Message | null {
   const place = view.find(transactionKind, BY_ACCOUNT, [account, inMcSeqno > 0 ? inLt : outLt]);
-  if (place === null) return null;
-  const { inMsg, outMsgs } = transactionOf(place.id, place.row).transaction;
-  return [inMsg, ...outMsgs].find((one) => one?.hash.equals(hash)) ?? null;
+  return place && new ShownMessage(hash, place);
+}
+
+/** One that is shown again is not decoded again: its hash is enough to know it by. */
+class ShownMessage extends LazyMessage {
+  readonly hash: Hash;
+  readonly #place: Found;
+  #read: Message | null = null;
+
+  constructor(hash: Hash, place: Found) {
+    super();
+    this.hash = hash;
+    this.#place = place;
+  }
+
+  protected get whole(): Message {
+    this.#read ??= this.#decode();
+    return this.#read;
+  }
+
+  get source(): Address | null {
+    return this.whole.source;
+  }
+  get destination(): Address | null {
+    return this.whole.destination;
+  }
+
+  #decode(): Message {
+    const { id, row } = this.#place;
+    const { inMsg, outMsgs } = transactionOf(id, row).transaction;
+    for (const one of [inMsg, ...outMsgs]) if (one?.hash.equals(this.hash)) return one;
+    throw new Error(`a transaction of step ${stepOf(id)} of the archive lacks message ${this.hash.toString('hex')}`);
+  }
 }
 
 function messageWith(view: View, wanted: Hash): MessageRecord | null {

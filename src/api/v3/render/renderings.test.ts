@@ -7,6 +7,7 @@ import { shelf } from '../../../../test/shelf.ts';
 import { storedRecords } from '../../../../test/stored-records.ts';
 import type { TransactionRecord } from '../../../chain/records.ts';
 import { createBook } from './book.ts';
+import { messageRowJson } from './message.ts';
 import { createRenderings, joinRows, type Renderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
 
@@ -88,6 +89,41 @@ describe.skipIf(shelf === null)('renderings of recorded transactions', () => {
     for (const bytes of [page.payload, page.states, traceId]) bytes.fill(0);
     expect(rendered(renderings, make())).toEqual(expected);
     expect(renderings.figures.kept).toBe(1);
+  });
+
+  it('of messages are the same whether kept or made, and made anew when their ends differ', () => {
+    const renderings = createRenderings({ maxBytes: ROOM });
+    const rows = everything.slice(0, 50).flatMap((make) => {
+      const { transaction, globalVersion } = make();
+      const { inMsg, outMsgs, hash } = transaction;
+      return [...(inMsg ? [inMsg] : []), ...outMsgs].flatMap((message) =>
+        [null, hash].map((inTxHash) => ({ message, globalVersion, inTxHash, outTxHash: null })),
+      );
+    });
+    for (let i = 0; i < 2; i++) {
+      for (const row of rows) {
+        const [expected, shown] = [createBook(false), createBook(false)];
+        const text = messageRowJson(row, expected);
+        expect(renderings.message(row, shown).toString()).toBe(text);
+        expect(shown.addresses()).toEqual(expected.addresses());
+      }
+    }
+  });
+
+  it('do not open a message that is kept', () => {
+    const renderings = createRenderings({ maxBytes: ROOM });
+    const [make] = everything;
+    const { transaction, globalVersion } = make();
+    const message = transaction.inMsg ?? transaction.outMsgs[0];
+    const row = { globalVersion, inTxHash: null, outTxHash: null };
+    const expected = renderings.message({ message, ...row }, createBook(false));
+    const closed = new Proxy(message, {
+      get: (_, name) => {
+        if (name === 'hash') return message.hash;
+        throw new Error('opened');
+      },
+    });
+    expect(renderings.message({ message: closed, ...row }, createBook(false))).toEqual(expected);
   });
 
   it('take no more room than they are given', () => {

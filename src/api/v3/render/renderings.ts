@@ -1,10 +1,14 @@
-/** Transactions as JSON bytes, the ones asked for lately kept: what is shown again is neither decoded nor rendered. */
+/**
+ * Transactions and messages as JSON bytes, the ones asked for lately kept: what is shown again is neither decoded nor
+ * rendered.
+ */
 import { LRUCache } from 'lru-cache';
 import type { BlockId, Hash } from '../../../chain/model.ts';
 import type { MessageRecord, StoredBytes, TransactionRecord } from '../../../chain/records.ts';
 import { storedKey } from '../../../chain/stored.ts';
 import { type Book, createBook } from './book.ts';
 import { formAddresses, formJson, formMessage, formOf } from './forms.ts';
+import { createKeptRows } from './kept-rows.ts';
 import { endsJson, messageRowJson } from './message.ts';
 
 export interface Renderings {
@@ -27,9 +31,11 @@ export interface RenderingsFigures {
 }
 
 export interface RenderingsOptions {
-  /** Most bytes to keep, about; 0 keeps nothing. */
+  /** Most bytes of transactions to keep, about, and a fourth as many of messages; 0 keeps nothing. */
   maxBytes: number;
 }
+
+const MESSAGES_SHARE = 4;
 
 /** All that the text is made of, and the text. */
 interface Rendering {
@@ -54,12 +60,13 @@ const LARGEST_SHARE = 1 / 16;
 export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
   const kept = maxBytes > 0 ? new LRUCache<string, Rendering>({ maxSize: maxBytes, sizeCalculation }) : null;
   const largest = maxBytes * LARGEST_SHARE;
+  const messages = createKeptRows(Math.floor(maxBytes / MESSAGES_SHARE));
   const figures = {
     formed: 0,
     kept: 0,
     made: 0,
     get bytes() {
-      return kept?.calculatedSize ?? 0;
+      return (kept?.calculatedSize ?? 0) + messages.bytes;
     },
   };
 
@@ -83,6 +90,22 @@ export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
     return formOf(record);
   }
 
+  function messagePieces(record: MessageRecord, book: Book | null): (Buffer | string)[] {
+    const { form, message } = record;
+    if (form === undefined) return [messageRow(record, book ?? createBook(false))];
+    if (book !== null) for (const one of [message.source, message.destination]) if (one !== null) book.note(one);
+    const [before, behind] = formMessage(form.transaction, form.index);
+    return [before, endsJson(record), behind];
+  }
+
+  function messageRow(record: MessageRecord, book: Book): string {
+    return messages.text(
+      () => messageKey(record),
+      book,
+      (own) => messageRowJson(record, own),
+    );
+  }
+
   return {
     figures,
     transaction(record, book) {
@@ -99,12 +122,10 @@ export function createRenderings({ maxBytes }: RenderingsOptions): Renderings {
   };
 }
 
-function messagePieces(record: MessageRecord, book: Book | null): (Buffer | string)[] {
-  const { form, message } = record;
-  if (form === undefined) return [messageRowJson(record, book ?? createBook(false))];
-  if (book !== null) for (const one of [message.source, message.destination]) if (one !== null) book.note(one);
-  const [before, behind] = formMessage(form.transaction, form.index);
-  return [before, endsJson(record), behind];
+/** The hash is of all that the message is. */
+function messageKey({ message, globalVersion, inTxHash, outTxHash }: MessageRecord): string {
+  const [hash, received, sent] = [message.hash, inTxHash, outTxHash].map((part) => part?.toString('latin1') ?? '');
+  return `${hash} ${received} ${sent} ${globalVersion}`;
 }
 
 function sizeCalculation({ stored, form }: Rendering): number {
