@@ -69,3 +69,5 @@ export function createDeeds(knowledge: Knowledge, failed: (error: unknown) => vo
     },
   };
 }
+
+export type Deeds = ReturnType<typeof createDeeds>;

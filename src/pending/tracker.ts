@@ -7,31 +7,21 @@
 import { LRUCache } from 'lru-cache';
 import type { StoredPendingMessage } from '../../streams/pending-record.ts';
 import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
-import { parseBoc } from '../chain/builder.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
-import { serialize } from '../chain/serialize.ts';
 import { accountLeft, type Emulated, type Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
-import { type AccountBefore, type Beginning, EMULATION_LIMITS, NotAccepted } from '../emulation/trace.ts';
+import { NotAccepted } from '../emulation/trace.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Step } from '../state/steps.ts';
-import { type Comparison, compareTraces } from './compare.ts';
+import type { Comparison } from './compare.ts';
 import { createDeeds } from './deeds.ts';
+import { createGrowth, type Memories } from './growth.ts';
 import { isReceived, receivedAmong, transactionsIn } from './indexed.ts';
 import { LIFETIMES, type Lifetimes } from './lifetimes.ts';
-import {
-  type Dangling,
-  hashNormOf,
-  leastSure,
-  markOf,
-  mergeNodes,
-  type OpenNode,
-  openNode,
-  receives,
-} from './merge.ts';
+import { hashNormOf, type OpenNode, openNode } from './merge.ts';
 import type { PendingMetrics } from './metrics.ts';
 import { confirmedNode, emulatedNodes, finalNode, type SignedNode, touchedBy, touchedByNodes } from './nodes.ts';
 import { createOverdue } from './overdue.ts';
@@ -41,7 +31,7 @@ import { createRecentSteps } from './recent-steps.ts';
 import { createReplaced } from './replaced.ts';
 import { createRoots } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
-import { bytesOf, type OpenTrace, type PendingStore } from './store.ts';
+import type { OpenTrace, PendingStore } from './store.ts';
 import { createUntold } from './untold.ts';
 
 export interface TrackerLimits {
@@ -103,30 +93,21 @@ interface Work {
   told: Pick<PendingTrace, 'actions' | 'classification'>;
 }
 
-/** What is remembered of a trace beside what is told; a restart forgets it. */
-interface Memory {
-  /** As it was emulated first. */
-  emulated: Emulated;
-  /** The account of the root as the root leaves it. */
-  ahead: AccountBefore;
-}
-
 /** Times that a message is emulated again because a step came meanwhile. */
 const TRIES = 3;
 /** From then on the index is asked for a message before it is emulated. */
 const WAITED_MS = 3_000;
 /** The time of a block says the second that it was made in. */
 const SECOND_MS = 1_000;
-/** With what is emulated behind them, a record has room for twice as much. */
-const LARGEST = { nodes: 4_096, bytes: EMULATION_LIMITS.bytes };
 /** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
 const SIGNED_MESSAGES = 1_024;
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { store, append, source, states, emulator, knowledge, limits, metrics, report } = options;
-  const { lifetimes = LIFETIMES, largest = LARGEST, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
+  const { lifetimes = LIFETIMES, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
+  const context = (signal: AbortSignal): QueryContext => ({ signal, timeoutMs });
   const rates = createRates(limits.perAccount, clock);
-  const memory = new LRUCache<string, Memory>({ max: limits.traces });
+  const memory: Memories = new LRUCache({ max: limits.traces });
   const underWay = new Set<string>();
   const untold = createUntold();
   const recent = createRecentSteps(options.mcSeqno);
@@ -142,6 +123,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     metrics.unclassified();
     report(error);
   });
+  const growth = createGrowth({ ...options, deeds, memory, clock, context });
   const overdue = createOverdue(store, roots, lifetimes, limits.traces);
   const replaced = createReplaced(store);
   let { mcSeqno } = options;
@@ -156,7 +138,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     return done;
   }
 
-  const context = (signal: AbortSignal): QueryContext => ({ signal, timeoutMs });
   const tell = (changes: readonly PendingChange[]): Promise<void> => append(changes, mcSeqno);
 
   async function workOut(message: SentBytes, signal: AbortSignal): Promise<Work> {
@@ -263,74 +244,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const _ of changes) metrics.invalidated('expired');
   }
 
-  /** What new transactions make of a trace. Null for nothing that was not told. */
-  async function changed(
-    one: OpenTrace,
-    more: readonly OpenNode[],
-    signal: AbortSignal,
-  ): Promise<PendingChange | null> {
-    const { hashNorm } = one.trace;
-    const merged = mergeNodes([...one.nodes, ...more], receives(hashNorm));
-    if (merged.nodes.length === 0) return null;
-    const marks = (nodes: readonly OpenNode[]): string => nodes.map(markOf).join(' ');
-    if (marks(merged.nodes) === marks(one.nodes)) return null;
-    if (merged.nodes.length > largest.nodes || bytesOf(merged.nodes.map(({ node }) => node)) > largest.bytes) {
-      metrics.tooLarge();
-      forget(one);
-      return { kind: 'ended', hashNorm };
-    }
-    const tail = merged.dangling.length === 0 ? null : await emulateTail(merged.dangling, signal);
-    const nodes = [...merged.nodes, ...(tail === null || tail === 'failed' ? [] : emulatedNodes(tail).map(openNode))];
-    const known = memory.get(hashKey(hashNorm));
-    const emulated = tail === null || tail === 'failed' ? (known?.emulated ?? null) : tail;
-    const sure = leastSure(nodes.map(({ node }) => node));
-    const final = sure === 'finalized' && tail === null;
-    const told = await deeds.actions(nodes, one.trace, { emulated: final ? null : emulated, mcSeqno, signal });
-    if (final && known !== undefined) {
-      compare(hashNorm, known.emulated, nodes);
-      // Nothing will be held against it any more.
-      memory.delete(hashKey(hashNorm));
-    }
-    return {
-      kind: 'trace',
-      trace: {
-        ...one.trace,
-        version: one.trace.version + 1,
-        isIncomplete:
-          tail === 'failed' || tail?.isIncomplete === true || (sure === 'pending' && one.trace.isIncomplete),
-        changedMs: clock(),
-        nodes: nodes.map(({ node }) => node),
-        ...told,
-      },
-    };
-  }
-
-  function compare(hashNorm: Hash, emulated: Emulated, came: readonly OpenNode[]): void {
-    const comparison = compareTraces(emulated.transactions, came);
-    metrics.compared(comparison);
-    if (comparison.likeness !== 'same') options.onDifferent(hashNorm, comparison);
-  }
-
-  /** What follows from messages that left real transactions. */
-  async function emulateTail(dangling: readonly Dangling[], signal: AbortSignal): Promise<Emulated | 'failed'> {
-    const beginnings = dangling.map(({ bag, message, depth }): Beginning => {
-      if (message.destination === null) throw new RangeError('a message out of the chain is received by nobody');
-      const cell = parseBoc(serialize(bag, message.cell));
-      return { message: cell, destination: message.destination, createdLt: message.createdLt, hop: 0, depth };
-    });
-    try {
-      const step = await states.step(undefined, context(signal));
-      const tail = await emulator.run(beginnings, step, {}, context(signal));
-      if (tail.isIncomplete) metrics.cutOff();
-      return tail;
-    } catch (error) {
-      signal.throwIfAborted();
-      metrics.tailFailed();
-      report(error);
-      return 'failed';
-    }
-  }
-
   /** Traces that do not come true; one whose message the index has all the same, out of a step passed by, did. */
   async function giveUp(
     over: readonly OpenTrace[],
@@ -351,6 +264,17 @@ export function createTracker(options: TrackerOptions): Tracker {
       changes.push(came ? { kind: 'ended', hashNorm } : { kind: 'invalidated', hashNorm, reason });
     }
     return changes;
+  }
+
+  /** What new transactions make of a trace; null for nothing that was not told. */
+  async function changed(
+    one: OpenTrace,
+    more: readonly OpenNode[],
+    signal: AbortSignal,
+  ): Promise<PendingChange | null> {
+    const change = await growth.by(one, more, { mcSeqno, signal });
+    if (change?.kind === 'ended') forget(one);
+    return change;
   }
 
   function forget({ trace }: OpenTrace): void {
