@@ -40,11 +40,9 @@ const payout: Pattern = {
   },
 };
 
-const peer: Pattern = {
-  op: [dedustSwapPeer.opcode, dedustSwapExternal.opcode],
-  as: 'swap',
-  child: { op: dedustSwapEvent.opcode, as: 'event' },
-};
+/** A pool that does not trade tells nothing, and gives back what came. */
+const event: Pattern = { op: dedustSwapEvent.opcode, as: 'event', optional: true };
+const peer: Pattern = { op: [dedustSwapPeer.opcode, dedustSwapExternal.opcode], as: 'swap', child: event };
 
 export const dedustSwap = declareSwap('dedust', [
   {
@@ -52,7 +50,7 @@ export const dedustSwap = declareSwap('dedust', [
     pattern: {
       op: dedustSwapExternal.opcode,
       as: 'swap',
-      children: [{ op: dedustSwapEvent.opcode, as: 'event', optional: true }, { chain: { of: peer, until: payout } }],
+      children: [event, { chain: { of: peer, until: payout } }],
       parent: {
         any: [
           {

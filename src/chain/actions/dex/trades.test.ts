@@ -146,6 +146,25 @@ test('a pool of DeDust that tells of no trade gave back what came', () => {
   });
 });
 
+test('the second pool of DeDust gives back what the first one paid', () => {
+  const red = sending({ from: 'vault', to: 'alice', jetton: 'red', amount: '50' });
+  const next = second(payout(50n, red));
+  const [told, ...others] = tell(
+    [tonIn('100', route('pool', 'second pool'), first(traded(null, '100', 'red', '50'), next))],
+    known,
+  );
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details).toMatchObject({
+    asset_in: null,
+    // What was asked for.
+    asset_out: account('blue'),
+    dex_incoming_transfer: leg(null, '100', 'alice', 'vault'),
+    dex_outgoing_transfer: leg('red', '50', 'vault', 'alice'),
+    peer_swaps: [],
+  });
+});
+
 test('a pool of DeDust that nothing is known of is no trade', () => {
   const back = first(payout(100n, tonOut('99')));
   const types = tell([tonIn('100', route('pool'), back)], { jettonWallet: wallets }).map(({ type }) => type);
