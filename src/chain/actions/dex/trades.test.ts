@@ -165,6 +165,20 @@ test('the second pool of DeDust gives back what the first one paid', () => {
   });
 });
 
+test('of what DeDust is asked for, the way alone is read', () => {
+  const step = (body: Body): Cell => body.to('pool').bit(0).grams(0n).bit(0).cell();
+  const red = sending({ from: 'vault', to: 'alice', jetton: 'red', amount: '50' });
+  const bought = first(traded(null, '100', 'red', '50'), payout(50n, red));
+  const sold = [first(traded('red', '50', null, '98'), payout(98n, tonOut('90')))];
+  const payload = step(new Body().u(0xe3a0d482, 32));
+  for (const sent of [
+    { to: 'vault', body: step(call(0xea06185d).grams(100n)), sends: [bought] },
+    sending({ from: 'alice', to: 'vault', jetton: 'red', amount: '50', payload, after: sold }),
+  ]) {
+    expect(tell([sent], known).map(({ type, success }) => [type, success])).toEqual([['jetton_swap', true]]);
+  }
+});
+
 test('a pool of DeDust that nothing is known of is no trade', () => {
   const back = first(payout(100n, tonOut('99')));
   const types = tell([tonIn('100', route('pool'), back)], { jettonWallet: wallets }).map(({ type }) => type);
