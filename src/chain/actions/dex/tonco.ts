@@ -146,7 +146,10 @@ function nextPayload(view: CellView | null) {
   }
 }
 
-/** Wallets that trades were paid from, and that the last one was paid out of, are known; any other stands for TON. */
+/**
+ * The pools that traded. Wallets that trades were paid from, and that the last one was paid out of, are known; any other
+ * stands for TON, but where the way begins with one nothing of it is told.
+ */
 function readHops(
   swaps: readonly Block[],
   payments: readonly Paid[],
@@ -157,13 +160,17 @@ function readHops(
   const assets = new Map<RawAddress | null, Asset>();
   for (const swap of swaps) {
     const wallet = addressText(readBody(swap, swapHead).source_wallet);
-    assets.set(wallet, tonOr(masterOf(wallet, known)));
+    const master = masterOf(wallet, known);
+    if (master !== null) assets.set(wallet, tonOr(master));
   }
   assets.set(out.senderWallet, tonOr(out.asset));
   assets.set(out.receiverWallet, tonOr(out.asset));
+  if (payments[0].wallet === null || !assets.has(payments[0].wallet)) return [];
   const hops: Hop[] = [];
   let { asset: assetIn, amount: amountIn } = incoming;
-  for (const { wallet, amount: amountOut } of payments) {
+  for (const { exitCode, wallet, amount: amountOut } of payments) {
+    // A later pool that did not trade gave back what it was paid.
+    if (!SUCCESS.has(exitCode) || wallet === null) continue;
     const assetOut = assets.get(wallet) ?? null;
     hops.push({ assetIn, amountIn, assetOut, amountOut });
     assetIn = assetOut;
