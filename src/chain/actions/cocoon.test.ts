@@ -75,3 +75,11 @@ test('a worker is paid; a body that is cut off is no payout', () => {
     expect(actions.map(({ type }) => type)).not.toContain('cocoon_worker_payout');
   }
 });
+
+test('of what comes back from a top up the first is part of it', () => {
+  const body = call(0xf172e6c2).grams(9n).to('alice').cell();
+  const asked: Sent = { to: 'proxy', body: op(0x65448ff4), sends: [back, back] };
+  const [told, ...others] = wholes([{ to: 'client', body, sends: [asked] }]);
+  expect([told.type, told.details.amount]).toEqual(['cocoon_client_top_up', '9']);
+  expect(others.map(({ type, details }) => [type, details.opcode])).toEqual([['call_contract', '0x2565934c']]);
+});

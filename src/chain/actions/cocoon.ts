@@ -304,7 +304,7 @@ const passedOn = [returned, request];
 const clientTopUp = declareCall({
   block: 'cocoon_client_top_up',
   rank: 84,
-  pattern: { op: cocoonClientTopUp.opcode, child: { ...request, child: returned } },
+  pattern: { op: cocoonClientTopUp.opcode, child: { ...request, children: [returned] } },
   read(found) {
     const asked = found.first('request');
     const { query_id, top_up_amount, send_excesses_to } = readBody(found.head, cocoonClientTopUp);
