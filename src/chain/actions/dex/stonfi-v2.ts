@@ -149,10 +149,13 @@ function requestedAsset(found: Match, got: Asset, known: KnownContracts): Asset 
  */
 function readHops(swaps: readonly Block[], payments: readonly Paid[], incoming: Leg, known: KnownContracts) {
   if (swaps.length < 2) return [];
-  const assets = new Map<RawAddress | null, Asset>();
-  for (const swap of swaps) {
+  // All are asked for at once: what is not in memory is loaded between two readings.
+  const asked = swaps.map((swap) => {
     const wallet = addressText(readBody(swap, stonfiSwapV2).dex_payload.token_wallet1);
-    const master = masterOf(wallet, known);
+    return { wallet, master: masterOf(wallet, known) };
+  });
+  const assets = new Map<RawAddress | null, Asset>();
+  for (const { wallet, master } of asked) {
     if (master === null) break;
     assets.set(wallet, tonOr(master));
   }
