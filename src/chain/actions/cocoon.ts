@@ -1,6 +1,7 @@
 /** Cocoon, a market for computing: workers, proxies and clients. */
 
 import type { Cursor } from '../cursor.ts';
+import { DecodeError } from '../errors.ts';
 import { address } from '../layouts/addresses.ts';
 import {
   cocoonChargePayload,
@@ -25,7 +26,7 @@ import { body, type Layout } from '../layouts/layout.ts';
 import { coins, u64 } from '../layouts/numbers.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { addressText, destinationOf, messageOf, numberHex, readBody, sentValue } from './bodies.ts';
+import { addressText, destinationOf, messageOf, numberHex, readBody, sentValue, tryBody } from './bodies.ts';
 import type { Details } from './details.ts';
 import { declare, type Group } from './kind.ts';
 import type { Match, Pattern } from './pattern.ts';
@@ -414,9 +415,16 @@ const clientWithdraw = declareCall({
   print: printClient,
 });
 
+/** Nothing where it cannot be read. */
 function withdrawn(asked: Block): Decimal {
-  const { payload } = readBody(asked, cocoonClientRequest);
-  return payload?.opcode === granted.opcode ? granted.read(payload.cursor()).coins : '0';
+  const payload = tryBody(asked, cocoonClientRequest)?.payload ?? null;
+  if (payload?.opcode !== granted.opcode) return '0';
+  try {
+    return granted.read(payload.cursor()).coins;
+  } catch (error) {
+    if (error instanceof DecodeError) return '0';
+    throw error;
+  }
 }
 
 export const kinds = [
