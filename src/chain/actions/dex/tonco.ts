@@ -117,11 +117,10 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
 function requested(found: Match, known: KnownContracts): { asset: Asset; minOut: Decimal } | null {
   const ton = found.first('tonIn');
   if (ton === null) return null;
-  const payload = readBody(ton, ptonTonTransfer).forward_payload.cell;
-  if (payload.opcode !== toncoPoolSwap.opcode) return null;
-  let fields = readPayload(payload);
+  let fields = readPayload(readBody(ton, ptonTonTransfer).forward_payload.cell);
+  if (fields === null) return null;
   for (let hops = 0; hops < MAX_HOPS; hops++) {
-    const inner = nextPayload(fields.inner);
+    const inner = readPayload(fields.inner);
     if (inner === null) break;
     fields = inner;
   }
@@ -129,17 +128,13 @@ function requested(found: Match, known: KnownContracts): { asset: Asset; minOut:
   return master === null ? null : { asset: tonOr(master), minOut: fields.min_out };
 }
 
-function readPayload(view: CellView) {
-  const cursor = view.cursor();
-  cursor.skip(32);
-  return swapPayload.read(cursor);
-}
-
-/** What is asked of the next router. Null for anything else that is sent on: it is for the receiver. */
-function nextPayload(view: CellView | null) {
+/** What is asked of a router. Null for anything else that is sent: it is for the receiver. */
+function readPayload(view: CellView | null) {
   if (view?.opcode !== toncoPoolSwap.opcode) return null;
   try {
-    return readPayload(view);
+    const cursor = view.cursor();
+    cursor.skip(32);
+    return swapPayload.read(cursor);
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;

@@ -224,6 +224,15 @@ test('what TONCO did not trade is told by the last router on the way, not by wha
     expect([told.type, told.success]).toEqual(['jetton_swap', false]);
     expect(told.details).toMatchObject({ asset_in: null, asset_out: account('red'), min_out_amount: '6' });
   }
+  // What was asked for cannot be read: what came back is told.
+  const paid: Sent = {
+    to: "router's pton",
+    body: call(0x01f3835d).grams(10n).to('alice').bit(1).ref(unlike).cell(),
+    sends: [{ to: 'router', body: op(0x7362d09c), sends: [toncoPool('pton', toncoPays(205, 'pton', 8n, back))] }],
+  };
+  const [told] = tell([paid], withPton);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details).toMatchObject({ asset_in: null, asset_out: null, min_out_amount: '8' });
 });
 
 /** What a router of TONCO pays out of a position, of TON and red jettons. */
