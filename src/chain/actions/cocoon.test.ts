@@ -1,7 +1,8 @@
 /** Charges and refunds as no recorded trace shows them: who is expected is an address of the chain, of outside, or none. */
 import { expect, test } from 'vitest';
 import { account, op, type Sent } from '../../../test/made-trace.ts';
-import { type Body, call, wholes } from '../../../test/made-transfers.ts';
+import { Body, call, wholes } from '../../../test/made-transfers.ts';
+import type { Cell } from '../builder.ts';
 
 /** 12 bits outside the chain. */
 const outside = (body: Body): Body => body.u(0b01, 2).u(12, 9).u(0xa5c, 12);
@@ -73,5 +74,31 @@ test('a worker is paid; a body that is cut off is no payout', () => {
   }
   for (const actions of [tell(0xa040ad28, cut, none), tell(0xa040ad28, EXPECTED[0][0], cut)]) {
     expect(actions.map(({ type }) => type)).not.toContain('cocoon_worker_payout');
+  }
+});
+
+test('of what comes back from a top up the first is part of it', () => {
+  const body = call(0xf172e6c2).grams(9n).to('alice').cell();
+  const asked: Sent = { to: 'proxy', body: op(0x65448ff4), sends: [back, back] };
+  const [told, ...others] = wholes([{ to: 'client', body, sends: [asked] }]);
+  expect([told.type, told.details.amount]).toEqual(['cocoon_client_top_up', '9']);
+  expect(others.map(({ type, details }) => [type, details.opcode])).toEqual([['call_contract', '0x2565934c']]);
+});
+
+test('a client withdraws, however much: what cannot be read is none', () => {
+  const paid: Sent = { to: 'bob', body: op(0xc59a7cd3), value: '500' };
+  const withdraw = (request: Cell) => {
+    const asked: Sent = { to: 'proxy', body: request, sends: [paid, back] };
+    return wholes([{ to: 'client', body: call(0xda068e78).to('alice').cell(), sends: [asked] }]);
+  };
+  const granted = (payload: Cell) => call(0x65448ff4).to('alice').ref(op(0)).bit(1).ref(payload).cell();
+  for (const [request, amount] of [
+    [granted(new Body().u(0xc68ebc7b, 32).grams(9n).cell()), '9'],
+    [granted(op(0xc68ebc7b)), '0'],
+    [op(0x65448ff4), '0'],
+  ] as const) {
+    const [told, ...others] = withdraw(request);
+    expect([told.type, told.success, others]).toEqual(['cocoon_client_withdraw', true, []]);
+    expect(told.details).toMatchObject({ withdraw_amount: amount, amount, source: account('alice') });
   }
 });

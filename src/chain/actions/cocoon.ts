@@ -1,6 +1,7 @@
 /** Cocoon, a market for computing: workers, proxies and clients. */
 
 import type { Cursor } from '../cursor.ts';
+import { DecodeError } from '../errors.ts';
 import { address } from '../layouts/addresses.ts';
 import {
   cocoonChargePayload,
@@ -25,7 +26,7 @@ import { body, type Layout } from '../layouts/layout.ts';
 import { coins, u64 } from '../layouts/numbers.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { addressText, destinationOf, messageOf, numberHex, readBody, sentValue } from './bodies.ts';
+import { addressText, destinationOf, messageOf, numberHex, readBody, sentValue, tryBody } from './bodies.ts';
 import type { Details } from './details.ts';
 import { declare, type Group } from './kind.ts';
 import type { Match, Pattern } from './pattern.ts';
@@ -304,7 +305,7 @@ const passedOn = [returned, request];
 const clientTopUp = declareCall({
   block: 'cocoon_client_top_up',
   rank: 84,
-  pattern: { op: cocoonClientTopUp.opcode, child: { ...request, child: returned } },
+  pattern: { op: cocoonClientTopUp.opcode, child: { ...request, children: [returned] } },
   read(found) {
     const asked = found.first('request');
     const { query_id, top_up_amount, send_excesses_to } = readBody(found.head, cocoonClientTopUp);
@@ -414,9 +415,16 @@ const clientWithdraw = declareCall({
   print: printClient,
 });
 
+/** Nothing where it cannot be read. */
 function withdrawn(asked: Block): Decimal {
-  const { payload } = readBody(asked, cocoonClientRequest);
-  return payload?.opcode === granted.opcode ? granted.read(payload.cursor()).coins : '0';
+  const payload = tryBody(asked, cocoonClientRequest)?.payload ?? null;
+  if (payload?.opcode !== granted.opcode) return '0';
+  try {
+    return granted.read(payload.cursor()).coins;
+  } catch (error) {
+    if (error instanceof DecodeError) return '0';
+    throw error;
+  }
 }
 
 export const kinds = [

@@ -1,4 +1,4 @@
-/** What a vesting wallet is asked to send, which no recorded trace shows with anything but an ordinary message. */
+/** What a vesting wallet is asked for, in forms that no recorded trace shows. */
 import { expect, test } from 'vitest';
 import { account, type Sent } from '../../../test/made-trace.ts';
 import { Body, call, wholes } from '../../../test/made-transfers.ts';
@@ -21,4 +21,16 @@ test('of the message that is sent the header alone is read', () => {
       amount: '5',
     },
   });
+});
+
+test('addresses are added one behind the other; one that is none is told as such', () => {
+  const answer: Sent = { to: 'alice', body: call(0xf258a69b).cell() };
+  const last = new Body().to('bob').cell();
+  const body = call(0x7258a69b).to('carol').ref(new Body().to(null).ref(last).cell()).cell();
+  const [told, ...others] = wholes([{ to: 'vesting', body, sends: [answer] }]);
+  expect(others).toEqual([]);
+  expect([told.type, told.details.accounts_added]).toEqual([
+    'vesting_add_whitelist',
+    [account('carol'), null, account('bob')],
+  ]);
 });

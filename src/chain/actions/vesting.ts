@@ -2,14 +2,14 @@
 import { rawAddress } from '../address.ts';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
-import { internalAddress } from '../layouts/addresses.ts';
+import { addressOrNone } from '../layouts/addresses.ts';
 import { body } from '../layouts/layout.ts';
 import { relaxedInfo } from '../layouts/messages.ts';
 import { u8, u64 } from '../layouts/numbers.ts';
 import { cell } from '../layouts/shapes.ts';
 import { vestingAddWhitelist as addWhitelist, vestingSendMessage as sendBody } from '../layouts/vesting.ts';
 import type { Decimal } from '../model.ts';
-import { bagText, destinationOf, messageOf, readBody } from './bodies.ts';
+import { addressText, bagText, destinationOf, messageOf, readBody } from './bodies.ts';
 import { declare } from './kind.ts';
 import type { RawAddress } from './trace.ts';
 
@@ -67,7 +67,7 @@ export const vestingSendMessage = declare<Send>({
 
 interface AddWhitelist {
   queryId: Decimal;
-  added: RawAddress[];
+  added: (RawAddress | null)[];
   source: RawAddress | null;
   vesting: RawAddress;
 }
@@ -75,13 +75,13 @@ interface AddWhitelist {
 /** A body is no deeper. */
 const MAX_ADDRESSES = 512;
 
-/** The addresses, each next one in a reference of the one before. */
-function readAddresses(first: Cursor): RawAddress[] {
-  const addresses = [rawAddress(internalAddress.read(first))];
+/** The addresses, each next one in a reference of the one before; null for one that is none. */
+function readAddresses(first: Cursor): (RawAddress | null)[] {
+  const addresses = [addressText(addressOrNone.read(first))];
   for (let cursor = first; cursor.refsLeft > 0; ) {
     if (addresses.length === MAX_ADDRESSES) throw new DecodeError('more addresses than a body is deep');
     cursor = cursor.open();
-    addresses.push(rawAddress(internalAddress.read(cursor)));
+    addresses.push(addressText(addressOrNone.read(cursor)));
   }
   return addresses;
 }

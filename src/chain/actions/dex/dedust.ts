@@ -8,12 +8,15 @@ import {
   type dedustAsset,
   dedustPayOutFromPool,
   dedustPayout,
+  dedustStep,
   dedustSwapEvent,
   dedustSwapExternal,
   dedustSwapPayload,
   dedustSwapPeer,
   dedustSwap as swapBody,
 } from '../../layouts/dex/dedust.ts';
+import { body } from '../../layouts/layout.ts';
+import { coins, u64 } from '../../layouts/numbers.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
 import { destinationOf, messageOf, readBody } from '../bodies.ts';
@@ -22,6 +25,10 @@ import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import { declareSwap, type Hop, type Leg, type Swap, tonLeg, transferLeg } from './swap.ts';
+
+/** What vaults are asked for; the terms that follow the way are theirs. */
+const swapHead = body('dedust_swap', swapBody.opcode, { query_id: u64, amount: coins, step: dedustStep });
+const payloadHead = body('dedust_swap', dedustSwapPayload.opcode, { step: dedustStep });
 
 /** The jetton's master, null for TON. */
 export function assetText(asset: ValueOf<typeof dedustAsset>): Asset {
@@ -40,11 +47,9 @@ const payout: Pattern = {
   },
 };
 
-const peer: Pattern = {
-  op: [dedustSwapPeer.opcode, dedustSwapExternal.opcode],
-  as: 'swap',
-  child: { op: dedustSwapEvent.opcode, as: 'event' },
-};
+/** A pool that does not trade tells nothing, and gives back what came. */
+const event: Pattern = { op: dedustSwapEvent.opcode, as: 'event', optional: true };
+const peer: Pattern = { op: [dedustSwapPeer.opcode, dedustSwapExternal.opcode], as: 'swap', child: event };
 
 export const dedustSwap = declareSwap('dedust', [
   {
@@ -52,7 +57,7 @@ export const dedustSwap = declareSwap('dedust', [
     pattern: {
       op: dedustSwapExternal.opcode,
       as: 'swap',
-      children: [{ op: dedustSwapEvent.opcode, as: 'event', optional: true }, { chain: { of: peer, until: payout } }],
+      children: [event, { chain: { of: peer, until: payout } }],
       parent: {
         any: [
           {
@@ -76,12 +81,12 @@ interface Request {
 
 function jettonRequest(transfer: JettonTransfer): Request | null {
   const { forwardPayload } = transfer;
-  const fields = forwardPayload === null ? null : dedustSwapPayload.in(forwardPayload);
+  const fields = forwardPayload === null ? null : payloadHead.in(forwardPayload);
   return fields === null ? null : { incoming: transferLeg(transfer, transfer.asset), step: fields.step };
 }
 
 function tonRequest(block: Block): Request {
-  const { amount, step } = readBody(block, swapBody);
+  const { amount, step } = readBody(block, swapHead);
   return { incoming: tonLeg(amount, messageOf(block).source, destinationOf(block)), step };
 }
 

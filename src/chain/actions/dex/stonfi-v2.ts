@@ -83,6 +83,8 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   const outgoing = out === undefined ? null : outgoingLeg(out);
   if (incoming === null || outgoing === null) return null;
   const payments = found.named('paid').map(readPaid);
+  const hops = readHops(found.named('swap'), payments, incoming, known);
+  if (hops === null) return null;
   const failed = payments.some(({ exitCode }) => exitCode !== SWAP_OK);
   return {
     data: {
@@ -91,7 +93,7 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
       outgoing,
       assetIn: incoming.asset,
       assetOut: failed ? requestedAsset(found, outgoing.asset, known) : outgoing.asset,
-      hops: readHops(found.named('swap'), payments, incoming, known),
+      hops,
     },
     failed,
   };
@@ -141,19 +143,35 @@ function requestedAsset(found: Match, got: Asset, known: KnownContracts): Asset 
   return named === null ? got : named;
 }
 
-/** Only the wallets that some trade asked for count as known. */
-function readHops(swaps: readonly Block[], payments: readonly Paid[], incoming: Leg, known: KnownContracts): Hop[] {
-  if (swaps.length < 2 || payments[0]?.exitCode !== SWAP_OK) return [];
-  const wallets = new Set(swaps.map((block) => addressText(readBody(block, stonfiSwapV2).dex_payload.token_wallet1)));
+/**
+ * The pools that traded, none for less than two. Only wallets that trades asked for count as known, up to the first
+ * without a record; null when a pool paid from another one.
+ */
+function readHops(swaps: readonly Block[], payments: readonly Paid[], incoming: Leg, known: KnownContracts) {
+  if (swaps.length < 2) return [];
+  // All are asked for at once: what is not in memory is loaded between two readings.
+  const asked = swaps.map((swap) => {
+    const wallet = addressText(readBody(swap, stonfiSwapV2).dex_payload.token_wallet1);
+    return { wallet, master: masterOf(wallet, known) };
+  });
+  const assets = new Map<RawAddress | null, Asset>();
+  for (const { wallet, master } of asked) {
+    if (master === null) break;
+    assets.set(wallet, tonOr(master));
+  }
   const hops: Hop[] = [];
-  let { asset, amount: amountIn } = incoming;
-  for (const { token, amount: amountOut } of payments) {
-    const assetOut = wallets.has(token) ? tonOr(masterOf(token, known)) : null;
-    hops.push({ assetIn: asset, amountIn, assetOut, amountOut });
-    asset = assetOut;
+  let { asset: assetIn, amount: amountIn } = incoming;
+  for (const [i, { exitCode, token, amount: amountOut }] of payments.entries()) {
+    // A later pool that did not trade gave back what it was paid.
+    if (i > 0 && exitCode !== SWAP_OK) continue;
+    const assetOut = assets.get(token);
+    if (assetOut === undefined) return null;
+    hops.push({ assetIn, amountIn, assetOut, amountOut });
+    if (exitCode !== SWAP_OK) break;
+    assetIn = assetOut;
     amountIn = amountOut;
   }
-  return hops;
+  return hops.length < 2 ? [] : hops;
 }
 
 export const kinds = [stonfiV2Swap];

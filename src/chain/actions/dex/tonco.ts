@@ -117,11 +117,10 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
 function requested(found: Match, known: KnownContracts): { asset: Asset; minOut: Decimal } | null {
   const ton = found.first('tonIn');
   if (ton === null) return null;
-  const payload = readBody(ton, ptonTonTransfer).forward_payload.cell;
-  if (payload.opcode !== toncoPoolSwap.opcode) return null;
-  let fields = readPayload(payload);
+  let fields = readPayload(readBody(ton, ptonTonTransfer).forward_payload.cell);
+  if (fields === null) return null;
   for (let hops = 0; hops < MAX_HOPS; hops++) {
-    const inner = nextPayload(fields.inner);
+    const inner = readPayload(fields.inner);
     if (inner === null) break;
     fields = inner;
   }
@@ -129,24 +128,23 @@ function requested(found: Match, known: KnownContracts): { asset: Asset; minOut:
   return master === null ? null : { asset: tonOr(master), minOut: fields.min_out };
 }
 
-function readPayload(view: CellView) {
-  const cursor = view.cursor();
-  cursor.skip(32);
-  return swapPayload.read(cursor);
-}
-
-/** What is asked of the next router. Null for anything else that is sent on: it is for the receiver. */
-function nextPayload(view: CellView | null) {
+/** What is asked of a router. Null for anything else that is sent: it is for the receiver. */
+function readPayload(view: CellView | null) {
   if (view?.opcode !== toncoPoolSwap.opcode) return null;
   try {
-    return readPayload(view);
+    const cursor = view.cursor();
+    cursor.skip(32);
+    return swapPayload.read(cursor);
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;
   }
 }
 
-/** Wallets that trades were paid from, and that the last one was paid out of, are known; any other stands for TON. */
+/**
+ * The pools that traded. Wallets that trades were paid from, and that the last one was paid out of, are known; any other
+ * stands for TON, but where the way begins with one nothing of it is told.
+ */
 function readHops(
   swaps: readonly Block[],
   payments: readonly Paid[],
@@ -157,13 +155,17 @@ function readHops(
   const assets = new Map<RawAddress | null, Asset>();
   for (const swap of swaps) {
     const wallet = addressText(readBody(swap, swapHead).source_wallet);
-    assets.set(wallet, tonOr(masterOf(wallet, known)));
+    const master = masterOf(wallet, known);
+    if (master !== null) assets.set(wallet, tonOr(master));
   }
   assets.set(out.senderWallet, tonOr(out.asset));
   assets.set(out.receiverWallet, tonOr(out.asset));
+  if (payments[0].wallet === null || !assets.has(payments[0].wallet)) return [];
   const hops: Hop[] = [];
   let { asset: assetIn, amount: amountIn } = incoming;
-  for (const { wallet, amount: amountOut } of payments) {
+  for (const { exitCode, wallet, amount: amountOut } of payments) {
+    // A later pool that did not trade gave back what it was paid.
+    if (!SUCCESS.has(exitCode) || wallet === null) continue;
     const assetOut = assets.get(wallet) ?? null;
     hops.push({ assetIn, amountIn, assetOut, amountOut });
     assetIn = assetOut;

@@ -146,6 +146,39 @@ test('a pool of DeDust that tells of no trade gave back what came', () => {
   });
 });
 
+test('the second pool of DeDust gives back what the first one paid', () => {
+  const red = sending({ from: 'vault', to: 'alice', jetton: 'red', amount: '50' });
+  const next = second(payout(50n, red));
+  const [told, ...others] = tell(
+    [tonIn('100', route('pool', 'second pool'), first(traded(null, '100', 'red', '50'), next))],
+    known,
+  );
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details).toMatchObject({
+    asset_in: null,
+    // What was asked for.
+    asset_out: account('blue'),
+    dex_incoming_transfer: leg(null, '100', 'alice', 'vault'),
+    dex_outgoing_transfer: leg('red', '50', 'vault', 'alice'),
+    peer_swaps: [],
+  });
+});
+
+test('of what DeDust is asked for, the way alone is read', () => {
+  const step = (body: Body): Cell => body.to('pool').bit(0).grams(0n).bit(0).cell();
+  const red = sending({ from: 'vault', to: 'alice', jetton: 'red', amount: '50' });
+  const bought = first(traded(null, '100', 'red', '50'), payout(50n, red));
+  const sold = [first(traded('red', '50', null, '98'), payout(98n, tonOut('90')))];
+  const payload = step(new Body().u(0xe3a0d482, 32));
+  for (const sent of [
+    { to: 'vault', body: step(call(0xea06185d).grams(100n)), sends: [bought] },
+    sending({ from: 'alice', to: 'vault', jetton: 'red', amount: '50', payload, after: sold }),
+  ]) {
+    expect(tell([sent], known).map(({ type, success }) => [type, success])).toEqual([['jetton_swap', true]]);
+  }
+});
+
 test('a pool of DeDust that nothing is known of is no trade', () => {
   const back = first(payout(100n, tonOut('99')));
   const types = tell([tonIn('100', route('pool'), back)], { jettonWallet: wallets }).map(({ type }) => type);
@@ -208,7 +241,7 @@ test('what came to a wallet of STON.fi that is not known is no trade', () => {
 
 /** What a pool of STON.fi v2 is asked for, and what it has the router pay. */
 function tradedV2(
-  { exitCode = NO_LIQUIDITY, wanted = "router's blue", further = null as CellView | null },
+  { exitCode = NO_LIQUIDITY, wanted = "router's blue", further = null as CellView | null, paid = "router's red" },
   out: Sent,
 ): Sent {
   const alice = accountBytes('alice');
@@ -222,7 +255,7 @@ function tradedV2(
     additional: {
       fwd_ton_amount: '0',
       amount0_out: '10',
-      token0_address: accountBytes("router's red"),
+      token0_address: accountBytes(paid),
       amount1_out: '0',
       token1_address: accountBytes("router's blue"),
     },
@@ -323,6 +356,36 @@ test('STON.fi v2 pays in TON, and has not traded when the TON stays where it is'
     dex_outgoing_transfer: { asset: null, amount: '8', source: account('router'), destination: account('alice') },
   });
   expect(tell([sold()], withPton).map(({ type }) => type)).not.toContain('jetton_swap');
+});
+
+test('the second pool of STON.fi v2 gives back what the first one paid, which is no trade over several', () => {
+  const further = CellView.from(payloadV2("router's lp"));
+  const back = sending({ from: 'router', to: 'alice', jetton: 'blue', amount: '10' });
+  const second = tradedV2({ wanted: "router's lp", paid: "router's blue" }, back);
+  const after = [tradedV2({ exitCode: SWAP_OK, paid: "router's blue", further }, second)];
+  const [told, ...others] = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details).toMatchObject({
+    asset_in: account('red'),
+    asset_out: account('lp'),
+    dex_outgoing_transfer: leg('blue', '10', 'router', 'alice'),
+    peer_swaps: [],
+  });
+});
+
+test('a way over pools of STON.fi v2 is no trade when a wallet on it is not known', () => {
+  const blue = sending({ from: 'router', to: 'alice', jetton: 'blue', amount: '10' });
+  const trade = (between: string) => {
+    const second = tradedV2({ exitCode: SWAP_OK, paid: "router's blue" }, blue);
+    const after = [tradedV2({ exitCode: SWAP_OK, wanted: between, paid: between }, second)];
+    return tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
+  };
+  expect(trade("router's lp")[0].details.peer_swaps).toEqual([
+    { asset_in: account('red'), amount_in: '10', asset_out: account('lp'), amount_out: '10' },
+    { asset_in: account('lp'), amount_in: '10', asset_out: account('blue'), amount_out: '10' },
+  ]);
+  expect(trade('unheard of').map(({ type }) => type)).not.toContain('jetton_swap');
 });
 
 test('of what STON.fi v2 did not trade, the first asset on the way is told when the last is not known', () => {

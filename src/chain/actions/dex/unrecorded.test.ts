@@ -157,6 +157,33 @@ test('jettons are traded over two pools of TONCO', () => {
   });
 });
 
+test('of two pools of TONCO the second gives back what the first one paid', () => {
+  const back = sending({ from: 'router', to: 'alice', jetton: 'blue', amount: '20' });
+  const second = toncoPool('blue', toncoPays(205, 'blue', 20n, back));
+  const hop = sending({ from: 'router', to: 'router', jetton: 'blue', amount: '20', after: [second] });
+  const after = [toncoPool('red', toncoPays(0, 'blue', 20n, hop))];
+  const [told, ...others] = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details.peer_swaps).toEqual([
+    { asset_in: account('red'), amount_in: '10', asset_out: account('blue'), amount_out: '20' },
+  ]);
+});
+
+test('of a way over pools of TONCO that begins with a wallet that is not known nothing is told', () => {
+  const out = sending({ from: 'router', to: 'alice', jetton: 'lp', amount: '30' });
+  const hop = sending({
+    from: 'router',
+    to: 'router',
+    jetton: 'blue',
+    amount: '20',
+    after: [toncoPool('blue', toncoPays(200, 'lp', 30n, out))],
+  });
+  const after = [toncoPool('red', toncoPays(0, 'unheard of', 20n, hop))];
+  const [told] = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
+  expect([told.type, told.success, told.details.peer_swaps]).toEqual(['jetton_swap', true, []]);
+});
+
 test('TON that a router of TONCO sends on between two pools is part of the trade', () => {
   const out = sending({ from: 'router', to: 'alice', jetton: 'lp', amount: '30' });
   const second = toncoPool('blue', toncoPays(200, 'lp', 30n, out));
@@ -197,6 +224,15 @@ test('what TONCO did not trade is told by the last router on the way, not by wha
     expect([told.type, told.success]).toEqual(['jetton_swap', false]);
     expect(told.details).toMatchObject({ asset_in: null, asset_out: account('red'), min_out_amount: '6' });
   }
+  // What was asked for cannot be read: what came back is told.
+  const paid: Sent = {
+    to: "router's pton",
+    body: call(0x01f3835d).grams(10n).to('alice').bit(1).ref(unlike).cell(),
+    sends: [{ to: 'router', body: op(0x7362d09c), sends: [toncoPool('pton', toncoPays(205, 'pton', 8n, back))] }],
+  };
+  const [told] = tell([paid], withPton);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details).toMatchObject({ asset_in: null, asset_out: null, min_out_amount: '8' });
 });
 
 /** What a router of TONCO pays out of a position, of TON and red jettons. */

@@ -71,10 +71,10 @@ export interface DedustStep {
 const stepParams: Codec<DedustStepParams> = record('step_params', {
   kind: bool,
   limit: coins,
-  next: maybe(ref(lazy(() => step))),
+  next: maybe(ref(lazy(() => dedustStep))),
 });
 
-const step: Codec<DedustStep> = record('step', { pool_addr: internalAddress, params: stepParams });
+export const dedustStep: Codec<DedustStep> = record('step', { pool_addr: internalAddress, params: stepParams });
 
 const swapParams = record('swap_params', {
   deadline: timestamp,
@@ -91,12 +91,15 @@ const twoAssets = { asset0: dedustAsset, asset1: dedustAsset };
 export const dedustSwap = body('dedust_swap', 0xea06185d, {
   query_id: u64,
   amount: coins,
-  step: unnamed(step),
+  step: unnamed(dedustStep),
   swap_params: ref(swapParams),
 });
 
 /** Of a transfer to a jetton vault. */
-export const dedustSwapPayload = body('dedust_swap', 0xe3a0d482, { step: unnamed(step), swap_params: ref(swapParams) });
+export const dedustSwapPayload = body('dedust_swap', 0xe3a0d482, {
+  step: unnamed(dedustStep),
+  swap_params: ref(swapParams),
+});
 
 export const dedustSwapExternal = body('dedust_swap_external', 0x61ee542d, {
   query_id: u64,
