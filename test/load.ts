@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { blockTransactions } from '../src/chain/accounts.ts';
 import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
+import { createProgress } from '../src/progress.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { logFolder } from '../streams/open.ts';
 import { topicNames } from '../streams/topics.ts';
@@ -51,37 +52,44 @@ const summary = z.object({ transactions: z.number(), steps: z.number(), bytes: z
 
 /** The load, from the temporary folder when an earlier run left it there. Takes about a minute to make. */
 export function prepareLoad(minimum: number, print: (line: string) => void): Promise<Load> {
-  return prepare(`v${VERSION}-${minimum}`, (folder) => writeLog(folder, minimum), print, minimum);
+  return prepare(`v${VERSION}-${minimum}`, writeLog, print, minimum);
 }
 
 /** The same of a devnet whose people pay in jettons: half of the transactions are of jetton wallets. */
 export function prepareJettonLoad(minimum: number, print: (line: string) => void): Promise<Load> {
-  return prepare(`jettons-v${VERSION}-${minimum}`, (folder) => writeJettonLog(folder, minimum), print, minimum);
+  return prepare(`jettons-v${VERSION}-${minimum}`, writeJettonLog, print, minimum);
 }
 
-async function prepare(
-  name: string,
-  write: (folder: string) => Promise<Omit<Load, 'folder'>>,
-  print: (line: string) => void,
-  minimum: number,
-): Promise<Load> {
+/** Makes a log of so many transactions, telling how many there are. */
+type Write = (folder: string, minimum: number, told: (transactions: number) => void) => Promise<Omit<Load, 'folder'>>;
+
+async function prepare(name: string, write: Write, print: (line: string) => void, minimum: number): Promise<Load> {
   const folder = join(tmpdir(), `tonstream-bench-${name}`);
   const about = join(folder, 'load.json');
   if (existsSync(about)) return { folder, ...summary.parse(JSON.parse(readFileSync(about, 'utf8'))) };
   print(`making ${minimum.toLocaleString('en')} transactions in ${folder}`);
   const making = mkdtempSync(`${folder}-`);
+  const progress = createProgress({ out: process.stdout });
+  const told = (done: number): void =>
+    progress.update({
+      label: 'making',
+      done: Math.min(done, minimum),
+      total: minimum,
+      counts: [{ unit: 'transactions', value: done }],
+    });
   try {
-    const made = await write(making);
+    const made = await write(making, minimum, told);
     writeFileSync(join(making, 'load.json'), JSON.stringify(made));
     rmSync(folder, { recursive: true, force: true });
     renameSync(making, folder);
     return { folder, ...made };
   } finally {
+    progress.end();
     rmSync(making, { recursive: true, force: true });
   }
 }
 
-async function writeLog(folder: string, minimum: number): Promise<Omit<Load, 'folder'>> {
+async function writeLog(...[folder, minimum, told]: Parameters<Write>): ReturnType<Write> {
   const log = openEmbeddedLog({ folder: logFolder({ dataDir: folder }) });
   const topic = topicNames().blocks;
   await log.ensureTopic(topic);
@@ -113,6 +121,7 @@ async function writeLog(folder: string, minimum: number): Promise<Omit<Load, 'fo
       for (const { value } of records) made.bytes += value.length;
       await log.append(topic, records);
     }
+    told(made.transactions);
   }
   await log.close();
   return made;
@@ -123,7 +132,7 @@ const PEOPLE = 200;
 const MESSAGES_A_STEP = 60;
 const JETTON_DEEDS = { jettonPayment: 20, transfer: 1, mint: 1, burn: 1, giveItem: 1, mintItem: 1, names: 1 } as const;
 
-async function writeJettonLog(folder: string, minimum: number): Promise<Omit<Load, 'folder'>> {
+async function writeJettonLog(...[folder, minimum, told]: Parameters<Write>): ReturnType<Write> {
   const log = openEmbeddedLog({ folder: logFolder({ dataDir: folder }) });
   const topics = topicNames();
   for (const topic of [topics.blocks, topics.cells]) await log.ensureTopic(topic);
@@ -136,6 +145,7 @@ async function writeJettonLog(folder: string, minimum: number): Promise<Omit<Loa
       made.bytes += bytes.length;
       made.transactions += [...blockTransactions(decodeBlock(openBoc(bytes)))].length;
     }
+    told(made.transactions);
     return made.transactions < minimum;
   });
   devnet.close();
