@@ -6,6 +6,7 @@ import type {
   QueryContext,
   Rows,
   Sort,
+  StoredBytes,
   TransactionFilter,
   TransactionRecord,
   TransactionsByMessageFilter,
@@ -329,29 +330,49 @@ export interface StoredPlace extends BlockId {
   hash?: Hash;
 }
 
-/** A record of stored bytes, of which nothing is decoded that is not asked for: a page is sorted by its places. */
-export function storedRecord(place: StoredPlace, states: Buffer, payload: Buffer): TransactionRecord {
-  const { workchain, shard, seqno, mcSeqno, traceId, externalHash, globalVersion } = place;
-  let sides: ReturnType<typeof decodeStates> | null = null;
-  const known = (): ReturnType<typeof decodeStates> => {
-    sides ??= decodeStates(states);
-    return sides;
-  };
-  return {
-    transaction: storedTransaction(payload, workchain, place.hash),
-    block: { workchain, shard, seqno },
-    mcSeqno,
-    traceId,
-    externalHash,
-    globalVersion,
-    get before() {
-      return shown(known().before);
-    },
-    get after() {
-      return shown(known().after);
-    },
-    stored: { payload, states },
-  };
+/**
+ * A record of stored bytes, of which nothing is decoded that is not asked for: a page is sorted by its places.
+ * @param transaction where it is decoded already
+ */
+export function storedRecord(
+  place: StoredPlace,
+  states: Buffer,
+  payload: Buffer,
+  transaction: Transaction = storedTransaction(payload, place.workchain, place.hash),
+): TransactionRecord {
+  return new StoredRecord(place, { payload, states }, transaction);
+}
+
+/** A class, not a literal: with getters the engine makes the hidden class of each literal anew. */
+class StoredRecord implements TransactionRecord {
+  readonly transaction: Transaction;
+  readonly block: BlockId;
+  readonly mcSeqno: number;
+  readonly traceId: Hash;
+  readonly externalHash: Hash | null;
+  readonly globalVersion: number;
+  readonly stored: StoredBytes;
+  #sides: ReturnType<typeof decodeStates> | null = null;
+
+  constructor(place: StoredPlace, stored: StoredBytes, transaction: Transaction) {
+    const { workchain, shard, seqno } = place;
+    this.transaction = transaction;
+    this.block = { workchain, shard, seqno };
+    this.mcSeqno = place.mcSeqno;
+    this.traceId = place.traceId;
+    this.externalHash = place.externalHash;
+    this.globalVersion = place.globalVersion;
+    this.stored = stored;
+  }
+
+  get before(): KnownState | null {
+    this.#sides ??= decodeStates(this.stored.states);
+    return shown(this.#sides.before);
+  }
+  get after(): KnownState | null {
+    this.#sides ??= decodeStates(this.stored.states);
+    return shown(this.#sides.after);
+  }
 }
 
 /** Of an account that is not there nothing is shown but the hash, as the reference does. */

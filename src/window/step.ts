@@ -138,7 +138,7 @@ function writeTransaction(
   if (form === null) return write(transactionKind, bytes);
   const place = { workchain, shard, seqno, mcSeqno, traceId, externalHash, globalVersion };
   // As it is read again, but for the transaction, which is decoded already.
-  return write(transactionKind, bytes, form.of({ ...storedRecord(place, states, payload), transaction }));
+  return write(transactionKind, bytes, form.of(storedRecord(place, states, payload, transaction)));
 }
 
 /** Column by column: a copy of the row would make its payload, which is kept with the transaction. */
