@@ -5,7 +5,7 @@ import { DecodeError, inside } from './errors.ts';
 import { cellHash } from './hash.ts';
 import { walkHashmap } from './hashmap.ts';
 import { decodeMessage } from './message.ts';
-import type { AccountStatus, Message, Transaction } from './model.ts';
+import type { AccountStatus, Address, Decimal, ExtraCurrencies, Hash, Message, Transaction } from './model.ts';
 import { readDescription } from './phases.ts';
 
 const statuses: readonly AccountStatus[] = ['uninit', 'frozen', 'active', 'nonexist'];
@@ -30,40 +30,62 @@ function readTransaction(boc: Boc, cell: number, workchain: number): Transaction
   if (levelMask(boc, cell) !== 0) throw new DecodeError('pruned branches in a transaction');
   const cursor = new Cursor(boc, cell);
   cursor.tag(4, 0b0111, 'transaction');
-  const account = cursor.address(workchain);
-  const lt = cursor.dec(64);
-  const prevHash = cursor.hash();
-  const prevLt = cursor.dec(64);
-  const now = cursor.u(32);
-  const outCount = cursor.u(15);
-  const origStatus = statuses[cursor.u(2)];
-  const endStatus = statuses[cursor.u(2)];
-  const messages = cursor.open();
-  const fees = readCurrencies(cursor);
-  const update = cursor.open();
-  update.tag(8, 0x72, 'HASH_UPDATE');
-  const description = describe(cursor);
-  return {
-    cell,
-    account,
-    /** Made when it is asked for: it hashes every cell, and who has a row knows it. */
-    get hash() {
-      return cellHash(boc, cell);
-    },
-    lt,
-    now,
-    prevHash,
-    prevLt,
-    origStatus,
-    endStatus,
-    totalFees: fees.grams,
-    totalFeesExtra: fees.extra,
-    stateBefore: update.hash(),
-    stateAfter: update.hash(),
-    description,
-    inMsg: messages.bit() ? readInMessage(messages) : null,
-    outMsgs: readOutMessages(messages, outCount),
-  };
+  return new DecodedTransaction(boc, cell, cursor, workchain);
+}
+
+/**
+ * A class, not a literal with a getter: the engine makes the hidden class of such a literal anew for each, in its
+ * runtime. The fields are read in the order of the cell.
+ */
+class DecodedTransaction implements Transaction {
+  readonly cell: number;
+  readonly account: Address;
+  readonly lt: Decimal;
+  readonly now: number;
+  readonly prevHash: Hash;
+  readonly prevLt: Decimal;
+  readonly origStatus: AccountStatus;
+  readonly endStatus: AccountStatus;
+  readonly totalFees: Decimal;
+  readonly totalFeesExtra: ExtraCurrencies;
+  readonly stateBefore: Hash;
+  readonly stateAfter: Hash;
+  readonly description: Transaction['description'];
+  readonly inMsg: Message | null;
+  readonly outMsgs: Message[];
+  readonly #boc: Boc;
+  #hash: Hash | null = null;
+
+  /** @param cursor behind the tag */
+  constructor(boc: Boc, cell: number, cursor: Cursor, workchain: number) {
+    this.#boc = boc;
+    this.cell = cell;
+    this.account = cursor.address(workchain);
+    this.lt = cursor.dec(64);
+    this.prevHash = cursor.hash();
+    this.prevLt = cursor.dec(64);
+    this.now = cursor.u(32);
+    const outCount = cursor.u(15);
+    this.origStatus = statuses[cursor.u(2)];
+    this.endStatus = statuses[cursor.u(2)];
+    const messages = cursor.open();
+    const fees = readCurrencies(cursor);
+    this.totalFees = fees.grams;
+    this.totalFeesExtra = fees.extra;
+    const update = cursor.open();
+    update.tag(8, 0x72, 'HASH_UPDATE');
+    this.description = describe(cursor);
+    this.stateBefore = update.hash();
+    this.stateAfter = update.hash();
+    this.inMsg = messages.bit() ? readInMessage(messages) : null;
+    this.outMsgs = readOutMessages(messages, outCount);
+  }
+
+  /** Made when it is asked for: it hashes every cell, and who has a row knows it. */
+  get hash(): Hash {
+    this.#hash ??= cellHash(this.#boc, this.cell);
+    return this.#hash;
+  }
 }
 
 function describe(cursor: Cursor): Transaction['description'] {

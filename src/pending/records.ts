@@ -17,7 +17,8 @@ export function transactionRecords(one: OpenTrace): TransactionRecord[] {
       const { externalHash, globalVersion } = trace;
       // What is pending has these flags whatever it is (spec v3 semantics 2.1).
       const description = { ...transaction.description, isTock: false, installed: false };
-      const shown = { ...transaction, description };
+      // The hash of a decoded one is no field of its own.
+      const shown = { ...transaction, hash: transaction.hash, description };
       return {
         transaction: shown,
         block,
