@@ -14,6 +14,9 @@ import { packBytes, unpackBytes } from './packed.ts';
 
 /** Account and logical time. */
 export const PLACE_BYTES = 44;
+const ACCOUNT_BYTES = 36;
+const EXACT_DIGITS = 15;
+const TWO_32 = 0x1_0000_0000;
 /** What is remembered of traces, and of their transactions. */
 const TRACES_BYTES = 32 * 1024 * 1024;
 const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
@@ -37,8 +40,19 @@ export interface TracePlace {
 export function packPlace(account: Buffer, lt: Decimal): string {
   const place = Buffer.allocUnsafe(PLACE_BYTES);
   account.copy(place);
-  place.writeBigUInt64BE(BigInt(lt), 36);
+  putLt(place, lt);
   return packBytes(place);
+}
+
+/** Up to 15 digits are exact as a number, which all lts of the next centuries are. */
+function putLt(place: Buffer, lt: Decimal): void {
+  if (lt.length > EXACT_DIGITS) {
+    place.writeBigUInt64BE(BigInt(lt), ACCOUNT_BYTES);
+    return;
+  }
+  const value = Number(lt);
+  place.writeUInt32BE(Math.floor(value / TWO_32), ACCOUNT_BYTES);
+  place.writeUInt32BE(value % TWO_32, ACCOUNT_BYTES + 4);
 }
 
 export function* placesOf({ places }: Pick<OpenTrace, 'places'>): Generator<TracePlace> {
