@@ -1,8 +1,9 @@
 /**
  * Pages over actions of which most were told again as something else: what counts is far behind what was found. And of
- * several accounts of which some have more than is read at once.
+ * several accounts of which some have more than is read at once. And traces of many steps.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { type ActionFilter, ANY_ACTION } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
@@ -10,6 +11,7 @@ import { migrate } from '../migrate.ts';
 import { silent, startTestServer, type TestServer } from '../test-server.ts';
 import { actionQueries } from './actions.ts';
 import { createReading } from './reading.ts';
+import { traceQueries } from './traces.ts';
 
 const ACTIONS = 600;
 /** One in so many is still what it was told as at first. */
@@ -102,6 +104,28 @@ it('pages by time hold the same, and those of an earlier step what was told by t
   expect(await found({ ...times, types: ['ton_transfer'] })).toEqual(staying.slice(-4).toReversed());
   expect(await found({ ...times, accounts: [alice], sort: 'asc' })).toEqual(staying.slice(0, 4));
   expect(await found({ told: AGAIN_LATER, accounts: [alice] })).toEqual(all.slice(-4).toReversed());
+});
+
+it('traces come with their transactions, and one of more than are shown without, however many steps it grew in', async () => {
+  const [small, large] = [Buffer.alloc(32, 61), Buffer.alloc(32, 62)];
+  const grow = (id: Buffer, steps: number): Promise<void> =>
+    clickhouse.command(`INSERT INTO traces (trace_id, mc_seqno, end_lt, transactions, state, places)
+      SELECT ${sqlBytes(id)}, number + 1, number, number + 1, if(number + 1 = ${steps}, 'complete', 'pending'),
+        concat(${sqlBytes(alice)}, reverse(reinterpretAsFixedString(toUInt64(number + 256)))) FROM numbers(${steps})`);
+  await grow(large, 2 * MAX_TRANSACTIONS + 1);
+  await grow(small, 3);
+  // A batch that was repeated.
+  await grow(small, 3);
+  const head = { seqno: 2 * HEAD } as Parameters<typeof createReading>[2];
+  const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+  const asked = { traceIds: [small, large], txHashes: [], messageHashes: [], utime: {}, ltWindow: {} };
+  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
+  const page = { limit: 10, offset: 0 };
+  const { rows } = await traceQueries(reading).traces({ ...asked, sort: 'asc', page }, context);
+  expect(rows.map(({ transactions, mcSeqnoEnd, places }) => [transactions, mcSeqnoEnd, places])).toEqual([
+    [3, 3, [1, 2, 3].map((mcSeqno) => ({ account: alice, lt: String(mcSeqno + 255), mcSeqno }))],
+    [2 * MAX_TRANSACTIONS + 1, 2 * MAX_TRANSACTIONS + 1, []],
+  ]);
 });
 
 it('an action passes that has a transaction that is named and another one at an end of a message that is', async () => {
