@@ -130,10 +130,13 @@ it('traces come with their transactions, and one of more than are shown without,
 
 it('an action passes that has a transaction that is named and another one at an end of a message that is', async () => {
   const [trace, first, second, other] = [1, 2, 3, 4].map((n) => sqlBytes(Buffer.alloc(32, 40 + n)));
+  // Found in the former two where these lie one behind the other.
+  const across = Buffer.concat([Buffer.alloc(16, 42), Buffer.alloc(16, 43)]);
   const named = createClickHouse({ url: server.server.url, database: 'named', logger: silent });
   await migrate({ clickhouse: named, logger: silent });
   await named.command(`INSERT INTO transactions (account, lt, mc_seqno, hash, trace_id) VALUES
-    (${sqlBytes(alice)}, 10, 1, ${first}, ${trace}), (${sqlBytes(bob)}, 20, 1, ${second}, ${trace})`);
+    (${sqlBytes(alice)}, 10, 1, ${first}, ${trace}), (${sqlBytes(bob)}, 20, 1, ${second}, ${trace}),
+    (${sqlBytes(bob)}, 30, 1, ${sqlBytes(across)}, ${trace})`);
   const message = Buffer.alloc(32, 50);
   await named.command(`INSERT INTO messages (created_lt, hash, source, destination, in_mc_seqno, in_lt, in_tx_hash)
     VALUES (11, ${sqlBytes(message)}, ${sqlBytes(alice)}, ${sqlBytes(bob)}, 1, 20, ${second})`);
@@ -153,6 +156,7 @@ it('an action passes that has a transaction that is named and another one at an 
   const txHashes = [Buffer.alloc(32, 42)];
   const messageHashes = [message];
   expect(await numbers({ txHashes })).toEqual([0, 1]);
+  expect(await numbers({ txHashes: [across] })).toEqual([]);
   expect(await numbers({ messageHashes })).toEqual([0, 2]);
   expect(await numbers({ txHashes, messageHashes })).toEqual([0]);
   expect(await numbers({ txHashes: [Buffer.alloc(32, 44)], messageHashes })).toEqual([]);
