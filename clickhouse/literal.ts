@@ -10,20 +10,37 @@ export class LiteralError extends Error {
   }
 }
 
-/** How each byte is written inside quotes: printable ASCII as it is, all others as `\xHH`. */
-const ESCAPED: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
-  const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c;
-  return isPlain ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0').toUpperCase()}`;
-});
+/** Whether a byte is written inside quotes as it is: printable ASCII but quote and backslash. All others as `\xHH`. */
+const isPlain = Array.from({ length: 256 }, (_, byte) => byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c);
+const DIGITS = Buffer.from('0123456789ABCDEF');
+const QUOTE = 0x27;
+const LONGEST_ESCAPE = 4;
+let scratch = Buffer.alloc(1024);
 
 /**
  * Raw bytes as a string literal, for String and FixedString columns. A plain constant, so the primary key is used.
  * Compared with FixedString(n) it must have exactly n bytes.
  */
 export function bytes(value: Uint8Array): string {
-  let text = "'";
-  for (let i = 0; i < value.length; i++) text += ESCAPED[value[i]];
-  return `${text}'`;
+  // In one buffer: a text that grows byte by byte is a chain of as many strings, thousands of keys a batch.
+  const most = value.length * LONGEST_ESCAPE + 2;
+  if (scratch.length < most) scratch = Buffer.alloc(most);
+  const out = scratch;
+  let at = 0;
+  out[at++] = QUOTE;
+  for (let i = 0; i < value.length; i++) {
+    const byte = value[i];
+    if (isPlain[byte]) {
+      out[at++] = byte;
+      continue;
+    }
+    out[at++] = 0x5c;
+    out[at++] = 0x78;
+    out[at++] = DIGITS[byte >> 4];
+    out[at++] = DIGITS[byte & 15];
+  }
+  out[at++] = QUOTE;
+  return out.toString('latin1', 0, at);
 }
 
 /** Text as a string literal. */

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KnownState } from '../src/chain/records.ts';
-import { decodeState, decodeStates, encodeState, encodeStates, statusName, statusNumber } from './states.ts';
+import {
+  decodeState,
+  decodeStates,
+  encodeState,
+  encodeStates,
+  joinStates,
+  statusName,
+  statusNumber,
+} from './states.ts';
 
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
 /** VarUInteger 32 of extra currencies is the widest amount on the chain: 248 bits. */
@@ -20,7 +28,9 @@ describe('packed states', () => {
   it('come back as they were', () => {
     fc.assert(
       fc.property(fc.option(state), fc.option(state), (before, after) => {
-        expect(decodeStates(encodeStates(before, after))).toEqual({ before, after });
+        const packed = encodeStates(before, after);
+        expect(decodeStates(packed)).toEqual({ before, after });
+        expect(joinStates(before && encodeState(before), after)).toEqual(packed);
       }),
     );
     fc.assert(

@@ -40,6 +40,16 @@ export function encodeStates(before: KnownState | null, after: KnownState | null
   return out;
 }
 
+/** The same of a side before that is packed already, as {@link encodeState} did. */
+export function joinStates(before: Buffer | null, after: KnownState | null): Buffer {
+  const afterAt = 1 + (before?.length ?? 0);
+  const out = Buffer.allocUnsafe(afterAt + (after ? sizeOf(after) : 0));
+  out[0] = (before ? BEFORE : 0) | (after ? AFTER : 0);
+  if (before) out.set(before, 1);
+  if (after) writeState(out, afterAt, after);
+  return out;
+}
+
 export function decodeStates(bytes: Buffer): { before: KnownState | null; after: KnownState | null } {
   const reader = { bytes, at: 1 };
   const sides = bytes[0];
@@ -64,18 +74,25 @@ export function decodeState(bytes: Buffer): KnownState {
   return readState({ bytes, at: 0 });
 }
 
+const NO_EXTRA: [string, string][] = [];
+
+function extraOf({ extraCurrencies }: KnownState): [string, string][] {
+  for (const _ in extraCurrencies) return Object.entries(extraCurrencies);
+  return NO_EXTRA;
+}
+
 function sizeOf(state: KnownState): number {
   let size = 2 + state.balance.length;
   if (state.frozenHash) size += 32;
   if (state.codeHash) size += 32;
   if (state.dataHash) size += 32;
-  const extra = Object.entries(state.extraCurrencies);
+  const extra = extraOf(state);
   if (extra.length > 0) size += 2 + extra.reduce((sum, [id, amount]) => sum + 2 + id.length + amount.length, 0);
   return size;
 }
 
 function writeState(out: Buffer, start: number, state: KnownState): number {
-  const extra = Object.entries(state.extraCurrencies);
+  const extra = extraOf(state);
   out[start] =
     statusNumber(state.status) |
     (state.frozenHash ? FROZEN : 0) |
@@ -83,14 +100,19 @@ function writeState(out: Buffer, start: number, state: KnownState): number {
     (state.dataHash ? DATA : 0) |
     (extra.length > 0 ? EXTRA : 0);
   let at = writeText(out, start + 1, state.balance);
-  for (const hash of [state.frozenHash, state.codeHash, state.dataHash]) {
-    if (hash) at += hash.copy(out, at);
-  }
+  if (state.frozenHash) at = writeHash(out, at, state.frozenHash);
+  if (state.codeHash) at = writeHash(out, at, state.codeHash);
+  if (state.dataHash) at = writeHash(out, at, state.dataHash);
   if (extra.length > 0) {
     at = out.writeUInt16LE(extra.length, at);
     for (const [id, amount] of extra) at = writeText(out, writeText(out, at, id), amount);
   }
   return at;
+}
+
+function writeHash(out: Buffer, at: number, hash: Buffer): number {
+  out.set(hash, at);
+  return at + hash.length;
 }
 
 function writeText(out: Buffer, at: number, text: string): number {

@@ -1,8 +1,9 @@
 /**
  * Pages over actions of which most were told again as something else: what counts is far behind what was found. And of
- * several accounts of which some have more than is read at once.
+ * several accounts of which some have more than is read at once. And traces of many steps.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { type ActionFilter, ANY_ACTION } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
@@ -10,6 +11,7 @@ import { migrate } from '../migrate.ts';
 import { silent, startTestServer, type TestServer } from '../test-server.ts';
 import { actionQueries } from './actions.ts';
 import { createReading } from './reading.ts';
+import { traceQueries } from './traces.ts';
 
 const ACTIONS = 600;
 /** One in so many is still what it was told as at first. */
@@ -104,12 +106,37 @@ it('pages by time hold the same, and those of an earlier step what was told by t
   expect(await found({ told: AGAIN_LATER, accounts: [alice] })).toEqual(all.slice(-4).toReversed());
 });
 
+it('traces come with their transactions, and one of more than are shown without, however many steps it grew in', async () => {
+  const [small, large] = [Buffer.alloc(32, 61), Buffer.alloc(32, 62)];
+  const grow = (id: Buffer, steps: number): Promise<void> =>
+    clickhouse.command(`INSERT INTO traces (trace_id, mc_seqno, end_lt, transactions, state, places)
+      SELECT ${sqlBytes(id)}, number + 1, number, number + 1, if(number + 1 = ${steps}, 'complete', 'pending'),
+        concat(${sqlBytes(alice)}, reverse(reinterpretAsFixedString(toUInt64(number + 256)))) FROM numbers(${steps})`);
+  await grow(large, 2 * MAX_TRANSACTIONS + 1);
+  await grow(small, 3);
+  // A batch that was repeated.
+  await grow(small, 3);
+  const head = { seqno: 2 * HEAD } as Parameters<typeof createReading>[2];
+  const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+  const asked = { traceIds: [small, large], txHashes: [], messageHashes: [], utime: {}, ltWindow: {} };
+  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
+  const page = { limit: 10, offset: 0 };
+  const { rows } = await traceQueries(reading).traces({ ...asked, sort: 'asc', page }, context);
+  expect(rows.map(({ transactions, mcSeqnoEnd, places }) => [transactions, mcSeqnoEnd, places])).toEqual([
+    [3, 3, [1, 2, 3].map((mcSeqno) => ({ account: alice, lt: String(mcSeqno + 255), mcSeqno }))],
+    [2 * MAX_TRANSACTIONS + 1, 2 * MAX_TRANSACTIONS + 1, []],
+  ]);
+});
+
 it('an action passes that has a transaction that is named and another one at an end of a message that is', async () => {
   const [trace, first, second, other] = [1, 2, 3, 4].map((n) => sqlBytes(Buffer.alloc(32, 40 + n)));
+  // Found in the former two where these lie one behind the other.
+  const across = Buffer.concat([Buffer.alloc(16, 42), Buffer.alloc(16, 43)]);
   const named = createClickHouse({ url: server.server.url, database: 'named', logger: silent });
   await migrate({ clickhouse: named, logger: silent });
   await named.command(`INSERT INTO transactions (account, lt, mc_seqno, hash, trace_id) VALUES
-    (${sqlBytes(alice)}, 10, 1, ${first}, ${trace}), (${sqlBytes(bob)}, 20, 1, ${second}, ${trace})`);
+    (${sqlBytes(alice)}, 10, 1, ${first}, ${trace}), (${sqlBytes(bob)}, 20, 1, ${second}, ${trace}),
+    (${sqlBytes(bob)}, 30, 1, ${sqlBytes(across)}, ${trace})`);
   const message = Buffer.alloc(32, 50);
   await named.command(`INSERT INTO messages (created_lt, hash, source, destination, in_mc_seqno, in_lt, in_tx_hash)
     VALUES (11, ${sqlBytes(message)}, ${sqlBytes(alice)}, ${sqlBytes(bob)}, 1, 20, ${second})`);
@@ -129,6 +156,7 @@ it('an action passes that has a transaction that is named and another one at an 
   const txHashes = [Buffer.alloc(32, 42)];
   const messageHashes = [message];
   expect(await numbers({ txHashes })).toEqual([0, 1]);
+  expect(await numbers({ txHashes: [across] })).toEqual([]);
   expect(await numbers({ messageHashes })).toEqual([0, 2]);
   expect(await numbers({ txHashes, messageHashes })).toEqual([0]);
   expect(await numbers({ txHashes: [Buffer.alloc(32, 44)], messageHashes })).toEqual([]);

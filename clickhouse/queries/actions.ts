@@ -1,6 +1,7 @@
 import { opcodeText } from '../../src/chain/actions/kind.ts';
 import { rawAddress } from '../../src/chain/address.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
+import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { ActionFilter, ActionRecord, QueryContext, Rows, Sort } from '../../src/chain/records.ts';
 import { bytes, list, textLiteral, u64 } from '../literal.ts';
@@ -20,6 +21,7 @@ type Key = Pick<
 
 const COLUMNS = columnNames(Object.keys(actionTable.columns)).join(', ');
 const KEY = 'trace_end_lt, trace_id, number';
+const HASH_BYTES = 32;
 const NUMBER = /^\d{1,5}$/;
 /** Of an action, for each account that it is found by. */
 const TELLINGS = 2;
@@ -172,11 +174,11 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
   let { traceIds } = filter;
   for (const named of namedTransactions(filter)) {
     const found = await tracedTransactions(reading, named, context);
-    const ids = found.map(({ traceId }) => traceId);
-    traceIds = traceIds.length === 0 ? ids : traceIds.filter((id) => ids.some((one) => one.equals(id)));
+    const ids = distinct(found.map(({ traceId }) => traceId));
+    const known = new Set(ids.map(hashKey));
+    traceIds = traceIds.length === 0 ? ids : traceIds.filter((id) => known.has(hashKey(id)));
     if (traceIds.length === 0) return null;
-    // Hashes lie one behind the other; that one is found across two of them is as likely as that two are the same.
-    conditions.own.push(`arrayExists(h -> position(transactions, h) > 0, [${found.map(({ hash }) => bytes(hash))}])`);
+    conditions.own.push(hasTransaction(found.map(({ hash }) => hash)));
   }
   if (traceIds.length > 0) place.push(inTraces(traceIds, head));
   if (actionIds.length > 0) {
@@ -188,6 +190,11 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
   if (excludeAccounts.length > 0) place.push(`(${KEY}) NOT IN (${keysOfAccounts(excludeAccounts, told)})`);
   return conditions;
 }
+
+/** Each of an action's transactions is looked for among these: the other way round takes the product of both lists. */
+const hasTransaction = (named: readonly Hash[]): string =>
+  `arrayExists(i -> substring(transactions, ${HASH_BYTES} * i + 1, ${HASH_BYTES}) IN ${hashes(named)},
+    range(intDiv(length(transactions), ${HASH_BYTES})))`;
 
 /** By their hashes and by messages: an action may have one transaction of the former and another one of the latter. */
 function namedTransactions({

@@ -1,3 +1,4 @@
+import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Hash } from '../../src/chain/model.ts';
@@ -20,12 +21,14 @@ type Ends = Pick<Row<typeof traceAccounts>, 'endLt' | 'endUtime' | 'mcSeqno' | '
 
 const COLUMNS = columnNames(Object.keys(traceTable.columns)).join(', ');
 const PLACE_BYTES = 44;
+/** Of a trace that is shown with its transactions: a step has one at least, twice until a repeated batch is merged. */
+const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 
 export function traceQueries(reading: Reading) {
-  /** All there is of these traces up to the head: how each stands, and the places of its transactions. */
+  /** These traces up to the head: how each stands, and the places of its transactions. */
   async function byIds(ids: string, context: QueryContext): Promise<TraceRecord[]> {
     const sql = `SELECT ${COLUMNS} FROM traces WHERE trace_id IN ${ids} AND mc_seqno <= ${reading.head.seqno}
-      ORDER BY trace_id, mc_seqno`;
+      ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id`;
     return joinSteps(collect(await reading.rows(sql, 'traces', context), readTraceRow));
   }
 
@@ -207,21 +210,27 @@ function readTraceRow(rows: RowReader): TraceRow {
   return row as TraceRow;
 }
 
-/** Of the rows of a trace, oldest first, the last tells how it stands, and each brings its transactions. */
+/**
+ * Of the rows of a trace, newest first, the first tells how it stands, and each brings its transactions. Those of a trace
+ * that is too large to be shown with them are nobody's concern: one that never ends has a row for each step.
+ */
 export function joinSteps(rows: readonly TraceRow[]): TraceRecord[] {
-  const found = new Map<string, TraceRecord>();
-  for (const { mcSeqno, places, ...row } of rows) {
+  const found = new Map<string, { newest: TraceRow; steps: TraceRow[] }>();
+  for (const row of rows) {
     const key = hashKey(row.traceId);
-    const before = found.get(key);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { newest: row, steps: [row] });
     // A row that came twice and is not merged yet.
-    if (before?.mcSeqnoEnd === mcSeqno) continue;
-    found.set(key, {
-      ...row,
-      mcSeqnoEnd: mcSeqno,
-      places: [...(before?.places ?? []), ...readPlaces(places, mcSeqno)],
-    });
+    else if (known.steps.at(-1)?.mcSeqno !== row.mcSeqno) known.steps.push(row);
   }
-  return [...found.values()];
+  return [...found.values()].map(({ newest: { mcSeqno: mcSeqnoEnd, places: _, ...trace }, steps }) => ({
+    ...trace,
+    mcSeqnoEnd,
+    places:
+      trace.transactions > MAX_TRANSACTIONS
+        ? []
+        : steps.reverse().flatMap(({ places, mcSeqno }) => readPlaces(places, mcSeqno)),
+  }));
 }
 
 function readPlaces(places: Buffer, mcSeqno: number): TracePlace[] {

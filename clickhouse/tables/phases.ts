@@ -1,5 +1,5 @@
 /** What a transaction tells of itself, in columns for whoever counts and filters: readers of one take its cells. */
-import type { Transaction, TransactionDescription } from '../../src/chain/model.ts';
+import type { Transaction } from '../../src/chain/model.ts';
 import { bool, i32, nullable, oneOf, status, u16, u32, u64, u128 } from './columns.ts';
 import type { RowOf } from './table.ts';
 
@@ -33,8 +33,10 @@ export const phaseColumns = {
 
 export type Phases = RowOf<typeof phaseColumns>;
 
+/** One literal: properties that are spread into another object are copied one by one by the engine's runtime. */
 export function phasesOf({ prevLt, origStatus, endStatus, inMsg, description }: Transaction): Phases {
-  const { type, destroyed, storage, credit, bounce } = description;
+  const { type, destroyed, storage, credit, compute, action, bounce } = description;
+  const run = compute?.skipped === false ? compute : null;
   return {
     prevLt,
     origStatus,
@@ -43,43 +45,20 @@ export function phasesOf({ prevLt, origStatus, endStatus, inMsg, description }: 
     destroyed: destroyed ?? false,
     storageFees: storage?.collected ?? null,
     credit: credit?.credit.grams ?? null,
-    ...computeOf(description),
-    ...actionsOf(description),
-    bounce: bounce?.type ?? 'none',
-    inValue: inMsg?.value ?? null,
-  };
-}
-
-type Compute = Pick<Phases, 'compute' | 'computeSuccess' | 'exitCode' | 'gasUsed' | 'gasLimit' | 'gasFees' | 'vmSteps'>;
-
-function computeOf({ compute }: TransactionDescription): Compute {
-  if (compute?.skipped === false) {
-    const { success, exitCode, gasUsed, gasLimit, gasFees, vmSteps } = compute;
-    return { compute: 'run', computeSuccess: success, exitCode, gasUsed, gasLimit, gasFees, vmSteps };
-  }
-  return {
-    compute: compute?.reason ?? 'none',
-    computeSuccess: null,
-    exitCode: null,
-    gasUsed: null,
-    gasLimit: null,
-    gasFees: null,
-    vmSteps: null,
-  };
-}
-
-type Actions = Pick<
-  Phases,
-  'actionSuccess' | 'actionResultCode' | 'fwdFees' | 'actionFees' | 'totActions' | 'msgsCreated'
->;
-
-function actionsOf({ action }: TransactionDescription): Actions {
-  return {
+    compute: compute?.skipped === true ? compute.reason : run === null ? 'none' : 'run',
+    computeSuccess: run?.success ?? null,
+    exitCode: run?.exitCode ?? null,
+    gasUsed: run?.gasUsed ?? null,
+    gasLimit: run?.gasLimit ?? null,
+    gasFees: run?.gasFees ?? null,
+    vmSteps: run?.vmSteps ?? null,
     actionSuccess: action?.success ?? null,
     actionResultCode: action?.resultCode ?? null,
     fwdFees: action?.totalFwdFees ?? null,
     actionFees: action?.totalActionFees ?? null,
     totActions: action?.totActions ?? null,
     msgsCreated: action?.msgsCreated ?? null,
+    bounce: bounce?.type ?? 'none',
+    inValue: inMsg?.value ?? null,
   };
 }

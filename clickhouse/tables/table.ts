@@ -161,8 +161,8 @@ function columnsOf({ each, key, also }: Index): string[] {
 
 /**
  * A function for these columns, compiled once: each property is read and each column called at a place of its own, which
- * the engine learns. One place for all columns of all tables took four times as long (`npm run bench:project`). Nothing
- * but names of properties and numbers is in the text.
+ * the engine learns; one place for all columns of all tables it cannot. Nothing but names of properties and numbers is in
+ * the text.
  */
 function writerOf<C extends Columns>(columns: C): (out: RowWriter, row: RowOf<C>) => void {
   const names = Object.keys(columns);

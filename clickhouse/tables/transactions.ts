@@ -104,6 +104,7 @@ export function transactionRow(transaction: Transaction, facts: TransactionFacts
   const { account, lt, hash, now, inMsg, description, totalFees, stateAfter } = transaction;
   const { boc, at, block, globalVersion, traceId, externalHash, states, payload } = facts;
   const { shard, seqno, mcSeqno } = facts.in;
+  const phases = phasesOf(transaction);
   return {
     account,
     lt,
@@ -121,7 +122,28 @@ export function transactionRow(transaction: Transaction, facts: TransactionFacts
     stateAfter: knowsAfter(states) ? stateAfter : null,
     states,
     payload,
-    ...phasesOf(transaction),
+    prevLt: phases.prevLt,
+    origStatus: phases.origStatus,
+    endStatus: phases.endStatus,
+    descr: phases.descr,
+    destroyed: phases.destroyed,
+    storageFees: phases.storageFees,
+    credit: phases.credit,
+    compute: phases.compute,
+    computeSuccess: phases.computeSuccess,
+    exitCode: phases.exitCode,
+    gasUsed: phases.gasUsed,
+    gasLimit: phases.gasLimit,
+    gasFees: phases.gasFees,
+    vmSteps: phases.vmSteps,
+    actionSuccess: phases.actionSuccess,
+    actionResultCode: phases.actionResultCode,
+    fwdFees: phases.fwdFees,
+    actionFees: phases.actionFees,
+    totActions: phases.totActions,
+    msgsCreated: phases.msgsCreated,
+    bounce: phases.bounce,
+    inValue: phases.inValue,
     transaction,
     boc,
     at,

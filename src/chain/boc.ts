@@ -18,6 +18,13 @@ export const defaultBocLimits: Readonly<BocLimits> = {
   maxDepth: 1024,
 };
 
+/** What was read of a bag, by its cell. Each made when there is the first: most bags are of one body or state. */
+export interface Decoded {
+  messages: Map<number, Message> | null;
+  transactions: Map<number, Transaction> | null;
+  currencies: Map<number, ExtraCurrencies> | null;
+}
+
 /**
  * A bag of cells opened in place: tables by cell index, no object per cell (`serialized_boc` of crypto/tl/boc.tlb).
  * References point to higher indexes only, so the index order is a topological order.
@@ -43,9 +50,7 @@ export interface Boc {
   /** Places of cells in the bag serialize.ts wrote last; older marks lie at or below `last`. */
   readonly marks: { places: Uint32Array; base: number; last: number };
   /** Decoded once: a message is out-message of one transaction and in-message of another in the same block. */
-  readonly messages: Map<number, Message>;
-  readonly transactions: Map<number, Transaction>;
-  readonly currencies: Map<number, ExtraCurrencies>;
+  readonly decoded: Decoded;
   /** Dictionary cells that may still be visited: stops dictionaries that multiply by sharing subtrees. */
   allowance: number;
 }
@@ -200,9 +205,7 @@ function readCells(bytes: Buffer, frame: Frame): Boc {
     hashes: Buffer.allocUnsafeSlow(slots * 32),
     hashed: new Uint8Array(count),
     marks: { places: new Uint32Array(count), base: 0, last: 0 },
-    messages: new Map(),
-    transactions: new Map(),
-    currencies: new Map(),
+    decoded: { messages: null, transactions: null, currencies: null },
     allowance: 2 * count + 1024,
   };
 }

@@ -15,14 +15,15 @@ export function readExtra(cursor: Cursor): ExtraCurrencies {
   const root = cursor.maybeRef();
   if (root < 0) return none;
   const { boc } = cursor;
-  const known = boc.currencies.get(root);
+  const known = boc.decoded.currencies?.get(root);
   if (known !== undefined) return known;
   const extra: ExtraCurrencies = {};
   const leaf = (value: Cursor, key: Buffer): void => {
     extra[key.readUInt32BE(0).toString()] = value.varUint(5);
   };
   walkHashmap(boc, root, { keyBits: 32, leaf }, boc);
-  boc.currencies.set(root, extra);
+  boc.decoded.currencies ??= new Map();
+  boc.decoded.currencies.set(root, extra);
   return extra;
 }
 

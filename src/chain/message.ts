@@ -46,11 +46,12 @@ interface Part {
  * Throws DecodeError.
  */
 export function decodeMessage(boc: Boc, cell: number): Message {
-  const known = boc.messages.get(cell);
+  const known = boc.decoded.messages?.get(cell);
   if (known !== undefined) return known;
   try {
     const message = readMessage(boc, cell);
-    boc.messages.set(cell, message);
+    boc.decoded.messages ??= new Map();
+    boc.decoded.messages.set(cell, message);
     return message;
   } catch (error) {
     throw inside('message', error);
@@ -258,6 +259,17 @@ class DecodedMessage implements Message {
   bodyBoc(): Buffer {
     this.#bodyBoc ??= partBoc(this.#boc, this.#body);
     return this.#bodyBoc;
+  }
+
+  bodyCursor(): Cursor {
+    const { cell, at, end, ref, refEnd } = this.#body;
+    if (cell >= 0) return new Cursor(this.#boc, cell);
+    const cursor = new Cursor(this.#boc, this.cell);
+    cursor.at = at;
+    cursor.end = end;
+    cursor.ref = ref;
+    cursor.refEnd = refEnd;
+    return cursor;
   }
 
   hashNorm(): Hash | null {

@@ -123,6 +123,7 @@ export interface TraceRecord {
   pendingMessages: number;
   state: 'pending' | 'complete' | 'broken';
   classification: 'unclassified' | 'ok' | 'failed';
+  /** None where it is too large to be shown with its transactions. */
   places: readonly TracePlace[];
 }
 

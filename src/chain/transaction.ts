@@ -15,11 +15,12 @@ const statuses: readonly AccountStatus[] = ['uninit', 'frozen', 'active', 'nonex
  * The same cell gives the same object for the life of the bag. Throws DecodeError.
  */
 export function decodeTransaction(boc: Boc, cell: number, workchain: number): Transaction {
-  const known = boc.transactions.get(cell);
+  const known = boc.decoded.transactions?.get(cell);
   if (known !== undefined) return known;
   try {
     const transaction = readTransaction(boc, cell, workchain);
-    boc.transactions.set(cell, transaction);
+    boc.decoded.transactions ??= new Map();
+    boc.decoded.transactions.set(cell, transaction);
     return transaction;
   } catch (error) {
     throw inside('transaction', error);

@@ -178,8 +178,8 @@ function actionsOf(traceIds: readonly Hash[], sides: Sides): Candidate[] | null 
   const { view, isToldAbove } = sides;
   const found: Candidate[] = [];
   for (const traceId of distinct(traceIds)) {
-    const steps = traceRows(view, traceId);
-    if (steps.length === 0 || !isAllOf(steps, sides) || isToldAbove?.(traceId)) return null;
+    const newest = traceRows(view, traceId, 1);
+    if (newest.length === 0 || !isAllOf(newest, sides) || isToldAbove?.(traceId)) return null;
     const low = keyPrefix(actionKind, BY_TRACE, [traceId]);
     for (const { value } of view.range(BY_TRACE, { low, high: behindPrefix(low) })) {
       const id = Buffer.from(idOf(value));

@@ -11,6 +11,7 @@ import {
   traceOrder,
 } from '../../clickhouse/queries/traces.ts';
 import type { TraceRow } from '../../clickhouse/tables/traces.ts';
+import { MAX_TRANSACTIONS } from '../chain/actions/classify.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import type { Rows, TraceFilter, TraceRecord } from '../chain/records.ts';
@@ -124,18 +125,20 @@ function endsOf(messageHashes: Hash[], view: View): Hash[] | null {
   return distinct(ends);
 }
 
-/** The rows of a trace in the window, oldest first: one for each step of the window in which it grew. */
-export function traceRows(view: View, traceId: Hash): TraceRow[] {
+/** Rows of a trace in the window, newest first: one for each step of the window in which it grew. */
+export function traceRows(view: View, traceId: Hash, most = MAX_TRANSACTIONS): TraceRow[] {
   const low = keyPrefix(traceKind, BY_ID, [traceId]);
-  return Array.from(view.range(BY_ID, { low, high: behindPrefix(low) }), ({ value }) => {
+  const rows: TraceRow[] = [];
+  for (const { value } of view.range(BY_ID, { low, high: behindPrefix(low), reverse: true })) {
     const id = Buffer.from(idOf(value));
-    return traceRowOf(id, view.row(traceKind, id));
-  });
+    if (rows.push(traceRowOf(id, view.row(traceKind, id))) === most) break;
+  }
+  return rows;
 }
 
 /** Above the view a trace may have grown, unless it was complete. */
 export function isAllOf(rows: readonly TraceRow[], { isToldAbove }: Sides): boolean {
-  return isToldAbove === undefined || rows.at(-1)?.state === 'complete';
+  return isToldAbove === undefined || rows.at(0)?.state === 'complete';
 }
 
 /** All that there is of these traces: what began before the window is asked of the tables. */

@@ -2,10 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { decodeState, decodeStates, encodeState } from '../../clickhouse/states.ts';
+import { decodeStates, encodeState } from '../../clickhouse/states.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
-import type { KnownState } from '../../src/chain/records.ts';
 import type { StoredAccount } from './packed.ts';
 import { type PackedAccount, packAccount, packBytes, unpackAccount, unpackBytes } from './packed.ts';
 
@@ -120,9 +119,9 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
   };
 }
 
-/** The known state of a stored account, when it is the one with this hash. */
-export function stateWithHash(stored: StoredAccount | null, hash: Hash): KnownState | null {
-  return stored?.hash.equals(hash) ? decodeState(stored.state) : null;
+/** The packed state of a stored account, when it is the one with this hash. */
+export function stateWithHash(stored: StoredAccount | null, hash: Hash): Buffer | null {
+  return stored?.hash.equals(hash) ? stored.state : null;
 }
 
 async function readData(clickhouse: ClickHouse, account: Address, signal: AbortSignal): Promise<Buffer | null> {

@@ -1,5 +1,11 @@
 /** What complete traces did, as rows. */
-import { type ActionRow, actionAccounts, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
+import {
+  type ActionAccountRow,
+  type ActionRow,
+  actionAccounts,
+  actionDoubts,
+  actions,
+} from '../../clickhouse/tables/actions.ts';
 import type { TraceRow } from '../../clickhouse/tables/traces.ts';
 import type { Action } from '../../src/chain/actions/action.ts';
 import { hashText, traceTransaction } from '../../src/chain/actions/chain-trace.ts';
@@ -17,6 +23,7 @@ import type { GrowingRows } from './step-rows.ts';
 
 /** Rounds of looking up what was asked for: a pool tells of a wallet, which tells of a master, and so on. */
 const MAX_ROUNDS = 8;
+const HASH_BYTES = 32;
 
 export interface Asked {
   known: KnownStore;
@@ -92,16 +99,16 @@ export function writeTelling(
   for (const [number, row] of written.entries()) {
     rows.add(actions, row);
     const found = new Map(told.actions[number].accounts.map((raw) => [raw, parseAddress(raw)]));
-    for (const account of found.values()) if (account) rows.add(actionAccounts, { ...row, account });
+    for (const account of found.values()) if (account) rows.add(actionAccounts, accountRow(row, account));
     for (const [raw, account] of before[number] ? accountsOf(before[number]) : []) {
-      if (!found.has(raw)) rows.add(actionAccounts, { ...row, ...NONE, account });
+      if (!found.has(raw)) rows.add(actionAccounts, accountRow({ ...row, ...NONE }, account));
     }
   }
   const gone = before.slice(written.length).map((row) => ({ ...row, ...NONE, mcSeqno }));
   for (const [i, row] of gone.entries()) {
     rows.add(actions, row);
     for (const account of accountsOf(before[written.length + i]).values())
-      rows.add(actionAccounts, { ...row, account });
+      rows.add(actionAccounts, accountRow(row, account));
   }
   return [...written, ...gone];
 }
@@ -115,6 +122,12 @@ export function tellingRows(
   return told.map((action, number) => actionRow(trace, action, { ...place, number }));
 }
 
+/** What an account is found by of an action. */
+function accountRow(row: ActionRow, account: Address): ActionAccountRow {
+  const { traceEndLt, traceId, number, mcSeqno, endMcSeqno, traceEndUtime, type, ancestors } = row;
+  return { account, traceEndLt, traceId, number, mcSeqno, endMcSeqno, traceEndUtime, type, ancestors };
+}
+
 /** Nothing is told under a number any more. */
 const NONE = { type: '', ancestors: [], success: false, transactions: Buffer.alloc(0), content: '' };
 
@@ -125,23 +138,32 @@ function actionRow(
 ): ActionRow {
   const { startLt, endLt, startUtime, endUtime, type, success, details, accounts } = action;
   return {
-    ...place,
     traceEndLt,
     traceId,
-    traceEndUtime,
-    type,
-    ancestors: [...action.ancestors],
+    number: place.number,
     actionId: idOf(action),
+    mcSeqno: place.mcSeqno,
+    endMcSeqno: place.endMcSeqno,
+    traceEndUtime,
     startLt,
     endLt,
     startUtime,
     endUtime,
+    type,
     success,
+    ancestors: [...action.ancestors],
     externalHash,
     externalHashNorm,
-    transactions: Buffer.concat(action.transactions.map((hash) => Buffer.from(hash, 'base64'))),
+    transactions: hashesOf(action),
     content: contentOf(details, accounts),
   };
+}
+
+function hashesOf({ transactions }: Action): Buffer {
+  const hashes = Buffer.allocUnsafe(transactions.length * HASH_BYTES);
+  let at = 0;
+  for (const hash of transactions) at += hashes.write(hash, at, 'base64');
+  return hashes.subarray(0, at);
 }
 
 /** Whom a row is found by, as it was written. */

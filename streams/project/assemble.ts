@@ -1,4 +1,4 @@
-import { encodeStates } from '../../clickhouse/states.ts';
+import { joinStates } from '../../clickhouse/states.ts';
 import { blockRow, blocks, countTransaction, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { messageRow, messages } from '../../clickhouse/tables/messages.ts';
 import type { StepRows, Table } from '../../clickhouse/tables/table.ts';
@@ -152,7 +152,7 @@ function writeTransaction(workbench: Workbench, placed: Placed, at: number): voi
     globalVersion,
     traceId: trace.traceId,
     externalHash: trace.externalHash,
-    states: encodeStates(before, after),
+    states: joinStates(before, after),
     payload,
   });
   rows.add(transactions, row);

@@ -26,10 +26,11 @@ export function createBatchMessages(openMessages: OpenMessages, earlier: Map<str
     send(transaction: Transaction, { record }: DecodedBlock, trace: TraceLink): void {
       for (const message of transaction.outMsgs) {
         if (message.kind !== 'internal') continue;
+        // Views, not copies: what is kept beyond the batch is packed.
         const open: OpenMessage = {
-          traceId: Buffer.from(trace.traceId),
-          externalHash: trace.externalHash && Buffer.from(trace.externalHash),
-          outTxHash: Buffer.from(transaction.hash),
+          traceId: trace.traceId,
+          externalHash: trace.externalHash,
+          outTxHash: transaction.hash,
           outLt: transaction.lt,
           outMcSeqno: record.mcSeqno,
           globalVersion: record.header.genSoftware?.version ?? 0,

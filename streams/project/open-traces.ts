@@ -5,6 +5,7 @@ import { bytes, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
 import { type TraceRow, traces } from '../../clickhouse/tables/traces.ts';
+import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { workchainOf } from '../../src/chain/address.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Decimal, Hash, Transaction } from '../../src/chain/model.ts';
@@ -12,17 +13,25 @@ import { storedTransaction } from '../../src/chain/stored.ts';
 import type { BatchPlace } from './accounts.ts';
 import { packBytes, unpackBytes } from './packed.ts';
 
+const ACCOUNT_BYTES = 36;
 /** Account and logical time. */
-export const PLACE_BYTES = 44;
+export const PLACE_BYTES = ACCOUNT_BYTES + 8;
+const EXACT_DIGITS = 15;
+const TWO_32 = 0x1_0000_0000;
 /** What is remembered of traces, and of their transactions. */
 const TRACES_BYTES = 32 * 1024 * 1024;
 const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
 /** Of an entry besides its text. */
 const ENTRY_BYTES = 400;
 const KEYS_PER_QUERY = 2_000;
+/** Of a trace that may be told: a step has a transaction of it at least. Twice, as a repeated batch leaves its rows so. */
+const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 const TIMEOUT_MS = 60_000;
 
-/** A trace as far as it is known; the places of its transactions of all steps, packed. */
+/**
+ * A trace as far as it is known; the places of its transactions of all steps, packed. Of one that is too large to be told
+ * at least the first of each account, by which it is listed: it may go on for ever.
+ */
 export type OpenTrace = { -readonly [K in keyof TraceFacts]: TraceFacts[K] } & { places: string };
 
 type TraceFacts = Omit<TraceRow, 'mcSeqno' | 'places' | 'classification'>;
@@ -37,15 +46,36 @@ export interface TracePlace {
 export function packPlace(account: Buffer, lt: Decimal): string {
   const place = Buffer.allocUnsafe(PLACE_BYTES);
   account.copy(place);
-  place.writeBigUInt64BE(BigInt(lt), 36);
+  putLt(place, lt);
   return packBytes(place);
+}
+
+/** Up to 15 digits are exact as a number, which all lts of the next centuries are. */
+function putLt(place: Buffer, lt: Decimal): void {
+  if (lt.length > EXACT_DIGITS) {
+    place.writeBigUInt64BE(BigInt(lt), ACCOUNT_BYTES);
+    return;
+  }
+  const value = Number(lt);
+  place.writeUInt32BE(Math.floor(value / TWO_32), ACCOUNT_BYTES);
+  place.writeUInt32BE(value % TWO_32, ACCOUNT_BYTES + 4);
+}
+
+/** The first of each account. */
+export function firstPlaces(places: string): string {
+  const first = new Map<string, string>();
+  for (let at = 0; at < places.length; at += PLACE_BYTES) {
+    const account = places.slice(at, at + ACCOUNT_BYTES);
+    if (!first.has(account)) first.set(account, places.slice(at, at + PLACE_BYTES));
+  }
+  return [...first.values()].join('');
 }
 
 export function* placesOf({ places }: Pick<OpenTrace, 'places'>): Generator<TracePlace> {
   for (let at = 0; at < places.length; at += PLACE_BYTES) {
     const key = places.slice(at, at + PLACE_BYTES);
     const place = unpackBytes(key);
-    yield { key, account: place.subarray(0, 36), lt: place.readBigUInt64BE(36).toString() };
+    yield { key, account: place.subarray(0, ACCOUNT_BYTES), lt: place.readBigUInt64BE(ACCOUNT_BYTES).toString() };
   }
 }
 
@@ -80,20 +110,38 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
   const payloads = createHeld<string>(TRANSACTIONS_BYTES, ({ length }) => length);
 
   async function readTraces(ids: readonly Hash[], before: number, signal: AbortSignal): Promise<OpenTrace[]> {
-    const found = new Map<string, OpenTrace>();
+    const found = new Map<string, Read>();
     for (let i = 0; i < ids.length; i += KEYS_PER_QUERY) {
-      const some = list(ids.slice(i, i + KEYS_PER_QUERY).map(bytes));
-      const rows = new RowReader(
-        await clickhouse.query(
-          `SELECT ${TRACE_COLUMNS} FROM traces WHERE trace_id IN ${some} AND mc_seqno < ${before}
-           ORDER BY trace_id, mc_seqno LIMIT 1 BY trace_id, mc_seqno`,
-          { label: 'reading open traces', signal, timeoutMs: TIMEOUT_MS },
-        ),
+      const from = `FROM traces WHERE trace_id IN ${list(ids.slice(i, i + KEYS_PER_QUERY).map(bytes))} AND mc_seqno < ${before}`;
+      const rows = await read(
+        `SELECT ${TRACE_COLUMNS} ${from} ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id`,
+        signal,
       );
       while (!rows.done) addRow(found, readTraceRow(rows));
     }
-    return [...found.values()];
+    const large = [...found.values()].filter(({ trace }) => trace.transactions > MAX_TRANSACTIONS);
+    for (const { trace } of large) trace.places = await readFirstPlaces(trace.traceId, before, signal);
+    return [...found.values()].map(({ trace }) => trace);
   }
+
+  /** As {@link firstPlaces} leaves them: transactions of a step are in the order of lt, then account. */
+  async function readFirstPlaces(id: Hash, before: number, signal: AbortSignal): Promise<string> {
+    const rows = await read(
+      `SELECT concat(account, first.2) FROM (
+         SELECT substring(place, 1, ${ACCOUNT_BYTES}) AS account, min((mc_seqno, substring(place, ${ACCOUNT_BYTES + 1}))) AS first
+         FROM (SELECT mc_seqno, places FROM traces WHERE trace_id = ${bytes(id)} AND mc_seqno < ${before})
+         ARRAY JOIN arrayMap(i -> substring(places, ${PLACE_BYTES} * i + 1, ${PLACE_BYTES}), range(intDiv(length(places), ${PLACE_BYTES}))) AS place
+         GROUP BY account)
+       ORDER BY first, account`,
+      signal,
+    );
+    const places: string[] = [];
+    while (!rows.done) places.push(packBytes(rows.bytes()));
+    return places.join('');
+  }
+
+  const read = async (sql: string, signal: AbortSignal): Promise<RowReader> =>
+    new RowReader(await clickhouse.query(sql, { label: 'reading open traces', signal, timeoutMs: TIMEOUT_MS }));
 
   async function readPayloads(places: readonly TracePlace[], signal: AbortSignal): Promise<Map<string, Buffer>> {
     const found = new Map<string, Buffer>();
@@ -176,8 +224,20 @@ function readTraceRow(rows: RowReader): TraceRow {
   return row as TraceRow;
 }
 
+/** A trace out of its rows, newest first. */
+interface Read {
+  trace: OpenTrace;
+  /** Step of the last row that was added. */
+  oldest: number;
+}
+
 /** Of several steps the newest tells how it stands, and each its transactions. */
-function addRow(found: Map<string, OpenTrace>, { mcSeqno: _, classification: __, places, ...row }: TraceRow): void {
+function addRow(found: Map<string, Read>, { mcSeqno, classification: _, places, ...row }: TraceRow): void {
   const key = hashKey(row.traceId);
-  found.set(key, { ...row, places: (found.get(key)?.places ?? '') + packBytes(places) });
+  const known = found.get(key);
+  // Of a batch that was repeated.
+  if (known?.oldest === mcSeqno) return;
+  if (known) known.trace.places = packBytes(places) + known.trace.places;
+  const trace = known?.trace ?? { ...row, places: packBytes(places) };
+  found.set(key, { trace, oldest: mcSeqno });
 }

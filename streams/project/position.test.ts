@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { bytes } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
+import { hashKey } from '../../src/chain/hash.ts';
+import { createOpenTraces, packPlace } from './open-traces.ts';
 import { type Batch, createPositionStore, type Intent } from './position.ts';
 
 const { signal } = new AbortController();
+const hash = (byte: number): Buffer => Buffer.alloc(32, byte);
 const counts = { blocks: 1, transactions: 2, messages: 3 };
 let server: TestServer;
 let clickhouse: ClickHouse;
@@ -122,5 +127,33 @@ describe('createPositionStore', () => {
     await Promise.allSettled(stores.map((store) => store.claim(signal)));
     const owners = await Promise.allSettled(stores.map((store) => store.checkOwner(signal)));
     expect(owners.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+});
+
+describe('createOpenTraces', () => {
+  it('finds an open trace of an earlier run, one that is too large to be told by the first places of its accounts', async () => {
+    const [small, large] = [hash(41), hash(42)];
+    const accounts = [2, 1].map((byte) => Buffer.alloc(36, byte));
+    const places = (step: number): Buffer[] =>
+      accounts.map((account, i) => Buffer.from(packPlace(account, String(10 * step + i)), 'latin1'));
+    const grow = (id: Buffer, most: number, step: number, own: readonly Buffer[]): Promise<void> =>
+      clickhouse.command(`INSERT INTO traces (trace_id, mc_seqno, end_lt, transactions, state, places) VALUES
+        (${bytes(id)}, ${step}, ${10 * step}, ${most}, 'pending', ${bytes(Buffer.concat(own))})`);
+    for (const step of [1, 2, 3, 3, 4]) {
+      await grow(small, 2 * step, step, places(step));
+      // The second account comes with the second step.
+      await grow(large, MAX_TRANSACTIONS + step, step, step === 1 ? places(1).slice(0, 1) : places(step));
+    }
+    const open = createOpenTraces(clickhouse, () => undefined);
+    const found = await open.find([small, large, hash(43)], { number: 1, firstMcSeqno: 4 }, signal);
+    const held = [small, large].map((id) => {
+      const trace = found.get(hashKey(id));
+      return [trace?.transactions, trace?.endLt, trace && Buffer.from(trace.places, 'latin1')];
+    });
+    expect(held).toEqual([
+      [6, '30', Buffer.concat([1, 2, 3].flatMap(places))],
+      [MAX_TRANSACTIONS + 3, '30', Buffer.concat([places(1)[0], places(2)[1]])],
+    ]);
+    expect(found.size).toBe(2);
   });
 });

@@ -1,7 +1,8 @@
 /** How a trace grows by the transactions of a step (spec v3 semantics 3.1). */
 import type { TransactionRow } from '../../clickhouse/tables/transactions.ts';
+import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
-import { type OpenTrace, packPlace } from './open-traces.ts';
+import { firstPlaces, type OpenTrace, packPlace } from './open-traces.ts';
 import { startsTrace } from './traces.ts';
 
 /** The trace that a transaction begins. */
@@ -40,6 +41,9 @@ export function growTraceBy(
   trace.transactions++;
   const place = packPlace(account, lt);
   trace.places += place;
+  if (trace.transactions > MAX_TRANSACTIONS && trace.transactions % MAX_TRANSACTIONS === 0) {
+    trace.places = firstPlaces(trace.places);
+  }
   if (compareDecimal(lt, trace.endLt) > 0) trace.endLt = lt;
   trace.endUtime = Math.max(trace.endUtime, now);
   if (inMsg !== null) {

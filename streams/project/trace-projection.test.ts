@@ -8,8 +8,10 @@ import { addressOf } from '../../src/chain/address.ts';
 import type { Address, Message } from '../../src/chain/model.ts';
 import { madeHash, madeMessage, madeTransaction } from '../../test/made-chain.ts';
 import { newCounters } from './counters.ts';
+import { firstPlaces, PLACE_BYTES, placesOf } from './open-traces.ts';
 import type { ProjectionContext } from './projection.ts';
 import { createStepRows, type GrowingRows } from './step-rows.ts';
+import { beginTrace, growTraceBy } from './trace-growth.ts';
 import { traceProjection } from './trace-projection.ts';
 
 const { signal } = new AbortController();
@@ -154,5 +156,21 @@ describe('traces as they are projected', () => {
     expect(whole.traces.map(({ state }) => state)).toEqual(Array(410).fill('pending'));
     expect(whole.accounts).toEqual([]);
     expect((await projected(made, 1)).traces).toEqual(whole.traces);
+  });
+
+  it('that go on for ever are held as large as their accounts', () => {
+    const made = chain(3, 1).map((one, i) => ({ ...one, account: addressOf(0, madeHash(`account ${i}`)) }));
+    const some = stepsOf(made).flatMap((step) => step.of(transactions));
+    const trace = beginTrace(some[0]);
+    const held = Array.from({ length: 13_000 }, (_, i) => {
+      growTraceBy(trace, { ...some[i % some.length], lt: String(1000 + i) }, i === 0);
+      return trace.places.length / PLACE_BYTES;
+    });
+    expect(held.slice(0, 4_001)).toEqual(Array.from({ length: 4_001 }, (_, i) => i + 1));
+    expect(Math.max(...held)).toBeLessThan(8_000);
+    const first = [...placesOf({ places: firstPlaces(trace.places) })];
+    expect(first.map(({ account, lt }) => [account, lt])).toEqual(
+      made.map(({ account }, i) => [account, String(1000 + i)]),
+    );
   });
 });

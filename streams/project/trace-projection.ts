@@ -1,5 +1,5 @@
 import { actionAccounts, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
-import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
+import { type TraceRow, traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
 import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { ENCRYPTED_COMMENT, TEXT_COMMENT } from '../../src/chain/actions/comment.ts';
@@ -169,8 +169,7 @@ async function writeTrace(
   const { open, doubts, counters, batch, signal } = work;
   const isComplete = trace.pendingMessages === 0 && trace.state === 'pending';
   if (isComplete) trace.state = 'complete';
-  const { places: _, ...row } = trace;
-  let classification: 'ok' | 'failed' | 'unclassified' = 'unclassified';
+  let classification: TraceRow['classification'] = 'unclassified';
   if (isComplete) {
     const all = [...placesOf(trace)];
     writeAccounts(rows, trace, all);
@@ -186,7 +185,28 @@ async function writeTrace(
       }
     }
   }
-  rows.add(traces, { ...row, mcSeqno, classification, places: unpackBytes(own) });
+  rows.add(traces, traceRow(trace, { mcSeqno, classification, places: unpackBytes(own) }));
+}
+
+/** The trace as it stands. */
+function traceRow(trace: OpenTrace, own: Pick<TraceRow, 'mcSeqno' | 'classification' | 'places'>): TraceRow {
+  return {
+    traceId: trace.traceId,
+    mcSeqno: own.mcSeqno,
+    mcSeqnoStart: trace.mcSeqnoStart,
+    startLt: trace.startLt,
+    startUtime: trace.startUtime,
+    endLt: trace.endLt,
+    endUtime: trace.endUtime,
+    externalHash: trace.externalHash,
+    externalHashNorm: trace.externalHashNorm,
+    transactions: trace.transactions,
+    messages: trace.messages,
+    pendingMessages: trace.pendingMessages,
+    state: trace.state,
+    classification: own.classification,
+    places: own.places,
+  };
 }
 
 /** In the order of the places: those of earlier batches are looked up. */

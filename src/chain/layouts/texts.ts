@@ -49,6 +49,16 @@ export function utf8(bytes: Buffer): string {
   }
 }
 
+/** The text of a cell without references; null for bytes that are not UTF-8. */
+export function plainText(cursor: Cursor): string | null {
+  try {
+    return utf8(readSnake(cursor));
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
 /** Snake text to the end of the cell. */
 export const snakeText: Codec<string> = {
   read: (cursor) => utf8(readSnake(cursor)),
