@@ -31,10 +31,13 @@ export type Decoded = { json: string } | { unknown: string };
 /** Ends the decoding of the whole body, not only of the part that uses up the limit. */
 class TooLarge extends DecodeError {}
 
-/** Decodes a body. Takes bounded time and memory whatever the cells are; throws nothing. */
-export function decodeBody(view: CellView): Decoded {
+/**
+ * Decodes a body. Takes bounded time and memory whatever the cells are; throws nothing.
+ * @param bytes of the body as a bag of its own
+ */
+export function decodeBody(view: CellView, bytes: number = view.boc.bytes.length): Decoded {
   try {
-    return decode(view, new BodyPrinter(Math.min(LEAST_STEPS + view.boc.bytes.length / BYTES_A_STEP, MOST_STEPS)));
+    return decode(view, new BodyPrinter(Math.min(LEAST_STEPS + bytes / BYTES_A_STEP, MOST_STEPS)));
   } catch (error) {
     if (error instanceof DecodeError) return unknown(error.message);
     throw error;

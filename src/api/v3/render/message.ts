@@ -1,3 +1,4 @@
+import { DecodeError } from '../../../chain/errors.ts';
 import { CellView } from '../../../chain/layouts/cell-view.ts';
 import { commentOf } from '../../../chain/layouts/common.ts';
 import { decodeBody } from '../../../chain/layouts/decode.ts';
@@ -67,13 +68,28 @@ function contentJson(message: Message): string {
 
 /** In listings a plain comment has the form that it had before other bodies were decoded. */
 function decoded(message: Message, boc: Buffer): string {
-  const body = CellView.parse(boc);
+  const body = bodyInPlace(message) ?? CellView.parse(boc);
   if (message.opcode === 0) {
     const comment = commentOf(body);
     return comment === null ? 'null' : commentJson(comment);
   }
-  const result = decodeBody(body);
+  const result = decodeBody(body, boc.length);
   return 'json' in result ? result.json : 'null';
+}
+
+/**
+ * The body where it stands in the bag of its transaction, which need not be opened again. Null beside references of
+ * something else, whose depth is not the body's, and for exotic cells, which have no cursor.
+ */
+function bodyInPlace(message: Message): CellView | null {
+  if (message.bodyCursor === undefined) return null;
+  try {
+    const cursor = message.bodyCursor();
+    return cursor.ref === cursor.boc.refStart[cursor.cell] ? CellView.rest(cursor) : null;
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
 }
 
 function values(message: Message, globalVersion: number): string {
