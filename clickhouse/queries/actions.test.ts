@@ -107,25 +107,33 @@ it('pages by time hold the same, and those of an earlier step what was told by t
 });
 
 it('traces come with their transactions, and one of more than are shown without, however many steps it grew in', async () => {
-  const [small, large] = [Buffer.alloc(32, 61), Buffer.alloc(32, 62)];
-  const grow = (id: Buffer, steps: number): Promise<void> =>
+  const [small, large, endless] = [61, 62, 63].map((byte) => Buffer.alloc(32, byte));
+  const grow = (id: Buffer, steps: number, ends = true): Promise<void> =>
     clickhouse.command(`INSERT INTO traces (trace_id, mc_seqno, end_lt, transactions, state, places)
-      SELECT ${sqlBytes(id)}, number + 1, number, number + 1, if(number + 1 = ${steps}, 'complete', 'pending'),
+      SELECT ${sqlBytes(id)}, number + 1, number, number + 1, if(number + 1 = ${steps} AND ${ends}, 'complete', 'pending'),
         concat(${sqlBytes(alice)}, reverse(reinterpretAsFixedString(toUInt64(number + 256)))) FROM numbers(${steps})`);
   await grow(large, 2 * MAX_TRANSACTIONS + 1);
+  await grow(endless, MAX_TRANSACTIONS + 1, false);
   await grow(small, 3);
   // A batch that was repeated.
   await grow(small, 3);
   const head = { seqno: 2 * HEAD } as Parameters<typeof createReading>[2];
   const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
-  const asked = { traceIds: [small, large], txHashes: [], messageHashes: [], utime: {}, ltWindow: {} };
+  const asked = { traceIds: [small, large, endless], txHashes: [], messageHashes: [], utime: {}, ltWindow: {} };
   const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
   const page = { limit: 10, offset: 0 };
-  const { rows } = await traceQueries(reading).traces({ ...asked, sort: 'asc', page }, context);
-  expect(rows.map(({ transactions, mcSeqnoEnd, places }) => [transactions, mcSeqnoEnd, places])).toEqual([
-    [3, 3, [1, 2, 3].map((mcSeqno) => ({ account: alice, lt: String(mcSeqno + 255), mcSeqno }))],
-    [2 * MAX_TRANSACTIONS + 1, 2 * MAX_TRANSACTIONS + 1, []],
-  ]);
+  const found = async (growing: boolean) => {
+    const { rows } = await traceQueries(reading).traces({ ...asked, growing, sort: 'asc', page }, context);
+    return rows.map(({ transactions, mcSeqnoEnd, places }) => [transactions, mcSeqnoEnd, places]);
+  };
+  const places = [1, 2, 3].map((mcSeqno) => ({ account: alice, lt: String(mcSeqno + 255), mcSeqno }));
+  const most = 2 * MAX_TRANSACTIONS + 1;
+  const ended = [
+    [3, 3, places],
+    [most, most, []],
+  ];
+  expect(await found(false)).toEqual(ended);
+  expect(await found(true)).toEqual([ended[0], [MAX_TRANSACTIONS + 1, MAX_TRANSACTIONS + 1, []], ended[1]]);
 });
 
 it('an action passes that has a transaction that is named and another one at an end of a message that is', async () => {

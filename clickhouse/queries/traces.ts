@@ -26,8 +26,10 @@ const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 
 export function traceQueries(reading: Reading) {
   /** These traces up to the head: how each stands, and the places of its transactions. */
-  async function byIds(ids: string, context: QueryContext): Promise<TraceRecord[]> {
-    const sql = `SELECT ${COLUMNS} FROM traces WHERE trace_id IN ${ids} AND mc_seqno <= ${reading.head.seqno}
+  async function byIds(ids: string, growing: boolean, context: QueryContext): Promise<TraceRecord[]> {
+    // Of those that never end all other rows are read by this column alone.
+    const some = growing ? '' : ` AND (transactions <= ${MAX_TRANSACTIONS} OR state != 'pending')`;
+    const sql = `SELECT ${COLUMNS} FROM traces WHERE trace_id IN ${ids} AND mc_seqno <= ${reading.head.seqno}${some}
       ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id`;
     return joinSteps(collect(await reading.rows(sql, 'traces', context), readTraceRow));
   }
@@ -47,7 +49,7 @@ export function traceQueries(reading: Reading) {
     const accepts = acceptsOf(filter);
     const { account, growing = false } = filter;
     const own = account && (await idsWith(ids, account, context));
-    const found = (await byIds(hashes(ids), context)).filter(
+    const found = (await byIds(hashes(ids), growing, context)).filter(
       (trace) =>
         (growing || trace.state !== 'pending') &&
         accepts(trace) &&
@@ -70,7 +72,7 @@ export function traceQueries(reading: Reading) {
       const isNamed = [filter.traceIds, filter.txHashes, filter.messageHashes].some(({ length }) => length > 0);
       const found = isNamed
         ? await named(filter, order, context)
-        : await byIds(`(${pageIds(filter, order, reading.head.seqno)})`, context);
+        : await byIds(`(${pageIds(filter, order, reading.head.seqno)})`, false, context);
       const rows = found.sort((a, b) => compareTraces(a, b, filter, order));
       return { rows, nextCursor: nextTraces(rows, filter, order) };
     },

@@ -35,7 +35,7 @@ export async function traces(filter: TraceFilter, sides: Sides): Promise<Rows<Tr
   if (named === 'unknown') return whole.traces(filter, context);
   if (named !== null) {
     const accepts = acceptsOf(filter);
-    const found = await wholeTraces(named, sides);
+    const found = await wholeTraces(named, filter.growing === true, sides);
     const rows = pageOfTraces(
       found.filter((trace) => (filter.growing || trace.state !== 'pending') && accepts(trace)),
       filter,
@@ -70,7 +70,7 @@ export async function traces(filter: TraceFilter, sides: Sides): Promise<Rows<Tr
         })
       : pageOf({ kind: traceKind, selection, page, load, rows: rowsOfStep(view, mcSeqno) });
   if (found === WHOLE) return whole.traces(filter, context);
-  const here = await wholeTraces(found.filter(isId), sides);
+  const here = await wholeTraces(found.filter(isId), false, sides);
   const rows = [...here, ...found.filter(isRecord)].sort((a, b) => compareTraces(a, b, filter, order));
   return { rows, nextCursor: nextTraces(rows, filter, order) };
 }
@@ -141,8 +141,11 @@ export function isAllOf(rows: readonly TraceRow[], { isToldAbove }: Sides): bool
   return isToldAbove === undefined || rows.at(0)?.state === 'complete';
 }
 
-/** All that there is of these traces: what began before the window is asked of the tables. */
-async function wholeTraces(ids: readonly Hash[], sides: Sides): Promise<TraceRecord[]> {
+/**
+ * All that there is of these traces: what began before the window is asked of the tables.
+ * @param growing whether those are wanted that still grow
+ */
+async function wholeTraces(ids: readonly Hash[], growing: boolean, sides: Sides): Promise<TraceRecord[]> {
   const { view, whole, context } = sides;
   const here: TraceRow[] = [];
   const missing: Hash[] = [];
@@ -154,7 +157,7 @@ async function wholeTraces(ids: readonly Hash[], sides: Sides): Promise<TraceRec
   const found = joinSteps(here);
   if (missing.length === 0) return found;
   const page = { limit: missing.length, offset: 0 };
-  const all = { growing: true, utime: {}, ltWindow: {}, sort: 'asc' as const, page };
+  const all = { growing, utime: {}, ltWindow: {}, sort: 'asc' as const, page };
   const others = await whole.traces({ traceIds: missing, txHashes: [], messageHashes: [], ...all }, context);
   return [...found, ...others.rows];
 }

@@ -9,7 +9,7 @@ import { type RecordedChain, recordedChain } from '../../../test/recorded-chain.
 import { requireShelf, shelf } from '../../../test/shelf.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
 import type { ChainSource } from '../../chain/chain-source.ts';
-import type { AccountRecord } from '../../chain/records.ts';
+import type { AccountRecord, TraceRecord } from '../../chain/records.ts';
 import type { Contracts } from '../contracts.ts';
 import { accountJson } from './render/account.ts';
 
@@ -108,6 +108,28 @@ describe('what routes ask', () => {
   it('takes any other direction of /adjacentTransactions as both', async () => {
     const { asked } = await ask(`/adjacentTransactions?hash=${HASH}1&direction=sideways`);
     expect(asked).toEqual([['adjacentTransactions', hash('1'), undefined]]);
+  });
+});
+
+it('says why a trace comes without its transactions: it is too large, or those before it in the answer are', async () => {
+  const sizes = [4_001, 4_000, 4_000, 4_000, 4_000, 4_000, 2];
+  const rows = sizes.map((transactions, i): TraceRecord => {
+    const place = { mcSeqnoStart: 5, mcSeqnoEnd: 6, startLt: '1', startUtime: 1, endLt: String(99 - i), endUtime: 9 };
+    const counts = { transactions, messages: transactions, pendingMessages: 0 };
+    const told = { state: 'complete', classification: 'ok', externalHash: null } as const;
+    return { traceId: hash(String(i)), ...place, ...counts, ...told, places: [] };
+  });
+  const server = await serveApi(createFakeSource({ traces: async () => ({ rows, nextCursor: null }) }).source);
+  const response = await fetch(`${server.url}/api/v3/traces`);
+  const body: unknown = await response.json();
+  await server.close();
+  const shown = { is_incomplete: false, transactions_order: [] };
+  expect(body).toMatchObject({
+    traces: [
+      { is_incomplete: true, warning: 'trace is too large' },
+      ...Array(5).fill(shown),
+      { is_incomplete: true, warning: 'too many transactions in one answer: ask for fewer traces' },
+    ],
   });
 });
 

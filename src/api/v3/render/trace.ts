@@ -1,3 +1,4 @@
+import { MAX_TRANSACTIONS } from '../../../chain/actions/classify.ts';
 import { hashKey } from '../../../chain/hash.ts';
 import type { Hash } from '../../../chain/model.ts';
 import type { PendingTraceRecord, TraceRecord, TransactionRecord } from '../../../chain/records.ts';
@@ -7,11 +8,12 @@ import { hashJson, hashOrNull } from './values.ts';
 
 /** Why a trace comes without its transactions. */
 export const TOO_LARGE = 'trace is too large';
+const TOO_MANY = 'too many transactions in one answer: ask for fewer traces';
 const MISSING_NODE = 'missing node in trace found';
 
 /** What is shown of a trace besides how it stands. */
 export interface TraceBody {
-  /** Null when it is too large. */
+  /** Null when it is too large, or the traces before it are. */
   transactions: readonly TransactionRecord[] | null;
   /** JSON of its actions, where they are asked for. */
   actions: readonly string[] | null;
@@ -26,7 +28,9 @@ export function traceJson(
 ): Buffer {
   const { transactions, actions } = body;
   const told = actions === null || transactions === null ? '' : `,"actions":[${actions}]`;
-  if (transactions === null) return Buffer.from(`${headJson(trace, true, TOO_LARGE)}}`);
+  if (transactions === null) {
+    return Buffer.from(`${headJson(trace, true, trace.transactions > MAX_TRANSACTIONS ? TOO_LARGE : TOO_MANY)}}`);
+  }
   const tree = traceTree(transactions);
   const isIncomplete = 'isIncomplete' in trace ? trace.isIncomplete : trace.state !== 'complete';
   const ids = transactions.map(({ transaction }) => hashJson(transaction.hash));
