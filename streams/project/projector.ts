@@ -11,7 +11,7 @@ import { type Batch, createPositionStore, type Intent, type Position, PositionEr
 import { PROJECTIONS } from './projections.ts';
 import { createPublisher } from './publish.ts';
 import { holdVersions } from './versions.ts';
-import { createBatchWriter } from './writer.ts';
+import { createBatchWriter, decodeBatch } from './writer.ts';
 
 const MAX_REQUESTS = 64;
 
@@ -86,7 +86,7 @@ async function repeatUnfinished(
   if (!intent || !steps) return done ? { ...done, network: done } : NOTHING;
   const last = steps[steps.length - 1];
   options.logger.info({ from: steps[0].mcSeqno, to: last.mcSeqno }, 'repeating the batch that was not finished');
-  await writer.add(steps, intent.number, intent);
+  await writer.add(decodeBatch(steps), intent.number, intent);
   return { number: intent.number, nextOffset: last.nextOffset, network: last.blocks[0] };
 }
 
@@ -119,7 +119,20 @@ async function follow(
   const limits = { maxBytes: config.batchBytes, maxSteps: config.batchSteps, maxWaitMs: config.batchMs };
   let { number } = begun;
   const wanted = stepsUpTo(steps, endOffset);
-  for await (const batch of cutBatches(wanted, limits, signal)) await writer.add(batch, ++number);
+  // The next batch is decoded while this one waits for the tables to answer what it asks.
+  let adding: Promise<void> = Promise.resolve();
+  try {
+    for await (const steps of cutBatches(wanted, limits, signal)) {
+      const batch = decodeBatch(steps);
+      await adding;
+      adding = writer.add(batch, ++number);
+      // Thrown again below: a batch that fails also ends the reading.
+      adding.catch(() => undefined);
+    }
+  } finally {
+    await Promise.allSettled([adding]);
+  }
+  await adding;
 }
 
 /** Those that end at this offset of the log or before. */

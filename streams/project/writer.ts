@@ -43,7 +43,22 @@ export interface BatchWriterOptions extends ProjectorOptions {
   publisher: Publisher | null;
 }
 
-/** Decodes and assembles a batch while the one before it is being inserted. */
+/** A batch of whole steps while it is being decoded, and then. */
+export interface DecodedBatch {
+  steps: Step[];
+  startedAt: number;
+  decoding: Promise<{ decoded: DecodedStep[]; failed: Gap[] }>;
+}
+
+/** Begins to decode a batch: that one needs nothing of those before it. */
+export function decodeBatch(steps: Step[]): DecodedBatch {
+  const decoding = decodeAll(steps);
+  // Thrown again by whoever waits for it.
+  decoding.catch(() => undefined);
+  return { steps, startedAt: performance.now(), decoding };
+}
+
+/** Assembles a batch while the one before it is being inserted. */
 export async function createBatchWriter(options: BatchWriterOptions, signal: AbortSignal) {
   const { log, topics, clickhouse, config, logger, store, counters, publisher, unwritten = new Set() } = options;
   const { cachedAccounts, maxDataBytes } = config;
@@ -72,18 +87,17 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     fail = resolve;
   });
 
-  async function add(steps: Step[], number: number, intent: Intent | null = null): Promise<void> {
+  async function add(batch: DecodedBatch, number: number, intent: Intent | null = null): Promise<void> {
     try {
-      await begin(steps, number, intent);
+      await begin(batch, number, intent);
     } catch (error) {
       fail();
       throw error;
     }
   }
 
-  async function begin(steps: Step[], number: number, intent: Intent | null): Promise<void> {
-    const startedAt = performance.now();
-    const { decoded, failed: undecoded } = await decodeAll(steps);
+  async function begin({ steps, startedAt, ...rest }: DecodedBatch, number: number, intent: Intent | null) {
+    const { decoded, failed: undecoded } = await rest.decoding;
     const cells = await cellReader.take(decoded, signal, intent?.batch?.nextCell);
     const batch = batchOf(steps, number, cellReader.next);
     if (intent?.batch) checkCells(batch, intent.batch);
