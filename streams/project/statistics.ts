@@ -103,7 +103,6 @@ export const statistics: Projection = {
           },
         };
       },
-      forget: () => ahead.clear(),
       async close() {
         closing.abort(new Error('the projector ends'));
       },

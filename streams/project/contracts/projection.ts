@@ -68,7 +68,7 @@ function createMemory(clickhouse: ClickHouse) {
 }
 
 function openContracts({ clickhouse, config, counters, name }: ProjectionContext): OpenProjection {
-  let memory = createMemory(clickhouse);
+  const memory = createMemory(clickhouse);
   const methods = createMethods(counters);
   const isDnsCollection = dnsCollections(config.dnsCollections);
 
@@ -205,9 +205,6 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
     },
     written(batch: number): void {
       for (const part of Object.values(memory)) part.written(batch);
-    },
-    forget(): void {
-      memory = createMemory(clickhouse);
     },
     close: () => methods.close(),
   };
