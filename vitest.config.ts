@@ -43,7 +43,7 @@ const ALONE = [
   'src/workers/pool.test.ts',
   'streams/{embedded,kafka-writer}.test.ts',
   'streams/ingest/{follow-crash,import,thread}.test.ts',
-  'streams/project/{lost-inserts,position,projector,projector-cells,publish,publish-crash,sent,trace-projection}.test.ts',
+  'streams/project/{lost-inserts,position,projector,projector-cells,publish,publish-crash,repeated-batches,sent,trace-projection}.test.ts',
   'streams/project/contracts/{devnet,methods,recorded}.test.ts',
 ];
 

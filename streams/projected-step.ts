@@ -20,7 +20,7 @@ export interface ProjectedStep {
 }
 
 /** Of the bytes; records of an earlier version are passed over. */
-export const STEP_VERSION = 5;
+export const STEP_VERSION = 6;
 
 /** A record that is no step of this version. */
 export class StepRecordError extends Error {

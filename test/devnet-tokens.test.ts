@@ -25,6 +25,7 @@ import { describeArchivedTokens } from './archived-tokens.ts';
 import { describeContracts } from './devnet/contracts.ts';
 import { describeGoTokens } from './devnet/go-tokens.ts';
 import { describeSums, type FirstWallet } from './devnet/sums.ts';
+import { describeLateEvents, lateTransactions } from './late-events.ts';
 import { liteClientAt } from './lite-client.ts';
 import { describeOwned } from './owned-tokens.ts';
 import { describePast } from './past-states.ts';
@@ -73,6 +74,8 @@ let source: ClickHouseSource;
 let steps: PublishedStep[];
 /** Ids of traces that were told again, as the API has them. */
 let retold: Set<string>;
+/** Hashes of transfers that were told later. */
+let late: Set<string>;
 let api: ApiServer;
 let liteserver: OpenLiteserver;
 let lite: { client: LiteClient; close(): void };
@@ -92,6 +95,7 @@ beforeAll(async () => {
   steps = await stepsOf(log);
   const traces = await retoldTraces(clickhouse);
   retold = new Set(traces.map(({ trace }) => Buffer.from(trace, 'hex').toString('base64')));
+  late = await lateTransactions(clickhouse);
   const head = createHead(clickhouse);
   await head.refresh(signal);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 });
@@ -188,8 +192,9 @@ it('lists NFT items by their owner and collection, and their transfers', async (
   expect(indexes).toEqual(indexes.toSorted((a: number, b: number) => a - b));
 });
 
-describe('the feed', () => describeTold(() => ({ source, url: api.url, seqno: source.head.seqno, retold })));
+describe('the feed', () => describeTold(() => ({ source, url: api.url, seqno: source.head.seqno, retold, late })));
 describe('actions', () => describeRetold(() => ({ tables: source, steps, clickhouse })));
+describe('the API', () => describeLateEvents(() => ({ tables: source, steps, clickhouse })));
 it('pages lists of contracts by cursor, in either direction of balances', async () => {
   const master = rawOf(devnet.cast.jetton.master);
   const collection = rawOf(devnet.cast.collection.address);

@@ -62,7 +62,11 @@ export async function tableDifferences(clickhouse: ClickHouse, one: string, othe
         [other, one],
       ]) {
         const sql = `SELECT ${columns} FROM ${rowsOf(name, has)} EXCEPT SELECT ${columns} FROM ${rowsOf(name, lacks)}`;
-        const rows = await clickhouse.json(`${sql} LIMIT ${SHOWN_ROWS}`, z.record(z.string(), z.unknown()), options);
+        const rows = await clickhouse.json(
+          `SELECT * FROM (${sql}) LIMIT ${SHOWN_ROWS}`,
+          z.record(z.string(), z.unknown()),
+          options,
+        );
         lines.push(...rows.map((row) => `  ${name}, only in ${has}: ${JSON.stringify(row)}`));
       }
     }

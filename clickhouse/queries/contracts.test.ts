@@ -375,6 +375,7 @@ describe('transfers and burns', () => {
     destination,
     jettonMaster: jetton,
     amount: '1',
+    transactionHash: null,
     ...more,
   });
 
@@ -388,9 +389,22 @@ describe('transfers and burns', () => {
       transfer(40, 3, CAROL, BOB, GOLD, { mcSeqno: HEAD + 1 }),
       transfer(9, 3, null, BOB),
     ]);
-    const burn = { mcSeqno: 5, transactionNow: 50, transactionAborted: true, jettonMaster: GOLD, amount: '1' };
+    const burn = {
+      mcSeqno: 5,
+      transactionNow: 50,
+      transactionAborted: true,
+      jettonMaster: GOLD,
+      amount: '1',
+      transactionHash: null,
+    };
     await insert(jettonBurns, [{ ...burn, transactionLt: '50', jettonWallet: address(1), owner: ALICE }]);
-    const nft = { mcSeqno: 5, transactionNow: 60, transactionAborted: true, nftCollection: null };
+    const nft = {
+      mcSeqno: 5,
+      transactionNow: 60,
+      transactionAborted: true,
+      nftCollection: null,
+      transactionHash: null,
+    };
     await insert(nftTransfers, [
       { ...nft, transactionLt: '60', nftAddress: address(0x11), oldOwner: ALICE, newOwner: BOB },
     ]);
@@ -448,7 +462,14 @@ describe('transfers and burns', () => {
     await insert(jettonBalances, [balance(1, 1, GOLD), balance(2, 1, SILVER), balance(2, 20, SILVER)]);
     await insert(jettonBalances, [balance(5, 50, SILVER), balance(5, 60, GOLD)]);
     await insert(jettonTransfers, [transfer(50, 5, ALICE, BOB, SILVER), transfer(60, 5, ALICE, BOB, GOLD)]);
-    const moved = { mcSeqno: 5, transactionNow: 70, transactionAborted: false, oldOwner: ALICE, newOwner: BOB };
+    const moved = {
+      mcSeqno: 5,
+      transactionNow: 70,
+      transactionAborted: false,
+      oldOwner: ALICE,
+      newOwner: BOB,
+      transactionHash: null,
+    };
     const move = (lt: string, nftCollection: Address) => ({
       ...moved,
       ...{ transactionLt: lt, nftAddress: address(0x12), nftCollection },
@@ -456,7 +477,7 @@ describe('transfers and burns', () => {
     await insert(nftTransfers, [move('70', GOLD), move('71', SILVER)]);
     await insert(nftItemStates, [item(0x12, ALICE, GOLD, '1', 70), item(0x12, ALICE, SILVER, '1', 71)]);
     await clickhouse.command(`INSERT INTO jetton_transfers
-      SELECT 1000 + number, ${bytes(address(9))}, ${HEAD + 1}, 1000, false, source, destination, jetton_master, amount
+      SELECT 1000 + number, ${bytes(address(9))}, ${HEAD + 1}, 1000, false, source, destination, jetton_master, amount, transaction_hash
       FROM (SELECT * FROM jetton_transfers WHERE transaction_lt = 20 AND source_wallet = ${bytes(address(3))}) AS t
       CROSS JOIN numbers(100000) AS n`);
     asked.length = 0;

@@ -6,6 +6,7 @@ import type { Address, Decimal } from '../../src/chain/model.ts';
 import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts';
 import { bytes, list, u32, u64 } from '../literal.ts';
 import { addressOrNone } from '../tables/columns.ts';
+import { jettonTransfers } from '../tables/jettons.ts';
 import { all } from './conditions.ts';
 import { addresses, direction } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
@@ -71,6 +72,9 @@ const TRANSFERS_OF: Readonly<Record<TransferKind, EventKind>> = {
   nft_transfer: NFT_TRANSFERS,
 };
 
+/** Of an event of the step's own transactions. */
+const NONE_LATE = jettonTransfers.columns.transactionHash.literal(null);
+
 interface EventPlace extends Place {
   now: number;
 }
@@ -93,7 +97,7 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
     const { places, skipped } = await findPlaces(kind, filter, context);
     if (places.length === 0) return [];
     const [transactions, tokens] = await Promise.all([
-      transactionsAt(places, context, kind.table),
+      transactionsOf(kind, places, context),
       tokensOf(kind, places, context),
     ]);
     const sign = filter.sort === 'asc' ? 1 : -1;
@@ -107,6 +111,14 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
       transaction: record,
       token: tokens.get(placeKey(record.transaction)) ?? null,
     }));
+  }
+
+  /** Those of events that were told late are of steps before. */
+  async function transactionsOf(kind: EventKind, places: readonly EventPlace[], context: QueryContext) {
+    const found = await transactionsAt(places, context, kind.table);
+    const here = new Set(found.map(({ transaction }) => placeKey(transaction)));
+    const late = places.filter((place) => !here.has(placeKey(place))).map((place) => ({ ...place, since: 0 }));
+    return late.length === 0 ? found : [...found, ...(await transactionsAt(late, context, kind.table))];
   }
 
   /** The rows of a page, those with the same lt as its first and last included; how many of them come before it. */
@@ -130,11 +142,16 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
   }
 
   /** The tokens of those of these transactions that are events of the kind. */
-  async function tokensAt(kind: EventKind, places: readonly Place[], context: QueryContext): Promise<TransferToken[]> {
+  async function tokensAt(
+    kind: EventKind,
+    places: readonly Place[],
+    context: QueryContext,
+    more: readonly string[] = [],
+  ): Promise<TransferToken[]> {
     const steps = places.map(({ mcSeqno }) => mcSeqno);
     const keys = places.map(({ account, lt }) => `(${u64(lt)}, ${bytes(account)})`);
     const sql = `SELECT ${kind.contract}, transaction_lt, ${kind.token} FROM ${kind.table}
-      WHERE (transaction_lt, ${kind.contract}) IN ${list(keys)}
+      WHERE ${all([`(transaction_lt, ${kind.contract}) IN ${list(keys)}`, ...more])}
       AND mc_seqno BETWEEN ${steps.reduce((a, b) => Math.min(a, b))} AND ${steps.reduce((a, b) => Math.max(a, b))}`;
     return collect(await reading.rows(sql, kind.table, context), (row) => ({
       account: row.fixed(36),
@@ -158,7 +175,8 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
     context: QueryContext,
   ): Promise<TransferToken[]> {
     if (places.length === 0) return [];
-    const found = await tokensAt(TRANSFERS_OF[kind], places, context);
+    // Those that a step tells of its own transactions.
+    const found = await tokensAt(TRANSFERS_OF[kind], places, context, [`transaction_hash = ${NONE_LATE}`]);
     // A row that came twice and is not merged yet.
     return [...new Map(found.map((one) => [placeKey(one), one])).values()];
   }

@@ -72,10 +72,11 @@ export function transactionQueries(reading: Reading, steps: Steps) {
     label = 'transactions by place',
   ): Promise<TransactionRecord[]> {
     if (places.length === 0) return [];
-    const steps = places.map(({ mcSeqno }) => mcSeqno);
+    const first = Math.min(...places.map(({ since, mcSeqno }) => since ?? mcSeqno));
+    const last = Math.max(...places.map(({ mcSeqno }) => mcSeqno));
     const keys = places.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
     const sql = `SELECT ${COLUMNS} FROM transactions WHERE (account, lt) IN ${list(keys)}
-      AND mc_seqno BETWEEN ${Math.min(...steps)} AND ${Math.max(...steps)}`;
+      AND mc_seqno BETWEEN ${first} AND ${last}`;
     return collect(await reading.rows(sql, label, context), readTransaction);
   }
 

@@ -1,5 +1,5 @@
 /** Jettons (TEP-74): masters, wallets, and what their transactions did (spec v3 semantics 6). */
-import { address, addressOrNone, bool, hash, i8, i256, nullable, text, u32, u64, u128 } from './columns.ts';
+import { address, addressOrNone, bool, hash, hashOrNone, i8, i256, nullable, text, u32, u64, u128 } from './columns.ts';
 import { detected, detectedIndexes } from './detected.ts';
 import { type Row, table } from './table.ts';
 
@@ -105,10 +105,11 @@ export const jettonTransfers = table({
     destination: addressOrNone,
     jettonMaster: address,
     amount: u128,
+    /** Of one of an earlier step, whose contract was confirmed later; null for those of the row's own step. */
+    transactionHash: hashOrNone,
   },
   kind: 'fact',
   key: ['transactionLt', 'sourceWallet'],
-  clock: 'transactionLt',
   indexes: [
     {
       name: 'jetton_transfers_by_source',
@@ -148,10 +149,11 @@ export const jettonBurns = table({
     owner: addressOrNone,
     jettonMaster: address,
     amount: u128,
+    /** Of one of an earlier step, whose contract was confirmed later; null for those of the row's own step. */
+    transactionHash: hashOrNone,
   },
   kind: 'fact',
   key: ['transactionLt', 'jettonWallet'],
-  clock: 'transactionLt',
   indexes: [
     {
       name: 'jetton_burns_by_owner',

@@ -116,10 +116,11 @@ export const nftTransfers = table({
     nftCollection: addressOrNone,
     oldOwner: addressOrNone,
     newOwner: addressOrNone,
+    /** Of one of an earlier step, whose contract was confirmed later; null for those of the row's own step. */
+    transactionHash: hashOrNone,
   },
   kind: 'fact',
   key: ['transactionLt', 'nftAddress'],
-  clock: 'transactionLt',
   indexes: [
     {
       name: 'nft_transfers_by_old_owner',

@@ -106,6 +106,8 @@ export interface TracePlace {
   account: Address;
   lt: Decimal;
   mcSeqno: number;
+  /** The first step that it may be of, where that is not known. */
+  since?: number;
 }
 
 /** How a trace stands (spec v3 semantics 3.1), and where its transactions are. */

@@ -3,7 +3,7 @@ import { jettonBurns, jettonTransfers } from '../../clickhouse/tables/jettons.ts
 import { nftTransfers } from '../../clickhouse/tables/nfts.ts';
 import type { Columns, RowOf, TableOf } from '../../clickhouse/tables/table.ts';
 import { distinct } from '../chain/hash.ts';
-import type { Address, Decimal } from '../chain/model.ts';
+import type { Address, Decimal, Hash } from '../chain/model.ts';
 import { encodeListing } from './kind.ts';
 import { burnKind, type EventKind, itemTransferKind, transferKind } from './kinds.ts';
 import { type TokenRows, tokenRows } from './token-rows.ts';
@@ -13,6 +13,7 @@ interface Timed {
   mcSeqno: number;
   transactionLt: Decimal;
   transactionNow: number;
+  transactionHash: Hash | null;
 }
 
 interface Parties {
@@ -32,7 +33,7 @@ function events<C extends Columns, R extends RowOf<C> & Timed>(
     if (parties === null) return null;
     const { transactionLt, transactionNow } = row;
     const owners = distinct([parties.sender, parties.receiver].filter((one) => one !== null));
-    const hash = hashOf(parties.contract, transactionLt);
+    const hash = row.transactionHash ?? hashOf(parties.contract, transactionLt);
     return encodeListing(kind, { ...parties, transactionLt, transactionNow, hash }, owners);
   });
 }

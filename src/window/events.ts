@@ -40,9 +40,8 @@ export async function events(question: Question, filter: EventFilter, sides: Sid
     fetch: (page) => below.events[question]({ ...filter, page }, context),
   });
   if (found === WHOLE) return whole.events[question](filter, context);
-  const held = found.filter(isHeld);
   const read = await transactionsAt(
-    held.map(({ place }) => place),
+    found.filter(isHeld).map(({ place }) => place),
     sides,
     (_, { id, row }) => transactionOf(id, row),
   );
@@ -62,6 +61,8 @@ function heldEvent(kind: EventKind, row: Candidate): Held {
     account: row.value(kind, 'contract'),
     lt: row.value(kind, 'transactionLt'),
     mcSeqno: row.mcSeqno,
+    // One that is told late may be of any step before, also below the window.
+    since: 0,
   };
   return { place, token: row.value(kind, 'token') };
 }

@@ -26,6 +26,9 @@ export interface Counters {
   /** Traces told again because a contract was learned of, to another result; and such as are too many or too old for it. */
   retoldTraces: number;
   unretoldTraces: number;
+  /** Transfers and burns told when their contract was confirmed, after them; what may be such and is too much. */
+  lateEvents: number;
+  omittedEvents: number;
   /** Transactions of traces that were in no memory when the trace was complete. */
   rereadTransactions: number;
   /** Reads and inserts that were tried again because ClickHouse was away or busy. */
@@ -64,6 +67,8 @@ export function newCounters(): Counters {
     unclassifiedTraces: 0,
     retoldTraces: 0,
     unretoldTraces: 0,
+    lateEvents: 0,
+    omittedEvents: 0,
     rereadTransactions: 0,
     retries: 0,
   };

@@ -21,6 +21,7 @@ function tablesWith(step: number): { clickhouse: ClickHouse; asked: string[] } {
     if (sql.includes('FROM jetton_wallets') && sql.includes(bytes(wallet))) {
       out.fixed(wallet, 36);
       out.u64((BigInt(step) << 24n).toString());
+      out.u32(step);
       for (const one of [owner, master]) out.fixed(one, 36);
       out.endRow();
     }

@@ -5,8 +5,10 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { accountData, accounts as accountTable } from '../../clickhouse/tables/accounts.ts';
+
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { nftItems } from '../../clickhouse/tables/nfts.ts';
+import { pastOf } from '../../clickhouse/tables/past.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import { dedustPools, multisigOrders, nominatorPools } from '../../clickhouse/tables/services.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
@@ -137,18 +139,40 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
 
   async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
     const { table, columns, read: readRow } = SOURCES[kind];
-    const sql = `SELECT ${['address', 'id', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${list(some.map(bytes))} ORDER BY last_transaction_lt`;
+    const rewritten: Address[] = [];
+    const sql = `SELECT ${['address', 'id', 'mc_seqno', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${list(some.map(bytes))} ORDER BY last_transaction_lt`;
     const rows = new RowReader(
       await clickhouse.query(sql, { label: `reading ${table.name} for actions`, signal, timeoutMs: TIMEOUT_MS }),
     );
     while (!rows.done) {
-      const address = rawAddress(rows.fixed(36));
+      const account = Buffer.from(rows.fixed(36));
       const id = BigInt(rows.u64());
+      const mcSeqno = rows.u32();
       const said = readRow(rows);
       // First detected by this batch, which is repeated, or later.
       if (Number(id >> STEP_SHIFT) >= batch.firstMcSeqno) continue;
-      cache.set(keyOf(kind, address), { said });
+      if (mcSeqno >= batch.firstMcSeqno) rewritten.push(account);
+      cache.set(keyOf(kind, rawAddress(account)), { said });
     }
+    if (rewritten.length > 0) await readBefore(kind, rewritten, batch, signal);
+  }
+
+  /** As they were before a batch that was written in part before a crash; what has no history does not change either. */
+  async function readBefore(
+    kind: keyof typeof SOURCES,
+    some: readonly Address[],
+    { firstMcSeqno }: BatchPlace,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { table, columns, read: readRow } = SOURCES[kind];
+    const past = pastOf(table);
+    if (past === null) return;
+    const sql = `SELECT ${['address', ...columns].join(', ')} FROM ${past.name}
+      WHERE address IN ${list(some.map(bytes))} AND mc_seqno < ${firstMcSeqno}
+      ORDER BY address, ${past.lt} DESC LIMIT 1 BY address`;
+    const label = `reading ${past.name} before an unfinished batch`;
+    const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: TIMEOUT_MS }));
+    while (!rows.done) cache.set(keyOf(kind, rawAddress(rows.fixed(36))), { said: readRow(rows) });
   }
 
   async function readData(some: readonly Address[], signal: AbortSignal): Promise<void> {

@@ -42,12 +42,14 @@ const bounded = ({ number, firstOffset, ...rest }: Batch): Intent => ({
   number,
   firstOffset,
   batch: { number, firstOffset, ...rest },
+  isWritten: false,
 });
 /** The step behind a batch, announced before it is there. */
 const behind = ({ number, nextOffset }: Batch): Intent => ({
   number: number + 1,
   firstOffset: nextOffset,
   batch: null,
+  isWritten: false,
 });
 
 async function projector() {
@@ -69,6 +71,20 @@ describe('createPositionStore', () => {
     expect(await first.read(signal)).toEqual({ done: batch(1), intent: behind(batch(1)) });
     for (let crash = 0; crash < 5; crash++) await (await projector()).announce(batch(2), signal);
     expect(await createPositionStore(clickhouse).read(signal)).toEqual({ done: batch(1), intent: bounded(batch(2)) });
+  });
+
+  it('knows how far the batch that was begun has come, also when it is begun again', async () => {
+    const one = await projector();
+    await one.announce(batch(1), signal);
+    await one.announce(batch(1), signal, true);
+    const written = { ...bounded(batch(1)), isWritten: true };
+    expect((await one.read(signal)).intent).toEqual(written);
+    const other = await projector();
+    expect((await other.read(signal)).intent).toEqual(written);
+    await other.announce(batch(1), signal, true);
+    expect((await (await projector()).read(signal)).intent).toEqual(written);
+    await other.finish(batch(1), counts, signal);
+    expect(await other.read(signal)).toEqual({ done: batch(1), intent: behind(batch(1)) });
   });
 
   it('repeats the batch of several steps that was announced for the step awaited, by whoever announced that', async () => {

@@ -34,6 +34,8 @@ export interface BatchCounts {
 export interface Intent extends Pick<Batch, 'number' | 'firstOffset'> {
   /** Null of one announced before it was there: the one step that begins at `firstOffset`, whichever it will be. */
   batch: Batch | null;
+  /** Whether all its rows are there, but for those that go in last. */
+  isWritten: boolean;
 }
 
 export interface Position {
@@ -57,14 +59,16 @@ const row = z.object({
   root_hash: z.string(),
   global_id: z.number(),
   version: z.number(),
+  written: z.boolean(),
 });
 const FIELDS =
-  'number, first_offset, next_offset, next_cell, first_mc_seqno, mc_seqno, lower(hex(root_hash)) AS root_hash, global_id, version';
+  'number, first_offset, next_offset, next_cell, first_mc_seqno, mc_seqno, lower(hex(root_hash)) AS root_hash, global_id, version, written';
 const ownerRow = z.object({ epoch: z.coerce.number(), instance: z.string() });
 
 const COLUMNS = [
   'number',
   'done',
+  'written',
   'first_offset',
   'next_offset',
   'next_cell',
@@ -98,11 +102,11 @@ export function createPositionStore(clickhouse: ClickHouse) {
       { label, signal },
     );
     // Of several, the one of the newest projector, as `owner` has it: an earlier one stops before it writes what it
-    // announced last. Of its two, the one with bounds: a batch of several steps that stands for the step announced
-    // before.
+    // announced last. Of its own, the one with bounds: a batch of several steps that stands for the step announced
+    // before; and the one that says how far it has come.
     const [intent] = await clickhouse.json(
       `SELECT ${FIELDS} FROM projection_state LEFT JOIN projectors USING (instance)
-       WHERE number > ${done?.number ?? 0} AND NOT done ORDER BY number DESC, epoch DESC, instance DESC, next_offset DESC LIMIT 1`,
+       WHERE number > ${done?.number ?? 0} AND NOT done ORDER BY number DESC, epoch DESC, instance DESC, next_offset DESC, written DESC LIMIT 1`,
       row,
       { label, signal },
     );
@@ -143,8 +147,9 @@ export function createPositionStore(clickhouse: ClickHouse) {
     );
   }
 
-  const announce = (batch: Batch, signal: AbortSignal): Promise<void> =>
-    write([{ ...batch, done: false, counts: NO_COUNTS }], signal);
+  /** @param written whether all its rows are there, but for those that go in last */
+  const announce = (batch: Batch, signal: AbortSignal, written = false): Promise<void> =>
+    write([{ ...batch, done: false, written, counts: NO_COUNTS }], signal);
 
   /** Marks a batch done and announces the step after it, at once: one insert is there as a whole or not at all. */
   async function finish(batch: Batch, counts: BatchCounts, signal: AbortSignal): Promise<void> {
@@ -153,18 +158,22 @@ export function createPositionStore(clickhouse: ClickHouse) {
     const steps = { firstMcSeqno: UNKNOWN, mcSeqno: UNKNOWN, rootHash: NO_HASH };
     await write(
       [
-        { ...batch, done: true, counts },
-        { ...ahead, ...steps, done: false, counts: NO_COUNTS },
+        { ...batch, done: true, written: true, counts },
+        { ...ahead, ...steps, done: false, written: false, counts: NO_COUNTS },
       ],
       signal,
     );
   }
 
-  async function write(entries: (Batch & { done: boolean; counts: BatchCounts })[], signal: AbortSignal) {
+  async function write(
+    entries: (Batch & { done: boolean; written: boolean; counts: BatchCounts })[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const writer = new RowWriter();
-    for (const { done, counts, ...batch } of entries) {
+    for (const { done, written, counts, ...batch } of entries) {
       writer.u64(String(batch.number));
       writer.bool(done);
+      writer.bool(written);
       writer.u64(String(batch.firstOffset));
       writer.u64(String(batch.nextOffset));
       writer.u64(String(batch.nextCell));
@@ -187,7 +196,8 @@ export function createPositionStore(clickhouse: ClickHouse) {
 }
 
 function toIntent(r: z.output<typeof row>): Intent {
-  return { number: r.number, firstOffset: r.first_offset, batch: r.next_offset === UNKNOWN ? null : toBatch(r) };
+  const batch = r.next_offset === UNKNOWN ? null : toBatch(r);
+  return { number: r.number, firstOffset: r.first_offset, batch, isWritten: r.written };
 }
 
 function toBatch(r: z.output<typeof row>): Batch {

@@ -59,11 +59,6 @@ export interface OpenProjection {
   begin(batch: BatchPlace, steps: readonly DecodedStep[], signal: AbortSignal): Promise<BatchProjection>;
   /** Every table has the batch now, and those before it. */
   written?(batch: number): void;
-  /**
-   * A batch was repeated after a crash, and is in the tables: these know more of it than what was made of it now, when
-   * they already had what it was made from. Nothing of it is to be remembered.
-   */
-  forget?(): void;
   close?(): Promise<void>;
 }
 

@@ -113,11 +113,14 @@ function dying(clickhouse: ClickHouse, at: Death): ClickHouse {
   };
 }
 
-/** The first batch of a run is the one that the death before has left unfinished: the second is a new one. */
+/**
+ * The first batch of a run is the one that the death before has left unfinished: the second is a new one. Of a batch that
+ * died at what goes in last nothing else is inserted again.
+ */
 const DEATHS = [
-  { table: 'codes', nth: 2 },
+  { table: 'account_codes', nth: 2 },
   // Blocks with new code are few: in the batch that is repeated.
-  { table: 'account_codes', nth: 1 },
+  { table: 'codes', nth: 1 },
   { table: 'blocks', nth: 2 },
   { table: 'transactions', nth: 2 },
   { table: 'messages', nth: 2 },
@@ -203,11 +206,11 @@ describe.skipIf(shelf === null)('project', () => {
   });
 
   it.each([
-    [40, 0, ['state', 'owner', 'rows', 'state', 'owner']],
+    [40, 0, ['state', 'owner', 'rows', 'state', 'rows', 'state', 'owner']],
     // Announced as the one step after the batch before.
-    [1, 0, ['rows', 'state', 'owner']],
+    [1, 0, ['rows', 'state', 'rows', 'state', 'owner']],
     // Who writes is asked again when that was long ago.
-    [1, 60_000, ['owner', 'rows', 'state', 'owner']],
+    [1, 60_000, ['owner', 'rows', 'state', 'rows', 'state', 'owner']],
   ])(
     'writes no row of a batch of %i, %i ms later, before it is announced and the owner asked',
     async (batchSteps, laterMs, each) => {
@@ -243,7 +246,7 @@ describe.skipIf(shelf === null)('project', () => {
       const inTurn = (names: string[]): string[] =>
         names.flatMap((name) => (name === 'rows' ? name : [`${name} begins`, `${name} ends`]));
       // The projector's claim asks before and after it writes itself down; nothing announces the first batch before.
-      const begin = inTurn(['owner', 'owner', 'state', 'owner', 'rows', 'state', 'owner']);
+      const begin = inTurn(['owner', 'owner', 'state', 'owner', 'rows', 'state', 'rows', 'state', 'owner']);
       const batches = (seen.length - begin.length) / inTurn(each).length;
       expect(batches).toBeGreaterThan(1);
       expect(seen).toEqual([...begin, ...Array.from({ length: batches }, () => inTurn(each)).flat()]);

@@ -11,7 +11,7 @@ import { type Batch, createPositionStore, type Intent, type Position, PositionEr
 import { PROJECTIONS } from './projections.ts';
 import { createPublisher } from './publish.ts';
 import { holdVersions } from './versions.ts';
-import { createBatchWriter, decodeBatch } from './writer.ts';
+import { type BatchWriterOptions, createBatchWriter, decodeBatch } from './writer.ts';
 
 const MAX_REQUESTS = 64;
 
@@ -44,18 +44,18 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   if (position.done) await checkSameChain(log, topics.blocks, position.done);
   const publisher = options.publish ? await createPublisher({ log, topics, logger, ...options.publish }) : null;
   const reading = new AbortController();
-  const { done } = position;
-  const writer = await createBatchWriter({ ...options, clickhouse, store, counters, done, publisher }, signal);
+  const writing = { ...options, clickhouse, store, counters, publisher };
+  const done = await repeatUnfinished(writing, position, signal);
+  const writer = await createBatchWriter({ ...writing, done }, signal);
   let beside: Promise<void> | null = null;
   // A batch that cannot be written ends the wait for more.
   void writer.failed.then(() => reading.abort());
   try {
-    const begun = await repeatUnfinished(options, position, writer, signal);
     const continuous = config.kafkaBrokers !== undefined;
     const parts = { log, topic: topics.documents, clickhouse, continuous, onTrouble: onDocumentTrouble(options) };
     if (options.stopAtEnd) await projectDocuments(parts, signal);
     else beside = followDocuments(parts, AbortSignal.any([signal, reading.signal]));
-    await follow(options, begun, { writer, counters }, AbortSignal.any([signal, reading.signal]));
+    await follow(options, done, { writer, counters }, AbortSignal.any([signal, reading.signal]));
     await writer.flush();
   } finally {
     reading.abort();
@@ -70,24 +70,32 @@ function onDocumentTrouble({ logger }: ProjectorOptions) {
 
 type BatchWriter = Awaited<ReturnType<typeof createBatchWriter>>;
 
-/** The newest batch that was begun. */
-type Begun = Pick<Batch, 'number' | 'nextOffset'> & { network: { globalId: number } | null };
-
-const NOTHING: Begun = { number: 0, nextOffset: 0, network: null };
-
-/** Repeats the batch that was announced and not marked done. */
+/**
+ * Repeats the batch that was announced and not marked done, by a writer of its own: what its memory made of a batch that
+ * the tables had in part is worth less than the tables. Of one that is written only what goes in last is made again.
+ *
+ * @returns the last batch that is done
+ */
 async function repeatUnfinished(
-  options: ProjectorOptions,
+  options: Omit<BatchWriterOptions, 'done'>,
   { done, intent }: Position,
-  writer: BatchWriter,
   signal: AbortSignal,
-): Promise<Begun> {
+): Promise<Batch | null> {
   const steps = intent && (await stepsOf(options, intent, signal));
-  if (!intent || !steps) return done ? { ...done, network: done } : NOTHING;
-  const last = steps[steps.length - 1];
-  options.logger.info({ from: steps[0].mcSeqno, to: last.mcSeqno }, 'repeating the batch that was not finished');
-  await writer.add(decodeBatch(steps), intent.number, intent);
-  return { number: intent.number, nextOffset: last.nextOffset, network: last.blocks[0] };
+  if (!intent || !steps) return done;
+  const [from, to] = [steps[0].mcSeqno, steps[steps.length - 1].mcSeqno];
+  options.logger.info({ from, to }, 'repeating the batch that was not finished');
+  const writer = await createBatchWriter(
+    { ...options, done, ...(intent.isWritten ? { projections: [] } : {}) },
+    signal,
+  );
+  try {
+    await writer.add(decodeBatch(steps), intent.number, intent);
+    await writer.flush();
+  } finally {
+    await writer.close();
+  }
+  return (await options.store.read(signal)).done;
 }
 
 /** The steps of what was announced; null when it was announced before it was there and never came. */
@@ -103,21 +111,21 @@ async function stepsOf(options: ProjectorOptions, intent: Intent, signal: AbortS
 
 async function follow(
   { log, topics, config, stopAtEnd = false, endOffset = Number.POSITIVE_INFINITY }: ProjectorOptions,
-  { nextOffset, network, ...begun }: Begun,
+  done: Batch | null,
   { writer, counters }: { writer: BatchWriter; counters: Counters },
   signal: AbortSignal,
 ): Promise<void> {
-  const steps = readSteps(log, topics.blocks, nextOffset, {
+  const steps = readSteps(log, topics.blocks, done?.nextOffset ?? 0, {
     signal,
     stopAtEnd,
     maxBytes: config.batchBytes,
     onDuplicate: () => {
       counters.duplicateRecords++;
     },
-    ...(network ? { network: { globalId: network.globalId } } : {}),
+    ...(done ? { network: { globalId: done.globalId } } : {}),
   });
   const limits = { maxBytes: config.batchBytes, maxSteps: config.batchSteps, maxWaitMs: config.batchMs };
-  let { number } = begun;
+  let number = done?.number ?? 0;
   const wanted = stepsUpTo(steps, endOffset);
   // The next batch is decoded while this one waits for the tables to answer what it asks.
   let adding: Promise<void> = Promise.resolve();

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { blockRow, blocks } from '../../clickhouse/tables/blocks.ts';
-import { madeBlock } from '../../test/made-chain.ts';
+import { jettonTransfers } from '../../clickhouse/tables/jettons.ts';
+import { addressOf } from '../../src/chain/address.ts';
+import { madeBlock, madeHash } from '../../test/made-chain.ts';
 import { countsOf, nextCount } from './statistics.ts';
 import { createStepRows } from './step-rows.ts';
 
 describe('what a step is counted for', () => {
   const HOUR = 1_700_002_800;
+  const address = addressOf(0, madeHash('account'));
   const step = (...utimes: number[]) => {
     const rows = createStepRows(9);
     for (const [n, utime] of utimes.entries()) {
@@ -40,6 +43,25 @@ describe('what a step is counted for', () => {
   it('is all hours that nobody saw the end of', () => {
     const [count] = hours(step(HOUR + 7300), HOUR - 10, HOUR + 7400);
     expect(count).toEqual({ resolution: 'hour', from: HOUR - 3600, to: HOUR + 7200, mcSeqno: 9, of: 'all' });
+  });
+
+  it('is what is told of an earlier hour when a transfer of it is told late', () => {
+    const rows = step(HOUR + 300);
+    rows.add(jettonTransfers, {
+      transactionLt: '1',
+      sourceWallet: address,
+      mcSeqno: 9,
+      transactionNow: HOUR - 10,
+      transactionAborted: false,
+      source: address,
+      destination: address,
+      jettonMaster: address,
+      amount: '1',
+      transactionHash: madeHash('late'),
+    });
+    expect(hours(rows, HOUR + 299, HOUR + 300)).toEqual([
+      { resolution: 'hour', from: HOUR - 3600, to: HOUR, mcSeqno: 9, of: 'told' },
+    ]);
   });
 
   it('is an earlier hour once more when a block of it comes late', () => {

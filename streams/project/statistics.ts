@@ -5,6 +5,7 @@ import { textLiteral, u32 } from '../../clickhouse/literal.ts';
 import { RowReader, RowWriter } from '../../clickhouse/rowbinary.ts';
 import { actions } from '../../clickhouse/tables/actions.ts';
 import { blocks } from '../../clickhouse/tables/blocks.ts';
+import { jettonTransfers } from '../../clickhouse/tables/jettons.ts';
 import { columnName, tableColumns } from '../../clickhouse/tables/sql.ts';
 import {
   chainStatistics,
@@ -34,8 +35,8 @@ export interface Count {
   from: number;
   to: number;
   mcSeqno: number;
-  /** Actions alone: a trace was told, or told again, when its hour was over. */
-  of: 'all' | 'actions';
+  /** What was told when its hour was over: actions of traces, told again or not, and late transfers of jettons. */
+  of: 'all' | 'told';
 }
 
 /**
@@ -44,7 +45,7 @@ export interface Count {
  */
 export const statistics: Projection = {
   name: 'statistics',
-  version: 2,
+  version: 3,
   reads: ['contracts', 'traces'],
   tables: [chainStatistics, subjectStatistics],
   open({ clickhouse, logger }) {
@@ -103,7 +104,6 @@ export const statistics: Projection = {
           },
         };
       },
-      forget: () => ahead.clear(),
       async close() {
         closing.abort(new Error('the projector ends'));
       },
@@ -129,13 +129,18 @@ export function nextCount(resolution: Resolution, time: number, mcSeqno: number)
   return from === to ? null : { resolution, from, to: from + size, mcSeqno, of: 'all' };
 }
 
+/** Times of what a step tells that may be of earlier ones. */
+function toldIn(rows: StepRows): number[] {
+  return [
+    ...rows.of(actions).map(({ traceEndUtime }) => traceEndUtime),
+    ...rows.of(jettonTransfers).map(({ transactionNow }) => transactionNow),
+  ];
+}
+
 /** Whether the step brings something of the bucket. */
 function touches(rows: StepRows, { from, to }: Count): boolean {
   const isWithin = (utime: number): boolean => utime >= from && utime < to;
-  return (
-    rows.of(blocks).some(({ genUtime }) => isWithin(genUtime)) ||
-    rows.of(actions).some(({ traceEndUtime }) => isWithin(traceEndUtime))
-  );
+  return rows.of(blocks).some(({ genUtime }) => isWithin(genUtime)) || toldIn(rows).some(isWithin);
 }
 
 /** In the types of the table. */
@@ -221,7 +226,7 @@ export function countsOf(rows: StepRows, before: number, time: number): Count[] 
     const bucketsBefore = (utimes: readonly number[]): Set<number> =>
       new Set(utimes.filter((utime) => utime < open).map((utime) => utime - (utime % size)));
     const late = bucketsBefore(rows.of(blocks).map(({ genUtime }) => genUtime));
-    const told = bucketsBefore(rows.of(actions).map(({ traceEndUtime }) => traceEndUtime));
+    const told = bucketsBefore(toldIn(rows));
     const of = (buckets: Iterable<number>, what: Count['of']): Count[] =>
       [...buckets].sort((a, b) => a - b).map((from) => ({ resolution, from, to: from + size, mcSeqno, of: what }));
     const counts = of(late, 'all');
@@ -229,7 +234,7 @@ export function countsOf(rows: StepRows, before: number, time: number): Count[] 
       counts.push(
         ...of(
           [...told].filter((from) => !late.has(from)),
-          'actions',
+          'told',
         ),
       );
     if (stillOpen > open) counts.push({ resolution, from: open, to: stillOpen, mcSeqno, of: 'all' });
@@ -243,7 +248,7 @@ function selectsOf(count: Count): [StatisticsTable, string][] {
   const counted = { from: u32(count.from), to: u32(count.to), upTo: u32(mcSeqno) };
   const selects: [StatisticsTable, string][] = [];
   if (resolution === 'hour') {
-    const kinds = count.of === 'all' ? SUBJECT_KINDS : (['action'] as const);
+    const kinds = count.of === 'all' ? SUBJECT_KINDS : (['jetton', 'action'] as const);
     const each = kinds.map((kind) => `SELECT * FROM (${countSubjects(kind, counted)})`);
     selects.push([subjectStatistics, each.join(' UNION ALL ')]);
   }

@@ -29,7 +29,8 @@ const SMALL_ROWS = 10_000;
 const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
 /**
  * What rows are made from that has no history: while the tables have none of a batch's, all its other rows can be made
- * again as they were. So these come when all else is written and published.
+ * again as they were. So these come when all else is written and published, and that is noted: from then on a repetition
+ * makes these alone, from the blocks. An insert is there as a whole or not at all, so what is missing is made as it was.
  */
 const LAST: ReadonlySet<Table> = new Set<Table>([accountData, codes]);
 /** An answer to "who writes" that is older is not believed: this process may have been stopped since. */
@@ -104,12 +105,12 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     const published = (await publisher?.wants(steps)) ?? false;
     const [assembled] = await bothOf(
       assembler.assemble(decoded, batch, signal, { live: published, cells }),
-      announce(inserting, batch, { undecoded, alone: steps.length === 1 && intent === null }),
+      announce(inserting, batch, { undecoded, intent, alone: steps.length === 1 && intent === null }),
     );
     const live = published ? projectedSteps(steps, assembled.steps, previous) : [];
     previous = batch.mcSeqno;
     if (undecoded.length > 0) assembled.inserts.push(...(await gapRows(undecoded)));
-    inserting = insert(batch, { ...assembled, live }, intent !== null).then(async () => {
+    inserting = insert(batch, { ...assembled, live }, intent).then(async () => {
       accounts.written(number);
       openMessages.written(number);
       for (const projection of projections) projection.written?.(number);
@@ -126,10 +127,6 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     });
     // Thrown again by whoever waits for it: the next batch, or `flush`.
     inserting.catch(fail);
-    if (intent === null) return;
-    // What memory made of a batch that the tables had is worth less than the tables.
-    await inserting;
-    for (const projection of projections) projection.forget?.();
   }
 
   /**
@@ -139,7 +136,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   async function announce(
     before: Promise<void>,
     batch: Batch,
-    { undecoded, alone }: { undecoded: Gap[]; alone: boolean },
+    { undecoded, intent, alone }: { undecoded: Gap[]; intent: Intent | null; alone: boolean },
   ): Promise<void> {
     await before;
     for (const { step, error } of undecoded) {
@@ -148,7 +145,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     }
     await gaps.report(undecoded, signal);
     const known = ahead?.number === batch.number && ahead.firstOffset === batch.firstOffset;
-    if (!alone || !known) await store.announce(batch, signal);
+    if (!alone || !known) await store.announce(batch, signal, intent?.isWritten);
     else if (ahead && performance.now() - ahead.ownedAt < OWNER_MS) return;
     // After the announcement: a projector that starts now either sees it or is seen here.
     await store.checkOwner(signal);
@@ -157,16 +154,19 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   async function insert(
     batch: Batch,
     { inserts, counts, live, count }: Pick<AssembledBatch, 'inserts' | 'counts' | 'count'> & { live: ProjectedStep[] },
-    repeated: boolean,
+    intent: Intent | null,
   ): Promise<void> {
     const name = `${batch.firstOffset}-${batch.nextOffset}`;
-    const early = inserts.filter(({ table }) => !LAST.has(table));
-    await insertAll(batch, early, name, repeated);
-    await count(signal);
-    await publisher?.publish(live);
     const late = inserts.filter(({ table }) => LAST.has(table));
-    await insertAll(batch, late, name, repeated);
-    await missing.flush();
+    if (!intent?.isWritten) {
+      const early = inserts.filter(({ table }) => !LAST.has(table));
+      await insertAll(batch, early, name, intent !== null);
+      await count(signal);
+      await publisher?.publish(live);
+      await missing.flush();
+      await store.announce(batch, signal, true);
+    }
+    await insertAll(batch, late, name, intent !== null);
     await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }

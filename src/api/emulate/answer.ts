@@ -114,7 +114,7 @@ export async function answer(
   const rest =
     `,"actions":[${actions}],"code_cells":{${codes}},"data_cells":{${data}}` +
     (how.include_address_book ? `,"address_book":${await asked.addressBook()}` : '') +
-    (how.include_metadata ? `,"metadata":${await asked.metadata(undefined, fresh)}` : '') +
+    (how.include_metadata ? `,"metadata":${await asked.metadata(undefined, fresh && { fresh })}` : '') +
     `,"rand_seed":"${found.randSeed.toString('hex')}","is_incomplete":${found.isIncomplete}}`;
   return Buffer.concat([Buffer.from(head), shown, Buffer.from(rest)]);
 }

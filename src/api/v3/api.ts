@@ -134,8 +134,8 @@ export function createAsked(options: V3Options): AskedBy {
       actionsVersion,
       addressBook: async (known) => (noAddressBook ? '{}' : bookJson(known)),
       filledAddressBook: () => bookJson(),
-      metadata: async (known, fresh) =>
-        noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context, fresh),
+      metadata: async (known, also) =>
+        noMetadata ? '{}' : metadataJson(known ?? (await noted()), source.contracts, context, also),
     };
   };
 }

@@ -7,6 +7,7 @@ import {
   bookOf,
   COLLECTION,
   contracts,
+  destroyed,
   fetched,
   ITEM,
   MASTER,
@@ -90,6 +91,29 @@ describe.skipIf(shelf === null)('shapes of the contract', () => {
       [raw(ITEM)]: { is_indexed: false, token_info: [{ type: 'nft_items', nft_index: '18446744073709551616' }] },
       [raw(COLLECTION)]: { is_indexed: false, token_info: [{ type: 'nft_collections' }] },
     });
+  });
+
+  it('metadata is also of tokens that are listed and have no code any more', async () => {
+    const lists = {
+      '/jetton/masters': MASTER,
+      '/jetton/wallets': WALLET,
+      '/nft/collections': COLLECTION,
+      '/nft/items': ITEM,
+    };
+    const query = Object.values(lists)
+      .map((n) => `address=${raw(n)}`)
+      .join('&');
+    const { body: before } = await ask(`/metadata?${query}`);
+    for (const n of Object.values(lists)) destroyed.add(raw(n));
+    try {
+      expect((await ask(`/metadata?${query}`)).body).toEqual(before);
+      for (const [path, n] of Object.entries(lists)) {
+        const { body } = await ask(path);
+        expect(body.metadata[raw(n)], path).toEqual(before[raw(n)]);
+      }
+    } finally {
+      destroyed.clear();
+    }
   });
 
   it('/metadata has what was fetched, but for what the chain says itself, and tells where nothing was to be had', async () => {

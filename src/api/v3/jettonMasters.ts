@@ -32,6 +32,7 @@ export function jettonMastersRoute(limits: ApiLimits): Route {
         rows.map((row) => masterJson(row, book)),
         asked,
         nextCursor(p.cursor, byId.next(rows, p.limit)),
+        rows.map(({ address }) => address),
       );
     },
   });

@@ -55,6 +55,7 @@ export function jettonWalletsRoute(limits: ApiLimits): Route {
         rows.map((row) => walletJson(row, book)),
         asked,
         nextCursor(p.cursor, keyset.next(rows, p.limit)),
+        rows.map(({ address }) => address),
       );
     },
   });

@@ -18,7 +18,7 @@ export function metadataRoute(limits: ApiLimits): Route {
       if (p.address.length === 0) throw new ApiError(422, 'at least 1 address required');
       const accounts = p.address.map(parseAddress).filter((address) => address !== null);
       const records = accounts.length === 0 ? [] : await source.book(accounts, context);
-      return metadataJson(records, source.contracts, context);
+      return metadataJson(records, source.contracts, context, { listed: accounts });
     },
   });
 }

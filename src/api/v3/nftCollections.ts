@@ -30,6 +30,7 @@ export function nftCollectionsRoute(limits: ApiLimits): Route {
         rows.map((row) => collectionJson(row, book)),
         asked,
         nextCursor(p.cursor, byId.next(rows, p.limit)),
+        rows.map(({ address }) => address),
       );
     },
   });

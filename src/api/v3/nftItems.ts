@@ -68,6 +68,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
             p.limit,
           ),
         ),
+        items.map(({ item }) => item.address),
       );
     },
   });

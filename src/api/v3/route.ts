@@ -1,6 +1,6 @@
 /** An operation of the v3 API. */
 import type { ChainSource } from '../../chain/chain-source.ts';
-import type { ShownTokens } from '../../chain/contract-records.ts';
+import type { Address } from '../../chain/model.ts';
 import type { BookRecord, QueryContext } from '../../chain/records.ts';
 import type { Liteservers } from '../../node/liteservers.ts';
 import type { PendingStore } from '../../pending/store.ts';
@@ -12,6 +12,7 @@ import type { SentMessages } from '../sent-messages.ts';
 import { refuse } from './parameters.ts';
 import type { Book } from './render/book.ts';
 import type { EventRows } from './render/event-rows.ts';
+import type { AlsoTokens } from './render/metadata.ts';
 import type { Renderings } from './render/renderings.ts';
 
 /** What a route may use to answer. */
@@ -44,9 +45,9 @@ export interface Asked {
   filledAddressBook(): Promise<string>;
   /**
    * JSON text of the `metadata` of the same addresses; `{}` when switched off.
-   * @param fresh tokens that are only emulated
+   * @param known as above
    */
-  metadata(known?: readonly BookRecord[], fresh?: ShownTokens): Promise<string>;
+  metadata(known?: readonly BookRecord[], also?: AlsoTokens): Promise<string>;
 }
 
 export type Route = RouteOf<Asked>;
@@ -60,14 +61,18 @@ export function nextCursor(asked: string | undefined, next: string | null): stri
   return asked === undefined ? '' : `,"next_cursor":${JSON.stringify(next)}`;
 }
 
-/** A list of rows with the book of their addresses, with their metadata where the answer has any, and what comes behind. */
+/**
+ * A list of rows with the book of their addresses, with their metadata where the answer has any, and what comes behind.
+ * @param listed the tokens whose rows they are
+ */
 export async function listing(
   name: string,
   rows: readonly string[],
   { addressBook, metadata }: Pick<Asked, 'addressBook'> & { metadata: Asked['metadata'] | null },
   extras = '',
+  listed: readonly Address[] = [],
 ): Promise<string> {
-  const [book, tokens] = await Promise.all([addressBook(), metadata?.()]);
+  const [book, tokens] = await Promise.all([addressBook(), metadata?.(undefined, { listed })]);
   return `{"${name}":[${rows.join(',')}],"address_book":${book}${tokens === undefined ? '' : `,"metadata":${tokens}`}${extras}}`;
 }
 

@@ -2,9 +2,10 @@ import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { bytes, list } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
+
 import { address, i256 } from '../../../clickhouse/tables/columns.ts';
 import { ID_STEP_BITS } from '../../../clickhouse/tables/detected.ts';
-import { jettonBalances } from '../../../clickhouse/tables/jettons.ts';
+import { pastOf } from '../../../clickhouse/tables/past.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
@@ -54,7 +55,7 @@ export function createKnownRows(clickhouse: ClickHouse) {
       }
       found.set(hashKey(account), row);
     }
-    if (kind.name === 'jetton_wallet' && rewritten.length > 0) await restoreBalances(found, rewritten, batch, signal);
+    if (rewritten.length > 0) await restore(kind, found, rewritten, batch, signal);
     for (const account of accounts) {
       const row = found.get(hashKey(account)) ?? null;
       held.set(keyOf(kind.name, account), row);
@@ -62,27 +63,30 @@ export function createKnownRows(clickhouse: ClickHouse) {
     }
   }
 
-  /** Balances before a batch that was written in part before a crash. */
-  async function restoreBalances(
+  /** Rows as they were before a batch that was written in part before a crash, of kinds that have a history. */
+  async function restore(
+    kind: Kind,
     found: Map<string, KnownRow>,
     accounts: readonly Address[],
     { firstMcSeqno }: BatchPlace,
     signal: AbortSignal,
   ): Promise<void> {
+    const past = pastOf(kind.table);
+    if (past === null) return;
+    const { tie } = kind;
     const rows = new RowReader(
       await clickhouse.query(
-        `SELECT address, lt, balance FROM ${jettonBalances.name}
-         WHERE address IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno} ORDER BY lt DESC LIMIT 1 BY address`,
-        { label: 'reading balances before an unfinished batch', signal },
+        `SELECT address, ${past.lt}${tie ? `, ${tie.columns}` : ''} FROM ${past.name}
+         WHERE address IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno}
+         ORDER BY address, ${past.lt} DESC LIMIT 1 BY address`,
+        { label: `reading ${past.name} before an unfinished batch`, signal },
       ),
     );
     while (!rows.done) {
       const row = found.get(hashKey(rows.fixed(36)));
       const lt = rows.u64();
-      const balance = rows.i256();
-      if (row === undefined) continue;
-      row.lt = lt;
-      if (row.tie) row.tie.balance = balance;
+      const before = tie ? readTie(rows) : null;
+      if (row) Object.assign(row, { lt, tie: before });
     }
   }
 

@@ -1,6 +1,7 @@
 /** What contracts are, from the states that a step leaves: rows by kind, and what verified contracts were told to do. */
 import { setMaxListeners } from 'node:events';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
+import { decodeState } from '../../../clickhouse/states.ts';
 import { accountData, accounts as accountTable, codes as codeTable } from '../../../clickhouse/tables/accounts.ts';
 import {
   jettonBalances,
@@ -15,6 +16,7 @@ import { compareDecimal } from '../../../src/chain/decimal.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Hash } from '../../../src/chain/model.ts';
 import { type BatchAccounts, type BatchPlace, createAccountStore } from '../accounts.ts';
+import type { Counters } from '../counters.ts';
 import type { DecodedStep } from '../decode.ts';
 import { createPauses } from '../pause.ts';
 import type { OpenProjection, Projection, ProjectionContext } from '../projection.ts';
@@ -26,6 +28,7 @@ import { writeEvents } from './events.ts';
 import { jettonWallet } from './jettons.ts';
 import type { Kind } from './kinds.ts';
 import { createKnownRows, idOf } from './known.ts';
+import { type Confirmed, createLateEvents } from './late-events.ts';
 import { createMethods, type StepView } from './methods.ts';
 import { createPairs } from './pairs.ts';
 import { candidatesOf, codesOf, learnedIn, planBatch } from './plan.ts';
@@ -41,7 +44,7 @@ const MAX_LISTENERS = 8 * AT_ONCE;
 
 export const contracts: Projection = {
   name: 'contracts',
-  version: 3,
+  version: 4,
   tables: [
     ...KINDS.flatMap(({ table, states }) => (states ? [table, states] : [table])),
     jettonWalletCodes,
@@ -57,23 +60,24 @@ export const contracts: Projection = {
 
 type Memory = ReturnType<typeof createMemory>;
 
-function createMemory(clickhouse: ClickHouse) {
+function createMemory(clickhouse: ClickHouse, counters: Counters) {
   return {
     store: createAccountStore({ clickhouse, cachedAccounts: CACHED_ACCOUNTS, cachedDataBytes: CACHED_DATA_BYTES }),
     codes: createCodeStore(clickhouse),
     known: createKnownRows(clickhouse),
     waits: createWaits(clickhouse),
     pairs: createPairs(clickhouse),
+    lateEvents: createLateEvents(clickhouse, counters),
   };
 }
 
 function openContracts({ clickhouse, config, counters, name }: ProjectionContext): OpenProjection {
-  let memory = createMemory(clickhouse);
+  const memory = createMemory(clickhouse, counters);
   const methods = createMethods(counters);
   const isDnsCollection = dnsCollections(config.dnsCollections);
 
   function projectBatch(
-    { store, codes, known, waits, pairs }: Memory,
+    { store, codes, known, waits, pairs, lateEvents }: Memory,
     batch: BatchPlace,
     views: ReadonlyMap<number, StepView>,
     signal: AbortSignal,
@@ -87,15 +91,25 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
         await pause();
         const step = views.get(rows.mcSeqno);
         if (step === undefined) throw new Error(`step ${rows.mcSeqno} is not of the batch`);
-        const changed = await takeStates(rows, accounts);
-        await detectAll(rows, changed, accounts, step);
+        const { changed, isFresh } = await takeStates(rows, accounts);
+        const confirmed = await detectAll(rows, changed, accounts, step);
         writeEvents(rows, known);
+        const late = confirmed.filter(({ account }) => !isFresh(account));
+        await lateEvents.write(rows, { confirmed: late, known, batch, signal });
+        lateEvents.hold(rows, known, batch.number);
       }
     };
 
-    /** Brings memory to the end of the step; returns what is to be looked at, by account. */
-    async function takeStates(rows: GrowingRows, accounts: BatchAccounts): Promise<Address[]> {
+    /**
+     * Brings memory to the end of the step.
+     * @returns what is to be looked at, by account, and which of that was no contract before
+     */
+    async function takeStates(
+      rows: GrowingRows,
+      accounts: BatchAccounts,
+    ): Promise<{ changed: Address[]; isFresh(account: Address): boolean }> {
       const looked = new Map<string, Address>();
+      const states = new Map<string, Buffer | null>();
       const look = (account: Address): void => void looked.set(hashKey(account), account);
       const lookAtWaiting = (shown: Address): void => {
         for (const one of waits.take(shown, rows, batch.number)) look(one);
@@ -110,6 +124,7 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
       for (const { account, lt, hash, state, codeHash } of rows.of(accountTable)) {
         const key = hashKey(account);
         const before = accounts.get(account);
+        states.set(key, before?.state ?? null);
         const shown = data.get(key);
         data.delete(key);
         const can = candidatesOf(codes, codeHash);
@@ -138,7 +153,11 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
           lookAtWaiting(one);
         }
       }
-      return [...looked.values()].sort((a, b) => a.compare(b));
+      const isFresh = (account: Address): boolean => {
+        const before = states.get(hashKey(account));
+        return before !== undefined && (before === null || decodeState(before).codeHash === null);
+      };
+      return { changed: [...looked.values()].sort((a, b) => a.compare(b)), isFresh };
     }
 
     async function detectAll(
@@ -146,7 +165,8 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
       changed: readonly Address[],
       accounts: BatchAccounts,
       step: StepView,
-    ): Promise<void> {
+    ): Promise<Confirmed[]> {
+      const confirmed: Confirmed[] = [];
       const reach = async (account: Address): Promise<BatchAccounts> => {
         const reached = await store.begin(batch, [account], signal);
         await codes.loadWithLibraries(codesOf([account], reached), signal);
@@ -165,25 +185,33 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
             waits.add(one.missing, some[at], rows, batch.number);
             name(askable(one));
           }
-          if (detected !== null) writeDetected({ known, pairs }, rows, detected, places, batch.number);
+          if (detected === null) continue;
+          const kinds = writeDetected({ known, pairs }, rows, detected, places, batch.number);
+          if (kinds.length > 0) confirmed.push({ account: some[at], kinds });
         }
       }
+      return confirmed;
     }
   }
 
+  /** @returns the kinds that it is found to be of for the first time */
   function writeDetected(
     { known, pairs }: Pick<Memory, 'known' | 'pairs'>,
     rows: GrowingRows,
     { subject, found }: Detected,
     places: Map<Kind, number>,
     batch: number,
-  ): void {
+  ): string[] {
+    const fresh: string[] = [];
     const { account: address, lt: lastTransactionLt, codeHash, dataHash } = subject;
     for (const { kind, row } of found) {
       const before = known.get(kind.name, address);
       if (before !== null && compareDecimal(before.lt, lastTransactionLt) >= 0) continue;
       const place = places.get(kind) ?? 0;
-      if (before === null) places.set(kind, place + 1);
+      if (before === null) {
+        places.set(kind, place + 1);
+        fresh.push(kind.name);
+      }
       const id = before?.id ?? idOf(rows.mcSeqno, place);
       const whole = { ...row, address, id, mcSeqno: rows.mcSeqno, lastTransactionLt, codeHash, dataHash };
       rows.add(kind.table, whole);
@@ -196,6 +224,7 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
       }
       known.put(kind.name, address, { id, lt: lastTransactionLt, tie: tie?.of(whole) ?? null }, batch);
     }
+    return fresh;
   }
 
   return {
@@ -205,9 +234,6 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
     },
     written(batch: number): void {
       for (const part of Object.values(memory)) part.written(batch);
-    },
-    forget(): void {
-      memory = createMemory(clickhouse);
     },
     close: () => methods.close(),
   };

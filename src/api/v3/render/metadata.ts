@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { rawAddress } from '../../../chain/address.ts';
 import type { ContractSource, ShownTokens, TokenCandidates, TokenDocument } from '../../../chain/contract-records.ts';
+import { hashKey } from '../../../chain/hash.ts';
 import { methodId } from '../../../chain/interfaces.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord, QueryContext } from '../../../chain/records.ts';
@@ -15,17 +16,21 @@ const METHODS = {
 
 const KINDS = ['items', 'collections', 'masters', 'wallets'] as const;
 
-/**
- * JSON text of the metadata of some accounts; their codes tell which of them are worth a question.
- * @param fresh tokens that nobody has but this answer: they are only emulated
- */
+export interface AlsoTokens {
+  /** Tokens that nobody has but this answer: they are only emulated. */
+  fresh?: ShownTokens;
+  /** Accounts that may be tokens also without code: of one that is frozen or destroyed the tables still tell. */
+  listed?: readonly Address[];
+}
+
+/** JSON text of the metadata of some accounts; their codes tell which of them are worth a question. */
 export async function metadataJson(
   records: readonly BookRecord[],
   contracts: Pick<ContractSource, 'tokens' | 'documents'>,
   context: QueryContext,
-  fresh: ShownTokens = NONE,
+  also: AlsoTokens = {},
 ): Promise<string> {
-  return (await tokenInfos(records, contracts, context, fresh)).json(null);
+  return (await tokenInfos(records, contracts, context, also)).json(null);
 }
 
 const NONE: ShownTokens = { items: [], collections: [], masters: [], wallets: [] };
@@ -35,9 +40,9 @@ export async function tokenInfos(
   records: readonly BookRecord[],
   contracts: Pick<ContractSource, 'tokens' | 'documents'>,
   context: QueryContext,
-  fresh: ShownTokens = NONE,
+  { fresh = NONE, listed = [] }: AlsoTokens = {},
 ): Promise<TokenInfos> {
-  const candidates = tokenCandidates(records);
+  const candidates = tokenCandidates(records, new Set(listed.map(hashKey)));
   const stored = candidates === null ? NONE : await contracts.tokens(candidates, context);
   const tokens: ShownTokens = {
     items: together(stored.items, fresh.items),
@@ -68,10 +73,10 @@ function urisOf({ items, collections, masters }: ShownTokens): string[] {
 }
 
 /** Which accounts may be tokens, by their codes; null when none of them can. */
-function tokenCandidates(records: readonly BookRecord[]): TokenCandidates | null {
+function tokenCandidates(records: readonly BookRecord[], listed: ReadonlySet<string>): TokenCandidates | null {
   const candidates: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
   for (const { account, codeHash, methods } of records) {
-    if (codeHash === null) continue;
+    if (codeHash === null && !listed.has(hashKey(account))) continue;
     // Of code behind a library cell the methods are not known.
     for (const kind of KINDS) {
       if (methods === null || methods.includes(METHODS[kind])) candidates[kind].push(account);

@@ -1,0 +1,145 @@
+/**
+ * A batch of several steps that is repeated after a death anywhere in it leaves the rows of an undisturbed run. The chain
+ * is a quiet one: many tables have no rows of a batch, and none may get any by what the repetition knows too early.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { TABLES } from '../../clickhouse/tables/all.ts';
+import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { readConfig } from '../../src/config.ts';
+import { DEEDS } from '../../src/devnet/actors/traffic.ts';
+import { drawn, rounds } from '../../test/chance.ts';
+import { createPeopledDevnet, logWithCells } from '../../test/peopled-devnet.ts';
+import { tableDifferences } from '../../test/table-hashes.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import type { EventLog } from '../log.ts';
+import { topicNames } from '../topics.ts';
+import type { ProjectorOptions } from './options.ts';
+import { project } from './projector.ts';
+
+const STEPS = 36;
+const BATCH_STEPS = 4;
+const topics = topicNames();
+const { signal } = new AbortController();
+const config = { ...readConfig([], {}).config, batchSteps: BATCH_STEPS };
+
+class Killed extends Error {}
+
+let home: string;
+let server: TestServer;
+let log: EventLog;
+const opened: ClickHouse[] = [];
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'tonstream-repeated-'));
+  server = await startTestServer();
+  log = openEmbeddedLog({ folder: join(home, 'log') });
+  const devnet = await createPeopledDevnet('repeated batches', 4, { weights: DEEDS });
+  try {
+    await log.ensureTopic(topics.blocks);
+    await logWithCells(devnet, log, topics, STEPS);
+  } finally {
+    devnet.close();
+  }
+  await run(await fresh('calm'));
+});
+
+afterAll(async () => {
+  for (const clickhouse of opened) await clickhouse.close();
+  await log?.close();
+  await server?.remove();
+  if (home) rmSync(home, { recursive: true, force: true });
+});
+
+async function fresh(database: string): Promise<ClickHouse> {
+  const clickhouse = createClickHouse({ url: server.server.url, database, logger: silent });
+  opened.push(clickhouse);
+  await migrate({ clickhouse, logger: silent });
+  return clickhouse;
+}
+
+function run(clickhouse: ClickHouse, onProgress: ProjectorOptions['onProgress'] = () => undefined): Promise<void> {
+  return project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true, onProgress }, signal);
+}
+
+/** Of the inserts that are begun together with that into this table none but it arrives, or all but it. */
+interface Death {
+  table: string;
+  arrives: 'only' | 'not';
+}
+
+/** @param repeats whether it begins with a batch that was not finished: the death is of a later one */
+function dying(clickhouse: ClickHouse, { table: deadly, arrives }: Death, repeats: boolean) {
+  let isDue = !repeats;
+  let isDead = false;
+  let begun: { table: string; insert(isDone: boolean): Promise<void> }[] = [];
+  async function insertAll(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const some = begun;
+    begun = [];
+    const dies = isDue && some.some(({ table }) => table === deadly);
+    const isDone = (table: string): boolean => !isDead && (!dies || (table === deadly) === (arrives === 'only'));
+    const done = some.map(({ table }) => isDone(table));
+    isDead ||= dies;
+    await Promise.all(some.map(({ insert }, i) => insert(done[i])));
+  }
+  const tables: ClickHouse = {
+    ...clickhouse,
+    insert(table, ...rest) {
+      return new Promise((resolve, reject) => {
+        if (begun.length === 0) void insertAll();
+        begun.push({
+          table,
+          async insert(isDone) {
+            if (isDone)
+              await clickhouse.insert(table, ...rest).then(isDead ? () => reject(new Killed()) : resolve, reject);
+            else reject(new Killed());
+          },
+        });
+      });
+    },
+  };
+  const onProgress = (): void => {
+    isDue = true;
+  };
+  return { tables, onProgress };
+}
+
+const deathsAt = (tables: readonly string[]): Death[] =>
+  tables.flatMap((table) => [
+    { table, arrives: 'only' },
+    { table, arrives: 'not' },
+  ]);
+/** What goes in when all else is there. */
+const LATE = deathsAt(['codes', 'account_data', 'projection_state']);
+const ANY = deathsAt(TABLES.map(({ name }) => name));
+
+/** Projects the whole log over and over, to the next of these deaths each time, in each batch one at most. */
+async function dieOften(database: string, coming: Death[]): Promise<void> {
+  const clickhouse = await fresh(database);
+  const died: Death[] = [];
+  for (let repeats = false; coming.length > 0; repeats = true) {
+    const { tables, onProgress } = dying(clickhouse, coming[coming.length - 1], repeats);
+    const end = await run(tables, onProgress).catch((error: unknown) => error);
+    died.push(...coming.splice(-1));
+    if (end === undefined) break;
+    if (!(end instanceof Killed)) throw end;
+  }
+  await run(clickhouse);
+  expect({ died, differences: await tableDifferences(clickhouse, database, 'calm') }).toEqual({
+    died,
+    differences: '',
+  });
+  await clickhouse.command(`DROP DATABASE ${database} SYNC`);
+}
+
+const DEATHS = [...drawn(LATE, rounds(4, 8 * LATE.length)), ...drawn(ANY, rounds(3, 2 * ANY.length))];
+
+test(`a batch of several steps leaves the same rows when it is repeated, after deaths: ${DEATHS.length}`, async () => {
+  const coming = drawn(DEATHS, DEATHS.length);
+  for (let i = 0; coming.length > 0; i++) await dieOften(`dead_${i}`, coming);
+});
