@@ -121,6 +121,23 @@ test('what TONCO did not trade is told by the last router on the way, not by wha
   expect(told.details).toMatchObject({ asset_in: null, asset_out: null, min_out_amount: '8' });
 });
 
+test('a pool of TONCO that pays twice has not traded', () => {
+  const out = sending({ from: 'router', to: 'alice', jetton: 'lp', amount: '30' });
+  const back = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '1' });
+  const after = [toncoPool('red', toncoPays(200, 'lp', 30n, out), toncoPays(200, 'red', 1n, back))];
+  const told = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
+  expect(told.map(({ type }) => type)).not.toContain('jetton_swap');
+});
+
+test('a trade at TONCO whose payment cannot be read is one that failed', () => {
+  const out = sending({ from: 'router', to: 'alice', jetton: 'lp', amount: '30' });
+  const after = [toncoPool('red', { to: 'router', body: op(0xa1daa96d), sends: [out] })];
+  const [told, ...others] = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details).toMatchObject({ asset_in: account('red'), asset_out: account('lp'), min_out_amount: '30' });
+});
+
 /** What a router of TONCO pays out of a position, of TON and red jettons. */
 function toncoPosition(...payouts: Sent[]): Sent {
   const coins = new Body().grams(9n).to("router's pton").grams(30n).to("router's red").cell();
