@@ -12,7 +12,8 @@ import {
 } from '../../layouts/dex/tonco.ts';
 import { jettonNotify } from '../../layouts/jettons.ts';
 import { body } from '../../layouts/layout.ts';
-import { amount, bigUint, bool, int, u64 } from '../../layouts/numbers.ts';
+import { amount, bigUint, bool, int, u64, u128, u256 } from '../../layouts/numbers.ts';
+import { record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
 import { addressText, destinationOf, messageOf, readBody, sourceOf, tryBody } from '../bodies.ts';
@@ -79,19 +80,30 @@ const fundPayload = body('tonco_fund_account_payload', toncoFundAccount.opcode, 
   amount1: amount,
 });
 
+/** Of a position up to its number; what follows is for the item. */
+const positionInitHead = body('tonco_position_nft_init', toncoPositionInit.opcode, {
+  query_id: u64,
+  user: address,
+  liquidity: u128,
+  tick_lower: int(24),
+  tick_upper: int(24),
+  fees: ref(record(null, { fee0: u256, fee1: u256, index: u64 })),
+});
+
 function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | null {
   const { message } = notification(found) ?? { message: null };
   if (message === null) return null;
   const paid = jettonNotify.read(message.body().cursor());
   const fund = fundPayload.in(paid.forward_payload.cell);
-  if (fund === null) return null;
+  const router = masterOf(message.source, known);
+  if (fund === null || fund.other_wallet === null || router === null) return null;
   const added = readBody(found.head, toncoAddLiquidity);
   const isFirst = added.new_amount0 !== '0';
   const wallet = paidTransfer(found)?.senderWallet ?? null;
-  const asset = tonOr(masterOf(message.source, known));
+  const asset = tonOr(router);
   const other = tonOr(masterOf(addressText(fund.other_wallet), known));
   const position = found.first('position');
-  const made = position === null ? null : tryBody(position, toncoPositionInit);
+  const made = position === null ? null : readBody(position, positionInitHead);
   return {
     data: {
       source: addressText(paid.sender),
@@ -107,7 +119,7 @@ function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | nu
       position: {
         tickLower: added.tick_lower,
         tickUpper: added.tick_upper,
-        index: made?.old_fee_cell.nft_index ?? null,
+        index: made?.fees.index ?? null,
         nft: nftMint.of(position)?.item.address ?? null,
       },
       sourceWallet: wallet,

@@ -138,6 +138,60 @@ test('a trade at TONCO whose payment cannot be read is one that failed', () => {
   expect(told.details).toMatchObject({ asset_in: account('red'), asset_out: account('lp'), min_out_amount: '30' });
 });
 
+/** Liquidity for a pool of TONCO, which makes an item of the position. */
+function toncoDeposit(otherWallet: string | null, made: Body): Sent {
+  const minted: Sent = { to: 'position', body: made.cell(), from: 'nonexist', status: 'active' };
+  const added = call(0x3ebe5431).grams(0n).grams(10n).grams(9n).grams(10n).big(77n, 128).i(-10, 24).i(10, 24).cell();
+  const refund: Sent = { to: 'pool', body: op(0x81702ef8), sends: [minted] };
+  const fund: Sent = {
+    to: 'pool',
+    body: op(0x4468de77),
+    sends: [{ to: 'deposits', body: added, sends: [refund] }],
+  };
+  const payload = new Body().u(0x4468de77, 32).to(otherWallet).grams(9n).grams(10n).cell();
+  const notice = call(0x7362d09c).grams(10n).to('alice').bit(1).ref(payload).cell();
+  return {
+    to: "router's pton",
+    body: call(0x01f3835d).grams(10n).to('alice').bit(0).cell(),
+    sends: [{ to: 'router', body: notice, sends: [fund] }],
+  };
+}
+
+const nftItem: KnownContracts['nftItem'] = (address) =>
+  address === account('position') ? { index: '5', collection: account('pool'), uri: null, codeHash: null } : undefined;
+
+/** Of the fees in the reference the index alone is read. */
+const position = () => {
+  const fees = new Body().big(0n, 256).big(0n, 256).big(5n, 64);
+  return call(0xd5ecca2a).to('alice').big(77n, 128).i(-10, 24).i(10, 24).ref(fees.cell());
+};
+
+test('TON is put into a pool of TONCO, from a known wallet beside one that is named', () => {
+  const typesOf = (deposit: Sent, contracts: Partial<KnownContracts>) =>
+    tell([deposit], { ...contracts, nftItem }).map(({ type }) => type);
+  const [told, ...others] = tell([toncoDeposit("router's red", position())], { ...withPton, nftItem });
+  expect(others.map(({ type }) => type)).toEqual(['contract_deploy']);
+  expect([told.type, told.success]).toEqual(['dex_deposit_liquidity', true]);
+  expect(told.details).toMatchObject({
+    dex: 'tonco',
+    amount_1: '10',
+    asset_1: null,
+    amount_2: null,
+    target_asset_1: account('red'),
+    target_asset_2: null,
+    lp_tokens_minted: '77',
+    nft_index: '5',
+    nft_address: account('position'),
+  });
+  for (const [deposit, contracts] of [
+    [toncoDeposit("router's red", position()), known],
+    [toncoDeposit(null, position()), withPton],
+    [toncoDeposit("router's red", call(0xd5ecca2a)), withPton],
+  ] as const) {
+    expect(typesOf(deposit, contracts)).not.toContain('dex_deposit_liquidity');
+  }
+});
+
 /** What a router of TONCO pays out of a position, of TON and red jettons. */
 function toncoPosition(...payouts: Sent[]): Sent {
   const coins = new Body().grams(9n).to("router's pton").grams(30n).to("router's red").cell();
