@@ -3,10 +3,13 @@ import { expect, test } from 'vitest';
 import { account, comment, op, type Sent } from '../../../../test/made-trace.ts';
 import { Body, call, sending, tell, wallets } from '../../../../test/made-transfers.ts';
 import { Builder, type Cell } from '../../builder.ts';
+import { address } from '../../layouts/addresses.ts';
 import type { KnownContracts } from '../known.ts';
 
 const known: Partial<KnownContracts> = { jettonWallet: wallets };
 const PTON = '0:671963027F7F85659AB55B821671688601CDCF1EE674FC7FBBB1A776A18D34A3';
+/** The wallet from which one router of TONCO pays TON. */
+const ROUTER_PTON = '0:871DA9215B14902166F0EA2A16DB56278D528108377F8158C5F4CCFDFDD22E17';
 const withPton: Partial<KnownContracts> = {
   jettonWallet: (wallet) =>
     wallet === account("router's pton") ? { owner: account('router'), jetton: PTON } : wallets(wallet),
@@ -192,47 +195,106 @@ test('TON is put into a pool of TONCO, from a known wallet beside one that is na
   }
 });
 
-/** What a router of TONCO pays out of a position, of TON and red jettons. */
-function toncoPosition(...payouts: Sent[]): Sent {
-  const coins = new Body().grams(9n).to("router's pton").grams(30n).to("router's red").cell();
-  const pay = call(0xa1daa96d).to('alice').to('alice').u(201, 32).u(0, 32).u(1, 32).bit(1).ref(coins).cell();
-  const burned = call(0xd73ac09d).to('alice').big(5n, 64).cell();
+/** What a router of TONCO pays out of a position: TON and red jettons in that order, or what it is told instead. */
+function toncoPosition(payouts: readonly Sent[], coins: Cell | null = tonAndRed("router's pton"), index = 5n): Sent {
+  const pay = call(0xa1daa96d)
+    .to('bob')
+    .to('alice')
+    .u(201, 32)
+    .u(0, 32)
+    .u(1, 32)
+    .bit(coins === null ? 0 : 1);
+  if (coins !== null) pay.ref(coins);
+  const burned = call(0xd73ac09d).to('alice').big(index, 64).cell();
   return {
     to: 'pool',
-    body: call(0x530b5f2c).big(5n, 64).big(77n, 128).i(-10, 24).i(10, 24).cell(),
+    body: call(0x530b5f2c).big(4n, 64).big(77n, 128).i(-10, 24).i(10, 24).cell(),
     sends: [
       {
         to: 'position',
         body: call(0x46ca335a).to('alice').cell(),
-        sends: [{ to: 'pool', body: burned, sends: [{ to: 'router', body: pay, sends: payouts }] }],
+        sends: [{ to: 'pool', body: burned, sends: [{ to: 'router', body: pay.cell(), sends: payouts }] }],
       },
     ],
   };
 }
 
-test('a position at TONCO is paid out in TON and jettons, from whatever wallet of pTON', () => {
-  const ton: Sent = {
-    to: "router's pton",
-    body: call(0x0f8a7ea5).grams(8n).to('alice').to('alice').bit(0).grams(1n).bit(0).cell(),
-    sends: [{ to: 'alice', body: call(0x01f3835d).grams(8n).to('alice').bit(0).cell() }],
-  };
-  const red = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '30' });
-  for (const payouts of [
-    [ton, red],
-    [red, ton],
-  ]) {
-    const [told, ...others] = tell([toncoPosition(...payouts)], withPton);
-    expect(others).toEqual([]);
-    expect([told.type, told.success]).toEqual(['dex_withdraw_liquidity', true]);
-    // What was sent, not what the router was told to send.
-    expect(told.details).toMatchObject({
-      dex: 'tonco',
-      amount_1: '8',
-      asset_1: null,
-      user_jetton_wallet_1: null,
-      amount_2: '30',
-      asset_2: account('red'),
-      user_jetton_wallet_2: account("alice's red"),
-    });
+function tonAndRed(pton: string | Buffer): Cell {
+  const coins = new Body().grams(9n);
+  if (typeof pton === 'string') coins.to(pton);
+  else address.write(coins, pton);
+  return coins.grams(30n).to("router's red").cell();
+}
+
+const routerPton = Buffer.from(`80000000${ROUTER_PTON.slice(2)}`, 'hex');
+
+/** pTON that a router sends out of a wallet of its own, as TON or not. */
+function ptonOut(...sends: Sent[]): Sent {
+  const body = call(0x0f8a7ea5).grams(8n).to('alice').to('alice').bit(0).grams(1n).bit(0).cell();
+  return { to: "router's pton", body, sends };
+}
+
+const tonOut = ptonOut({ to: 'alice', body: call(0x01f3835d).grams(8n).to('alice').bit(0).cell() });
+const redOut = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '30' });
+// What was sent, not what the router was told to send.
+const ton = { amount: '8', asset: null, wallet: null };
+const red = { amount: '30', asset: account('red'), wallet: account("alice's red") };
+
+interface Told {
+  amount: string;
+  asset: string | null;
+  wallet: string | null;
+}
+
+const parts = (one: Told, other: Told) => ({
+  amount_1: one.amount,
+  asset_1: one.asset,
+  user_jetton_wallet_1: one.wallet,
+  amount_2: other.amount,
+  asset_2: other.asset,
+  user_jetton_wallet_2: other.wallet,
+});
+
+function withdrawn(position: Sent) {
+  const [told, ...others] = tell([position], withPton);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['dex_withdraw_liquidity', true]);
+  return told.details;
+}
+
+test('what a position at TONCO is paid out in stands in the order of the pool, from whatever wallet of pTON', () => {
+  for (const pton of [routerPton, "router's pton"]) {
+    for (const payouts of [
+      [tonOut, redOut],
+      [redOut, tonOut],
+    ]) {
+      expect(withdrawn(toncoPosition(payouts, tonAndRed(pton)))).toMatchObject(parts(ton, red));
+    }
+  }
+});
+
+test('of a position at TONCO that was paid out in the second asset alone that is told twice', () => {
+  const asked = { ...red, wallet: account('alice') };
+  const details = withdrawn(toncoPosition([redOut], tonAndRed(routerPton)));
+  expect(details).toMatchObject(parts(asked, red));
+  expect(withdrawn(toncoPosition([tonOut], tonAndRed(routerPton)))).toMatchObject(parts(ton, asked));
+});
+
+test('pTON that TONCO does not pay as TON is told as it is', () => {
+  const details = withdrawn(toncoPosition([ptonOut(), redOut], tonAndRed(routerPton)));
+  expect(details).toMatchObject(parts({ ...ton, asset: PTON }, red));
+});
+
+test('a position at TONCO has the number it was burnt with, or else the one that was asked for', () => {
+  const payouts = [tonOut, redOut];
+  expect(withdrawn(toncoPosition(payouts))).toMatchObject({ burnt_nft_index: '5' });
+  expect(withdrawn(toncoPosition(payouts, tonAndRed("router's pton"), 0n))).toMatchObject({ burnt_nft_index: '4' });
+});
+
+test('a payout of TONCO that does not name what is paid is no withdrawal', () => {
+  const nameless = new Body().grams(9n).to(null).grams(30n).to("router's red").cell();
+  for (const coins of [null, nameless]) {
+    const types = tell([toncoPosition([tonOut, redOut], coins)], withPton).map(({ type }) => type);
+    expect(types).not.toContain('dex_withdraw_liquidity');
   }
 });
