@@ -35,6 +35,14 @@ test('an item that leaves the payload out moves', () => {
   });
 });
 
+test('an item that tells of no owner before is told without one, whoever had it move', () => {
+  const told: Sent = { to: 'bob', body: call(0x05138d91).to(null).bit(0).cell() };
+  const [action] = tell([moving('bob', told)], { nftItem });
+  expect(action.type).toBe('nft_transfer');
+  expect(action.details.old_owner).toBeUndefined();
+  expect(tell([moving('bob')], { nftItem })[0].details.old_owner).toBe(account('alice'));
+});
+
 const fillUp = (to: string, value: string): Sent => ({ to, body: call(0x370fec51).cell(), value });
 
 /** A payment to an item, which then tells bob that it is his. */
