@@ -209,3 +209,13 @@ test('a payout with an encrypted comment is told in base64', () => {
     payout_comment_encoded: true,
   });
 });
+
+test('a sale is cancelled where the first item that it sends is its own', () => {
+  const other: KnownContracts['nftItem'] = (address) => (address === account('other item') ? ITEM : nftItem(address));
+  const cancelling = (...sends: Sent[]): Sent => ({ to: 'sale', body: call(3).cell(), sends });
+  const typesOf = (...sends: Sent[]) =>
+    wholes([cancelling(...sends)], { ...selling({}), nftItem: other }).map(({ type }) => type);
+  const astray = { ...moving('bob'), to: 'other item' };
+  expect(typesOf(moving('alice'), astray)).toEqual(['nft_cancel_sale', 'nft_transfer', 'nft_transfer']);
+  expect(typesOf(astray, moving('alice'))).toEqual(['call_contract', 'nft_transfer', 'nft_transfer']);
+});
