@@ -35,6 +35,14 @@ test('an item that leaves the payload out moves', () => {
   });
 });
 
+test('an item that tells of no owner before is told without one, whoever had it move', () => {
+  const told: Sent = { to: 'bob', body: call(0x05138d91).to(null).bit(0).cell() };
+  const [action] = tell([moving('bob', told)], { nftItem });
+  expect(action.type).toBe('nft_transfer');
+  expect(action.details.old_owner).toBeUndefined();
+  expect(tell([moving('bob')], { nftItem })[0].details.old_owner).toBe(account('alice'));
+});
+
 const fillUp = (to: string, value: string): Sent => ({ to, body: call(0x370fec51).cell(), value });
 
 /** A payment to an item, which then tells bob that it is his. */
@@ -200,4 +208,14 @@ test('a payout with an encrypted comment is told in base64', () => {
     payout_comment_encrypted: true,
     payout_comment_encoded: true,
   });
+});
+
+test('a sale is cancelled where the first item that it sends is its own', () => {
+  const other: KnownContracts['nftItem'] = (address) => (address === account('other item') ? ITEM : nftItem(address));
+  const cancelling = (...sends: Sent[]): Sent => ({ to: 'sale', body: call(3).cell(), sends });
+  const typesOf = (...sends: Sent[]) =>
+    wholes([cancelling(...sends)], { ...selling({}), nftItem: other }).map(({ type }) => type);
+  const astray = { ...moving('bob'), to: 'other item' };
+  expect(typesOf(moving('alice'), astray)).toEqual(['nft_cancel_sale', 'nft_transfer', 'nft_transfer']);
+  expect(typesOf(astray, moving('alice'))).toEqual(['call_contract', 'nft_transfer', 'nft_transfer']);
 });

@@ -175,14 +175,13 @@ function readTransfer(found: Match, known: KnownContracts): Reading<NftTransfer>
   const forwardPayload = payloadLeft(cursor);
   const newOwner = addressText(request.new_owner);
   const assigned = found.first('assigned');
-  const prevOwner = assigned === null ? null : addressText(readBody(assigned, assignedHead).prev_owner);
   const sale = saleOf(head.prev, item, newOwner, known);
   const blocks = found.all();
   if (sale !== null && head.prev !== null && isPayment(head.prev)) blocks.add(head.prev);
   return {
     data: {
       item: itemOf(item, record),
-      oldOwner: prevOwner ?? sourceOf(head),
+      oldOwner: assigned === null ? sourceOf(head) : addressText(readBody(assigned, assignedHead).prev_owner),
       newOwner,
       sale,
       payout: null,

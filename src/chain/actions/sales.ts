@@ -197,13 +197,10 @@ export const nftCancelSale = declare<Cancelled>({
   accounts: ({ item, owner, sale }) => ({ source: owner, destination: sale, more: [item.address] }),
 });
 
-/** The transfer of an item among those taken as `returned`. */
+/** The first of the transfers taken as `returned`, null when it is not of this item. */
 export function returnedItem(found: Match, item: RawAddress | undefined): NftTransfer | null {
-  for (const block of found.named('returned')) {
-    const transfer = nftTransfer.of(block);
-    if (transfer !== null && transfer.item.address === item) return transfer;
-  }
-  return null;
+  const transfer = nftTransfer.of(found.first('returned'));
+  return transfer?.item.address === item ? transfer : null;
 }
 
 interface Updated {

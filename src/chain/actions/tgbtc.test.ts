@@ -1,7 +1,7 @@
 /** What tgBTC's logs tell by themselves, which no recorded trace shows of these two. */
 import { expect, test } from 'vitest';
 import { account, type Sent } from '../../../test/made-trace.ts';
-import { Body, tell } from '../../../test/made-transfers.ts';
+import { Body, burning, call, tell, wallets, wholes } from '../../../test/made-transfers.ts';
 
 const logging = (body: Body): Sent[] => [{ to: 'teleport', sends: [{ to: null, body: body.cell() }] }];
 
@@ -36,4 +36,16 @@ test('a new key by its log alone', () => {
     amount: '5',
     asset: null,
   });
+});
+
+test('what was burnt is what the burn or the log says, whichever is less, but not a burn of nothing', () => {
+  const told = (burnt: string, logged: bigint) => {
+    const log: Sent = { to: null, body: opcode(0xca444ce6).grams(logged).to('alice').to('pegout').cell() };
+    const atTeleport: Sent = { to: 'teleport', body: call(0x7bdd97de).cell(), sends: [log] };
+    const atMaster: Sent = { to: 'red', body: call(0x7bdd97de).cell(), sends: [atTeleport] };
+    const [action, ...others] = wholes([burning('alice', 'red', burnt, atMaster)], { jettonWallet: wallets });
+    expect([action.type, others]).toEqual(['tgbtc_burn', []]);
+    return action.details.amount;
+  };
+  expect([told('5', 7n), told('7', 5n), told('0', 7n)]).toEqual(['5', '5', '7']);
 });

@@ -178,7 +178,7 @@ const burn = declare<Burn>({
             source: burnt.owner,
             wallet: burnt.wallet,
             destination: addressText(tryBody(log, tgbtcBurnEvent)?.pegout_address ?? null),
-            amount: compareDecimal(burnt.amount, amount) < 0 ? burnt.amount : amount,
+            amount: burnt.amount !== '0' && compareDecimal(burnt.amount, amount) < 0 ? burnt.amount : amount,
             asset: burnt.asset,
           },
         };

@@ -12,31 +12,25 @@ import {
 } from '../../layouts/dex/tonco.ts';
 import { jettonNotify } from '../../layouts/jettons.ts';
 import { body } from '../../layouts/layout.ts';
-import { amount, bigUint, bool, int, u64 } from '../../layouts/numbers.ts';
+import { amount, bigUint, bool, int, u64, u128, u256 } from '../../layouts/numbers.ts';
+import { record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
 import { addressText, destinationOf, messageOf, readBody, sourceOf, tryBody } from '../bodies.ts';
-import { type JettonTransfer, jettonTransfer, tonOr } from '../jettons.ts';
+import { jettonTransfer, tonOr } from '../jettons.ts';
 import { declare, type Reading } from '../kind.ts';
 import type { KnownContracts } from '../known.ts';
 import { nftMint } from '../nfts.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import type { RawAddress, TraceNode } from '../trace.ts';
-import {
-  type AssetAmount,
-  type Deposit,
-  declareDeposit,
-  declareWithdrawal,
-  type Part,
-  type Withdrawal,
-} from './liquidity.ts';
+import { type Deposit, declareDeposit, declareWithdrawal, type Part, type Withdrawal } from './liquidity.ts';
 import { PTON_TRANSFER, paidTransfer, payment, ptonAmount } from './pton.ts';
 import { masterOf, nextCall } from './swap.ts';
 import { payTo } from './tonco.ts';
 
 const MINT_AND_REFUND = 0x81702ef8;
 const BURNED = 201;
-/** The router's wallet of pTON, from which it pays TON. */
+/** A router's wallet of pTON, from which it pays TON. */
 const ROUTER_PTON = '0:871DA9215B14902166F0EA2A16DB56278D528108377F8158C5F4CCFDFDD22E17';
 
 /** What the router pays out. */
@@ -79,19 +73,30 @@ const fundPayload = body('tonco_fund_account_payload', toncoFundAccount.opcode, 
   amount1: amount,
 });
 
+/** Of a position up to its number; what follows is for the item. */
+const positionInitHead = body('tonco_position_nft_init', toncoPositionInit.opcode, {
+  query_id: u64,
+  user: address,
+  liquidity: u128,
+  tick_lower: int(24),
+  tick_upper: int(24),
+  fees: ref(record(null, { fee0: u256, fee1: u256, index: u64 })),
+});
+
 function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | null {
   const { message } = notification(found) ?? { message: null };
   if (message === null) return null;
   const paid = jettonNotify.read(message.body().cursor());
   const fund = fundPayload.in(paid.forward_payload.cell);
-  if (fund === null) return null;
+  const router = masterOf(message.source, known);
+  if (fund === null || fund.other_wallet === null || router === null) return null;
   const added = readBody(found.head, toncoAddLiquidity);
   const isFirst = added.new_amount0 !== '0';
   const wallet = paidTransfer(found)?.senderWallet ?? null;
-  const asset = tonOr(masterOf(message.source, known));
+  const asset = tonOr(router);
   const other = tonOr(masterOf(addressText(fund.other_wallet), known));
   const position = found.first('position');
-  const made = position === null ? null : tryBody(position, toncoPositionInit);
+  const made = position === null ? null : readBody(position, positionInitHead);
   return {
     data: {
       source: addressText(paid.sender),
@@ -107,7 +112,7 @@ function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | nu
       position: {
         tickLower: added.tick_lower,
         tickUpper: added.tick_upper,
-        index: made?.old_fee_cell.nft_index ?? null,
+        index: made?.fees.index ?? null,
         nft: nftMint.of(position)?.item.address ?? null,
       },
       sourceWallet: wallet,
@@ -116,13 +121,20 @@ function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | nu
   };
 }
 
+interface PaidOut extends Part {
+  amount: Decimal;
+  /** The router's wallet that it comes from, null for TON. */
+  from: RawAddress | null;
+}
+
 /** A payout of the router, TON where it goes on as such. */
-function paidBack(block: Block): (AssetAmount & { transfer: JettonTransfer; wallet: RawAddress | null }) | null {
+function paidBack(block: Block): PaidOut | null {
   const transfer = jettonTransfer.of(block);
   const ton = nextCall(block, PTON_TRANSFER);
   if (transfer === null) return null;
-  if (ton !== null) return { transfer, asset: null, amount: ptonAmount(ton), wallet: null };
-  return { transfer, asset: tonOr(transfer.asset), amount: transfer.amount, wallet: transfer.receiverWallet };
+  const { senderWallet: from, receiverWallet: wallet } = transfer;
+  if (ton !== null) return { asset: null, amount: ptonAmount(ton), wallet: null, from };
+  return { asset: transfer.asset, amount: transfer.amount, wallet, from };
 }
 
 export const toncoWithdrawal = declareWithdrawal('tonco', 'tonco_withdraw_liquidity', [
@@ -158,37 +170,33 @@ function readWithdrawal(found: Match, known: KnownContracts): Reading<Withdrawal
   if (position === null || burned === null || paid === null) return null;
   const start = readBody(found.head, toncoStartBurn);
   const { exit_code, coins, receiver0, receiver1 } = readBody(paid, payTo);
+  if (coins === null || coins.jetton0 === null || coins.jetton1 === null) return null;
+  const asked = [
+    { jetton: coins.jetton0, amount: coins.amount0, receiver: receiver0 },
+    { jetton: coins.jetton1, amount: coins.amount1, receiver: receiver1 },
+  ].map(({ jetton, amount, receiver }): PaidOut => {
+    const text = addressText(jetton);
+    const from = text === ROUTER_PTON ? null : text;
+    return { from, asset: tonOr(masterOf(from, known)), amount, wallet: addressText(receiver) };
+  });
   const outs = found.named('out').flatMap((block) => paidBack(block) ?? []);
-  const wallets = [coins?.jetton0 ?? null, coins?.jetton1 ?? null].map(addressText);
-  const from = (wallet: RawAddress | null) =>
-    outs.find(({ transfer }) => transfer.senderWallet === (wallet === ROUTER_PTON ? null : wallet));
-  const [toFirst, toSecond] = [from(wallets[0]), from(wallets[1])];
-  // Of two transfers the other one is of the other asset, whatever wallet it came from: routers differ in that of pTON.
-  const besides = (out: typeof toFirst) =>
-    outs.length === 2 && out !== undefined ? outs.find((one) => one !== out) : undefined;
-  const first = toFirst ?? besides(toSecond);
-  const second = besides(toFirst) ?? toSecond;
-  const part = (
-    out: typeof first,
-    jetton: RawAddress | null,
-    sum: Decimal | null,
-    receiver: RawAddress | null,
-  ): Part => {
-    if (out !== undefined) return { asset: out.asset, amount: out.amount, wallet: out.wallet };
-    return { asset: tonOr(masterOf(jetton, known)), amount: sum, wallet: receiver };
-  };
+  // A payout stands in for the next one that was asked for, whatever it is of; then the first one's wallet decides on the
+  // order. So of a position that was paid out in the second asset alone that is told twice.
+  const told = asked.map((one, at) => outs[at] ?? one);
+  const [first, second] = told[0].from === asked[0].from ? told : told.reverse();
+  const burnt = tryBody(burned, burnedHead)?.burned_index ?? '0';
   return {
     data: {
       source: addressText(readBody(position, positionHead).nft_owner),
       sourceWallet: null,
-      first: part(first, wallets[0], coins?.amount0 ?? null, addressText(receiver0)),
-      second: part(second, wallets[1], coins?.amount1 ?? null, addressText(receiver1)),
+      first,
+      second,
       pool: destinationOf(found.head),
       lp: start.liquidity_to_burn,
       position: {
         tickLower: start.tick_lower,
         tickUpper: start.tick_upper,
-        index: tryBody(burned, burnedHead)?.burned_index ?? start.burned_index,
+        index: burnt === '0' ? start.burned_index : burnt,
         nft: destinationOf(position),
       },
     },

@@ -11,7 +11,7 @@ import { amount, bigUint, u32, u64 } from '../../layouts/numbers.ts';
 import { maybe, maybeCell, record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
-import { addressText, readBody } from '../bodies.ts';
+import { addressText, readBody, tryBody } from '../bodies.ts';
 import { type JettonTransfer, jettonTransfer, tonOr } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
@@ -77,27 +77,39 @@ export const toncoSwap = declareSwap('tonco', [
   { rank: 22, pattern: { ...trade, child: paid, parent: payment }, read: readSwap },
 ]);
 
-interface Paid {
+interface Step {
+  /** The router's wallet that the pool was paid from. */
+  source: RawAddress | null;
   exitCode: number;
   wallet: RawAddress | null;
   amount: Decimal;
 }
 
-function readPaid(block: Block): Paid {
-  const { exit_code: exitCode, coins } = readBody(block, payTo);
-  if (coins === null) return { exitCode, wallet: null, amount: '0' };
+/** A pool that traded, null where what it was asked for or what it paid cannot be read. */
+function readStep(swap: Block, payment: Block): Step | null {
+  const asked = tryBody(swap, swapHead);
+  const paid = tryBody(payment, payTo);
+  if (asked === null || paid === null) return null;
+  const { exit_code: exitCode, coins } = paid;
+  const source = addressText(asked.source_wallet);
+  if (coins === null) return { source, exitCode, wallet: null, amount: '0' };
   return compareDecimal(coins.amount0, coins.amount1) >= 0
-    ? { exitCode, wallet: addressText(coins.jetton0), amount: coins.amount0 }
-    : { exitCode, wallet: addressText(coins.jetton1), amount: coins.amount1 };
+    ? { source, exitCode, wallet: addressText(coins.jetton0), amount: coins.amount0 }
+    : { source, exitCode, wallet: addressText(coins.jetton1), amount: coins.amount1 };
 }
+
+const byLt = (a: Block, b: Block): number => compareDecimal(a.minLt, b.minLt);
 
 function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   const incoming = paymentLeg(found, found.head);
   const out = jettonTransfer.of(found.named('out').at(-1) ?? null);
   if (incoming === null || out === null || found.first('unknownOut') !== null) return null;
   const outgoing = transferLeg(out, tonOr(out.asset));
-  const payments = found.named('paid').map(readPaid);
-  const failed = payments.some(({ exitCode }) => !SUCCESS.has(exitCode));
+  const payments = found.named('paid').sort(byLt);
+  const swaps = found.named('swap').sort(byLt);
+  if (payments.length !== swaps.length) return null;
+  const steps = swaps.map((swap, at) => readStep(swap, payments[at]));
+  const failed = steps.some((step) => step === null || !SUCCESS.has(step.exitCode));
   const asked = failed ? requested(found, known) : null;
   return {
     data: {
@@ -107,7 +119,11 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
       assetIn: incoming.asset,
       assetOut: asked === null ? outgoing.asset : asked.asset,
       minOut: asked === null ? outgoing.amount : asked.minOut,
-      hops: readHops(found.named('swap'), payments, { incoming, out }, known),
+      hops: readHops(
+        steps.filter((step) => step !== null),
+        { incoming, out },
+        known,
+      ),
     },
     failed,
   };
@@ -146,24 +162,22 @@ function readPayload(view: CellView | null) {
  * stands for TON, but where the way begins with one nothing of it is told.
  */
 function readHops(
-  swaps: readonly Block[],
-  payments: readonly Paid[],
+  steps: readonly Step[],
   { incoming, out }: { incoming: Leg; out: JettonTransfer },
   known: KnownContracts,
 ): Hop[] {
-  if (swaps.length < 2 || payments.length === 0 || !SUCCESS.has(payments[0].exitCode)) return [];
+  if (steps.length < 2 || !SUCCESS.has(steps[0].exitCode)) return [];
   const assets = new Map<RawAddress | null, Asset>();
-  for (const swap of swaps) {
-    const wallet = addressText(readBody(swap, swapHead).source_wallet);
-    const master = masterOf(wallet, known);
-    if (master !== null) assets.set(wallet, tonOr(master));
+  for (const { source } of steps) {
+    const master = masterOf(source, known);
+    if (master !== null) assets.set(source, tonOr(master));
   }
   assets.set(out.senderWallet, tonOr(out.asset));
   assets.set(out.receiverWallet, tonOr(out.asset));
-  if (payments[0].wallet === null || !assets.has(payments[0].wallet)) return [];
+  if (steps[0].wallet === null || !assets.has(steps[0].wallet)) return [];
   const hops: Hop[] = [];
   let { asset: assetIn, amount: amountIn } = incoming;
-  for (const { exitCode, wallet, amount: amountOut } of payments) {
+  for (const { exitCode, wallet, amount: amountOut } of steps) {
     // A later pool that did not trade gave back what it was paid.
     if (!SUCCESS.has(exitCode) || wallet === null) continue;
     const assetOut = assets.get(wallet) ?? null;
