@@ -139,6 +139,20 @@ test('a trade at TONCO whose payment cannot be read is one that failed', () => {
   expect(others).toEqual([]);
   expect([told.type, told.success]).toEqual(['jetton_swap', false]);
   expect(told.details).toMatchObject({ asset_in: account('red'), asset_out: account('lp'), min_out_amount: '30' });
+  // Then what was asked for is not looked at, either.
+  const paid: Sent = {
+    to: "router's pton",
+    body: call(0x01f3835d)
+      .grams(10n)
+      .to('alice')
+      .bit(1)
+      .ref(toncoAsks('red', 6n, comment('for you')))
+      .cell(),
+    sends: [{ to: 'router', body: op(0x7362d09c), sends: after }],
+  };
+  const [inTon] = tell([paid], withPton);
+  expect([inTon.type, inTon.success]).toEqual(['jetton_swap', false]);
+  expect(inTon.details).toMatchObject({ asset_in: null, asset_out: account('lp'), min_out_amount: '30' });
 });
 
 /** Liquidity for a pool of TONCO, which makes an item of the position. */
