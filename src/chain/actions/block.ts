@@ -46,7 +46,7 @@ export class Block {
   /** Least lt of the nodes; see {@link TraceNode.lt}. */
   readonly minLt: Decimal;
   prev: Block | null = null;
-  /** Kept as it was when the block is merged, so that a walk under way finds what left it. */
+  /** In the order of their lt. Kept as it was when the block is merged, so that a walk under way finds what left it. */
   next: Block[] = [];
   /** The block this one was merged into. */
   into: Block | null = null;
@@ -127,11 +127,24 @@ export function merge<T>({ kind, data, failed, blocks, under }: Merge<T>): Block
     block.into = merged;
     for (const next of block.next) if (!blocks.has(next)) connect(merged, next);
   }
+  merged.next.sort((a, b) => compareDecimal(a.minLt, b.minLt));
   if (place !== null) {
     place.next = place.next.filter((next) => !blocks.has(next));
-    connect(place, merged);
+    merged.prev = place;
+    place.next.splice(placeOf(merged, place.next), 0, merged);
   }
   return merged;
+}
+
+/** Where a block belongs among others that stand in the order of their lt. */
+function placeOf({ minLt }: Block, others: readonly Block[]): number {
+  let from = 0;
+  for (let to = others.length; from < to; ) {
+    const middle = (from + to) >> 1;
+    if (compareDecimal(others[middle].minLt, minLt) > 0) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Whether each block but the head hangs on an earlier one; siblings may all hang on the block they are merged under. */

@@ -143,6 +143,6 @@ describe('merging', () => {
     const all = blocks([call(1, call(2), call(3), call(4))]);
     const merged = mergeOf(all, [2, 4], all.get(1));
     expect(merged?.initiator).toBeNull();
-    expect(all.get(1)?.next.map(({ opcode }) => opcode)).toEqual([3, null]);
+    expect(all.get(1)?.next.map(({ opcode }) => opcode)).toEqual([null, 3]);
   });
 });

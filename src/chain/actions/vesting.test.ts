@@ -31,6 +31,6 @@ test('addresses are added one behind the other; one that is none is told as such
   expect(others).toEqual([]);
   expect([told.type, told.details.accounts_added]).toEqual([
     'vesting_add_whitelist',
-    [account('carol'), null, account('bob')],
+    [account('carol'), 'addr_none', account('bob')],
   ]);
 });

@@ -103,7 +103,8 @@ export const vestingAddWhitelist = declare<AddWhitelist>({
   ],
   details: ({ queryId, added, source, vesting }) => ({
     query_id: queryId,
-    accounts_added: added,
+    // In a list that clients read as addresses nothing stands in for one that is none but its name.
+    accounts_added: added.map((one) => one ?? 'addr_none'),
     source,
     vesting,
   }),

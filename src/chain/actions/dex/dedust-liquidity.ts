@@ -309,13 +309,12 @@ export const dedustWithdrawal = declareWithdrawal('dedust', 'dex_withdraw_liquid
 
 function readWithdrawal(found: Match, known: KnownContracts): Reading<Withdrawal> | null {
   const wallet = destinationOf(found.head);
-  const record = known.jettonWallet(wallet);
   const notice = found.first('notice');
   const [one, other] = found.named('payout');
-  if (record === undefined || notice === null || other === undefined) return null;
+  if (known.jettonWallet(wallet) === undefined || notice === null || other === undefined) return null;
   return {
     data: {
-      source: record.owner,
+      source: sourceOf(found.head),
       sourceWallet: wallet,
       first: paidPart(one),
       second: paidPart(other),

@@ -139,6 +139,20 @@ test('a trade at TONCO whose payment cannot be read is one that failed', () => {
   expect(others).toEqual([]);
   expect([told.type, told.success]).toEqual(['jetton_swap', false]);
   expect(told.details).toMatchObject({ asset_in: account('red'), asset_out: account('lp'), min_out_amount: '30' });
+  // Then what was asked for is not looked at, either.
+  const paid: Sent = {
+    to: "router's pton",
+    body: call(0x01f3835d)
+      .grams(10n)
+      .to('alice')
+      .bit(1)
+      .ref(toncoAsks('red', 6n, comment('for you')))
+      .cell(),
+    sends: [{ to: 'router', body: op(0x7362d09c), sends: after }],
+  };
+  const [inTon] = tell([paid], withPton);
+  expect([inTon.type, inTon.success]).toEqual(['jetton_swap', false]);
+  expect(inTon.details).toMatchObject({ asset_in: null, asset_out: account('lp'), min_out_amount: '30' });
 });
 
 /** Liquidity for a pool of TONCO, which makes an item of the position. */
@@ -262,15 +276,16 @@ function withdrawn(position: Sent) {
   return told.details;
 }
 
-test('what a position at TONCO is paid out in stands in the order of the pool, from whatever wallet of pTON', () => {
-  for (const pton of [routerPton, "router's pton"]) {
-    for (const payouts of [
-      [tonOut, redOut],
-      [redOut, tonOut],
-    ]) {
-      expect(withdrawn(toncoPosition(payouts, tonAndRed(pton)))).toMatchObject(parts(ton, red));
-    }
+test('what a position at TONCO is paid out in stands in the order of the pool, by the wallet of the first payout', () => {
+  for (const payouts of [
+    [tonOut, redOut],
+    [redOut, tonOut],
+  ]) {
+    expect(withdrawn(toncoPosition(payouts, tonAndRed(routerPton)))).toMatchObject(parts(ton, red));
   }
+  // From another wallet of pTON nothing is known to come: where TON was paid first it is taken for the second.
+  expect(withdrawn(toncoPosition([tonOut, redOut]))).toMatchObject(parts(red, ton));
+  expect(withdrawn(toncoPosition([redOut, tonOut]))).toMatchObject(parts(ton, red));
 });
 
 test('of a position at TONCO that was paid out in the second asset alone that is told twice', () => {

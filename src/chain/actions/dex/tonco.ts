@@ -110,7 +110,8 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   if (payments.length !== swaps.length) return null;
   const steps = swaps.map((swap, at) => readStep(swap, payments[at]));
   const failed = steps.some((step) => step === null || !SUCCESS.has(step.exitCode));
-  const asked = failed ? requested(found, known) : null;
+  const read = steps.filter((step) => step !== null);
+  const asked = failed && read.length > 0 ? requested(found, known) : null;
   return {
     data: {
       sender: incoming.source,
@@ -119,11 +120,7 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
       assetIn: incoming.asset,
       assetOut: asked === null ? outgoing.asset : asked.asset,
       minOut: asked === null ? outgoing.amount : asked.minOut,
-      hops: readHops(
-        steps.filter((step) => step !== null),
-        { incoming, out },
-        known,
-      ),
+      hops: readHops(read, { incoming, out }, known),
     },
     failed,
   };
