@@ -5,7 +5,7 @@ import { u64, u256, uint } from '../layouts/numbers.ts';
 import { cell, record, ref, rest } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { addressText, destinationOf, messageOf, readBody, tryBody } from './bodies.ts';
+import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
 import type { Details } from './details.ts';
 import { groups, hex256, payloadOf, request, TON_ASSET, thanks, userCall } from './evaa-messages.ts';
 import { jettonTransfer } from './jettons.ts';
@@ -246,8 +246,8 @@ function refusal(found: Match): string {
   // The borrower's contract agreed: it was the master that could not pay.
   if (found.first('unpaid') !== null) return 'master_not_enough_liquidity';
   const refused = found.first('refused');
-  const code = (refused === null ? null : tryBody(refused, unsatisfiedBody))?.details.error.opcode ?? null;
-  return code === null ? 'liquidation_error' : (REASONS.get(code) ?? 'unknown');
+  const code = refused === null ? null : readBody(refused, unsatisfiedBody).details.error.opcode;
+  return code === null ? 'parse_error' : (REASONS.get(code) ?? 'unknown');
 }
 
 export const kinds = [liquidate];
