@@ -88,12 +88,11 @@ function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | nu
   if (message === null) return null;
   const paid = jettonNotify.read(message.body().cursor());
   const fund = fundPayload.in(paid.forward_payload.cell);
-  const router = masterOf(message.source, known);
-  if (fund === null || fund.other_wallet === null || router === null) return null;
+  if (fund === null || fund.other_wallet === null) return null;
   const added = readBody(found.head, toncoAddLiquidity);
   const isFirst = added.new_amount0 !== '0';
   const wallet = paidTransfer(found)?.senderWallet ?? null;
-  const asset = tonOr(router);
+  const asset = tonOr(masterOf(message.source, known));
   const other = tonOr(masterOf(addressText(fund.other_wallet), known));
   const position = found.first('position');
   const made = position === null ? null : readBody(position, positionInitHead);

@@ -183,9 +183,8 @@ const position = () => {
   return call(0xd5ecca2a).to('alice').big(77n, 128).i(-10, 24).i(10, 24).ref(fees.cell());
 };
 
-test('TON is put into a pool of TONCO, from a known wallet beside one that is named', () => {
-  const typesOf = (deposit: Sent, contracts: Partial<KnownContracts>) =>
-    tell([deposit], { ...contracts, nftItem }).map(({ type }) => type);
+test('TON is put into a pool of TONCO, beside a wallet that is named', () => {
+  const typesOf = (deposit: Sent) => tell([deposit], { ...withPton, nftItem }).map(({ type }) => type);
   const [told, ...others] = tell([toncoDeposit("router's red", position())], { ...withPton, nftItem });
   expect(others.map(({ type }) => type)).toEqual(['contract_deploy']);
   expect([told.type, told.success]).toEqual(['dex_deposit_liquidity', true]);
@@ -200,12 +199,11 @@ test('TON is put into a pool of TONCO, from a known wallet beside one that is na
     nft_index: '5',
     nft_address: account('position'),
   });
-  for (const [deposit, contracts] of [
-    [toncoDeposit("router's red", position()), known],
-    [toncoDeposit(null, position()), withPton],
-    [toncoDeposit("router's red", call(0xd5ecca2a)), withPton],
-  ] as const) {
-    expect(typesOf(deposit, contracts)).not.toContain('dex_deposit_liquidity');
+  // A wallet that nobody knows is taken for one of TON.
+  const [unknown] = tell([toncoDeposit("router's red", position())], { ...known, nftItem });
+  expect([unknown.type, unknown.details.asset_1]).toEqual(['dex_deposit_liquidity', null]);
+  for (const deposit of [toncoDeposit(null, position()), toncoDeposit("router's red", call(0xd5ecca2a))]) {
+    expect(typesOf(deposit)).not.toContain('dex_deposit_liquidity');
   }
 });
 
