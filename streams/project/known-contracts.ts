@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { bytes, list } from '../../clickhouse/literal.ts';
+import { keySet } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { accountData, accounts as accountTable } from '../../clickhouse/tables/accounts.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
@@ -137,7 +137,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
 
   async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
     const { table, columns, read: readRow } = SOURCES[kind];
-    const sql = `SELECT ${['address', 'id', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${list(some.map(bytes))} ORDER BY last_transaction_lt`;
+    const sql = `SELECT ${['address', 'id', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${keySet(some)} ORDER BY last_transaction_lt`;
     const rows = new RowReader(
       await clickhouse.query(sql, { label: `reading ${table.name} for actions`, signal, timeoutMs: TIMEOUT_MS }),
     );
@@ -152,7 +152,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
   }
 
   async function readData(some: readonly Address[], signal: AbortSignal): Promise<void> {
-    const sql = `SELECT account, boc FROM account_data WHERE account IN ${list(some.map(bytes))} ORDER BY lt`;
+    const sql = `SELECT account, boc FROM account_data WHERE account IN ${keySet(some)} ORDER BY lt`;
     const rows = new RowReader(
       await clickhouse.query(sql, { label: 'reading data for actions', signal, timeoutMs: TIMEOUT_MS }),
     );

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
-import { bytes, list } from '../../../clickhouse/literal.ts';
+import { keySet } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { address, i256 } from '../../../clickhouse/tables/columns.ts';
 import { ID_STEP_BITS } from '../../../clickhouse/tables/detected.ts';
@@ -37,7 +37,7 @@ export function createKnownRows(clickhouse: ClickHouse) {
     const rows = new RowReader(
       await clickhouse.query(
         `SELECT address, id, mc_seqno, last_transaction_lt${tie ? `, ${tie.columns}` : ''} FROM ${kind.table.name}
-         WHERE address IN ${list(accounts.map(bytes))} ORDER BY last_transaction_lt`,
+         WHERE address IN ${keySet(accounts)} ORDER BY last_transaction_lt`,
         { label: `reading ${kind.table.name}`, signal },
       ),
     );
@@ -72,7 +72,7 @@ export function createKnownRows(clickhouse: ClickHouse) {
     const rows = new RowReader(
       await clickhouse.query(
         `SELECT address, lt, balance FROM ${jettonBalances.name}
-         WHERE address IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno} ORDER BY lt DESC LIMIT 1 BY address`,
+         WHERE address IN ${keySet(accounts)} AND mc_seqno < ${firstMcSeqno} ORDER BY lt DESC LIMIT 1 BY address`,
         { label: 'reading balances before an unfinished batch', signal },
       ),
     );
