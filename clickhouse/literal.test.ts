@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { sha256Of } from '../src/chain/hash.ts';
 import { type ClickHouse, createClickHouse } from './client.ts';
-import { bytes, i32, identifier, LiteralError, list, textLiteral, u32, u64, u256 } from './literal.ts';
+import { bytes, i32, identifier, keySet, LiteralError, list, textLiteral, u32, u64, u256 } from './literal.ts';
 import { RowReader } from './rowbinary.ts';
 import { silent, startTestServer, type TestServer } from './test-server.ts';
 
@@ -49,10 +50,11 @@ describe('literals, as ClickHouse reads them', () => {
 
   it('find rows by the primary key, reading few granules', async () => {
     const [{ h }] = await clickhouse.json('SELECT hex(h) AS h FROM keyed WHERE n = 777', z.object({ h: z.string() }));
-    const key = bytes(Buffer.from(h, 'hex'));
+    const raw = Buffer.from(h, 'hex');
+    const key = bytes(raw);
     const found = new RowReader(await clickhouse.query(`SELECT n FROM keyed WHERE h = ${key}`));
     expect(found.u32()).toBe(777);
-    for (const condition of [`h = ${key}`, `h IN ${list([key])}`]) {
+    for (const condition of [`h = ${key}`, `h IN ${list([key])}`, `h IN ${keySet(Array(50).fill(raw))}`]) {
       const plan = await clickhouse.json(
         `SELECT explain FROM (EXPLAIN indexes = 1 SELECT n FROM keyed WHERE ${condition})`,
         z.object({ explain: z.string() }),
@@ -61,6 +63,18 @@ describe('literals, as ClickHouse reads them', () => {
       expect(Number(granules?.[1])).toBeLessThanOrEqual(2);
       expect(Number(granules?.[2])).toBeGreaterThan(200);
     }
+  });
+});
+
+describe('sets of keys', () => {
+  it.each([1, 31, 32, 500])('find the rows of %i keys, and no others', async (count) => {
+    const numbers = Array.from({ length: count }, (_, i) => i * 7);
+    const keys = numbers.map((n) => sha256Of(Buffer.from(String(n))));
+    const missing = Buffer.from("\x00'\\".padEnd(32, '+'));
+    const found = await clickhouse.query(`SELECT n FROM keyed WHERE h IN ${keySet([missing, ...keys])} ORDER BY n`);
+    const rows = new RowReader(found);
+    expect(numbers.map(() => rows.u32())).toEqual(numbers);
+    expect(rows.done).toBe(true);
   });
 });
 
@@ -73,6 +87,8 @@ describe('literals that are refused', () => {
     ['i32 of a fraction', () => i32(1.5)],
     ['u32 below zero', () => u32(-1)],
     ['an empty list', () => list([])],
+    ['an empty set', () => keySet([])],
+    ['many keys of several lengths', () => keySet([Buffer.alloc(33), ...Array(50).fill(Buffer.alloc(32))])],
     ['an identifier with a quote', () => identifier('a`b')],
     ['an empty identifier', () => identifier('')],
   ])('%s', (_, make) => {

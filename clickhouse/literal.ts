@@ -84,6 +84,23 @@ export function list(literals: readonly string[]): string {
   return `(${literals.join(', ')})`;
 }
 
+/** From so many keys on they are told as one text. */
+const MANY_KEYS = 32;
+
+/**
+ * What stands behind `IN`: raw bytes, all of one length, for a column FixedString. Of many keys the bytes follow one
+ * another in one literal, which the server cuts: reading a literal for each took it most of the time of a statement, 8 ms
+ * for a thousand addresses and not 3.5. The primary key is used all the same.
+ */
+export function keySet(keys: readonly Uint8Array[]): string {
+  if (keys.length < MANY_KEYS) return list(keys.map(bytes));
+  const [{ length }] = keys;
+  if (keys.some((key) => key.length !== length)) throw new LiteralError('keys of several lengths');
+  const all = Buffer.concat(keys).toString('base64');
+  const places = `arrayJoin(range(0, ${keys.length * length}, ${length}))`;
+  return `(SELECT toFixedString(substring(base64Decode('${all}'), ${places} + 1, ${length}), ${length}))`;
+}
+
 /** A table, column or database name in backquotes. */
 export function identifier(name: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name)) throw new LiteralError(`not an identifier: ${name.slice(0, 40)}`);

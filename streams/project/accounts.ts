@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { bytes, list } from '../../clickhouse/literal.ts';
+import { bytes, keySet } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeStates, encodeState } from '../../clickhouse/states.ts';
 import { hashKey } from '../../src/chain/hash.ts';
@@ -139,7 +139,7 @@ async function readAccounts(
   firstMcSeqno: number,
   signal: AbortSignal,
 ): Promise<Map<string, StoredAccount>> {
-  const keys = list(accounts.map(bytes));
+  const keys = keySet(accounts);
   const [states, stored] = await Promise.all([
     clickhouse.query(`SELECT account, lt, mc_seqno, hash, state FROM accounts WHERE account IN ${keys}`, {
       label: 'reading account states',
@@ -172,7 +172,7 @@ async function readStatesBefore(
   firstMcSeqno: number,
   signal: AbortSignal,
 ): Promise<Map<string, StoredAccount>> {
-  const earlier = `account IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno}`;
+  const earlier = `account IN ${keySet(accounts)} AND mc_seqno < ${firstMcSeqno}`;
   const options = { label: 'reading account states before an unfinished batch', signal, timeoutMs: HISTORY_TIMEOUT_MS };
   const known = new Map<string, StoredAccount>();
   const learned = new RowReader(

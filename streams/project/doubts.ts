@@ -1,6 +1,6 @@
 /** Traces that were told without knowing what some contract is, by the contracts: remembered over the tables. */
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { bytes, list, u64 } from '../../clickhouse/literal.ts';
+import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { type ActionRow, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
@@ -57,7 +57,7 @@ export function createDoubts(clickhouse: ClickHouse) {
       const rows = new RowReader(
         await clickhouse.query(
           `SELECT address, trace_end_lt, trace_id, max(mc_seqno) FROM ${actionDoubts.name}
-           WHERE address IN ${list(contracts.slice(i, i + KEYS_PER_QUERY).map(bytes))}
+           WHERE address IN ${keySet(contracts.slice(i, i + KEYS_PER_QUERY))}
              AND mc_seqno < ${firstMcSeqno} AND mc_seqno >= ${Math.max(0, firstMcSeqno - STEPS_BACK)}
            GROUP BY address, trace_end_lt, trace_id
            ORDER BY address, trace_end_lt DESC, trace_id DESC LIMIT ${TRACES_OF_CONTRACT + 1} BY address`,

@@ -2,10 +2,9 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { bytes, list } from '../../clickhouse/literal.ts';
+import { keySet } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { accountData, accounts as accountTable } from '../../clickhouse/tables/accounts.ts';
-
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { nftItems } from '../../clickhouse/tables/nfts.ts';
 import { pastOf } from '../../clickhouse/tables/past.ts';
@@ -140,7 +139,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
   async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
     const { table, columns, read: readRow } = SOURCES[kind];
     const rewritten: Address[] = [];
-    const sql = `SELECT ${['address', 'id', 'mc_seqno', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${list(some.map(bytes))} ORDER BY last_transaction_lt`;
+    const sql = `SELECT ${['address', 'id', 'mc_seqno', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${keySet(some)} ORDER BY last_transaction_lt`;
     const rows = new RowReader(
       await clickhouse.query(sql, { label: `reading ${table.name} for actions`, signal, timeoutMs: TIMEOUT_MS }),
     );
@@ -168,7 +167,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
     const past = pastOf(table);
     if (past === null) return;
     const sql = `SELECT ${['address', ...columns].join(', ')} FROM ${past.name}
-      WHERE address IN ${list(some.map(bytes))} AND mc_seqno < ${firstMcSeqno}
+      WHERE address IN ${keySet(some)} AND mc_seqno < ${firstMcSeqno}
       ORDER BY address, ${past.lt} DESC LIMIT 1 BY address`;
     const label = `reading ${past.name} before an unfinished batch`;
     const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: TIMEOUT_MS }));
@@ -176,7 +175,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
   }
 
   async function readData(some: readonly Address[], signal: AbortSignal): Promise<void> {
-    const sql = `SELECT account, boc FROM account_data WHERE account IN ${list(some.map(bytes))} ORDER BY lt`;
+    const sql = `SELECT account, boc FROM account_data WHERE account IN ${keySet(some)} ORDER BY lt`;
     const rows = new RowReader(
       await clickhouse.query(sql, { label: 'reading data for actions', signal, timeoutMs: TIMEOUT_MS }),
     );

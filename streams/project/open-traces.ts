@@ -1,7 +1,7 @@
 /** Traces that are not complete: how each stands, and the transactions it has, remembered in bounds over the tables. */
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { bytes, list, u64 } from '../../clickhouse/literal.ts';
+import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
 import { type TraceRow, traces } from '../../clickhouse/tables/traces.ts';
@@ -112,7 +112,7 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
   async function readTraces(ids: readonly Hash[], before: number, signal: AbortSignal): Promise<OpenTrace[]> {
     const found = new Map<string, Read>();
     for (let i = 0; i < ids.length; i += KEYS_PER_QUERY) {
-      const from = `FROM traces WHERE trace_id IN ${list(ids.slice(i, i + KEYS_PER_QUERY).map(bytes))} AND mc_seqno < ${before}`;
+      const from = `FROM traces WHERE trace_id IN ${keySet(ids.slice(i, i + KEYS_PER_QUERY))} AND mc_seqno < ${before}`;
       const rows = await read(
         `SELECT ${TRACE_COLUMNS} ${from} ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id`,
         signal,

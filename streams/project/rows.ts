@@ -29,11 +29,12 @@ export function createBatchRows(unwritten: ReadonlySet<Table> = new Set()) {
     add(step: Pick<GrowingRows, 'all'>): void {
       for (const [table, rows] of step.all()) {
         if (unwritten.has(table)) continue;
-        const kept = table.kind === 'newest' ? entryOf(newest, table, () => new Map<string, object>()) : null;
-        for (const row of rows) {
-          if (kept) keepNewest(kept, table, row);
-          else write(table, row);
+        if ('length' in rows) {
+          for (const row of rows) write(table, row);
+          continue;
         }
+        const kept = entryOf(newest, table, () => new Map<string, object>());
+        for (const [key, row] of rows) keepNewest(kept, table, key, row);
       }
     },
     /** @param pause waited for between rows */

@@ -5,8 +5,8 @@ import type { Step } from '../steps.ts';
 /** The rows of one step while they are made. */
 export interface GrowingRows extends StepRows {
   add<R extends object>(table: TableWith<R>, row: R): void;
-  /** Every row by its table. */
-  all(): Iterable<readonly [Table, Iterable<object>]>;
+  /** Every row by its table; of a table that keeps the newest of a key, by their keys. */
+  all(): Iterable<readonly [Table, readonly object[] | ReadonlyMap<string, object>]>;
 }
 
 /** Collects the rows of a step. Of a table that keeps the newest of a key there is one row a key. */
@@ -20,25 +20,21 @@ export function createStepRows(mcSeqno: number): GrowingRows {
     },
     add(table, row) {
       if (table.kind === 'newest') {
-        keepNewest(
-          entryOf(newest, table, () => new Map<string, object>()),
-          table,
-          row,
-        );
+        const kept = entryOf(newest, table, () => new Map<string, object>());
+        keepNewest(kept, table, table.keyOf(row), row);
       } else entryOf(facts, table, (): object[] => []).push(row);
     },
     of: <R extends object>(table: TableWith<R>) =>
       (facts.get(table) ?? [...(newest.get(table)?.values() ?? [])]) as R[],
     *all() {
       yield* facts;
-      for (const [table, rows] of newest) yield [table, rows.values()] as const;
+      yield* newest;
     },
   };
 }
 
 /** Of two rows with the same key the later one, unless it has an earlier version. */
-export function keepNewest(rows: Map<string, object>, table: Table, row: object): void {
-  const key = table.keyOf(row);
+export function keepNewest(rows: Map<string, object>, table: Table, key: string, row: object): void {
   const other = rows.get(key);
   if (other === undefined || table.replaces(row, other)) rows.set(key, row);
 }

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
-import { bytes, list } from '../../../clickhouse/literal.ts';
+import { keySet } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
-
 import { address, i256 } from '../../../clickhouse/tables/columns.ts';
 import { ID_STEP_BITS } from '../../../clickhouse/tables/detected.ts';
 import { pastOf } from '../../../clickhouse/tables/past.ts';
@@ -38,7 +37,7 @@ export function createKnownRows(clickhouse: ClickHouse) {
     const rows = new RowReader(
       await clickhouse.query(
         `SELECT address, id, mc_seqno, last_transaction_lt${tie ? `, ${tie.columns}` : ''} FROM ${kind.table.name}
-         WHERE address IN ${list(accounts.map(bytes))} ORDER BY last_transaction_lt`,
+         WHERE address IN ${keySet(accounts)} ORDER BY last_transaction_lt`,
         { label: `reading ${kind.table.name}`, signal },
       ),
     );
@@ -77,7 +76,7 @@ export function createKnownRows(clickhouse: ClickHouse) {
     const rows = new RowReader(
       await clickhouse.query(
         `SELECT address, ${past.lt}${tie ? `, ${tie.columns}` : ''} FROM ${past.name}
-         WHERE address IN ${list(accounts.map(bytes))} AND mc_seqno < ${firstMcSeqno}
+         WHERE address IN ${keySet(accounts)} AND mc_seqno < ${firstMcSeqno}
          ORDER BY address, ${past.lt} DESC LIMIT 1 BY address`,
         { label: `reading ${past.name} before an unfinished batch`, signal },
       ),

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../../clickhouse/client.ts';
-import { bytes, list } from '../../../clickhouse/literal.ts';
+import { keySet } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { contractWaits } from '../../../clickhouse/tables/services.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
@@ -41,7 +41,7 @@ export function createWaits(clickhouse: ClickHouse) {
         const rows = new RowReader(
           await clickhouse.query(
             `SELECT missing, address, mc_seqno, waits FROM ${contractWaits.name}
-             WHERE missing IN ${list(shown.slice(i, i + KEYS_PER_QUERY).map(bytes))} ORDER BY mc_seqno`,
+             WHERE missing IN ${keySet(shown.slice(i, i + KEYS_PER_QUERY))} ORDER BY mc_seqno`,
             { label: 'reading which contracts wait', signal },
           ),
         );
