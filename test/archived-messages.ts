@@ -1,35 +1,39 @@
 /** Messages that were sent below the window and received in it, over an archive that was filled in between. */
 import { expect } from 'vitest';
 import { messages } from '../clickhouse/tables/messages.ts';
-import type { Archive, ArchiveView } from '../src/archive/archive.ts';
+import type { Archive } from '../src/archive/archive.ts';
 import { sentMessageKind } from '../src/archive/messages.ts';
-import { hashKey } from '../src/chain/hash.ts';
+import type { ArchiveView } from '../src/archive/view.ts';
 import type { Address, Hash } from '../src/chain/model.ts';
 import { ANY_MESSAGE, type MessageRecord, type TransactionRecord } from '../src/chain/records.ts';
-import { columnOf } from '../src/window/kind.ts';
+import { columnOf, layoutOf, stepOf } from '../src/window/kind.ts';
+import { transactionKind } from '../src/window/kinds.ts';
 import type { View } from '../src/window/view.ts';
 import { context, type Projected, windowFrom } from './windowed.ts';
 
+const BY_ACCOUNT = layoutOf(transactionKind, 'account');
 const PAGE = { limit: 1_000, offset: 0 };
 /** Windows that are looked at, and messages that have come in each of them. */
 const BORDERS = 8;
 const AT_ONCE = 3;
 
 /** The archive as it would be, had it been filled when `end` was the next step: not yet received was received later. */
-function asBefore(view: ArchiveView, end: number, senders: ReadonlyMap<string, Address | null>): ArchiveView {
+function asBefore(view: ArchiveView, end: number, sources: ReadonlyMap<string, Address | null>): ArchiveView {
   const find: View['find'] = (kind, layout, values) => {
     const found = view.find(kind, layout, values);
     if (found === null || kind !== sentMessageKind) return found;
-    const sender = senders.get(hashKey(columnOf(sentMessageKind, found.row, 'hash')));
-    const [sent, received] = (['outMcSeqno', 'inMcSeqno'] as const).map((step) =>
-      columnOf(sentMessageKind, found.row, step),
+    const [received, outLt] = (['received', 'outLt'] as const).map((name) =>
+      columnOf(sentMessageKind, found.row, name),
     );
-    if (received < end || sent === 0 || !sender) return found;
+    const source = sources.get(columnOf(sentMessageKind, found.row, 'hash').toString('hex'));
+    if (received === 0 || stepOf(found.id) < end || outLt === '0' || !source) return found;
+    const sender = view.find(transactionKind, BY_ACCOUNT, [source, outLt]);
+    if (sender === null) throw new Error('the archive does not have the sender of a message');
     const row = Buffer.from(found.row);
     const at = (column: string): number => sentMessageKind.offsets.get(column) ?? 0;
-    row.fill(0, at('inMcSeqno'), at('globalVersion'));
-    row.set(sender, at('account'));
-    return { id: found.id, row };
+    row[at('received')] = 0;
+    sender.id.copy(row, at('shownBy'), 4);
+    return { id: sender.id, row };
   };
   const own = { find, head: end - 1 };
   return new Proxy(view, {
@@ -50,7 +54,8 @@ const evenly = <T>(all: readonly T[], count: number): T[] =>
 export async function expectReceivedLater(projected: Projected, archive: Archive): Promise<void> {
   const { steps, tables } = projected;
   const rows = steps.flatMap(({ step }) => step.rows.of(messages));
-  const senders = new Map(rows.map(({ hash, source }) => [hashKey(hash), source]));
+  const { bytes } = sentMessageKind.columns.hash;
+  const sources = new Map(rows.map(({ hash, source }) => [hash.toString('hex', 0, bytes), source]));
   const crossing = rows.filter(({ outMcSeqno, inMcSeqno }) => outMcSeqno > 0 && outMcSeqno < inMcSeqno);
   const first = steps[0].step.mcSeqno;
   const borders = [...new Set(crossing.map(({ inMcSeqno }) => inMcSeqno))].filter((end) => end > first);
@@ -64,7 +69,7 @@ export async function expectReceivedLater(projected: Projected, archive: Archive
     const { source, remove } = await windowFrom(projected, at, undefined, {
       view() {
         const view = archive.view();
-        return view && asBefore(view, end, senders);
+        return view && asBefore(view, end, sources);
       },
     });
     try {

@@ -1,16 +1,20 @@
 /** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine. */
 import { z } from 'zod';
-import type { Engine, Noted, Snapshot } from '../window/engine.ts';
+import type { Batch, Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';
-import { tablesOf } from '../window/kind.ts';
-import { writeTold } from '../window/step.ts';
-import { Change, CODES, inAnyOrder, STEPS } from '../window/store.ts';
-import { SnapshotView, type View } from '../window/view.ts';
-import { ARCHIVED_KINDS } from './kinds.ts';
+import { chunkTable, stepKey, tablesOf } from '../window/kind.ts';
+import { transactionKind } from '../window/kinds.ts';
+import { tableDownwards } from '../window/placing.ts';
+import { type WriteRow, writeTold } from '../window/step.ts';
+import { Change, CODES, inAnyOrder, STEPS, shuffled } from '../window/store.ts';
+import { ARCHIVED_KINDS, LEFT_OUT } from './kinds.ts';
+import { Places, sentMessageKind } from './messages.ts';
 import type { SlabStep } from './slab.ts';
+import { SPANS, SpanWriter } from './spans.ts';
+import { ArchiveSnapshot, type ArchiveView } from './view.ts';
 
 /** Of what is written. Files of another version are emptied and filled again. */
-const ARCHIVE_VERSION = 6;
+const ARCHIVE_VERSION = 7;
 
 const stateSchema = z.object({
   version: z.literal(ARCHIVE_VERSION),
@@ -20,6 +24,8 @@ const stateSchema = z.object({
   /** First and last step that are here; what the tables have between is here. Behind the last when it is empty. */
   first: z.number().int(),
   head: z.number().int(),
+  /** The head that it began with: what is up to here is written downwards, what is behind it upwards. */
+  origin: z.number().int(),
   /** Greatest lt and time of any block before the first; null when the tables have none. */
   below: z
     .object({
@@ -34,18 +40,13 @@ const stateSchema = z.object({
 
 export type ArchiveState = z.output<typeof stateSchema>;
 
-/** The archive at one moment. */
-export interface ArchiveView extends View {
-  readonly state: ArchiveState;
-}
-
 export interface Archive {
   /** Where it stands; null while it is empty. */
   readonly state: ArchiveState | null;
   /** What it takes on the disk, about. */
   readonly bytes: number;
   /** Empties it and begins it without a step, behind `head`. */
-  begin(state: Omit<ArchiveState, 'version' | 'first'>): Promise<void>;
+  begin(state: Omit<ArchiveState, 'version' | 'first' | 'origin'>): Promise<void>;
   /**
    * Writes steps in one commit, all before the first or all behind the last one that is here. A kill leaves all of a
    * commit or nothing.
@@ -63,9 +64,15 @@ export interface Archive {
 /** Steps taken out in one commit. */
 const EVICTED_AT_ONCE = 64;
 
-const TABLES = [{ name: STEPS }, ...tablesOf(ARCHIVED_KINDS), { name: CODES }];
+export const ARCHIVE_TABLES: readonly TableOptions[] = [
+  { name: STEPS },
+  { name: SPANS },
+  ...tablesOf(ARCHIVED_KINDS),
+  ...ARCHIVED_KINDS.map((kind) => ({ ...chunkTable(kind), name: tableDownwards(kind) })),
+  { name: CODES },
+];
 
-const open = (folder: string): Engine => openEngine(folder, TABLES, { lasting: true });
+const open = (folder: string): Engine => openEngine(folder, ARCHIVE_TABLES, { lasting: true });
 
 /** To be written by one process. Its files may be deleted while none is running. */
 export function openArchive(folder: string): Archive {
@@ -73,14 +80,12 @@ export function openArchive(folder: string): Archive {
   const stateOf = createReading(engine);
 
   /** What is written while nobody else writes. */
-  async function commit(write: (change: Change, state: ArchiveState) => ArchiveState): Promise<void> {
+  async function commit(write: (state: ArchiveState, within: Within) => ArchiveState): Promise<void> {
     const snapshot = engine.snapshot();
     try {
       const { noted, state } = stateOf(snapshot);
       if (state === null) throw new Error('the archive was not begun');
-      const written = await engine.commit(noted, (batch) =>
-        encodeState(write(new Change(snapshot, inAnyOrder(batch), null, ARCHIVED_KINDS), state)),
-      );
+      const written = await engine.commit(noted, (batch) => encodeState(write(state, { snapshot, batch })));
       if (!written) throw new Error('another process writes the archive');
     } finally {
       snapshot.done();
@@ -101,28 +106,39 @@ export function openArchive(folder: string): Archive {
     },
     async begin(state) {
       engine.clear();
-      const begun = { ...state, version: ARCHIVE_VERSION, first: state.head + 1 } as const;
+      const { head } = state;
+      const begun = { ...state, version: ARCHIVE_VERSION, first: head + 1, origin: head } as const;
       if (!(await engine.commit(null, () => encodeState(begun)))) throw new Error('another process writes the archive');
     },
     add: (steps, span) =>
-      commit((change, state) => {
-        // Keys that come in their order fill the pages of the engine.
-        const inOrder = [...steps].sort((a, b) => a.mcSeqno - b.mcSeqno);
-        for (const { mcSeqno, maxLt, maxUtime, rows, told } of inOrder) {
-          change.writeRows(mcSeqno, { maxLt, maxUtime }, (write) => {
-            for (const { kind, row } of rows) write(kind, row);
+      commit((state, within) => {
+        const isDownwards = steps.some(({ mcSeqno }) => mcSeqno < state.first);
+        // Once the origin is gone, steps that are filled in come between others.
+        const isBetween = isDownwards && state.first > state.origin + 1;
+        const { batch, flush } = shuffled(isBetween ? inAnyOrder(within.batch) : within.batch);
+        const change = changeIn(state, { ...within, batch });
+        const spans = new SpanWriter(within, isDownwards);
+        const inOrder = [...steps].sort((a, b) => (isDownwards ? b.mcSeqno - a.mcSeqno : a.mcSeqno - b.mcSeqno));
+        for (const { mcSeqno, rows, told, ...own } of inOrder) {
+          spans.add(mcSeqno, own);
+          change.writeRows(mcSeqno, own, (write) => {
+            writeSlabRows(rows, write);
             writeTold(told, change.retellingIn(mcSeqno), write);
           });
         }
+        flush();
+        spans.write();
         return { ...state, ...span };
       }),
     evict: () =>
-      commit((change, state) => {
+      commit((state, within) => {
+        const change = changeIn(state, within);
         let { first, below } = state;
         for (let i = 0; i < EVICTED_AT_ONCE; i++) {
           const oldest = change.stepBehind(first - 1);
           if (oldest === null) break;
           const { maxLt, maxUtime } = change.evict(oldest);
+          within.batch.delete(SPANS, stepKey(oldest));
           const { lt, utime } = below ?? { lt: 0n, utime: 0 };
           below = { lt: maxLt > lt ? maxLt : lt, utime: Math.max(utime, maxUtime) };
           first = oldest + 1;
@@ -144,6 +160,27 @@ export function readArchive(folder: string): ArchiveReader {
   return { view: () => viewOf(engine, stateOf), close: () => engine.close() };
 }
 
+/** Transactions before the messages that they show. */
+function writeSlabRows(rows: SlabStep['rows'], write: WriteRow): void {
+  const places = new Places();
+  for (const { kind, row } of rows) {
+    const own = kind === sentMessageKind ? places.placed(row) : row;
+    if (own === null) continue;
+    const id = write(kind, own);
+    if (kind === transactionKind) places.note(row, id);
+  }
+}
+
+/** What a commit sees, and writes into. */
+export interface Within {
+  snapshot: Snapshot;
+  batch: Batch;
+}
+
+function changeIn({ origin }: ArchiveState, { snapshot, batch }: Within): Change {
+  return new Change(snapshot, batch, null, ARCHIVED_KINDS, { origin, byStep: true, isNarrow: true, leftOut: LEFT_OUT });
+}
+
 type Reading = (snapshot?: Snapshot) => { noted: Noted | null; state: ArchiveState | null };
 
 /** Read with every view, and mostly the same as for the one before. */
@@ -160,7 +197,7 @@ function createReading(engine: Engine): Reading {
 function viewOf(engine: Engine, stateOf: Reading): ArchiveView | null {
   const snapshot = engine.snapshot();
   const { state } = stateOf(snapshot);
-  if (state !== null && state.first <= state.head) return new SnapshotView(snapshot, state, false);
+  if (state !== null && state.first <= state.head) return new ArchiveSnapshot(snapshot, state);
   snapshot.done();
   return null;
 }

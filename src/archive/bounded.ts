@@ -1,17 +1,18 @@
 import type { Hash } from '../chain/model.ts';
 import type { Entry, Range } from '../window/engine.ts';
-import { ID_BYTES, type Kind, type Layout, stepOf } from '../window/kind.ts';
+import { type Kind, type Layout, stepOf } from '../window/kind.ts';
 import type { Found, View } from '../window/view.ts';
+import type { ArchiveView } from './view.ts';
 
 /**
  * A view without its steps from one on, for rows that are written once: of those that later steps replace it has none
  * in place of the earlier one. A class, not a factory: every request makes one.
  */
 export class BoundedView implements View {
-  readonly #view: View;
+  readonly #view: ArchiveView;
   readonly #end: number;
 
-  constructor(view: View, end: number) {
+  constructor(view: ArchiveView, end: number) {
     this.#view = view;
     this.#end = end;
   }
@@ -29,8 +30,8 @@ export class BoundedView implements View {
     return this.#view.globalId;
   }
 
-  *range(layout: Layout, range: Range): Iterable<Entry> {
-    for (const entry of this.#view.range(layout, range)) if (stepOf(entry.value) < this.#end) yield entry;
+  range(layout: Layout, range: Range): Iterable<Entry> {
+    return this.#view.rangeBefore(layout, range, this.#end);
   }
   row(kind: Kind, id: Buffer): Buffer {
     return this.#view.row(kind, id);
@@ -46,7 +47,7 @@ export class BoundedView implements View {
   }
   beside(layout: Layout, key: Buffer): Buffer | null {
     const [entry] = this.range(layout, { low: key, high: Buffer.concat([key, ZERO]) });
-    return entry ? entry.value.subarray(ID_BYTES, layout.valueBytes) : null;
+    return entry ? this.#view.beside(layout, key) : null;
   }
   form(id: Buffer): Buffer | null {
     return this.#view.form(id);

@@ -7,10 +7,9 @@ import { messages } from '../../clickhouse/tables/messages.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
 import type { Columns, RowOf } from '../../clickhouse/tables/table.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
-import { NO_HASH } from '../chain/hash.ts';
 import { DETECTED } from '../window/detected-rows.ts';
 import { EVENTS } from '../window/event-rows.ts';
-import { encodeRow, type Kind } from '../window/kind.ts';
+import { encodeRow, type Kind, type Layout, layoutOf } from '../window/kind.ts';
 import {
   accountKind,
   actionKind,
@@ -21,7 +20,7 @@ import {
   transactionKind,
 } from '../window/kinds.ts';
 import type { TokenRows } from '../window/token-rows.ts';
-import { sentMessageKind } from './messages.ts';
+import { sentMessageKind, unplacedMessage } from './messages.ts';
 
 /** A row as it is kept, and the step that wrote it. */
 export interface ArchivedRow {
@@ -150,25 +149,15 @@ export const ARCHIVED: readonly Archived[] = [
     {
       kind: sentMessageKind,
       table: messages,
-      names: [
-        'hash',
-        'source',
-        'destination',
-        'outMcSeqno',
-        'outLt',
-        'outTxHash',
-        'inMcSeqno',
-        'inLt',
-        'inTxHash',
-        'globalVersion',
-      ],
+      names: ['hash', 'source', 'destination', 'outMcSeqno', 'outLt', 'inMcSeqno', 'inLt', 'globalVersion'],
       step: 'greatest(in_mc_seqno, out_mc_seqno)',
       where: `(created_lt != ${NO_LT} OR hash_norm != ${messages.columns.hashNorm.none})`,
       order: 'in_mc_seqno, hash',
-      encode({ source, destination, outTxHash, inTxHash, ...row }) {
-        const account = (row.inMcSeqno > 0 ? destination : source) ?? NOBODY;
-        const ends = { outTxHash: outTxHash ?? NO_HASH, inTxHash: inTxHash ?? NO_HASH };
-        return encodeRow(sentMessageKind, { ...row, ...ends, account });
+      encode({ source, destination, outMcSeqno, inMcSeqno, inLt, outLt, hash, globalVersion }) {
+        const received = inMcSeqno > 0;
+        const account = (received ? destination : source) ?? NOBODY;
+        const values = { hash, received: Number(received), globalVersion, outLt: outMcSeqno > 0 ? outLt : '0' };
+        return unplacedMessage(values, { account, lt: received ? inLt : outLt });
       },
     },
     ({ inMcSeqno, outMcSeqno }) => Math.max(inMcSeqno, outMcSeqno),
@@ -186,6 +175,9 @@ export const ARCHIVED_KINDS: readonly Kind[] = [
   retoldKind,
   ...ARCHIVED_TOKENS.map(({ kind }) => kind),
 ];
+
+/** Ways that the archive has no keys of: actions of a type, of whatever account, are asked of the tables. */
+export const LEFT_OUT: ReadonlySet<Layout> = new Set([layoutOf(actionKind, 'type')]);
 
 /** Tables that keep the newest row alone: what a step has left in them is gone once a later one has written it anew. */
 export const NEWEST_TABLES: readonly string[] = [

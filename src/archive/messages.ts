@@ -1,20 +1,35 @@
 /** Messages by their hash: where the transaction is that shows them, and both their ends. */
 import { nextMessages } from '../../clickhouse/queries/messages.ts';
-import { address, hash, u32, u64 } from '../../clickhouse/tables/columns.ts';
+import { u64 } from '../../clickhouse/tables/columns.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { distinct } from '../chain/hash.ts';
-import type { Address, Hash, Message } from '../chain/model.ts';
+import type { Address, Decimal, Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows, TransactionsByMessageFilter } from '../chain/records.ts';
-import { LazyMessage } from '../chain/stored.ts';
-import { byte, columnOf, kind, layoutOf, ordered, stepOf, type Values } from '../window/kind.ts';
+import {
+  byte,
+  chunkKey,
+  columnOf,
+  encodeRow,
+  fixedBytes,
+  keyPrefix,
+  keysOf,
+  kind,
+  layoutOf,
+  ordered,
+  restOf,
+  stepOf,
+  type Values,
+} from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
 import type { MessageEnds } from '../window/transactions.ts';
 import type { Found, View } from '../window/view.ts';
 
-/** So much of a hash that no two are taken for one another. */
-const HASH_HEAD = 20;
+/** So much of a hash that hardly two are taken for one another; what the transaction shows is looked at. */
+const HASH_HEAD = 8;
+/** Chunk and place of a transaction in its step. */
+const PLACE_BYTES = 3;
 
 /**
  * Of messages that are found by their own hash alone: those with an lt, and external ones that are not in normal form.
@@ -23,21 +38,61 @@ const HASH_HEAD = 20;
 export const sentMessageKind = kind({
   name: messages.name,
   columns: {
-    hash: ordered(hash),
-    /** Of the transaction that received it where there is one, else of the one that sent it. */
-    account: ordered(address),
-    outMcSeqno: ordered(u32),
-    outLt: ordered(u64),
-    /** Zeros where the step is 0. */
-    outTxHash: ordered(hash),
-    inMcSeqno: ordered(u32),
-    inLt: ordered(u64),
-    inTxHash: ordered(hash),
+    hash: fixedBytes(HASH_HEAD),
+    /** 1 where a transaction has received it, which shows it; else the one shows it that sent it. */
+    received: byte,
+    shownBy: fixedBytes(PLACE_BYTES),
     globalVersion: byte,
+    /** Of the transaction that sent it; 0 where there is none. */
+    outLt: ordered(u64),
   },
-  key: { name: 'hash', key: [['hash', HASH_HEAD]], also: ['inMcSeqno'], sole: true },
-  newest: 'inMcSeqno',
+  key: { name: 'hash', key: ['hash'], also: ['received'], sole: true },
+  newest: 'received',
+  packing: {},
 });
+
+/** Of the transaction that shows a message, until its place is known. */
+interface Shown {
+  account: Address;
+  lt: Decimal;
+}
+
+type Columns = Values<(typeof sentMessageKind)['columns']>;
+
+/** A row without its place; behind it the account and lt of the transaction that shows it. */
+export function unplacedMessage(values: Omit<Columns, 'shownBy'>, { account, lt }: Shown): Buffer {
+  const hash = values.hash.subarray(0, HASH_HEAD);
+  return encodeRow(sentMessageKind, { ...values, hash, shownBy: Buffer.alloc(PLACE_BYTES) }, [
+    keyPrefix(transactionKind, BY_ACCOUNT, [account, lt]),
+  ]);
+}
+
+/** The transactions of a step that are written, for the messages that they show. */
+export class Places {
+  readonly #places = new Map<string, Buffer>();
+
+  note(transaction: Buffer, id: Buffer): void {
+    const [key] = keysOf(BY_ACCOUNT, transaction);
+    this.#places.set(key.toString('latin1'), id.subarray(-PLACE_BYTES));
+  }
+
+  /** The row with its place; null where the step does not have the transaction. */
+  placed(unplaced: Buffer): Buffer | null {
+    const place = this.#places.get(transactionShowing(unplaced).toString('latin1'));
+    if (place === undefined) return null;
+    const row = Buffer.from(unplaced.subarray(0, sentMessageKind.headBytes));
+    place.copy(row, sentMessageKind.offsets.get('shownBy'));
+    return row;
+  }
+}
+
+/** The key of the transaction. */
+export const transactionShowing = (unplaced: Buffer): Buffer => restOf(sentMessageKind, unplaced);
+
+/** The id of the transaction that shows the message of a row. */
+export function idOfShowing({ id, row }: Found): Buffer {
+  return Buffer.concat([chunkKey(id).subarray(0, -2), columnOf(sentMessageKind, row, 'shownBy')]);
+}
 
 const BY_HASH = layoutOf(sentMessageKind, 'hash');
 const BY_ACCOUNT = layoutOf(transactionKind, 'account');
@@ -71,86 +126,59 @@ export function messageEndsByHash(view: View, filter: TransactionsByMessageFilte
   const { messageHashes, bodyHash, opcode, source, destination } = filter;
   if (messageHashes.length === 0 || [bodyHash, opcode, source, destination].some((one) => one !== undefined))
     return null;
-  const found = distinct(messageHashes).map((wanted) => {
-    const sent = sentMessage(view, wanted);
-    const message = sent && messageOf(view, sent);
-    return message && { ...sent, source: message.source, destination: message.destination };
-  });
+  const found = distinct(messageHashes).map((wanted) => endsOf(sentMessage(view, wanted)));
   return found.every((one) => one !== null) ? found : null;
 }
 
 /** Where a message was sent and received; null when it is not here. */
-export function messageEnds(view: View, message: Message): MessageEnds | null {
-  const sent = sentMessage(view, message.hash);
-  return sent && { ...sent, source: message.source, destination: message.destination };
+export const messageEnds = (view: View, { hash }: Message): MessageEnds | null => endsOf(sentMessage(view, hash));
+
+interface SentMessage {
+  message: Message;
+  globalVersion: number;
+  sender: Found | null;
+  receiver: Found | null;
 }
 
-type SentMessage = Values<(typeof sentMessageKind)['columns']>;
-
+/** As the transaction shows it that received it, or else sent it; null when one of its ends is not here. */
 function sentMessage(view: View, wanted: Hash): SentMessage | null {
-  const found = view.find(sentMessageKind, BY_HASH, [wanted]);
+  const found = view.find(sentMessageKind, BY_HASH, [wanted.subarray(0, HASH_HEAD)]);
   if (found === null) return null;
-  const get = <K extends keyof SentMessage>(column: K) => columnOf(sentMessageKind, found.row, column);
-  if (!get('hash').equals(wanted)) return null;
-  return {
-    hash: get('hash'),
-    account: get('account'),
-    outMcSeqno: get('outMcSeqno'),
-    outLt: get('outLt'),
-    outTxHash: get('outTxHash'),
-    inMcSeqno: get('inMcSeqno'),
-    inLt: get('inLt'),
-    inTxHash: get('inTxHash'),
-    globalVersion: get('globalVersion'),
-  };
+  const id = idOfShowing(found);
+  const shown = { id, row: view.row(transactionKind, id) };
+  const { inMsg, outMsgs } = transactionOf(id, shown.row).transaction;
+  const message = [inMsg, ...outMsgs].find((one) => one?.hash.equals(wanted));
+  if (!message) return null;
+  const get = <K extends keyof Columns>(column: K) => columnOf(sentMessageKind, found.row, column);
+  const globalVersion = get('globalVersion');
+  if (get('received') === 0) return { message, globalVersion, sender: shown, receiver: null };
+  const outLt = get('outLt');
+  if (outLt === '0') return { message, globalVersion, sender: null, receiver: shown };
+  const sender = message.source && view.find(transactionKind, BY_ACCOUNT, [message.source, outLt]);
+  return sender && { message, globalVersion, sender, receiver: shown };
 }
 
-/** As the transaction shows it that received it, or else sent it; null when that is not here. */
-function messageOf(view: View, { hash, account, inMcSeqno, inLt, outLt }: SentMessage): Message | null {
-  const place = view.find(transactionKind, BY_ACCOUNT, [account, inMcSeqno > 0 ? inLt : outLt]);
-  return place && new ShownMessage(hash, place);
+const NOWHERE = { mcSeqno: 0, lt: '0' };
+
+function endsOf(sent: SentMessage | null): MessageEnds | null {
+  if (sent === null) return null;
+  const { source, destination } = sent.message;
+  const { mcSeqno: outMcSeqno, lt: outLt } = placeOf(sent.sender);
+  const { mcSeqno: inMcSeqno, lt: inLt } = placeOf(sent.receiver);
+  return { source, destination, outMcSeqno, outLt, inMcSeqno, inLt };
 }
 
-/** One that is shown again is not decoded again: its hash is enough to know it by. */
-class ShownMessage extends LazyMessage {
-  readonly hash: Hash;
-  readonly #place: Found;
-  #read: Message | null = null;
-
-  constructor(hash: Hash, place: Found) {
-    super();
-    this.hash = hash;
-    this.#place = place;
-  }
-
-  protected get whole(): Message {
-    this.#read ??= this.#decode();
-    return this.#read;
-  }
-
-  get source(): Address | null {
-    return this.whole.source;
-  }
-  get destination(): Address | null {
-    return this.whole.destination;
-  }
-
-  #decode(): Message {
-    const { id, row } = this.#place;
-    const { inMsg, outMsgs } = transactionOf(id, row).transaction;
-    for (const one of [inMsg, ...outMsgs]) if (one?.hash.equals(this.hash)) return one;
-    throw new Error(`a transaction of step ${stepOf(id)} of the archive lacks message ${this.hash.toString('hex')}`);
-  }
+function placeOf(transaction: Found | null) {
+  if (transaction === null) return NOWHERE;
+  return { mcSeqno: stepOf(transaction.id), lt: columnOf(transactionKind, transaction.row, 'lt') };
 }
 
 function messageWith(view: View, wanted: Hash): MessageRecord | null {
   const sent = sentMessage(view, wanted);
-  const message = sent && messageOf(view, sent);
-  if (!message) return null;
-  return {
-    message,
-    globalVersion: sent.globalVersion,
-    inTxHash: sent.inMcSeqno > 0 ? sent.inTxHash : null,
-    outTxHash: sent.outMcSeqno > 0 ? sent.outTxHash : null,
-  };
+  if (sent === null) return null;
+  const { message, globalVersion, sender, receiver } = sent;
+  return { message, globalVersion, inTxHash: hashOf(receiver), outTxHash: hashOf(sender) };
 }
+
+const hashOf = (transaction: Found | null): Hash | null =>
+  transaction && columnOf(transactionKind, transaction.row, 'hash');

@@ -6,13 +6,13 @@ import { blocks } from '../../clickhouse/tables/blocks.ts';
 import { columnOf, type Kind, keysOf } from '../window/kind.ts';
 import { blockKind, traceKind, transactionKind } from '../window/kinds.ts';
 import type { ToldAction } from '../window/step.ts';
-import type { StepEnds } from '../window/store.ts';
+import { endsOf, type StepSpan } from '../window/store.ts';
 import { hashesOf } from '../window/token-rows.ts';
 import { ARCHIVED, ARCHIVED_TOKENS, type Archived, NEWEST_TABLES } from './kinds.ts';
 import { readActions, readTraces, rowsOf } from './traced.ts';
 
 /** Everything that the tables have of a step. */
-export interface SlabStep extends StepEnds {
+export interface SlabStep extends StepSpan {
   mcSeqno: number;
   rows: { kind: Kind; row: Buffer }[];
   told: ToldAction[];
@@ -67,7 +67,7 @@ export async function readSlab(clickhouse: Tables, { low, high }: Steps, signal:
   const stepOf = (mcSeqno: number): SlabStep => {
     const known = steps.get(mcSeqno);
     if (known) return known;
-    const made: SlabStep = { mcSeqno, rows: [], told: [], maxLt: 0n, maxUtime: 0 };
+    const made: SlabStep = { mcSeqno, rows: [], told: [], ...endsOf([]) };
     steps.set(mcSeqno, made);
     return made;
   };
@@ -117,11 +117,13 @@ async function readEnds(
   stepOf: (mcSeqno: number) => SlabStep,
   signal: AbortSignal,
 ): Promise<void> {
-  const sql = `SELECT mc_seqno, max(end_lt), max(gen_utime) FROM ${blockKind.table} WHERE mc_seqno BETWEEN ${low} AND ${high} GROUP BY mc_seqno`;
+  const sql = `SELECT mc_seqno, min(start_lt), max(end_lt), min(gen_utime), max(gen_utime) FROM ${blockKind.table} WHERE mc_seqno BETWEEN ${low} AND ${high} GROUP BY mc_seqno`;
   const rows = new RowReader(await clickhouse.query(sql, { label: 'ends of steps', signal, timeoutMs: TIMEOUT_MS }));
   while (!rows.done) {
     const step = stepOf(rows.u32());
+    step.minLt = BigInt(rows.u64());
     step.maxLt = BigInt(rows.u64());
+    step.minUtime = rows.u32();
     step.maxUtime = rows.u32();
   }
 }

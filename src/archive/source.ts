@@ -2,7 +2,7 @@ import type { BoundedSource, ClickHouseSource } from '../../clickhouse/queries/s
 import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash, Message } from '../chain/model.ts';
-import type { MessageFilter, QueryContext, TraceFilter, TransactionFilter } from '../chain/records.ts';
+import type { ActionFilter, MessageFilter, QueryContext, TraceFilter, TransactionFilter } from '../chain/records.ts';
 import { codeHashOf, createAccounts } from '../window/accounts.ts';
 import { actions } from '../window/actions.ts';
 import { blocks, masterchainBlock } from '../window/blocks.ts';
@@ -23,9 +23,10 @@ import {
   transactionsInOrder,
 } from '../window/transactions.ts';
 import type { View } from '../window/view.ts';
-import type { Archive, ArchiveView } from './archive.ts';
+import type { Archive } from './archive.ts';
 import { BoundedView } from './bounded.ts';
 import { messageEnds, messageEndsByHash, messagesByHash } from './messages.ts';
+import type { ArchiveView } from './view.ts';
 
 const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
 
@@ -69,7 +70,7 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
         isNamed(filter) ? alone.below.traces(filter, context) : traces(filter, { ...sides, context, isToldAbove }),
       async actions(filter, context) {
         const ask = () => alone.below.actions(filter, context);
-        if (isNamed(filter) || filter.actionIds.length > 0 || filter.toldBelow) return ask();
+        if (isNamed(filter) || filter.actionIds.length > 0 || filter.toldBelow || isOfType(filter)) return ask();
         const found = await actions(filter, { ...sides, context, isToldAbove });
         return found.rows.some(({ traceId }) => isToldAbove(traceId)) ? ask() : found;
       },
@@ -148,6 +149,10 @@ type Names = Pick<TraceFilter, 'traceIds' | 'txHashes' | 'messageHashes'>;
 
 const isNamed = ({ traceIds, txHashes, messageHashes }: Names): boolean =>
   traceIds.length + txHashes.length + messageHashes.length > 0;
+
+/** Found by its type: no keys are kept of that. */
+const isOfType = ({ types, accounts }: Pick<ActionFilter, 'types' | 'accounts'>): boolean =>
+  types.length > 0 && accounts.length === 0;
 
 /** Messages are kept otherwise than in the window. */
 const isFoundByKey = (filter: Names): boolean => isNamed(filter) && filter.messageHashes.length === 0;

@@ -22,6 +22,8 @@ export interface TableOptions {
 export interface Entry {
   key: Buffer;
   value: Buffer;
+  /** The row that it leads to, where that was read to find it. */
+  row?: Buffer;
 }
 
 /** Bounds are keys or prefixes of keys: from `low` up to, not including, `high`; null for the end. */
@@ -38,8 +40,8 @@ export interface Snapshot {
   /** The value, in memory that stays. */
   get(table: string, key: Buffer): Buffer | undefined;
   range(table: string, range: Range): Iterable<Entry>;
-  /** What all tables take on the disk. */
-  bytes(): number;
+  /** What all tables take on the disk, or one of them. */
+  bytes(table?: string): number;
   done(): void;
 }
 
@@ -266,9 +268,9 @@ class LmdbSnapshot implements Snapshot {
       : from.getRange({ start: low, ...(high ? { end: high } : {}), transaction });
   }
 
-  bytes(): number {
+  bytes(table?: string): number {
     let sum = 0;
-    for (const one of this.#stores.values()) {
+    for (const one of table === undefined ? this.#stores.values() : [this.#store(table)]) {
       const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = stats.parse(one.getStats());
       sum += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
     }

@@ -15,7 +15,7 @@ function opened({ windowHead, tablesHead }: { windowHead: number; tablesHead: nu
   const window: Pick<Window, 'state' | 'speak'> = {
     get state() {
       const none = {
-        version: 9,
+        version: 10,
         form: '',
         tables: '',
         first: 1,

@@ -31,7 +31,11 @@ export interface Way<C extends Columns> {
   or?: Name<C>;
   /** An entry for each value of the kind's list: with that the key begins. */
   each?: boolean;
+  /** The first column of the key rises with the steps, as lt or time of their blocks do. */
+  rises?: Clock;
 }
+
+export type Clock = 'lt' | 'utime';
 
 export interface Declared<C extends Columns> {
   name: string;
@@ -136,6 +140,7 @@ export interface Layout {
   each: number | null;
   sole: boolean;
   alike: readonly string[];
+  rises: Clock | null;
   /** Columns that stand whole in the entry: in the key, or behind the id. */
   whole: ReadonlyMap<string, { inKey: boolean; at: number }>;
 }
@@ -202,6 +207,7 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
       each: way.each ? headBytes : null,
       sole: way.sole ?? false,
       alike: way.alike ?? [],
+      rises: way.rises ?? null,
       whole,
     };
   };
@@ -223,10 +229,12 @@ export function kind<const C extends Columns>(declared: Declared<C>): KindOf<C> 
 }
 
 export function tablesOf(kinds: readonly Kind[]): TableOptions[] {
-  return kinds.flatMap((one) => [
-    { name: one.table, ...(one.packing ? { packing: one.packing } : {}) },
-    ...one.layouts.map(({ table }) => ({ name: table })),
-  ]);
+  return kinds.flatMap((one) => [chunkTable(one), ...one.layouts.map(({ table }) => ({ name: table }))]);
+}
+
+/** Of the rows of a kind. */
+export function chunkTable({ table, packing }: Kind): TableOptions {
+  return { name: table, ...(packing ? { packing } : {}) };
 }
 
 /** A row: its columns, then the rest. A last column of zeros is left out where nothing follows. */
@@ -424,6 +432,13 @@ export function rowAt(chunk: Buffer, place: number): Buffer {
 
 /** The row with this id, of its chunk. */
 export const rowOfId = (chunk: Buffer, id: Buffer): Buffer => rowAt(chunk, id[6]);
+
+/** What the ids of a chunk's rows begin with, by its step and the key that it is kept under. */
+export function idOfChunk(key: Buffer, step: number): Buffer {
+  const id = Buffer.from(key);
+  id.writeUInt32BE(step, 0);
+  return id;
+}
 
 /** The id of a row of a chunk. */
 export function idIn(key: Buffer, place: number): Buffer {

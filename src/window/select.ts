@@ -35,23 +35,22 @@ export class Candidate {
   readonly #layout: Layout;
   readonly #key: Buffer;
   readonly #value: Buffer;
-  #row: Buffer | null = null;
+  #row: Buffer | null;
   /** Where the column begins that was looked for last. */
   at = 0;
 
-  constructor(view: View, kind: Kind, layout: Layout, { key, value }: Entry) {
+  constructor(view: View, kind: Kind, layout: Layout, { key, value, row }: Entry) {
     this.#view = view;
     this.#kind = kind;
     this.#layout = layout;
     this.#key = key;
     this.#value = value;
+    this.#row = row ?? null;
   }
 
   /** A row that is at hand. */
   static of(view: View, kind: Kind, id: Buffer, row: Buffer): Candidate {
-    const found = new Candidate(view, kind, NO_WAY, { key: NOTHING, value: id });
-    found.#row = row;
-    return found;
+    return new Candidate(view, kind, NO_WAY, { key: NOTHING, value: id, row });
   }
 
   get id(): Buffer {
@@ -119,6 +118,7 @@ const NO_WAY: Layout = {
   each: null,
   sole: true,
   alike: [],
+  rises: null,
   whole: new Map(),
 };
 

@@ -6,6 +6,7 @@ import {
   chunkKey,
   ID_BYTES,
   idIn,
+  idOfChunk,
   type Kind,
   keyPrefix,
   type Layout,
@@ -14,6 +15,7 @@ import {
   rowsIn,
   stepKey,
 } from './kind.ts';
+import { type Origin, partsOf, placeOf, stepAt } from './placing.ts';
 import { readWindowState, type WindowState } from './state.ts';
 import { CODES, FORMS, STEPS } from './store.ts';
 
@@ -21,6 +23,12 @@ import { CODES, FORMS, STEPS } from './store.ts';
 export interface Found {
   id: Buffer;
   row: Buffer;
+}
+
+/** What a step has of a kind. */
+interface StepRows {
+  mcSeqno: number;
+  rows: Found[];
 }
 
 /** Steps that are held, and where they are among all. */
@@ -69,11 +77,13 @@ export class SnapshotView<S extends Span> implements View {
   readonly state: S;
   readonly #snapshot: Snapshot;
   readonly #forms: boolean;
+  readonly #origin: Origin;
 
-  constructor(snapshot: Snapshot, state: S, forms: boolean) {
+  constructor(snapshot: Snapshot, state: S, forms: boolean, origin: Origin = null) {
     this.#snapshot = snapshot;
     this.state = state;
     this.#forms = forms;
+    this.#origin = origin;
   }
 
   get first(): number {
@@ -96,18 +106,33 @@ export class SnapshotView<S extends Span> implements View {
     return this.#snapshot.range(layout.table, range);
   }
   row(kind: Kind, id: Buffer): Buffer {
-    const chunk = this.#snapshot.peek(kind.table, chunkKey(id));
+    const { table, key } = placeOf(kind, chunkKey(id), this.#origin);
+    const chunk = this.#snapshot.peek(table, key);
     if (chunk === undefined) throw new Error(`${kind.name} ${id.toString('hex')} is missing in the window`);
     return Buffer.from(rowOfId(chunk, id));
   }
   rowsOf(kind: Kind, mcSeqno: number): Found[] {
     const found: Found[] = [];
-    const low = stepKey(mcSeqno);
-    for (const { key, value } of this.#snapshot.range(kind.table, { low, high: behindPrefix(low) })) {
-      for (let place = 0; place < rowsIn(value); place++)
-        found.push({ id: idIn(key, place), row: rowAt(value, place) });
+    const { table, key: low } = placeOf(kind, stepKey(mcSeqno), this.#origin);
+    for (const { key, value } of this.#snapshot.range(table, { low, high: behindPrefix(low) })) {
+      found.push(...foundIn(value, idOfChunk(key, mcSeqno)));
     }
     return found;
+  }
+  /** The rows of steps from `low` to before `end`, step by step; those without any are passed over. */
+  *rowsBySteps(kind: Kind, low: number, end: number, reverse: boolean): Generator<StepRows> {
+    let held: StepRows = { mcSeqno: 0, rows: [] };
+    for (const part of partsOf(kind, low, end, reverse, this.#origin)) {
+      for (const { key, value } of this.#snapshot.range(part.table, part.range)) {
+        const mcSeqno = stepAt(key, part, kind);
+        if (held.mcSeqno !== mcSeqno) {
+          if (held.rows.length > 0) yield held;
+          held = { mcSeqno, rows: [] };
+        }
+        held.rows.push(...foundIn(value, idOfChunk(key, mcSeqno)));
+      }
+    }
+    if (held.rows.length > 0) yield held;
   }
   find(kind: Kind, layout: Layout, values: readonly unknown[]): Found | null {
     return this.findByKey(kind, layout, keyPrefix(kind, layout, values));
@@ -135,11 +160,23 @@ export class SnapshotView<S extends Span> implements View {
     const found = this.#snapshot.peek(CODES, hash);
     return found === undefined ? null : decodeMethods(found);
   }
+  /** Of a table that is no way. */
+  entries(table: string, range: Range): Iterable<Entry> {
+    return this.#snapshot.range(table, range);
+  }
+  valueOf(table: string, key: Buffer): Buffer | null {
+    return this.#snapshot.get(table, key) ?? null;
+  }
   *steps(from: number, reverse = false): Iterable<number> {
     for (const { key } of this.#snapshot.range(STEPS, { low: stepKey(from), high: null, reverse })) {
       yield key.readUInt32BE(0);
     }
   }
+}
+
+/** @param first with which the ids of its rows begin */
+function foundIn(chunk: Buffer, first: Buffer): Found[] {
+  return Array.from({ length: rowsIn(chunk) }, (_, place) => ({ id: idIn(first, place), row: rowAt(chunk, place) }));
 }
 
 function decodeMethods(bytes: Buffer): number[] {
