@@ -63,7 +63,9 @@ async function fillArchive(bench: Bench): Promise<void> {
   const before = { node: service.cpuMs(), server: processUsage(bench.serverPid).cpuMs };
   const began = performance.now();
   try {
-    for (let told = began; (await metric('complete')) === 0 || (await metric('mc_seqno')) === 0; await sleep(500)) {
+    // Neither is told before the window is filled.
+    const isWhole = async (): Promise<boolean> => (await metric('complete')) === 1 && (await metric('mc_seqno')) > 0;
+    for (let told = began; !(await isWhole()); await sleep(500)) {
       if (performance.now() - began > FILL_MS) throw new Error(`no whole archive within ${FILL_MS / 60_000} minutes`);
       if (performance.now() - told < 10_000) continue;
       told = performance.now();
