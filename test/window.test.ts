@@ -44,6 +44,8 @@ import { context, fillDown, type Projected, projectFiles, type Windowed, windowF
 const RUNS = rounds(25, 300);
 /** Over an archive, at each of several places, and of a window that was filled downwards. */
 const RUNS_OF_OTHERS = rounds(5, 100);
+/** Steps of an archive that are compared with the tables row by row. */
+const ARCHIVED_STEPS = rounds(40, 200);
 /** Where the window begins, as a share of the steps. */
 const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 /** The blocks over which windows of all sizes and archives are looked at in the usual run. */
@@ -257,7 +259,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   async function differences(archive: Pick<Archive, 'view'>): Promise<string[]> {
     const view = archive.view();
     if (view === null) return ['the archive is empty'];
-    return (await compareArchive(view, projected.clickhouse, context().signal).finally(() => view.done())).problems;
+    const comparing = compareArchive(view, projected.clickhouse, context().signal, ARCHIVED_STEPS);
+    return (await comparing.finally(() => view.done())).problems;
   }
 
   /** Over an archive that reaches down to the first step: the tables are not asked for what it has keys for. */
