@@ -76,7 +76,7 @@ export interface AgreedFigures {
   windows: number[];
 }
 
-const REQUESTS = rounds(50, 150);
+const REQUESTS = rounds(30, 150);
 /** Where windows of our own begin, as a share of the steps. */
 const BOUNDARIES = OTHER_POSITIONS.filter((share) => share < 1);
 

@@ -27,6 +27,8 @@ interface Given {
 }
 
 const REQUESTS = rounds(500, 6_000);
+/** Of the archive, with the tables, row by row. */
+const COMPARED_STEPS = rounds(15, 200);
 const ABOUT_TOKENS = /\/(jetton|nft|metadata|addressBook)/;
 const ALL = { limit: 1_000, offset: 0 };
 const EVERY_EVENT: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page: ALL };
@@ -71,9 +73,9 @@ export function describeArchivedTokens(given: () => Given): void {
         await archived.fill(windowed.window, { downTo });
         const view = archived.archive.view();
         if (view === null) throw new Error('the archive is empty');
-        const { problems } = await compareArchive(view, given().clickhouse, context().signal).finally(() =>
-          view.done(),
-        );
+        const { signal } = context();
+        const comparing = compareArchive(view, given().clickhouse, signal, COMPARED_STEPS);
+        const { problems } = await comparing.finally(() => view.done());
         expect(problems).toEqual([]);
         // Before anything is remembered.
         if (downTo === 0) await expectAlone(windowed);

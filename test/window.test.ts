@@ -44,6 +44,10 @@ import { context, fillDown, type Projected, projectFiles, type Windowed, windowF
 const RUNS = rounds(25, 300);
 /** Over an archive, at each of several places, and of a window that was filled downwards. */
 const RUNS_OF_OTHERS = rounds(5, 100);
+/** Transactions read at once where whole steps are: each window in one of these ways, in both in the long run. */
+const ENOUGH = [1, 100_000];
+/** Steps of an archive that are compared with the tables row by row. */
+const ARCHIVED_STEPS = rounds(40, 200);
 /** Where the window begins, as a share of the steps. */
 const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
 /** The blocks over which windows of all sizes and archives are looked at in the usual run. */
@@ -230,7 +234,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   });
 
   async function compare(windowed: Windowed, numRuns = RUNS): Promise<void> {
-    for (const enough of [1, 100_000]) await compareSteps(windowed.source, enough);
+    for (const enough of isLong ? ENOUGH : [ENOUGH[random(ENOUGH.length)]]) await compareSteps(windowed.source, enough);
     const server = await serveApi(windowed.source, { limits: PATIENT_LIMITS });
     try {
       const same = fc.asyncProperty(requests(projected.steps), async (path) => {
@@ -257,7 +261,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   async function differences(archive: Pick<Archive, 'view'>): Promise<string[]> {
     const view = archive.view();
     if (view === null) return ['the archive is empty'];
-    return (await compareArchive(view, projected.clickhouse, context().signal).finally(() => view.done())).problems;
+    const comparing = compareArchive(view, projected.clickhouse, context().signal, ARCHIVED_STEPS);
+    return (await comparing.finally(() => view.done())).problems;
   }
 
   /** Over an archive that reaches down to the first step: the tables are not asked for what it has keys for. */
