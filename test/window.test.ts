@@ -28,7 +28,7 @@ import {
   type TransactionRecord,
 } from '../src/chain/records.ts';
 import { readChainView } from '../src/web/chain-view.ts';
-import { stepOf } from '../src/window/kind.ts';
+import { stepOf } from '../src/window/chunk.ts';
 import { KINDS } from '../src/window/kinds.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';

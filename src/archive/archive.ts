@@ -1,8 +1,9 @@
 /** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine. */
 import { z } from 'zod';
+import { stepKey } from '../window/chunk.ts';
 import type { Batch, Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';
-import { chunkTable, stepKey, tablesOf } from '../window/kind.ts';
+import { chunkTable, tablesOf } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { tableDownwards } from '../window/placing.ts';
 import { type WriteRow, writeTold } from '../window/step.ts';

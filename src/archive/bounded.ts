@@ -1,6 +1,7 @@
 import type { Hash } from '../chain/model.ts';
+import { stepOf } from '../window/chunk.ts';
 import type { Entry, Range } from '../window/engine.ts';
-import { type Kind, type Layout, stepOf } from '../window/kind.ts';
+import type { Kind, Layout } from '../window/kind.ts';
 import type { Found, View } from '../window/view.ts';
 import type { ArchiveView } from './view.ts';
 

@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { columnOf, keysOf, layoutOf, stepOf } from '../window/kind.ts';
+import { stepOf } from '../window/chunk.ts';
+import { columnOf, keysOf, layoutOf } from '../window/kind.ts';
 import { actionKind, retoldKind, transactionKind } from '../window/kinds.ts';
 import type { Found, View } from '../window/view.ts';
 import { idOfShowing, sentMessageKind, transactionShowing } from './messages.ts';

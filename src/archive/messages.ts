@@ -6,9 +6,9 @@ import { compareDecimal } from '../chain/decimal.ts';
 import { distinct } from '../chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows, TransactionsByMessageFilter } from '../chain/records.ts';
+import { chunkKey, stepOf } from '../window/chunk.ts';
 import {
   byte,
-  chunkKey,
   columnOf,
   encodeRow,
   fixedBytes,
@@ -18,7 +18,6 @@ import {
   layoutOf,
   ordered,
   restOf,
-  stepOf,
   type Values,
 } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';

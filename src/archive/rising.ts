@@ -1,6 +1,8 @@
 /** Ways that rise with the steps, of which the archive keeps no keys: what they would list, out of the rows of the steps. */
+
+import { ID_BYTES, stepKey } from '../window/chunk.ts';
 import type { Entry, Range } from '../window/engine.ts';
-import { entryValue, ID_BYTES, type Kind, keysOf, type Layout, stepKey } from '../window/kind.ts';
+import { entryValue, type Kind, keysOf, type Layout } from '../window/kind.ts';
 import { narrowKey } from '../window/narrow.ts';
 import { spannedBy } from '../window/store.ts';
 import type { Found, SnapshotView, Span as Steps } from '../window/view.ts';

@@ -3,8 +3,10 @@
  * and all older steps, and the least of it and all newer ones. Both rise with the steps, so the first step that may have
  * something, and the last, are found by halving.
  */
+
+import { stepKey } from '../window/chunk.ts';
 import type { Batch, Entry, Range, Snapshot } from '../window/engine.ts';
-import { type Clock, stepKey } from '../window/kind.ts';
+import type { Clock } from '../window/kind.ts';
 import type { StepSpan } from '../window/store.ts';
 import type { Within } from './archive.ts';
 

@@ -1,5 +1,6 @@
+import { ID_BYTES, stepOf } from '../window/chunk.ts';
 import type { Entry, Range, Snapshot } from '../window/engine.ts';
-import { behindPrefix, entryValue, ID_BYTES, type Kind, type Layout, stepOf } from '../window/kind.ts';
+import { behindPrefix, entryValue, type Kind, type Layout } from '../window/kind.ts';
 import { isNarrowed, narrowKey, narrowRange, widened } from '../window/narrow.ts';
 import { mergeOrdered } from '../window/ordered.ts';
 import { type Found, SnapshotView, type View } from '../window/view.ts';

@@ -12,8 +12,9 @@ import {
 import { distinct } from '../chain/hash.ts';
 import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
+import { idOf, stepOf } from './chunk.ts';
 import type { Entry } from './engine.ts';
-import { behindPrefix, idOf, keyPrefix, layoutOf, stepOf } from './kind.ts';
+import { behindPrefix, keyPrefix, layoutOf } from './kind.ts';
 import { messageKind, transactionKind } from './kinds.ts';
 import { keyedMessage, listedMessage } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';

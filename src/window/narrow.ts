@@ -4,8 +4,9 @@
  * newest row stays, what tells which one that is.
  */
 import { createHash } from 'node:crypto';
+import { ID_BYTES } from './chunk.ts';
 import type { Entry, Range } from './engine.ts';
-import { behindPrefix, ID_BYTES, type Kind, type Layout } from './kind.ts';
+import { behindPrefix, type Kind, type Layout } from './kind.ts';
 
 const HEAD_BYTES = 16;
 const LONG_FROM = 20;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../chain/model.ts';
+import { ID_BYTES, stepOf } from './chunk.ts';
 import type { Range } from './engine.ts';
-import { encodeRow, ID_BYTES, keysOf, layoutOf, stepOf } from './kind.ts';
+import { encodeRow, keysOf, layoutOf } from './kind.ts';
 import { masterKind } from './kinds.ts';
 import { createNewest } from './newest.ts';
 import type { View } from './view.ts';

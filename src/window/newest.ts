@@ -5,7 +5,8 @@
 import { LRUCache } from 'lru-cache';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
-import { behindPrefix, columnOf, type Kind, keyPrefix, layoutOf, restOf, stepOf } from './kind.ts';
+import { stepOf } from './chunk.ts';
+import { behindPrefix, columnOf, type Kind, keyPrefix, layoutOf, restOf } from './kind.ts';
 import type { View } from './view.ts';
 
 /** About 300 bytes each. */

@@ -3,8 +3,10 @@
  * them in two tables: those of the origin and before it by the complement of their step. So each comes behind all that is
  * there already, whichever way is gone, and pages of the engine get full; between others they stay half empty.
  */
+
+import { stepKey } from './chunk.ts';
 import type { Range } from './engine.ts';
-import { behindPrefix, type Kind, stepKey } from './kind.ts';
+import { behindPrefix, type Kind } from './kind.ts';
 
 /** The last step that is written downwards; null where all are written upwards. */
 export type Origin = number | null;

@@ -6,7 +6,8 @@ import { openBoc } from '../chain/boc.ts';
 import { decodeBlockInfo } from '../chain/header.ts';
 import type { Decimal, Hash } from '../chain/model.ts';
 import type { BlockRecord, KnownState, TransactionRecord } from '../chain/records.ts';
-import { columnOf, restOf, stepOf, type Values } from './kind.ts';
+import { stepOf } from './chunk.ts';
+import { columnOf, restOf, type Values } from './kind.ts';
 import { accountKind, blockKind, messageKind, transactionKind } from './kinds.ts';
 
 export function transactionOf(id: Buffer, row: Buffer): TransactionRecord {

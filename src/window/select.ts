@@ -2,12 +2,12 @@
 import type { Plain } from '../../clickhouse/queries/conditions.ts';
 import type { Ordered } from '../../clickhouse/tables/columns.ts';
 import type { Sort } from '../chain/records.ts';
+import { ID_BYTES } from './chunk.ts';
 import type { Entry, Range } from './engine.ts';
 import {
   behindPrefix,
   type Columns,
   codecOf,
-  ID_BYTES,
   type Kind,
   type KindOf,
   type Layout,

@@ -2,29 +2,11 @@
 import { codes } from '../../clickhouse/tables/accounts.ts';
 import { type BlockRow, blocks } from '../../clickhouse/tables/blocks.ts';
 import type { ProjectedStep } from '../../streams/projected-steps.ts';
+import { ChunkWriter, chunkKey, ID_BYTES, idIn, idOf, idOfChunk, rowAt, rowOfId, rowsIn, stepKey } from './chunk.ts';
 import type { Batch, Packing, Snapshot, TableOptions } from './engine.ts';
 import type { TransactionForm } from './form.ts';
 import { packing } from './form.ts';
-import {
-  behindPrefix,
-  ChunkWriter,
-  chunkKey,
-  entryValue,
-  groupOf,
-  ID_BYTES,
-  idIn,
-  idOf,
-  idOfChunk,
-  type Kind,
-  keysOf,
-  type Layout,
-  layoutOf,
-  rowAt,
-  rowOfId,
-  rowsIn,
-  stepKey,
-  tablesOf,
-} from './kind.ts';
+import { behindPrefix, entryValue, groupOf, type Kind, keysOf, type Layout, layoutOf, tablesOf } from './kind.ts';
 import { KINDS, retoldKind, transactionKind } from './kinds.ts';
 import { narrowKey, narrowValue } from './narrow.ts';
 import { type Origin, placeOf } from './placing.ts';

@@ -17,7 +17,8 @@ import type {
   TransactionRecord,
   TransactionsByMessageFilter,
 } from '../chain/records.ts';
-import { columnOf, layoutOf, STEP, stepOf } from './kind.ts';
+import { stepOf } from './chunk.ts';
+import { columnOf, layoutOf, STEP } from './kind.ts';
 import { blockKind, transactionKind } from './kinds.ts';
 import { listedTransaction } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';

@@ -1,20 +1,8 @@
 import type { Hash } from '../chain/model.ts';
+import { chunkKey, ID_BYTES, idIn, idOfChunk, rowAt, rowOfId, rowsIn, stepKey } from './chunk.ts';
 import type { Engine, Entry, Range, Snapshot } from './engine.ts';
 import type { TransactionForm } from './form.ts';
-import {
-  behindPrefix,
-  chunkKey,
-  ID_BYTES,
-  idIn,
-  idOfChunk,
-  type Kind,
-  keyPrefix,
-  type Layout,
-  rowAt,
-  rowOfId,
-  rowsIn,
-  stepKey,
-} from './kind.ts';
+import { behindPrefix, type Kind, keyPrefix, type Layout } from './kind.ts';
 import { type Origin, partsOf, placeOf, stepAt } from './placing.ts';
 import { readWindowState, type WindowState } from './state.ts';
 import { CODES, FORMS, STEPS } from './store.ts';
