@@ -326,16 +326,19 @@ export function inAnyOrder({ put, delete: remove }: Batch): Batch {
  * empty. Of the ways by account in an archive that is filled downwards, half to four sevenths were full, and are two thirds.
  */
 export function shuffled({ put, append, delete: remove }: Batch): { batch: Batch; flush(): void } {
-  const waiting: Parameters<Batch['put']>[] = [];
+  /** The last of each key: a commit may put several, of an account in each of its steps. */
+  const waiting = new Map<string, Parameters<Batch['put']>>();
   const flush = (): void => {
-    for (let i = waiting.length - 1; i > 0; i--) {
+    const all = [...waiting.values()];
+    waiting.clear();
+    for (let i = all.length - 1; i > 0; i--) {
       const other = Math.floor(Math.random() * (i + 1));
-      [waiting[i], waiting[other]] = [waiting[other], waiting[i]];
+      [all[i], all[other]] = [all[other], all[i]];
     }
-    for (const one of waiting.splice(0)) put(...one);
+    for (const one of all) put(...one);
   };
   const batch: Batch = {
-    put: (...one) => void waiting.push(one),
+    put: (table, key, value) => void waiting.set(`${table} ${key.toString('latin1')}`, [table, key, value]),
     append,
     delete(table, key) {
       // What is waiting may be what is to go.
