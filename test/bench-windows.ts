@@ -12,7 +12,7 @@ import { connect } from '../clickhouse/open.ts';
 import type { EventLog } from '../streams/log.ts';
 import { openLog } from '../streams/open.ts';
 import { project } from '../streams/project/projector.ts';
-import { decodeStepPart, lastProjectedStep } from '../streams/projected-steps.ts';
+import { decodeStepPart, lastProjectedStep, StepRecordError } from '../streams/projected-steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type BenchService, startBenchService } from './bench-service.ts';
 import { type Bench, print } from './bench-tables.ts';
@@ -95,13 +95,23 @@ async function publishSteps(bench: Bench, share: number): Promise<void> {
   const { steps } = topicNames(bench.config.topicPrefix);
   try {
     await log.ensureTopic(steps);
-    if ((await lastProjectedStep(log, steps)) === null || share === 1) await publishAll(bench, log);
+    if (share === 1 || !(await isPublished(log, steps))) await publishAll(bench, log);
     const all = (await lastProjectedStep(log, steps))?.sum ?? 0;
     let offset = await log.low(steps);
     for (; (await sumAt(log, steps, offset)) < all * (1 - share); offset++);
     await log.trim(steps, offset);
   } finally {
     await log.close();
+  }
+}
+
+/** Records of another version are none. */
+async function isPublished(log: EventLog, topic: string): Promise<boolean> {
+  try {
+    return (await lastProjectedStep(log, topic)) !== null;
+  } catch (error) {
+    if (error instanceof StepRecordError) return false;
+    throw error;
   }
 }
 
