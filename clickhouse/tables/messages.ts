@@ -2,6 +2,7 @@ import { DecodeError } from '../../src/chain/errors.ts';
 import { CellView } from '../../src/chain/layouts/cell-view.ts';
 import { commentOf } from '../../src/chain/layouts/common.ts';
 import { plainText } from '../../src/chain/layouts/texts.ts';
+import { bodyCursor } from '../../src/chain/message.ts';
 import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import {
@@ -243,9 +244,9 @@ class ShownMessage implements MessageRow {
 
   get comment(): string | null {
     if (this.opcode !== COMMENT) return null;
-    const body = this.message.bodyCursor?.();
+    const body = bodyCursor(this.message);
     // Opening a bag of its own for a short text was one allocation in twenty.
-    if (body === undefined || body.refsLeft > 0) return commentOf(CellView.parse(this.message.bodyBoc()));
+    if (body === null || body.refsLeft > 0) return commentOf(CellView.parse(this.message.bodyBoc()));
     body.skip(COMMENT_BITS);
     return plainText(body);
   }

@@ -1,7 +1,6 @@
 /** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine. */
-import { z } from 'zod';
 import { stepKey } from '../window/chunk.ts';
-import type { Batch, Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
+import type { Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';
 import { chunkTable, tablesOf } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
@@ -11,35 +10,9 @@ import { Change, CODES, inAnyOrder, STEPS, shuffled } from '../window/store.ts';
 import { ARCHIVED_KINDS, LEFT_OUT } from './kinds.ts';
 import { Places, sentMessageKind } from './messages.ts';
 import type { SlabStep } from './slab.ts';
-import { SPANS, SpanWriter } from './spans.ts';
+import { SPANS, SpanWriter, type Within } from './spans.ts';
+import { ARCHIVE_VERSION, type ArchiveState, decodeState, encodeState } from './state.ts';
 import { ArchiveSnapshot, type ArchiveView } from './view.ts';
-
-/** Of what is written. Files of another version are emptied and filled again. */
-const ARCHIVE_VERSION = 7;
-
-const stateSchema = z.object({
-  version: z.literal(ARCHIVE_VERSION),
-  /** Which tables it was filled from. */
-  tables: z.string(),
-  globalId: z.number().int(),
-  /** First and last step that are here; what the tables have between is here. Behind the last when it is empty. */
-  first: z.number().int(),
-  head: z.number().int(),
-  /** The head that it began with: what is up to here is written downwards, what is behind it upwards. */
-  origin: z.number().int(),
-  /** Greatest lt and time of any block before the first; null when the tables have none. */
-  below: z
-    .object({
-      lt: z
-        .string()
-        .regex(/^\d{1,20}$/)
-        .transform((text) => BigInt(text)),
-      utime: z.number().int(),
-    })
-    .nullable(),
-});
-
-export type ArchiveState = z.output<typeof stateSchema>;
 
 export interface Archive {
   /** Where it stands; null while it is empty. */
@@ -172,12 +145,6 @@ function writeSlabRows(rows: SlabStep['rows'], write: WriteRow): void {
   }
 }
 
-/** What a commit sees, and writes into. */
-export interface Within {
-  snapshot: Snapshot;
-  batch: Batch;
-}
-
 function changeIn({ origin }: ArchiveState, { snapshot, batch }: Within): Change {
   return new Change(snapshot, batch, null, ARCHIVED_KINDS, { origin, byStep: true, isNarrow: true, leftOut: LEFT_OUT });
 }
@@ -201,19 +168,4 @@ function viewOf(engine: Engine, stateOf: Reading): ArchiveView | null {
   if (state !== null && state.first <= state.head) return new ArchiveSnapshot(snapshot, state);
   snapshot.done();
   return null;
-}
-
-function encodeState(state: ArchiveState): Buffer {
-  const below = state.below && { ...state.below, lt: state.below.lt.toString() };
-  return Buffer.from(JSON.stringify({ ...state, below }));
-}
-
-/** Null for one of another version, as for none. */
-function decodeState(bytes: Buffer): ArchiveState | null {
-  try {
-    return stateSchema.safeParse(JSON.parse(bytes.toString())).data ?? null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }

@@ -4,8 +4,9 @@ import type { Logger } from 'pino';
 import { type ClickHouse, ClickHouseQueryError } from '../../clickhouse/client.ts';
 import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { Window } from '../window/window.ts';
-import type { Archive, ArchiveState } from './archive.ts';
+import type { Archive } from './archive.ts';
 import { endsBelow, newestDone, newestWritten, readSlab, type SlabStep, type Steps, someSteps } from './slab.ts';
+import type { ArchiveState } from './state.ts';
 
 export interface FillOptions {
   archive: Archive;

@@ -8,7 +8,6 @@ import { stepKey } from '../window/chunk.ts';
 import type { Batch, Entry, Range, Snapshot } from '../window/engine.ts';
 import type { Clock } from '../window/kind.ts';
 import type { StepSpan } from '../window/store.ts';
-import type { Within } from './archive.ts';
 
 export const SPANS = 'spans';
 
@@ -55,6 +54,12 @@ export class Span {
 }
 
 const CLOCKS: readonly Clock[] = ['lt', 'utime'];
+
+/** What a commit sees, and writes into. */
+export interface Within {
+  snapshot: Snapshot;
+  batch: Batch;
+}
 
 /** The spans of steps that one commit writes, all before the first or all behind the last one that is here. */
 export class SpanWriter {

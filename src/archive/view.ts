@@ -4,9 +4,9 @@ import { behindPrefix, entryValue, type Kind, type Layout } from '../window/kind
 import { isNarrowed, narrowKey, narrowRange, widened } from '../window/narrow.ts';
 import { mergeOrdered } from '../window/ordered.ts';
 import { type Found, SnapshotView, type View } from '../window/view.ts';
-import type { ArchiveState } from './archive.ts';
 import { ARCHIVED_KINDS } from './kinds.ts';
 import { risingEntries } from './rising.ts';
+import type { ArchiveState } from './state.ts';
 
 /** The archive at one moment. */
 export interface ArchiveView extends View {

@@ -278,6 +278,14 @@ class DecodedMessage implements Message {
   }
 }
 
+/**
+ * At the first bit of the body where it stands; null for a message that was not read from a bag. Throws DecodeError for
+ * an exotic cell.
+ */
+export function bodyCursor(message: Message): Cursor | null {
+  return message instanceof DecodedMessage ? message.bodyCursor() : null;
+}
+
 class InitState {
   readonly hash: Hash;
   readonly #boc: Boc;

@@ -5,8 +5,6 @@
  * times are decimal strings because they exceed 2^53. Text encodings are made at the edges only.
  */
 
-import type { Cursor } from './cursor.ts';
-
 /** 32 bytes. A view into a larger buffer: copy before keeping it longer than the block. */
 export type Hash = Buffer;
 
@@ -161,8 +159,6 @@ export interface Message {
   bodyHash: Hash;
   /** The body re-packed as a cell of its own, serialised. Made on demand. */
   bodyBoc(): Buffer;
-  /** At the first bit of the body where it stands, of a message read from a bag. Throws DecodeError for an exotic cell. */
-  bodyCursor?(): Cursor;
   /** Null without a StateInit. */
   init: { hash: Hash; boc(): Buffer } | null;
   /** Normalised hash, external-in messages only (spec v3 semantics 2.3). Made on demand. */

@@ -3,6 +3,7 @@ import { CellView } from '../../../chain/layouts/cell-view.ts';
 import { commentOf } from '../../../chain/layouts/common.ts';
 import { decodeBody } from '../../../chain/layouts/decode.ts';
 import { opcodeName } from '../../../chain/layouts/registry.ts';
+import { bodyCursor } from '../../../chain/message.ts';
 import type { Hash, Message } from '../../../chain/model.ts';
 import type { MessageRecord } from '../../../chain/records.ts';
 import type { Book } from './book.ts';
@@ -82,10 +83,9 @@ function decoded(message: Message, boc: Buffer): string {
  * something else, whose depth is not the body's, and for exotic cells, which have no cursor.
  */
 function bodyInPlace(message: Message): CellView | null {
-  if (message.bodyCursor === undefined) return null;
   try {
-    const cursor = message.bodyCursor();
-    return cursor.ref === cursor.boc.refStart[cursor.cell] ? CellView.rest(cursor) : null;
+    const cursor = bodyCursor(message);
+    return cursor !== null && cursor.ref === cursor.boc.refStart[cursor.cell] ? CellView.rest(cursor) : null;
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;
