@@ -1,5 +1,6 @@
 /** The address book: codes of accounts and methods of codes, and all that is remembered of them. */
 import { LRUCache } from 'lru-cache';
+import { ownCopy } from '../../src/chain/bytes.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { BookRecord, QueryContext } from '../../src/chain/records.ts';
@@ -18,7 +19,6 @@ const NEVER = -1;
 
 /** One for all accounts that have it. */
 interface Code {
-  /** In memory of its own: a small buffer out of Node's pool would keep all 8 KB alive that it was cut from. */
   readonly hash: Hash;
   /** Get-method ids; null until the tables have the code. */
   methods: number[] | null;
@@ -41,9 +41,7 @@ export function createAddressBook(reading: Reading) {
     const key = hashKey(hash);
     let code = codes.get(key);
     if (code === undefined) {
-      const own = Buffer.allocUnsafeSlow(hash.length);
-      own.set(hash);
-      code = { hash: own, methods: null, absentAt: NEVER };
+      code = { hash: ownCopy(hash), methods: null, absentAt: NEVER };
       codes.set(key, code);
     }
     return code;

@@ -110,6 +110,7 @@ export function createDomains(reading: FollowingReading) {
     figures,
     /** The shortest name of an account, of several the first by the alphabet. */
     domainOf(account: Address): string | null {
+      if (ofAccount.size === 0) return null;
       const names = ofAccount.get(hashKey(account));
       if (names === undefined) return null;
       let shortest: string | null = null;

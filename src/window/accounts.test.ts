@@ -51,10 +51,10 @@ const RECORD: Omit<AccountRecord, 'account'> = {
   methods: null,
 };
 
-async function apply(accounts: AccountRow[]): Promise<void> {
-  const rows = createStepRows(5);
+async function apply(accounts: AccountRow[], mcSeqno = 5): Promise<void> {
+  const rows = createStepRows(mcSeqno);
   for (const row of accounts) rows.add(accountTable, row);
-  const step = { mcSeqno: 5, previous: 4, globalId: -217, rootHash: hash(5), rows };
+  const step = { mcSeqno, previous: mcSeqno - 1, globalId: -217, rootHash: hash(mcSeqno), rows };
   await window.apply([{ step, nextOffset: 1 }], async () => ({ lt: 1n, utime: 1 }));
 }
 
@@ -142,6 +142,28 @@ describe('accounts of the window', () => {
     // Not taken for data that nobody has.
     expect(await source.accountStates([account(2)], [], 'all', CONTEXT)).toMatchObject([{ dataBoc: boc }]);
     expect(asked).toEqual([[account(2)], [account(2)]]);
+  });
+
+  it('are told anew, with their codes, as soon as a step changes them, however often they were asked for', async () => {
+    const source = sourceWith({
+      methodsOf: async (codes) => new Map(codes.map((asked) => [textOf(asked), [asked[0]]])),
+    });
+    const wanted = [account(1), account(2)];
+    const codes = [0xc1, 0xc2];
+    for (let step = 5; step < 30; step++) {
+      const at = step % 2;
+      codes[at] = step;
+      await apply([{ ...changed(at + 1, hash(step), hash(0xda)), lt: String(step), mcSeqno: step }], step);
+      if (step === 5) continue;
+      for (let i = 0; i < (step % 5) + 1; i++) {
+        const methods = codes.map((code) => ({ codeHash: hash(code), methods: [code] }));
+        expect(await source.accountStates(wanted, [], 'none', CONTEXT)).toMatchObject(methods);
+        expect(await source.book(wanted, CONTEXT)).toMatchObject(methods);
+      }
+    }
+    // Nothing has changed since: they are kept.
+    const [first] = await source.book(wanted, CONTEXT);
+    expect((await source.book(wanted, CONTEXT))[0]).toBe(first);
   });
 
   it('are not asked for again at once when the tables do not know their code and data', async () => {

@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { isOfLaterState } from '../../clickhouse/queries/accounts.ts';
 import type { BoundedSource } from '../../clickhouse/queries/source.ts';
+import { ownCopies } from '../chain/bytes.ts';
 import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import type { AccountCells, AccountRecord, BookRecord } from '../chain/records.ts';
+import type { AccountCells, AccountRecord, BookRecord, KnownState } from '../chain/records.ts';
+import { createChanges } from './changes.ts';
+import { createKept, type Kept } from './kept.ts';
 import { columnOf, layoutOf, restOf } from './kind.ts';
 import { accountKind, dataKind } from './kinds.ts';
 import { type StateRow, stateOf } from './rows.ts';
@@ -13,9 +16,17 @@ import type { View } from './view.ts';
 
 /** Accounts that the window does not have, whose code the address book remembers. */
 const REMEMBERED_ACCOUNTS = 200_000;
+/** Records of the address book that are kept, with what is printed of them. */
+const KEPT_RECORDS_BYTES = 24 * 1024 * 1024;
+const RECORD_BYTES = 800;
+/** Of states that are kept, with what is printed of them, for each choice of cells. */
+const KEPT_STATES_BYTES = 24 * 1024 * 1024;
+const STATE_BYTES = 2_500;
+/** A cell is there as bytes and twice, with what it is a part of, as base64. */
+const PRINTED = 3;
 /** Codes of the window whose methods are remembered; the tables remember those they are asked for themselves. */
 const REMEMBERED_CODES = 10_000;
-/** Of codes that the tables told: a code never changes. */
+/** A code never changes. */
 const CODE_BYTES = 16 * 1024 * 1024;
 /** Codes, and data of accounts, that the tables do not have either are not asked for again at once. */
 const REMEMBERED_ABSENT = 50_000;
@@ -40,6 +51,20 @@ interface Held {
 /** The same data may be of many accounts, and known of one of them only. */
 const dataKey = (account: Address, hash: Hash): string => hashKey(account) + hashKey(hash);
 
+/** Nothing of it can be learned later. */
+function isWhole({ codeHash, codeBoc, dataHash, dataBoc, methods }: AccountRecord, wanted: AccountCells): boolean {
+  if (codeHash !== null && methods === null) return false;
+  if (wanted === 'all' && codeHash !== null && codeBoc === null) return false;
+  const isDataWanted = wanted === 'all' || (wanted === 'wallets' && isWalletCode(codeHash));
+  return !isDataWanted || dataHash === null || dataBoc !== null;
+}
+
+/** The code is one for all accounts that have it. */
+function ownState(record: AccountRecord): AccountRecord {
+  const { account, hash, lastTransactionHash, frozenHash, codeHash, dataHash, dataBoc } = record;
+  return { ...record, ...ownCopies({ account, hash, lastTransactionHash, frozenHash, codeHash, dataHash, dataBoc }) };
+}
+
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
 export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   // True as long as no step since then has left the window: a change would be in the window.
@@ -47,6 +72,20 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   const methodsByCode = new LRUCache<string, number[]>({ max: REMEMBERED_CODES });
   const codeBocs = new LRUCache<string, Buffer>({ maxSize: CODE_BYTES, sizeCalculation: ({ length }) => length + 1 });
   const absent = new LRUCache<string, true>({ max: REMEMBERED_ABSENT, ttl: ABSENT_MS });
+  const changes = createChanges(accountKind, 'account');
+  const records = createKept<BookRecord>(changes, KEPT_RECORDS_BYTES, RECORD_BYTES, () => RECORD_BYTES);
+  const keptStates = () =>
+    createKept<AccountRecord>(
+      changes,
+      KEPT_STATES_BYTES,
+      2 * STATE_BYTES,
+      ({ codeBoc, dataBoc }) => STATE_BYTES + PRINTED * ((codeBoc?.length ?? 0) + (dataBoc?.length ?? 0)),
+    );
+  const states: Record<AccountCells, Kept<AccountRecord>> = {
+    none: keptStates(),
+    wallets: keptStates(),
+    all: keptStates(),
+  };
 
   async function accountStates(
     accounts: Address[],
@@ -55,28 +94,38 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     sides: Sides,
   ): Promise<AccountRecord[]> {
     const { view, whole, context } = sides;
-    const wanted = distinct(accounts);
+    const kept = states[wantedCells];
     const allowed = new Set(codeHashes.map(hashKey));
+    const found = new Map<string, AccountRecord | null>();
     const here: Held[] = [];
     const missing: Address[] = [];
-    for (const account of wanted) {
-      const found = view.findByKey(accountKind, BY_ACCOUNT, account);
-      const stored = found && stateOf(found.row);
-      if (stored === null) missing.push(account);
-      else if (allowed.size === 0 || (stored.state.codeHash && allowed.has(hashKey(stored.state.codeHash)))) {
-        here.push({ account, stored });
-      }
+    for (const account of accounts) {
+      const key = hashKey(account);
+      if (found.has(key)) continue;
+      const known = kept.get(view, key);
+      found.set(key, known);
+      if (known !== null) continue;
+      const row = view.findByKey(accountKind, BY_ACCOUNT, account)?.row;
+      if (row === undefined) missing.push(account);
+      else here.push({ account, stored: stateOf(row) });
     }
+    const isAllowed = ({ codeHash }: Pick<KnownState, 'codeHash'>): boolean =>
+      allowed.size === 0 || (codeHash !== null && allowed.has(hashKey(codeHash)));
     const [{ own, changed }, others] = await Promise.all([
-      recordsOf(here, wantedCells, sides),
+      recordsOf(
+        here.filter(({ stored }) => isAllowed(stored.state)),
+        wantedCells,
+        sides,
+      ),
       // Nothing is below a window that begins with the chain: nobody knows more.
       missing.length === 0 || view.below === null ? [] : whole.accountStates(missing, codeHashes, wantedCells, context),
     ]);
     const newer = changed.length === 0 ? [] : await tables.accountStates(changed, codeHashes, wantedCells, context);
-    if (others.length + newer.length === 0) return own;
-    const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
-    const place = ({ account }: AccountRecord): number => position.get(hashKey(account)) ?? 0;
-    return [...own, ...newer, ...others].sort((a, b) => place(a) - place(b));
+    for (const record of own) {
+      if (isWhole(record, wantedCells)) kept.offer(view, hashKey(record.account), () => ownState(record));
+    }
+    for (const record of [...own, ...newer, ...others]) found.set(hashKey(record.account), record);
+    return [...found.values()].filter((record) => record !== null).filter(isAllowed);
   }
 
   /** As the view has them, and those whose data the tables know only as a step above the view has left it. */
@@ -119,7 +168,7 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
       const { codeHash, dataHash } = stored.state;
       if (wanted === 'wallets' && !isWalletCode(codeHash)) continue;
       if (wanted === 'all' && codeHash && !codeOf.has(hashKey(codeHash)) && !askedCodes.has(hashKey(codeHash))) {
-        const code = view.code(codeHash)?.boc ?? codeBocs.get(hashKey(codeHash));
+        const code = codeBocs.get(hashKey(codeHash)) ?? heldCode(view, codeHash);
         if (code) codeOf.set(hashKey(codeHash), code);
         else if (!absent.has(hashKey(codeHash))) askedCodes.set(hashKey(codeHash), codeHash);
       }
@@ -158,6 +207,13 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     };
   }
 
+  /** One for all accounts that have it. */
+  function heldCode(view: View, hash: Hash): Buffer | undefined {
+    const code = view.code(hash)?.boc;
+    if (code !== undefined) codeBocs.set(hashKey(hash), code);
+    return code;
+  }
+
   /** What the tables answered, or that they do not have it either. */
   function note<T>(into: Map<string, T>, key: string, wanted: string, found: T | undefined): void {
     if (found === undefined) absent.set(wanted, true);
@@ -192,6 +248,16 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   }
 
   async function book(accounts: Address[], sides: Sides): Promise<BookRecord[]> {
+    const { view } = sides;
+    const found = accounts.map((account) => records.get(view, hashKey(account)));
+    const unknown = accounts.filter((_, i) => found[i] === null);
+    if (unknown.length === 0) return found.filter((record) => record !== null);
+    const read = await readBook(unknown, sides);
+    let next = 0;
+    return found.map((record) => record ?? read[next++]);
+  }
+
+  async function readBook(accounts: readonly Address[], sides: Sides): Promise<BookRecord[]> {
     const { view, below, context } = sides;
     const known = new Map<string, Hash | null>();
     const missing: Address[] = [];
@@ -215,8 +281,14 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     }
     const methods = await methodsOf(known.values(), sides);
     return accounts.map((account) => {
-      const codeHash = known.get(hashKey(account)) ?? null;
-      return { account, codeHash, methods: methods(codeHash) };
+      const key = hashKey(account);
+      const codeHash = known.get(key) ?? null;
+      const record = { account, codeHash, methods: methods(codeHash) };
+      // Methods may be learned yet.
+      if (codeHash === null || record.methods !== null) {
+        records.offer(view, key, () => ({ ...ownCopies({ account, codeHash }), methods: record.methods }));
+      }
+      return record;
     });
   }
 

@@ -3,7 +3,7 @@
  * the first column of a key so much stands for it that nobody could make two that are alike; and beside the id, where the
  * newest row stays, what tells which one that is.
  */
-import { createHash } from 'node:crypto';
+import { sha256Of } from '../chain/hash.ts';
 import { ID_BYTES } from './chunk.ts';
 import type { Entry, Range } from './engine.ts';
 import { behindPrefix, type Kind, type Layout } from './kind.ts';
@@ -18,7 +18,7 @@ export const isNarrowed = ({ key: [{ bytes }] }: Layout): boolean => bytes >= LO
 
 /** Of an account a hash: it may be any that somebody writes down, like another one in all but its last byte. */
 function headOf(first: Buffer): Buffer {
-  const hash = first.length === ADDRESS_BYTES ? createHash('sha256').update(first).digest() : first;
+  const hash = first.length === ADDRESS_BYTES ? sha256Of(first) : first;
   return hash.subarray(0, HEAD_BYTES);
 }
 

@@ -18,7 +18,7 @@ import type {
 import { compareDecimal } from '../chain/decimal.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
-import { packDetected, unpackDetected } from './detected-rows.ts';
+import { packDetected } from './detected-rows.ts';
 import { behindPrefix, keyPrefix, layoutOf } from './kind.ts';
 import { itemKind, type OwnedKind, walletKind } from './kinds.ts';
 import type { Sides } from './sides.ts';
@@ -92,7 +92,7 @@ function createOwned<R extends DetectedRecord>({ kind, table, states, ownerOf, f
     if (older === null || newer === null) return null;
     const rows = new Map<string, R>();
     for (const { address, packed, mcSeqno } of older) {
-      rows.set(hashKey(address), states.newest(sides.view, address) ?? unpackDetected(table, packed, mcSeqno));
+      rows.set(hashKey(address), states.newest(sides.view, address) ?? states.read(packed, mcSeqno));
     }
     for (const address of newer) {
       const row = states.newest(sides.view, address);

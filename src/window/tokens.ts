@@ -16,6 +16,8 @@ import type { View } from './view.ts';
 
 /** Of each kind, about 300 bytes each. */
 const REMEMBERED = 50_000;
+/** States of a kind that are kept as they were read, with what is printed of them: about a kilobyte each. */
+const READ_STATES = 8_192;
 
 /** What the tables said of an address at a step; null where it is nothing of the kind. */
 interface Remembered {
@@ -106,12 +108,14 @@ export function createWalletsAt({ wallets }: Pick<TokenStates, 'wallets'>) {
   };
 }
 
-/** Of a kind. */
+/** Of a kind. A state is the same object for as long as it is remembered: what is made of it can be kept with it. */
 export interface NewestStates<R> {
   /** As the window has it; null where none of its steps has changed it. */
   newest(view: View, address: Address): R | null;
   /** As a step of the window has left it; null where that has not changed it. */
   at(view: View, address: Address, mcSeqno: number): R | null;
+  /** A state that was packed. */
+  read(packed: Buffer, mcSeqno: number): R;
   /** `missing`: the tables are to be asked, and what they answer is to be noted. */
   find(addresses: readonly Address[], view: View): { found: R[]; missing: Address[] };
   /** What the tables answered, also to those that they know nothing of. */
@@ -122,14 +126,24 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
   const byAddress = layoutOf(kind, 'address');
   const newestRow = createNewest(kind);
+  const states = new LRUCache<Buffer, R>({ max: READ_STATES });
+
+  function read(packed: Buffer, mcSeqno: number): R {
+    const known = states.get(packed);
+    if (known !== undefined) return known;
+    const state = unpackDetected(table, packed, mcSeqno);
+    states.set(packed, state);
+    return state;
+  }
 
   function newest(view: View, address: Address): R | null {
     const row = newestRow(view, address);
-    return row && unpackDetected(table, row.rest, row.mcSeqno);
+    return row && read(row.rest, row.mcSeqno);
   }
 
   return {
     newest,
+    read,
     at(view, address, mcSeqno) {
       const found = view.find(kind, byAddress, [address, mcSeqno]);
       return found && unpackDetected(table, restOf(kind, found.row), mcSeqno);
@@ -147,7 +161,7 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
         const known = remembered.get(hashKey(address));
         // A view that has begun anew behind all that was known may be over tables that were made anew.
         if (known === undefined || known.at < view.first) missing.push(address);
-        else if (known.state) found.push(unpackDetected(table, known.state.packed, known.state.mcSeqno));
+        else if (known.state) found.push(read(known.state.packed, known.state.mcSeqno));
       }
       return { found, missing };
     },

@@ -19,9 +19,14 @@ export function stateJson(hash: Hash, state: KnownState | null): string {
   );
 }
 
+/** By record: a source mostly gives the same again. */
+const lastAccounts = new WeakMap<AccountRecord, string>();
+
 /** JSON text of an account's latest state (schema `AccountStateFull`). Unknown hashes and bodies are left out. */
 export function accountJson(record: AccountRecord): string {
-  return (
+  const known = lastAccounts.get(record);
+  if (known !== undefined) return known;
+  const json =
     `{"address":"${rawAddress(record.account)}","account_state_hash":${hashJson(record.hash)}` +
     `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
     `,"status":"${record.status}"${optional('frozen_hash', record.frozenHash)}` +
@@ -30,8 +35,9 @@ export function accountJson(record: AccountRecord): string {
     `${optional('data_hash', record.dataHash)}${optional('code_hash', record.codeHash)}` +
     `${optional('data_boc', record.dataBoc)}${optional('code_boc', record.codeBoc)}` +
     `,"contract_methods":${record.methods === null ? 'null' : `[${record.methods.join(',')}]`}` +
-    `,"interfaces":${interfacesJson(record)}}`
-  );
+    `,"interfaces":${interfacesJson(record)}}`;
+  lastAccounts.set(record, json);
+  return json;
 }
 
 function optional(name: string, bytes: Buffer | null): string {

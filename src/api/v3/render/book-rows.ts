@@ -28,12 +28,16 @@ export const KEPT_BOOK_ROWS = 16_384;
 /** @param most lines to keep; 0 keeps none */
 export function createBookRows(most: number): BookRows {
   const kept = most > 0 ? new LRUCache<string, Kept>({ max: most }) : null;
+  // A source mostly gives the same record again: then nothing of it is compared.
+  const byRecord = new WeakMap<BookRecord, Kept>();
   return {
     get bytes() {
       return (kept?.size ?? 0) * ROW_BYTES;
     },
     line(record, testOnly, domain = null) {
       if (kept === null) return bookLine(record, domain, testOnly);
+      const same = byRecord.get(record);
+      if (same?.testOnly === testOnly && same.domain === domain) return same.line;
       const { account, methods } = record;
       const key = account.toString('latin1');
       const code = codeKey(record);
@@ -44,11 +48,13 @@ export function createBookRows(most: number): BookRows {
         found.domain === domain &&
         isSame(found.methods, methods)
       ) {
+        byRecord.set(record, found);
         return found.line;
       }
-      const line = bookLine(record, domain, testOnly);
-      kept.set(key, { code, methods, domain, testOnly, line });
-      return line;
+      const made = { code, methods, domain, testOnly, line: bookLine(record, domain, testOnly) };
+      kept.set(key, made);
+      byRecord.set(record, made);
+      return made.line;
     },
   };
 }

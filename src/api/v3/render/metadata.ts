@@ -33,6 +33,8 @@ export async function metadataJson(
   return (await tokenInfos(records, contracts, context, also)).json(null);
 }
 
+type Token = ShownTokens[keyof ShownTokens][number];
+
 const NONE: ShownTokens = { items: [], collections: [], masters: [], wallets: [] };
 
 /** What is known of the tokens among some accounts, with the documents that they name. */
@@ -61,15 +63,23 @@ function together<T extends { address: Address }>(stored: readonly T[], fresh: r
 }
 
 function urisOf({ items, collections, masters }: ShownTokens): string[] {
-  const contents = [
-    ...items.map(({ content }) => content),
-    ...collections.map(({ collectionContent }) => collectionContent),
-    ...masters.map(({ jettonContent }) => jettonContent),
+  const named = [
+    ...items.map((item) => uriOf(item, item.content)),
+    ...collections.map((one) => uriOf(one, one.collectionContent)),
+    ...masters.map((one) => uriOf(one, one.jettonContent)),
   ];
-  const named = contents.flatMap(
-    (content) => (content.includes('"uri"') ? readAttributes(content).uri : undefined) ?? [],
-  );
-  return [...new Set(named)];
+  return [...new Set(named.filter((uri) => uri !== null))];
+}
+
+const lastUris = new WeakMap<Token, string | null>();
+
+/** What the content names to be fetched. */
+function uriOf(token: Token, content: string): string | null {
+  const known = lastUris.get(token);
+  if (known !== undefined) return known;
+  const uri = (content.includes('"uri"') ? readAttributes(content).uri : null) ?? null;
+  lastUris.set(token, uri);
+  return uri;
 }
 
 /** Which accounts may be tokens, by their codes; null when none of them can. */
@@ -77,12 +87,21 @@ function tokenCandidates(records: readonly BookRecord[], listed: ReadonlySet<str
   const candidates: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
   for (const { account, codeHash, methods } of records) {
     if (codeHash === null && !listed.has(hashKey(account))) continue;
-    // Of code behind a library cell the methods are not known.
-    for (const kind of KINDS) {
-      if (methods === null || methods.includes(METHODS[kind])) candidates[kind].push(account);
-    }
+    for (const kind of kindsWith(methods)) candidates[kind].push(account);
   }
   return KINDS.every((kind) => candidates[kind].length === 0) ? null : candidates;
+}
+
+const lastKinds = new WeakMap<readonly number[], readonly (typeof KINDS)[number][]>();
+
+/** What an account with these get-methods may be. Of code behind a library cell they are not known. */
+function kindsWith(methods: readonly number[] | null): readonly (typeof KINDS)[number][] {
+  if (methods === null) return KINDS;
+  const known = lastKinds.get(methods);
+  if (known !== undefined) return known;
+  const kinds = KINDS.filter((kind) => methods.includes(METHODS[kind]));
+  lastKinds.set(methods, kinds);
+  return kinds;
 }
 
 export interface TokenInfos {
@@ -94,30 +113,22 @@ export interface TokenInfos {
 function createTokenInfos(tokens: ShownTokens, documents: ReadonlyMap<string, TokenDocument>): TokenInfos {
   const { items, collections, masters, wallets } = tokens;
   const infos = new Map<string, Info[]>();
-  const masterOf = new Map<string, string>();
-  const note = (address: Address, info: Info): void => {
-    const key = rawAddress(address);
-    const known = infos.get(key);
-    if (known === undefined) infos.set(key, [info]);
+  const note = (info: Info): void => {
+    const known = infos.get(info.address);
+    if (known === undefined) infos.set(info.address, [info]);
     else known.push(info);
   };
-  for (const { address, nftIndex, content } of items) {
-    note(address, contentInfo('nft_items', content, documents, `,"nft_index":"${nftIndex ?? '0'}"`));
+  for (const item of items) {
+    note(contentInfo('nft_items', item, item.content, documents, `,"nft_index":"${item.nftIndex ?? '0'}"`));
   }
-  for (const { address, collectionContent } of collections) {
-    note(address, contentInfo('nft_collections', collectionContent, documents));
-  }
-  for (const { address, jettonContent } of masters)
-    note(address, contentInfo('jetton_masters', jettonContent, documents));
-  for (const { address, owner, jetton, balance } of wallets) {
-    const extra = `{"owner":"${rawAddress(owner)}","jetton":"${rawAddress(jetton)}","balance":"${balance}"}`;
-    note(address, { indexed: true, json: `{"valid":true,"type":"jetton_wallets","extra":${extra}}` });
-    masterOf.set(rawAddress(address), rawAddress(jetton));
-  }
+  for (const one of collections) note(contentInfo('nft_collections', one, one.collectionContent, documents));
+  for (const one of masters) note(contentInfo('jetton_masters', one, one.jettonContent, documents));
+  for (const wallet of wallets) note(walletInfo(wallet));
   return {
     json(accounts) {
       const asked = accounts?.map(rawAddress) ?? [...infos.keys()];
-      const shown = new Set(asked.flatMap((address) => [address, masterOf.get(address) ?? address]));
+      const shown = new Set(asked);
+      for (const address of asked) for (const { master } of infos.get(address) ?? []) if (master) shown.add(master);
       const lines = [...shown].flatMap((address) => {
         const list = infos.get(address);
         if (list === undefined) return [];
@@ -129,9 +140,48 @@ function createTokenInfos(tokens: ShownTokens, documents: ReadonlyMap<string, To
   };
 }
 
+/** What is said of a token. */
 interface Info {
+  /** As it is printed, like that of the master of a wallet. */
+  address: string;
+  master?: string;
   indexed: boolean;
   json: string;
+  /** That it was made of: null where the content names none, undefined where nobody has tried to fetch it. */
+  document?: TokenDocument | null | undefined;
+}
+
+/** By token: a source mostly gives the same again. */
+const lastInfos = new WeakMap<Token, Info>();
+
+function walletInfo(wallet: ShownTokens['wallets'][number]): Info {
+  const known = lastInfos.get(wallet);
+  if (known !== undefined) return known;
+  const [address, master] = [rawAddress(wallet.address), rawAddress(wallet.jetton)];
+  const extra = `{"owner":"${rawAddress(wallet.owner)}","jetton":"${master}","balance":"${wallet.balance}"}`;
+  const info = { address, master, indexed: true, json: `{"valid":true,"type":"jetton_wallets","extra":${extra}}` };
+  lastInfos.set(wallet, info);
+  return info;
+}
+
+function contentInfo(
+  type: string,
+  token: Token,
+  content: string,
+  documents: ReadonlyMap<string, TokenDocument>,
+  index = '',
+): Info {
+  const uri = uriOf(token, content);
+  const document = uri === null ? null : documents.get(uri);
+  const known = lastInfos.get(token);
+  if (known !== undefined && known.document === document) return known;
+  const info = {
+    address: rawAddress(token.address),
+    document,
+    ...describe(type, readAttributes(content), document, index),
+  };
+  lastInfos.set(token, info);
+  return info;
 }
 
 const attributes = z.record(z.string(), z.string());
@@ -144,9 +194,12 @@ const readAttributes = (content: string): Record<string, string> => attributes.p
  * What the chain holds, with the document that it names, once that was fetched; where both have a member, the chain's
  * counts (TEP-64, semi-chain content).
  */
-function contentInfo(type: string, content: string, documents: ReadonlyMap<string, TokenDocument>, index = ''): Info {
-  const onChain = readAttributes(content);
-  const document = onChain.uri === undefined ? null : documents.get(onChain.uri);
+function describe(
+  type: string,
+  onChain: Readonly<Record<string, string>>,
+  document: TokenDocument | null | undefined,
+  index: string,
+): Pick<Info, 'indexed' | 'json'> {
   if (document === undefined) return { indexed: false, json: `{"type":"${type}"${index}}` };
   const fetched = document?.content ? members.parse(JSON.parse(document.content)) : {};
   const known: Record<string, unknown> = { ...fetched, ...onChain };

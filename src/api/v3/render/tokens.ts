@@ -1,4 +1,6 @@
 /** JSON text of jettons and NFTs, their transfers and sales. */
+
+import { rawAddress } from '../../../chain/address.ts';
 import type {
   JettonMasterRecord,
   JettonWalletRecord,
@@ -35,11 +37,18 @@ export function masterJson(row: JettonMasterRecord, book: Book): string {
   );
 }
 
+/** By row: a source mostly gives the same again. */
+const lastWallets = new WeakMap<JettonWalletRecord, string>();
+
 export function walletJson(row: JettonWalletRecord, book: Book): string {
-  return (
-    `{"address":"${book.text(row.address)}","balance":"${row.balance}","owner":"${book.text(row.owner)}"` +
-    `,"jetton":"${book.text(row.jetton)}"${stateJson(row)}}`
-  );
+  for (const address of [row.address, row.owner, row.jetton]) book.note(address);
+  const known = lastWallets.get(row);
+  if (known !== undefined) return known;
+  const json =
+    `{"address":"${rawAddress(row.address)}","balance":"${row.balance}","owner":"${rawAddress(row.owner)}"` +
+    `,"jetton":"${rawAddress(row.jetton)}"${stateJson(row)}}`;
+  lastWallets.set(row, json);
+  return json;
 }
 
 type State = Pick<JettonWalletRecord, 'lastTransactionLt' | 'codeHash' | 'dataHash'>;

@@ -18,17 +18,23 @@ export function walletFields(wallet: WalletState | null): string {
   return `,"wallet_type":"${type}"${optional('seqno', seqno)}${optional('wallet_id', walletId)}`;
 }
 
+/** By record: a source mostly gives the same again. */
+const lastWallets = new WeakMap<AccountRecord, string>();
+
 /** JSON text of `WalletState`. */
 export function walletStateJson(record: AccountRecord): string {
+  const known = lastWallets.get(record);
+  if (known !== undefined) return known;
   const wallet = walletOf(record.codeHash, record.dataBoc);
-  return (
+  const json =
     `{"address":"${rawAddress(record.account)}","is_wallet":${wallet !== null}${walletFields(wallet)}` +
     `${optional('is_signature_allowed', wallet?.isSignatureAllowed ?? null)}` +
     `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
     `,"status":"${record.status}"${record.codeHash === null ? '' : `,"code_hash":${hashJson(record.codeHash)}`}` +
     `,"last_transaction_hash":${hashJson(record.lastTransactionHash)}` +
-    `,"last_transaction_lt":"${record.lastTransactionLt}"}`
-  );
+    `,"last_transaction_lt":"${record.lastTransactionLt}"}`;
+  lastWallets.set(record, json);
+  return json;
 }
 
 function optional(name: string, value: number | boolean | null): string {

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createKept } from './kept.ts';
+import type { View } from './view.ts';
+
+const viewAt = (head: number): View => ({ head }) as View;
+
+describe('what is kept of accounts', () => {
+  it('is what a look would find, whatever the steps change and whichever view asks', () => {
+    let told = 0;
+    const step = fc.uniqueArray(fc.nat(3), { maxLength: 1 });
+    const question = fc.record({ head: fc.nat(), on: fc.boolean(), account: fc.nat(3) });
+    const same = fc.property(
+      fc.array(step, { minLength: 1, maxLength: 20 }),
+      fc.array(question, { minLength: 20, maxLength: 60 }),
+      (steps, questions) => {
+        const lastOf = (account: number, head: number): number =>
+          steps.findLastIndex((changed, at) => at <= head && changed.includes(account));
+        const changes = {
+          isUnchanged: ({ head }: View, key: string, since: number) =>
+            since <= head && lastOf(Number(key), head) === lastOf(Number(key), since),
+        };
+        const kept = createKept<{ last: number }>(changes, 1_000, 100, () => 100);
+        let at = 0;
+        for (const { head, on, account } of questions) {
+          at = on ? Math.min(steps.length - 1, at + (head % 2)) : head % steps.length;
+          const view = viewAt(at);
+          const last = lastOf(account, at);
+          const known = kept.get(view, String(account));
+          if (known !== null) told++;
+          expect(known?.last ?? last).toBe(last);
+          if (known === null) kept.offer(view, String(account), () => ({ last }));
+        }
+      },
+    );
+    fc.assert(same, { numRuns: 200 });
+    expect(told).toBeGreaterThan(200);
+  });
+
+  it('is not what comes round later than as many others as there is room for', () => {
+    const kept = createKept<string>({ isUnchanged: () => true }, 10, 1, () => 1);
+    const view = viewAt(1);
+    const ask = (name: string): boolean => {
+      const known = kept.get(view, name) !== null;
+      if (!known) kept.offer(view, name, () => name);
+      return known;
+    };
+    const round = (count: number): boolean[] => Array.from({ length: count }, (_, i) => ask(`${count} ${i}`));
+    expect([...round(11), ...round(11), ...round(11)]).not.toContain(true);
+    expect([...round(10), ...round(10)]).not.toContain(true);
+    expect(round(10)).not.toContain(false);
+  });
+});

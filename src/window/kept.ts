@@ -1,0 +1,41 @@
+/**
+ * What was found of accounts, kept from step to step until one changes them. Only what is asked for again soon is kept: what
+ * comes round later than so many others would be pushed out before, and to keep it costs more than to find it.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Changes } from './changes.ts';
+import type { View } from './view.ts';
+
+interface Found<R> {
+  record: R;
+  /** The last step that is known to have left it so. */
+  at: number;
+}
+
+export interface Kept<R> {
+  /** The same object each time, so that what is made of it can be kept with it; null where nothing is known. */
+  get(view: View, key: string): R | null;
+  /** @param copy of what was found, in memory of its own */
+  offer(view: View, key: string, copy: () => R): void;
+}
+
+/**
+ * @param bytes most bytes to keep, about
+ * @param sizeOf of a record; `usual` is that of most
+ */
+export function createKept<R>(changes: Changes, bytes: number, usual: number, sizeOf: (record: R) => number): Kept<R> {
+  const kept = new LRUCache<string, Found<R>>({ maxSize: bytes, sizeCalculation: ({ record }) => sizeOf(record) });
+  const asked = new LRUCache<string, true>({ max: Math.ceil(bytes / usual) });
+  return {
+    get(view, key) {
+      const found = kept.get(key);
+      if (found === undefined || !changes.isUnchanged(view, key, found.at)) return null;
+      found.at = view.head;
+      return found.record;
+    },
+    offer({ head }, key, copy) {
+      if (asked.has(key)) kept.set(key, { record: copy(), at: head });
+      else asked.set(key, true);
+    },
+  };
+}
