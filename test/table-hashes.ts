@@ -1,7 +1,7 @@
 /** What the projected tables hold, as one hash a table, and in which rows two databases differ. */
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import { identifier } from '../clickhouse/literal.ts';
+import { identifier, textLiteral } from '../clickhouse/literal.ts';
 import { TABLES } from '../clickhouse/tables/all.ts';
 import { columnNames, indexColumns, indexSelect } from '../clickhouse/tables/sql.ts';
 
@@ -21,14 +21,17 @@ export async function tableHashes(clickhouse: ClickHouse): Promise<Record<string
     options,
   );
   const names = tables.map(({ name }) => name).filter((name) => !BOOKKEEPING.includes(name));
-  const hashes: Record<string, string> = {};
-  for (const name of names) {
-    const rows = rowsOf(name, clickhouse.database);
-    hashes[name] = await oneText(
-      clickhouse,
-      `SELECT concat(toString(count()), ' rows, ', toString(sum(cityHash64(toString(tuple(*)))))) AS text FROM ${rows}`,
-    );
-  }
+  // One statement of them all: a statement of its own for each takes twice the CPU time.
+  const statements = names.map(
+    (name) =>
+      `SELECT ${textLiteral(name)} AS name, concat(toString(count()), ' rows, ', toString(sum(cityHash64(toString(tuple(*)))))) AS text FROM ${rowsOf(name, clickhouse.database)}`,
+  );
+  const hashed = await clickhouse.json(
+    statements.join(' UNION ALL '),
+    z.object({ name: z.string(), text: z.string() }),
+    options,
+  );
+  const hashes: Record<string, string> = Object.fromEntries(hashed.map(({ name, text }) => [name, text]));
   hashes.position = await oneText(
     clickhouse,
     `SELECT toString((max(next_offset), max(next_cell), max(mc_seqno), argMax(hex(root_hash), number), sum(transactions), sum(messages), sum(blocks))) AS text
