@@ -12,7 +12,12 @@ import { VICTIMS, type Victim } from './soak/service.ts';
 const GB = 1024 ** 3;
 /** Of the window's file, whose steps take half a megabyte at most. */
 const MOST_FILE_MB = 100;
-const devnet: DevnetFolderOptions = { seed: 'crash', blockTimeMs: rounds(700, 250), splitAt: 25, mergeAt: 50 };
+const devnet: DevnetFolderOptions = {
+  seed: 'crash',
+  blockTimeMs: rounds(1000, 250),
+  splitAt: rounds(18, 25),
+  mergeAt: rounds(36, 50),
+};
 /** Those that no other test kills under `start` with a small window; all of them in the long run. */
 const DYING: readonly Victim[] = isLong ? VICTIMS : ['writer', 'ClickHouse', 'starting'];
 
