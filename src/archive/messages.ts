@@ -22,7 +22,7 @@ import {
 } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
-import type { MessageEnds } from '../window/transactions.ts';
+import type { Ends, MessageEnds } from '../window/transactions.ts';
 import type { Found, View } from '../window/view.ts';
 
 /** So much of a hash that hardly two are taken for one another; what the transaction shows is looked at. */
@@ -129,8 +129,37 @@ export function messageEndsByHash(view: View, filter: TransactionsByMessageFilte
   return found.every((one) => one !== null) ? found : null;
 }
 
-/** Where a message was sent and received; null when it is not here. */
-export const messageEnds = (view: View, { hash }: Message): MessageEnds | null => endsOf(sentMessage(view, hash));
+/**
+ * Where internal messages of a transaction come from and go to, of which only the other end is looked for. Nothing is
+ * hashed there: an account sends no two messages of the same lt.
+ */
+export function endsIn(view: View): Ends {
+  const rowOf = ({ hash }: Message): Found | null => view.find(sentMessageKind, BY_HASH, [hash.subarray(0, HASH_HEAD)]);
+  return {
+    sender(message, receiver) {
+      const found = rowOf(message);
+      if (found === null || !idOfShowing(found).equals(receiver.id)) return null;
+      const { source } = message;
+      const outLt = columnOf(sentMessageKind, found.row, 'outLt');
+      if (outLt === '0' || source === null) return [];
+      const sender = view.find(transactionKind, BY_ACCOUNT, [source, outLt]);
+      return sender && [{ account: source, ...placeOf(sender) }];
+    },
+    receiver(message) {
+      const found = rowOf(message);
+      if (found === null) return null;
+      if (columnOf(sentMessageKind, found.row, 'received') === 0) return [];
+      const id = idOfShowing(found);
+      const receiver = { id, row: view.row(transactionKind, id) };
+      const { inMsg } = transactionOf(id, receiver.row).transaction;
+      const isIt = inMsg?.createdLt === message.createdLt && areSame(inMsg.source, message.source);
+      if (!isIt || message.destination === null) return null;
+      return [{ account: message.destination, ...placeOf(receiver) }];
+    },
+  };
+}
+
+const areSame = (a: Address | null, b: Address | null): boolean => a !== null && b !== null && a.equals(b);
 
 interface SentMessage {
   message: Message;
@@ -145,10 +174,10 @@ function sentMessage(view: View, wanted: Hash): SentMessage | null {
   if (found === null) return null;
   const id = idOfShowing(found);
   const shown = { id, row: view.row(transactionKind, id) };
-  const { inMsg, outMsgs } = transactionOf(id, shown.row).transaction;
-  const message = [inMsg, ...outMsgs].find((one) => one?.hash.equals(wanted));
-  if (!message) return null;
   const get = <K extends keyof Columns>(column: K) => columnOf(sentMessageKind, found.row, column);
+  const { inMsg, outMsgs } = transactionOf(id, shown.row).transaction;
+  const message = (get('received') === 0 ? outMsgs : [inMsg]).find((one) => one?.hash.equals(wanted));
+  if (!message) return null;
   const globalVersion = get('globalVersion');
   if (get('received') === 0) return { message, globalVersion, sender: shown, receiver: null };
   const outLt = get('outLt');

@@ -1,7 +1,7 @@
 import type { BoundedSource, ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
-import type { Address, Hash, Message } from '../chain/model.ts';
+import type { Address, Hash } from '../chain/model.ts';
 import type { ActionFilter, MessageFilter, QueryContext, TraceFilter, TransactionFilter } from '../chain/records.ts';
 import { codeHashOf, createAccounts } from '../window/accounts.ts';
 import { actions } from '../window/actions.ts';
@@ -9,13 +9,14 @@ import { blocks, masterchainBlock } from '../window/blocks.ts';
 import { events, type Question } from '../window/events.ts';
 import { layoutOf } from '../window/kind.ts';
 import { retoldKind } from '../window/kinds.ts';
-import { hasMessage, messageAt } from '../window/messages.ts';
+import { hasMessage } from '../window/messages.ts';
 import { createOwnedTokens } from '../window/owned.ts';
 import { type Beneath, beneathIn, type Opened, type Sides, type Under } from '../window/sides.ts';
 import { steps } from '../window/steps.ts';
 import { createTokenStates, createTokens } from '../window/tokens.ts';
 import { traces } from '../window/traces.ts';
 import {
+  endsIn,
   neighboursOf,
   transactions,
   transactionsAround,
@@ -25,7 +26,7 @@ import {
 import type { View } from '../window/view.ts';
 import type { Archive } from './archive.ts';
 import { BoundedView } from './bounded.ts';
-import { messageEnds, messageEndsByHash, messagesByHash } from './messages.ts';
+import { endsIn as endsInArchive, messageEndsByHash, messagesByHash } from './messages.ts';
 import type { ArchiveView } from './view.ts';
 
 const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
@@ -116,8 +117,11 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
         return transactionsAround(found, filter, { ...inWindow, context });
       },
       async adjacentTransactions(hash, direction, context) {
-        const endsOf = (message: Message) => messageAt(window, message) ?? messageEnds(view, message);
-        const places = neighboursOf(view, hash, direction, endsOf);
+        const [above, here] = [endsIn(window), endsInArchive(view)];
+        const places = neighboursOf(view, hash, direction, {
+          sender: (message, receiver) => above.sender(message, receiver) ?? here.sender(message, receiver),
+          receiver: (message) => above.receiver(message) ?? here.receiver(message),
+        });
         if (places === null) return alone.whole.adjacentTransactions(hash, direction, context);
         return transactionsInOrder(places, { ...inWindow, context });
       },

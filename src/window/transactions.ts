@@ -1,4 +1,3 @@
-import type { Plain } from '../../clickhouse/queries/conditions.ts';
 import {
   comparePlaces,
   nextTransactions,
@@ -18,10 +17,10 @@ import type {
   TransactionsByMessageFilter,
 } from '../chain/records.ts';
 import { stepOf } from './chunk.ts';
-import { columnOf, layoutOf, STEP } from './kind.ts';
+import { columnOf, layoutOf } from './kind.ts';
 import { blockKind, transactionKind } from './kinds.ts';
 import { listedTransaction } from './listed.ts';
-import { listPage, WHOLE } from './listing.ts';
+import { listPage, pageOf, WHOLE } from './listing.ts';
 import { messageAt, messagesByHash } from './messages.ts';
 import { transactionOf } from './rows.ts';
 import { Candidate, Selected, type Selection } from './select.ts';
@@ -42,24 +41,29 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
   // Which step it is in decides who answers.
   const step = stepNamed(filter, view);
   if (step === 'below') return view.below === null ? NO_TRANSACTIONS : below.transactions(filter, context);
-  const found = await listPage(view, {
+  const listing = {
     kind: transactionKind,
     selection: {
-      where: [...transactionConditions(filter), ...(step === undefined ? [] : stepConditions(view, step))],
+      where: transactionConditions(filter),
       order: orderBy(order, filter.sort),
       after: afterOf(filter.cursor, order),
     },
-    clocks: CLOCKS,
     page: filter.page,
-    load(row) {
+    load(row: Candidate) {
       // All of it, or what is shown of it where that is enough.
       const form = context.formsSuffice ? view.form(row.id) : null;
       return form ? listedTransaction(row, form) : transactionOf(row.id, row.row);
     },
-    valuesOf: ({ transaction }) => valuesOf(transaction, order),
-    fetch: async (page) => (await below.transactions({ ...filter, page }, context)).rows,
-    ...(step === undefined ? {} : { needsTables: false }),
-  });
+  };
+  const found =
+    step === undefined
+      ? await listPage(view, {
+          ...listing,
+          clocks: CLOCKS,
+          valuesOf: ({ transaction }) => valuesOf(transaction, order),
+          fetch: async (page) => (await below.transactions({ ...filter, page }, context)).rows,
+        })
+      : pageOf({ ...listing, rows: rowsOfStep(view, step) });
   if (found === WHOLE) return whole.transactions(filter, context);
   return { rows: found, nextCursor: nextTransactions(found, filter, order) };
 }
@@ -85,22 +89,8 @@ function afterOf(cursor: string | undefined, order: Order): unknown[] | null {
   return place && valuesOf({ now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex') }, order);
 }
 
-/** The lt that its transactions have, which are written in that order. */
-function stepConditions(view: View, step: number): Plain[] {
-  const rows = view.rowsOf(transactionKind, step);
-  const [first, last] = [rows.at(0), rows.at(-1)];
-  const lts =
-    first && last
-      ? [
-          {
-            column: 'lt',
-            from: columnOf(transactionKind, first.row, 'lt'),
-            to: columnOf(transactionKind, last.row, 'lt'),
-          },
-        ]
-      : [];
-  return [{ column: STEP, in: [step] }, ...lts];
-}
+const rowsOfStep = (view: View, step: number): Candidate[] =>
+  view.rowsOf(transactionKind, step).map(({ id, row }) => Candidate.of(view, transactionKind, id, row));
 
 /** The one step of the window that a filter names, by itself or by a block; `below` when what it names is not here. */
 function stepNamed(filter: TransactionFilter, view: View): number | 'below' | undefined {
@@ -192,7 +182,7 @@ export async function adjacentTransactions(
   sides: Sides,
 ): Promise<TransactionRecord[]> {
   const { view, whole, context } = sides;
-  const neighbours = neighboursOf(view, hash, direction, (message) => messageAt(view, message));
+  const neighbours = neighboursOf(view, hash, direction, endsIn(view));
   if (neighbours === null) return whole.adjacentTransactions(hash, direction, context);
   return transactionsInOrder(neighbours, sides);
 }
@@ -203,30 +193,45 @@ export async function transactionsInOrder(places: readonly Place[], sides: Sides
   return found.sort((a, b) => comparePlaces(a.transaction, b.transaction, 'lt', 'asc'));
 }
 
+/** Where internal messages of a transaction come from and go to: none where that is nowhere, null where it is not known. */
+export interface Ends {
+  sender(message: Message, receiver: Found): Place[] | null;
+  receiver(message: Message): Place[] | null;
+}
+
+/** As the messages of the window tell it. */
+export function endsIn(view: View): Ends {
+  return {
+    sender(message) {
+      const row = messageAt(view, message);
+      return row && senderOf(row);
+    },
+    receiver(message) {
+      const row = messageAt(view, message);
+      return row && receiverOf(row);
+    },
+  };
+}
+
 /**
  * The sender of the in-message and the receivers of the out-messages of a transaction (spec v3 semantics 2.5); null when
  * it is not here, or where one of its messages is not known.
  */
-export function neighboursOf(
-  view: View,
-  hash: Hash,
-  direction: 'in' | 'out' | undefined,
-  endsOf: (message: Message) => MessageEnds | null,
-): Place[] | null {
+export function neighboursOf(view: View, hash: Hash, direction: 'in' | 'out' | undefined, ends: Ends): Place[] | null {
   const found = transactionByHash(view, hash);
   if (found === null) return null;
   const { inMsg, outMsgs } = transactionOf(found.id, found.row).transaction;
   const places: Place[] = [];
   if (direction !== 'out' && inMsg?.kind === 'internal') {
-    const ends = endsOf(inMsg);
-    if (ends === null) return null;
-    places.push(...senderOf(ends));
+    const sender = ends.sender(inMsg, found);
+    if (sender === null) return null;
+    places.push(...sender);
   }
   for (const outMsg of direction === 'in' ? [] : outMsgs) {
     if (outMsg.kind !== 'internal') continue;
-    const ends = endsOf(outMsg);
-    if (ends === null) return null;
-    places.push(...receiverOf(ends));
+    const receiver = ends.receiver(outMsg);
+    if (receiver === null) return null;
+    places.push(...receiver);
   }
   return places;
 }
