@@ -138,7 +138,8 @@ export function endsIn(view: View): Ends {
   return {
     sender(message, receiver) {
       const found = rowOf(message);
-      if (found === null || !idOfShowing(found).equals(receiver.id)) return null;
+      const isIt = found !== null && columnOf(sentMessageKind, found.row, 'received') > 0;
+      if (!isIt || !idOfShowing(found).equals(receiver.id)) return null;
       const { source } = message;
       const outLt = columnOf(sentMessageKind, found.row, 'outLt');
       if (outLt === '0' || source === null) return [];

@@ -1,7 +1,7 @@
 import { ID_BYTES, stepOf } from '../window/chunk.ts';
 import type { Entry, Range, Snapshot } from '../window/engine.ts';
 import { behindPrefix, entryValue, type Kind, type Layout } from '../window/kind.ts';
-import { isNarrowed, narrowKey, narrowRange, widened } from '../window/narrow.ts';
+import { isNarrowed, narrowKey, narrowRange, widening } from '../window/narrow.ts';
 import { mergeOrdered } from '../window/ordered.ts';
 import { type Found, SnapshotView, type View } from '../window/view.ts';
 import { ARCHIVED_KINDS } from './kinds.ts';
@@ -29,8 +29,7 @@ export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements Archi
 
   rangeBefore(layout: Layout, range: Range, end: number): Iterable<Entry> {
     const all = super.range(layout, narrowRange(layout, range));
-    const kept = isNarrowed(layout) ? widened(layout, range, all) : all;
-    const bounded = end > this.head ? kept : before(kept, end);
+    const bounded = isNarrowed(layout) || end <= this.head ? kept(all, end, layout, range) : all;
     const kind = KIND_OF.get(layout.table);
     if (layout.rises === null || kind === undefined) return bounded;
     const order = range.reverse ? descending : ascending;
@@ -56,8 +55,14 @@ export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements Archi
   }
 }
 
-function* before(entries: Iterable<Entry>, end: number): Generator<Entry> {
-  for (const entry of entries) if (stepOf(entry.value) < end) yield entry;
+/** Entries of a range as they were written, without the steps from one on. */
+function* kept(entries: Iterable<Entry>, end: number, layout: Layout, range: Range): Generator<Entry> {
+  const widen = isNarrowed(layout) ? widening(layout, range) : null;
+  for (const entry of entries) {
+    if (stepOf(entry.value) >= end) continue;
+    widen?.(entry);
+    yield entry;
+  }
 }
 
 const ascending = (a: Entry, b: Entry): number => a.key.compare(b.key);

@@ -3,7 +3,7 @@
  * the first column of a key so much stands for it that nobody could make two that are alike; and beside the id, where the
  * newest row stays, what tells which one that is.
  */
-import { sha256Of } from '../chain/hash.ts';
+import { sha256 } from '../chain/hash.ts';
 import { ID_BYTES } from './chunk.ts';
 import type { Entry, Range } from './engine.ts';
 import { behindPrefix, type Kind, type Layout } from './kind.ts';
@@ -18,8 +18,9 @@ export const isNarrowed = ({ key: [{ bytes }] }: Layout): boolean => bytes >= LO
 
 /** Of an account a hash: it may be any that somebody writes down, like another one in all but its last byte. */
 function headOf(first: Buffer): Buffer {
-  const hash = first.length === ADDRESS_BYTES ? sha256Of(first) : first;
-  return hash.subarray(0, HEAD_BYTES);
+  return first.length === ADDRESS_BYTES
+    ? Buffer.from(sha256(first).slice(0, HEAD_BYTES), 'latin1')
+    : first.subarray(0, HEAD_BYTES);
 }
 
 export function narrowKey(layout: Layout, key: Buffer): Buffer {
@@ -48,8 +49,12 @@ export function narrowRange(layout: Layout, range: Range): Range {
 }
 
 /** Entries as they were before, of a range in which the first column has one value. */
-export function* widened(layout: Layout, { low }: Range, entries: Iterable<Entry>): Iterable<Entry> {
-  const [{ bytes }] = layout.key;
+export function widening({ key: [{ bytes }] }: Layout, { low }: Range): (entry: Entry) => void {
   const first = low.length < bytes ? NONE.subarray(0, bytes) : low.subarray(0, bytes);
-  for (const { key, value } of entries) yield { key: Buffer.concat([first, key.subarray(HEAD_BYTES)]), value };
+  return (entry) => {
+    const key = Buffer.allocUnsafe(entry.key.length - HEAD_BYTES + bytes);
+    key.set(first);
+    key.set(entry.key.subarray(HEAD_BYTES), bytes);
+    entry.key = key;
+  };
 }

@@ -102,8 +102,18 @@ export class Candidate {
 
   /** As bytes sort: with these, from `from` on. */
   compareTo(column: string, other: Buffer, from = 0, bytes = other.length): number {
-    return this.locate(column).compare(other, from, from + bytes, this.at, this.at + bytes);
+    const own = this.locate(column);
+    return compareBytes(own, this.at, other, from, bytes);
   }
+}
+
+/** Some bytes behind a place in each; a loop, as most differ in the first few (`Buffer.compare` with places takes 0.1 us). */
+function compareBytes(a: Buffer, at: number, b: Buffer, from: number, bytes: number): number {
+  for (let i = 0; i < bytes; i++) {
+    const difference = a[at + i] - b[from + i];
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }
 
 const NOTHING = Buffer.alloc(0);
