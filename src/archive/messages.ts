@@ -146,11 +146,11 @@ export function endsIn(view: View): Ends {
       const sender = view.find(transactionKind, BY_ACCOUNT, [source, outLt]);
       return sender && [{ account: source, ...placeOf(sender) }];
     },
-    receiver(message) {
+    receiver(message, sender) {
       const found = rowOf(message);
       if (found === null) return null;
-      if (columnOf(sentMessageKind, found.row, 'received') === 0) return [];
       const id = idOfShowing(found);
+      if (columnOf(sentMessageKind, found.row, 'received') === 0) return id.equals(sender.id) ? [] : null;
       const receiver = { id, row: view.row(transactionKind, id) };
       const { inMsg } = transactionOf(id, receiver.row).transaction;
       const isIt = inMsg?.createdLt === message.createdLt && areSame(inMsg.source, message.source);

@@ -120,7 +120,7 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
         const [above, here] = [endsIn(window), endsInArchive(view)];
         const places = neighboursOf(view, hash, direction, {
           sender: (message, receiver) => above.sender(message, receiver) ?? here.sender(message, receiver),
-          receiver: (message) => above.receiver(message) ?? here.receiver(message),
+          receiver: (message, sender) => above.receiver(message, sender) ?? here.receiver(message, sender),
         });
         if (places === null) return alone.whole.adjacentTransactions(hash, direction, context);
         return transactionsInOrder(places, { ...inWindow, context });

@@ -196,7 +196,7 @@ export async function transactionsInOrder(places: readonly Place[], sides: Sides
 /** Where internal messages of a transaction come from and go to: none where that is nowhere, null where it is not known. */
 export interface Ends {
   sender(message: Message, receiver: Found): Place[] | null;
-  receiver(message: Message): Place[] | null;
+  receiver(message: Message, sender: Found): Place[] | null;
 }
 
 /** As the messages of the window tell it. */
@@ -229,7 +229,7 @@ export function neighboursOf(view: View, hash: Hash, direction: 'in' | 'out' | u
   }
   for (const outMsg of direction === 'in' ? [] : outMsgs) {
     if (outMsg.kind !== 'internal') continue;
-    const receiver = ends.receiver(outMsg);
+    const receiver = ends.receiver(outMsg, found);
     if (receiver === null) return null;
     places.push(...receiver);
   }
