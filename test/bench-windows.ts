@@ -25,7 +25,8 @@ export type Held = (typeof HELD)[number];
 const SHARE: Record<Held, number> = { all: 1, half: 0.5, archived: 0.05, nothing: 0 };
 /** Room in the topic of steps for all of the load, several times over. */
 const ROOM = 64 * 1024 ** 3;
-const FILL_MS = 20 * 60_000;
+/** An archive of three million transactions takes 24 minutes. */
+const FILL_MS = 120 * 60_000;
 const SCRATCH = 'bench_steps';
 const logger = pino({ level: 'warn' });
 const marker = z.object({ first: z.number(), head: z.number() });

@@ -48,7 +48,7 @@ export function narrowRange(layout: Layout, range: Range): Range {
   };
 }
 
-/** Entries as they were before, of a range in which the first column has one value. */
+/** Gives entries of a range in which the first column has one value the keys that they were written with. */
 export function widening({ key: [{ bytes }] }: Layout, { low }: Range): (entry: Entry) => void {
   const first = low.length < bytes ? NONE.subarray(0, bytes) : low.subarray(0, bytes);
   return (entry) => {

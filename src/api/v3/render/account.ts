@@ -2,6 +2,7 @@ import { rawAddress } from '../../../chain/address.ts';
 import type { Hash } from '../../../chain/model.ts';
 import type { AccountRecord, BalanceRecord, KnownState } from '../../../chain/records.ts';
 import { interfacesJson } from './book-rows.ts';
+import { once } from './once.ts';
 import { extraJson, hashJson, hashOrNull } from './values.ts';
 
 /** JSON text of the state beside a transaction (schema `AccountState`): only the hash when nothing else is known. */
@@ -19,14 +20,9 @@ export function stateJson(hash: Hash, state: KnownState | null): string {
   );
 }
 
-/** By record: a source mostly gives the same again. */
-const lastAccounts = new WeakMap<AccountRecord, string>();
-
 /** JSON text of an account's latest state (schema `AccountStateFull`). Unknown hashes and bodies are left out. */
-export function accountJson(record: AccountRecord): string {
-  const known = lastAccounts.get(record);
-  if (known !== undefined) return known;
-  const json =
+export const accountJson = once(
+  (record: AccountRecord): string =>
     `{"address":"${rawAddress(record.account)}","account_state_hash":${hashJson(record.hash)}` +
     `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
     `,"status":"${record.status}"${optional('frozen_hash', record.frozenHash)}` +
@@ -35,10 +31,8 @@ export function accountJson(record: AccountRecord): string {
     `${optional('data_hash', record.dataHash)}${optional('code_hash', record.codeHash)}` +
     `${optional('data_boc', record.dataBoc)}${optional('code_boc', record.codeBoc)}` +
     `,"contract_methods":${record.methods === null ? 'null' : `[${record.methods.join(',')}]`}` +
-    `,"interfaces":${interfacesJson(record)}}`;
-  lastAccounts.set(record, json);
-  return json;
-}
+    `,"interfaces":${interfacesJson(record)}}`,
+);
 
 function optional(name: string, bytes: Buffer | null): string {
   return bytes === null ? '' : `,"${name}":"${bytes.toString('base64')}"`;

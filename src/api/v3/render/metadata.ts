@@ -6,6 +6,7 @@ import { hashKey } from '../../../chain/hash.ts';
 import { methodId } from '../../../chain/interfaces.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord, QueryContext } from '../../../chain/records.ts';
+import { once } from './once.ts';
 
 const METHODS = {
   items: methodId('get_nft_data'),
@@ -33,7 +34,8 @@ export async function metadataJson(
   return (await tokenInfos(records, contracts, context, also)).json(null);
 }
 
-type Token = ShownTokens[keyof ShownTokens][number];
+/** Tokens with content of their own. */
+type Described = ShownTokens['items' | 'collections' | 'masters'][number];
 
 const NONE: ShownTokens = { items: [], collections: [], masters: [], wallets: [] };
 
@@ -63,46 +65,39 @@ function together<T extends { address: Address }>(stored: readonly T[], fresh: r
 }
 
 function urisOf({ items, collections, masters }: ShownTokens): string[] {
-  const named = [
-    ...items.map((item) => uriOf(item, item.content)),
-    ...collections.map((one) => uriOf(one, one.collectionContent)),
-    ...masters.map((one) => uriOf(one, one.jettonContent)),
-  ];
-  return [...new Set(named.filter((uri) => uri !== null))];
+  return [...new Set([...items, ...collections, ...masters].flatMap((token) => uriOf(token).uri ?? []))];
 }
 
-const lastUris = new WeakMap<Token, string | null>();
+const contentOf = (token: Described): string =>
+  'jettonContent' in token
+    ? token.jettonContent
+    : 'collectionContent' in token
+      ? token.collectionContent
+      : token.content;
 
 /** What the content names to be fetched. */
-function uriOf(token: Token, content: string): string | null {
-  const known = lastUris.get(token);
-  if (known !== undefined) return known;
-  const uri = (content.includes('"uri"') ? readAttributes(content).uri : null) ?? null;
-  lastUris.set(token, uri);
-  return uri;
-}
+const uriOf = once((token: Described): { uri: string | undefined } => {
+  const content = contentOf(token);
+  return { uri: content.includes('"uri"') ? readAttributes(content).uri : undefined };
+});
 
 /** Which accounts may be tokens, by their codes; null when none of them can. */
 function tokenCandidates(records: readonly BookRecord[], listed: ReadonlySet<string>): TokenCandidates | null {
   const candidates: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
   for (const { account, codeHash, methods } of records) {
     if (codeHash === null && !listed.has(hashKey(account))) continue;
-    for (const kind of kindsWith(methods)) candidates[kind].push(account);
+    // Of code behind a library cell the methods are not known.
+    for (const kind of methods === null ? KINDS : kindsWith(methods)) candidates[kind].push(account);
   }
   return KINDS.every((kind) => candidates[kind].length === 0) ? null : candidates;
 }
 
-const lastKinds = new WeakMap<readonly number[], readonly (typeof KINDS)[number][]>();
+type KindName = (typeof KINDS)[number];
 
-/** What an account with these get-methods may be. Of code behind a library cell they are not known. */
-function kindsWith(methods: readonly number[] | null): readonly (typeof KINDS)[number][] {
-  if (methods === null) return KINDS;
-  const known = lastKinds.get(methods);
-  if (known !== undefined) return known;
-  const kinds = KINDS.filter((kind) => methods.includes(METHODS[kind]));
-  lastKinds.set(methods, kinds);
-  return kinds;
-}
+/** What an account with these get-methods may be. */
+const kindsWith = once((methods: readonly number[]): readonly KindName[] =>
+  KINDS.filter((kind) => methods.includes(METHODS[kind])),
+);
 
 export interface TokenInfos {
   /** JSON text of what is known of these accounts, and of the masters of the wallets among them; null for all there are. */
@@ -119,10 +114,10 @@ function createTokenInfos(tokens: ShownTokens, documents: ReadonlyMap<string, To
     else known.push(info);
   };
   for (const item of items) {
-    note(contentInfo('nft_items', item, item.content, documents, `,"nft_index":"${item.nftIndex ?? '0'}"`));
+    note(contentInfo('nft_items', item, documents, `,"nft_index":"${item.nftIndex ?? '0'}"`));
   }
-  for (const one of collections) note(contentInfo('nft_collections', one, one.collectionContent, documents));
-  for (const one of masters) note(contentInfo('jetton_masters', one, one.jettonContent, documents));
+  for (const one of collections) note(contentInfo('nft_collections', one, documents));
+  for (const one of masters) note(contentInfo('jetton_masters', one, documents));
   for (const wallet of wallets) note(walletInfo(wallet));
   return {
     json(accounts) {
@@ -151,34 +146,24 @@ interface Info {
   document?: TokenDocument | null | undefined;
 }
 
-/** By token: a source mostly gives the same again. */
-const lastInfos = new WeakMap<Token, Info>();
-
-function walletInfo(wallet: ShownTokens['wallets'][number]): Info {
-  const known = lastInfos.get(wallet);
-  if (known !== undefined) return known;
+const walletInfo = once((wallet: ShownTokens['wallets'][number]): Info => {
   const [address, master] = [rawAddress(wallet.address), rawAddress(wallet.jetton)];
   const extra = `{"owner":"${rawAddress(wallet.owner)}","jetton":"${master}","balance":"${wallet.balance}"}`;
-  const info = { address, master, indexed: true, json: `{"valid":true,"type":"jetton_wallets","extra":${extra}}` };
-  lastInfos.set(wallet, info);
-  return info;
-}
+  return { address, master, indexed: true, json: `{"valid":true,"type":"jetton_wallets","extra":${extra}}` };
+});
 
-function contentInfo(
-  type: string,
-  token: Token,
-  content: string,
-  documents: ReadonlyMap<string, TokenDocument>,
-  index = '',
-): Info {
-  const uri = uriOf(token, content);
-  const document = uri === null ? null : documents.get(uri);
+/** Made anew where the document is another one by now. */
+const lastInfos = new WeakMap<Described, Info>();
+
+function contentInfo(type: string, token: Described, documents: ReadonlyMap<string, TokenDocument>, index = ''): Info {
+  const { uri } = uriOf(token);
+  const document = uri === undefined ? null : documents.get(uri);
   const known = lastInfos.get(token);
   if (known !== undefined && known.document === document) return known;
   const info = {
     address: rawAddress(token.address),
     document,
-    ...describe(type, readAttributes(content), document, index),
+    ...describe(type, readAttributes(contentOf(token)), document, index),
   };
   lastInfos.set(token, info);
   return info;

@@ -21,6 +21,7 @@ import { nftTransfer } from '../../../chain/layouts/nfts.ts';
 import type { Payload } from '../../../chain/layouts/shapes.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { Book } from './book.ts';
+import { once } from './once.ts';
 import { hashJson } from './values.ts';
 
 export const addressOrNull = (address: Address | null, book: Book): string =>
@@ -37,18 +38,15 @@ export function masterJson(row: JettonMasterRecord, book: Book): string {
   );
 }
 
-/** By row: a source mostly gives the same again. */
-const lastWallets = new WeakMap<JettonWalletRecord, string>();
+const walletText = once(
+  (row: JettonWalletRecord): string =>
+    `{"address":"${rawAddress(row.address)}","balance":"${row.balance}","owner":"${rawAddress(row.owner)}"` +
+    `,"jetton":"${rawAddress(row.jetton)}"${stateJson(row)}}`,
+);
 
 export function walletJson(row: JettonWalletRecord, book: Book): string {
   for (const address of [row.address, row.owner, row.jetton]) book.note(address);
-  const known = lastWallets.get(row);
-  if (known !== undefined) return known;
-  const json =
-    `{"address":"${rawAddress(row.address)}","balance":"${row.balance}","owner":"${rawAddress(row.owner)}"` +
-    `,"jetton":"${rawAddress(row.jetton)}"${stateJson(row)}}`;
-  lastWallets.set(row, json);
-  return json;
+  return walletText(row);
 }
 
 type State = Pick<JettonWalletRecord, 'lastTransactionLt' | 'codeHash' | 'dataHash'>;

@@ -4,6 +4,7 @@ import { readWallet, type WalletState } from '../../../chain/contracts/wallets.t
 import type { Hash } from '../../../chain/model.ts';
 import type { AccountRecord } from '../../../chain/records.ts';
 import { cellView } from '../../../state/account.ts';
+import { once } from './once.ts';
 import { extraJson, hashJson } from './values.ts';
 
 /** What an account is as a wallet. Its numbers are null where the data is not known or cannot be read. */
@@ -18,24 +19,18 @@ export function walletFields(wallet: WalletState | null): string {
   return `,"wallet_type":"${type}"${optional('seqno', seqno)}${optional('wallet_id', walletId)}`;
 }
 
-/** By record: a source mostly gives the same again. */
-const lastWallets = new WeakMap<AccountRecord, string>();
-
 /** JSON text of `WalletState`. */
-export function walletStateJson(record: AccountRecord): string {
-  const known = lastWallets.get(record);
-  if (known !== undefined) return known;
+export const walletStateJson = once((record: AccountRecord): string => {
   const wallet = walletOf(record.codeHash, record.dataBoc);
-  const json =
+  return (
     `{"address":"${rawAddress(record.account)}","is_wallet":${wallet !== null}${walletFields(wallet)}` +
     `${optional('is_signature_allowed', wallet?.isSignatureAllowed ?? null)}` +
     `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
     `,"status":"${record.status}"${record.codeHash === null ? '' : `,"code_hash":${hashJson(record.codeHash)}`}` +
     `,"last_transaction_hash":${hashJson(record.lastTransactionHash)}` +
-    `,"last_transaction_lt":"${record.lastTransactionLt}"}`;
-  lastWallets.set(record, json);
-  return json;
-}
+    `,"last_transaction_lt":"${record.lastTransactionLt}"}`
+  );
+});
 
 function optional(name: string, value: number | boolean | null): string {
   return value === null ? '' : `,"${name}":${value}`;
