@@ -441,6 +441,14 @@ export const settings = {
     group: 'Limits',
     schema: z.union([z.literal('all').transform(() => MOST_ARCHIVE_BYTES), bytes(0, MOST_ARCHIVE_BYTES)]).default(0),
   },
+  archiveForms: {
+    flag: 'archive-forms',
+    env: 'TONSTREAM_ARCHIVE_FORMS',
+    about:
+      'The archive keeps transactions as they are shown, too: pages of them are answered some twice as fast, and it takes some twice the disk',
+    group: 'Limits',
+    schema: bool.default(true),
+  },
   stepsBytes: {
     flag: 'steps-bytes',
     env: 'TONSTREAM_STEPS_BYTES',

@@ -4,6 +4,7 @@
  */
 import { createClickHouse } from '../clickhouse/client.ts';
 import { silent } from '../clickhouse/test-server.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { openArchive } from '../src/archive/archive.ts';
 import { createFilling } from '../src/archive/fill.ts';
 import type { WindowState } from '../src/window/state.ts';
@@ -11,7 +12,7 @@ import type { WindowState } from '../src/window/state.ts';
 const [folder, url, database, state] = process.argv.slice(2);
 const clickhouse = createClickHouse({ url, database, logger: silent });
 const held: WindowState = { ...JSON.parse(state), below: { lt: 0n, utime: 0 } };
-const archive = openArchive(folder);
+const archive = openArchive(folder, transactionForm);
 const { signal } = new AbortController();
 const { work } = createFilling({
   archive,

@@ -2,14 +2,16 @@
  * The archive over the tables of `npm run bench:project` (made when they are not there): the older half of the steps filled
  * in downwards, then the newer half as at the head, while the window in front of it moves on; CPU, bytes given to the
  * system and bytes that the disk gets for each transaction, and at the end what each table takes. Run by `npm run
- * bench:archive`; BENCH_TRANSACTIONS sets another size (500,000).
+ * bench:archive`; BENCH_TRANSACTIONS sets another size (500,000), BENCH_FORMS=0 keeps no
+ * forms of transactions.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { ARCHIVE_TABLES, type Archive, openArchive } from '../src/archive/archive.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
+import { type Archive, archiveTables, openArchive } from '../src/archive/archive.ts';
 import { createFilling } from '../src/archive/fill.ts';
 import { openEngine } from '../src/window/engine.ts';
 import type { WindowState } from '../src/window/state.ts';
@@ -19,6 +21,7 @@ import { processUsage, writtenBytes } from './process-usage.ts';
 
 /** By which the window moves on before the archive is looked after again. */
 const MOVED_SHARE = 1 / 50;
+const FORM = process.env.BENCH_FORMS === '0' ? null : transactionForm;
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-bench-archive-'));
 const bench = await openBench(false);
@@ -40,7 +43,7 @@ async function measure({ clickhouse }: Bench): Promise<void> {
     const sql = `SELECT count() AS n FROM transactions WHERE mc_seqno BETWEEN ${first} AND ${last}`;
     return (await clickhouse.json(sql, counted))[0]?.n ?? 0;
   };
-  const archive = openArchive(folder);
+  const archive = openArchive(folder, FORM);
   let first = Math.floor(head / 3);
   const window = {
     get state() {
@@ -85,10 +88,10 @@ function tell(name: string, before: ReturnType<typeof usage>, transactions: numb
 }
 
 function tellTables(transactions: number): void {
-  const engine = openEngine(folder, ARCHIVE_TABLES, { lasting: true });
+  const engine = openEngine(folder, archiveTables(FORM), { lasting: true });
   const snapshot = engine.snapshot();
   print(`${(snapshot.bytes() / transactions).toFixed(0)} bytes a transaction`);
-  for (const { name } of ARCHIVE_TABLES) {
+  for (const { name } of archiveTables(FORM)) {
     const each = snapshot.bytes(name) / transactions;
     if (each >= 1) print(`  ${name.padEnd(30)}${each.toFixed(0).padStart(6)}`);
   }

@@ -5,6 +5,7 @@ import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../clickhouse/tables/jettons.ts';
 import { nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
 import type { TableWith } from '../clickhouse/tables/table.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { compareArchive } from '../src/archive/compare.ts';
 import { beneathArchive } from '../src/archive/source.ts';
 import type { EventFilter } from '../src/chain/contract-records.ts';
@@ -74,7 +75,10 @@ export function describeArchivedTokens(given: () => Given): void {
         const view = archived.archive.view();
         if (view === null) throw new Error('the archive is empty');
         const { signal } = context();
-        const comparing = compareArchive(view, given().clickhouse, signal, COMPARED_STEPS);
+        const comparing = compareArchive(view, given().clickhouse, signal, {
+          sampled: COMPARED_STEPS,
+          form: transactionForm,
+        });
         const { problems } = await comparing.finally(() => view.done());
         expect(problems).toEqual([]);
         // Before anything is remembered.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silent } from '../clickhouse/test-server.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { type Archive, openArchive } from '../src/archive/archive.ts';
 import { createFilling } from '../src/archive/fill.ts';
 import type { Window } from '../src/window/window.ts';
@@ -20,7 +21,7 @@ const SLAB_TRANSACTIONS = 120;
 
 export function archiveOf({ clickhouse }: Pick<Projected, 'clickhouse'>): Archived {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-archive-'));
-  const archive = openArchive(folder);
+  const archive = openArchive(folder, transactionForm);
   return {
     archive,
     async fill(window, { downTo = 0, maxBytes = Number.POSITIVE_INFINITY } = {}) {

@@ -13,6 +13,7 @@ import { actions } from '../clickhouse/tables/actions.ts';
 import { messages } from '../clickhouse/tables/messages.ts';
 import { traces } from '../clickhouse/tables/traces.ts';
 import { transactions } from '../clickhouse/tables/transactions.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { type Archive, openArchive } from '../src/archive/archive.ts';
 import { compareArchive } from '../src/archive/compare.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
@@ -261,7 +262,10 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
   async function differences(archive: Pick<Archive, 'view'>): Promise<string[]> {
     const view = archive.view();
     if (view === null) return ['the archive is empty'];
-    const comparing = compareArchive(view, projected.clickhouse, context().signal, ARCHIVED_STEPS);
+    const comparing = compareArchive(view, projected.clickhouse, context().signal, {
+      sampled: ARCHIVED_STEPS,
+      form: transactionForm,
+    });
     return (await comparing.finally(() => view.done())).problems;
   }
 
@@ -380,7 +384,7 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
           await linesFrom(writer, 1 + random(15));
           writer.kill('SIGKILL');
           await ended;
-          const archive = openArchive(folder);
+          const archive = openArchive(folder, transactionForm);
           const { first = 0, head = 0 } = archive.state ?? {};
           held += head + 1 - first;
           if (first <= head) expect(await differences(archive)).toEqual([]);

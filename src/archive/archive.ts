@@ -1,10 +1,13 @@
-/** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine. */
+/** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine, and forms of its transactions. */
+import { setImmediate as turn } from 'node:timers/promises';
 import { stepKey } from '../window/chunk.ts';
 import type { Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';
+import { packing, type TransactionForm } from '../window/form.ts';
 import { chunkTable, tablesOf } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { tableDownwards } from '../window/placing.ts';
+import { transactionOf } from '../window/rows.ts';
 import { type WriteRow, writeTold } from '../window/step.ts';
 import { Change, CODES, inAnyOrder, STEPS, shuffled } from '../window/store.ts';
 import { ARCHIVED_KINDS, LEFT_OUT } from './kinds.ts';
@@ -12,7 +15,7 @@ import { Places, sentMessageKind } from './messages.ts';
 import type { SlabStep } from './slab.ts';
 import { SPANS, SpanWriter, type Within } from './spans.ts';
 import { ARCHIVE_VERSION, type ArchiveState, decodeState, encodeState } from './state.ts';
-import { ArchiveSnapshot, type ArchiveView } from './view.ts';
+import { ArchiveSnapshot, type ArchiveView, type KeptForms } from './view.ts';
 
 export interface Archive {
   /** Where it stands; null while it is empty. */
@@ -38,20 +41,47 @@ export interface Archive {
 /** Steps taken out in one commit. */
 const EVICTED_AT_ONCE = 64;
 
-export const ARCHIVE_TABLES: readonly TableOptions[] = [
-  { name: STEPS },
-  { name: SPANS },
-  ...tablesOf(ARCHIVED_KINDS),
-  ...ARCHIVED_KINDS.map((kind) => ({ ...chunkTable(kind), name: tableDownwards(kind) })),
-  { name: CODES },
-];
+const FORM_TABLES = 'forms ';
 
-const open = (folder: string): Engine => openEngine(folder, ARCHIVE_TABLES, { lasting: true });
+/** Of forms of this version: those of another one are not read, and what has none is shown from its row. */
+const keptForms = (form: TransactionForm | null): KeptForms | null =>
+  form && { form, table: `${FORM_TABLES}${form.version}` };
 
-/** To be written by one process. Its files may be deleted while none is running. */
-export function openArchive(folder: string): Archive {
-  const engine = open(folder);
+export function archiveTables(form: TransactionForm | null): TableOptions[] {
+  const forms = keptForms(form);
+  return [
+    { name: STEPS },
+    { name: SPANS },
+    ...tablesOf(ARCHIVED_KINDS),
+    ...ARCHIVED_KINDS.map((kind) => ({ ...chunkTable(kind), name: tableDownwards(kind) })),
+    { name: CODES },
+    ...(forms ? [forms.table, tableDownwards(forms)] : []).map((name) => ({
+      name,
+      ...(form && { packing: packing(form) }),
+    })),
+  ];
+}
+
+const open = (folder: string, form: TransactionForm | null): Engine =>
+  openEngine(folder, archiveTables(form), { lasting: true });
+
+/**
+ * To be written by one process. Its files may be deleted while none is running.
+ * @param form kept of the transactions that are written from now on; null for none, and of any other none stays
+ */
+export function openArchive(folder: string, form: TransactionForm | null): Archive {
+  const engine = open(folder, form);
+  engine.dropOthers(FORM_TABLES);
   const stateOf = createReading(engine);
+  const kept = keptForms(form);
+  const changeIn = ({ origin }: ArchiveState, { snapshot, batch }: Within): Change =>
+    new Change(snapshot, batch, null, ARCHIVED_KINDS, {
+      origin,
+      byStep: true,
+      isNarrow: true,
+      leftOut: LEFT_OUT,
+      formGroups: kept?.table ?? null,
+    });
 
   /** What is written while nobody else writes. */
   async function commit(write: (state: ArchiveState, within: Within) => ArchiveState): Promise<void> {
@@ -84,8 +114,9 @@ export function openArchive(folder: string): Archive {
       const begun = { ...state, version: ARCHIVE_VERSION, first: head + 1, origin: head } as const;
       if (!(await engine.commit(null, () => encodeState(begun)))) throw new Error('another process writes the archive');
     },
-    add: (steps, span) =>
-      commit((state, within) => {
+    async add(steps, span) {
+      const forms = form === null ? NO_FORMS : await formsOf(steps, form);
+      await commit((state, within) => {
         const isDownwards = steps.some(({ mcSeqno }) => mcSeqno < state.first);
         // Once the origin is gone, steps that are filled in come between others.
         const isBetween = isDownwards && state.first > state.origin + 1;
@@ -96,14 +127,15 @@ export function openArchive(folder: string): Archive {
         for (const { mcSeqno, rows, told, ...own } of inOrder) {
           spans.add(mcSeqno, own);
           change.writeRows(mcSeqno, own, (write) => {
-            writeSlabRows(rows, write);
+            writeSlabRows(rows, forms, write);
             writeTold(told, change.retellingIn(mcSeqno), write);
           });
         }
         flush();
         spans.write();
         return { ...state, ...span };
-      }),
+      });
+    },
     evict: () =>
       commit((state, within) => {
         const change = changeIn(state, within);
@@ -119,7 +151,7 @@ export function openArchive(folder: string): Archive {
         }
         return { ...state, first, below };
       }),
-    view: () => viewOf(engine, stateOf),
+    view: () => viewOf(engine, stateOf, kept),
     clear: () => engine.clear(),
     close: () => engine.close(),
   };
@@ -128,25 +160,47 @@ export function openArchive(folder: string): Archive {
 /** The archive that another process writes. */
 export type ArchiveReader = Pick<Archive, 'view' | 'close'>;
 
-export function readArchive(folder: string): ArchiveReader {
-  const engine = open(folder);
+/** @param form as the process that writes has it */
+export function readArchive(folder: string, form: TransactionForm | null): ArchiveReader {
+  const engine = open(folder, form);
   const stateOf = createReading(engine);
-  return { view: () => viewOf(engine, stateOf), close: () => engine.close() };
+  const kept = keptForms(form);
+  return { view: () => viewOf(engine, stateOf, kept), close: () => engine.close() };
+}
+
+/** By the rows. */
+type Forms = ReadonlyMap<Buffer, Buffer>;
+
+const NO_FORMS: Forms = new Map();
+/** Worked without a turn of the event loop. */
+const TURN_MS = 10;
+
+/** Made before the commit, for what takes as long as this is not to hold up the process. */
+async function formsOf(steps: readonly SlabStep[], form: TransactionForm): Promise<Forms> {
+  const forms = new Map<Buffer, Buffer>();
+  let turnedAt = performance.now();
+  for (const { mcSeqno, rows } of steps) {
+    const first = stepKey(mcSeqno);
+    for (const { kind, row } of rows) {
+      if (kind !== transactionKind) continue;
+      forms.set(row, form.of(transactionOf(first, row)));
+      if (performance.now() - turnedAt < TURN_MS) continue;
+      await turn();
+      turnedAt = performance.now();
+    }
+  }
+  return forms;
 }
 
 /** Transactions before the messages that they show. */
-function writeSlabRows(rows: SlabStep['rows'], write: WriteRow): void {
+function writeSlabRows(rows: SlabStep['rows'], forms: Forms, write: WriteRow): void {
   const places = new Places();
   for (const { kind, row } of rows) {
     const own = kind === sentMessageKind ? places.placed(row) : row;
     if (own === null) continue;
-    const id = write(kind, own);
+    const id = write(kind, own, forms.get(row));
     if (kind === transactionKind) places.note(row, id);
   }
-}
-
-function changeIn({ origin }: ArchiveState, { snapshot, batch }: Within): Change {
-  return new Change(snapshot, batch, null, ARCHIVED_KINDS, { origin, byStep: true, isNarrow: true, leftOut: LEFT_OUT });
 }
 
 type Reading = (snapshot?: Snapshot) => { noted: Noted | null; state: ArchiveState | null };
@@ -162,10 +216,10 @@ function createReading(engine: Engine): Reading {
   };
 }
 
-function viewOf(engine: Engine, stateOf: Reading): ArchiveView | null {
+function viewOf(engine: Engine, stateOf: Reading, kept: KeptForms | null): ArchiveView | null {
   const snapshot = engine.snapshot();
   const { state } = stateOf(snapshot);
-  if (state !== null && state.first <= state.head) return new ArchiveSnapshot(snapshot, state);
+  if (state !== null && state.first <= state.head) return new ArchiveSnapshot(snapshot, state, kept);
   snapshot.done();
   return null;
 }

@@ -50,8 +50,8 @@ export class BoundedView implements View {
     const [entry] = this.range(layout, { low: key, high: Buffer.concat([key, ZERO]) });
     return entry ? this.#view.beside(layout, key) : null;
   }
-  form(id: Buffer): Buffer | null {
-    return this.#view.form(id);
+  form(id: Buffer, isAmongOthers?: boolean): Buffer | null {
+    return this.#view.form(id, isAmongOthers);
   }
   code(hash: Hash) {
     return this.#view.code(hash);

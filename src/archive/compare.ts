@@ -1,8 +1,10 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { stepOf } from '../window/chunk.ts';
+import type { TransactionForm } from '../window/form.ts';
 import { columnOf, keysOf, layoutOf } from '../window/kind.ts';
 import { actionKind, retoldKind, transactionKind } from '../window/kinds.ts';
+import { transactionOf } from '../window/rows.ts';
 import type { Found, View } from '../window/view.ts';
 import { idOfShowing, sentMessageKind, transactionShowing } from './messages.ts';
 import { readSlab } from './slab.ts';
@@ -21,15 +23,22 @@ const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
 const SAMPLED_STEPS = 200;
 const MOST_PROBLEMS = 20;
 
+export interface CompareOptions {
+  /** Steps that are compared row by row. */
+  sampled?: number;
+  /** Of the transactions: a form that is here must be what it makes of the row. */
+  form: TransactionForm | null;
+}
+
 /**
  * Compares the archive with the tables: how many transactions each of them has, and of a sample of steps the rows byte by
- * byte. What is kept newest must be there where the tables have no newer one behind the archive's last step.
+ * byte, with their forms. What is kept newest must be there where the tables have no newer one behind the archive's last step.
  */
 export async function compareArchive(
   view: View,
   clickhouse: Pick<ClickHouse, 'query'>,
   signal: AbortSignal,
-  sampled = SAMPLED_STEPS,
+  { sampled = SAMPLED_STEPS, form }: CompareOptions,
 ): Promise<ArchiveComparison> {
   const { first, head } = view;
   const problems: string[] = [];
@@ -49,7 +58,7 @@ export async function compareArchive(
   }
   const steps = spread(counts.steps, sampled);
   for (const mcSeqno of steps) {
-    for (const text of await compareStep(view, mcSeqno, clickhouse, signal)) problem(text);
+    for (const text of await compareStep({ view, form }, mcSeqno, clickhouse, signal)) problem(text);
   }
   return { first, head, steps: steps.length, transactions, problems };
 }
@@ -77,7 +86,7 @@ function spread(all: readonly number[], count: number): number[] {
 }
 
 async function compareStep(
-  view: View,
+  { view, form }: { view: View; form: TransactionForm | null },
   mcSeqno: number,
   clickhouse: Pick<ClickHouse, 'query'>,
   signal: AbortSignal,
@@ -93,6 +102,8 @@ async function compareStep(
     const isSame = kind === sentMessageKind ? isSameMessage : isSameRow;
     if (!isReplaced && (found === null || !isSame(view, found, row) || stepOf(found.id) !== mcSeqno)) {
       wrong.push(`${kind.name} ${key.toString('hex')} of step ${mcSeqno} is ${found ? 'another' : 'missing'}`);
+    } else if (form !== null && found !== null && kind === transactionKind && !isSameForm(view, found, form)) {
+      wrong.push(`the form of transaction ${key.toString('hex')} of step ${mcSeqno} is another`);
     }
   }
   for (const { row: told, entry } of step?.told ?? []) {
@@ -106,6 +117,11 @@ async function compareStep(
     if (!isRight) wrong.push(`action ${key.toString('hex')} of step ${mcSeqno} is ${found ? 'another' : 'missing'}`);
   }
   return wrong;
+}
+
+function isSameForm(view: View, { id, row }: Found, form: TransactionForm): boolean {
+  const kept = view.form(id);
+  return kept === null || kept.equals(form.of(transactionOf(id, row)));
 }
 
 const isSameRow = (_: View, found: Found, row: Buffer): boolean => found.row.equals(row);

@@ -5,8 +5,16 @@ import { messages } from '../../clickhouse/tables/messages.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { distinct } from '../chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../chain/model.ts';
-import type { MessageFilter, MessageRecord, Rows, TransactionsByMessageFilter } from '../chain/records.ts';
+import type {
+  MessageFilter,
+  MessageRecord,
+  QueryContext,
+  Rows,
+  TransactionsByMessageFilter,
+} from '../chain/records.ts';
+import { LazyMessage } from '../chain/stored.ts';
 import { chunkKey, stepOf } from '../window/chunk.ts';
+import type { ShownMessage } from '../window/form.ts';
 import {
   byte,
   columnOf,
@@ -24,6 +32,7 @@ import { transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
 import type { Ends, MessageEnds } from '../window/transactions.ts';
 import type { Found, View } from '../window/view.ts';
+import type { ArchiveView } from './view.ts';
 
 /** So much of a hash that hardly two are taken for one another; what the transaction shows is looked at. */
 const HASH_HEAD = 8;
@@ -97,11 +106,15 @@ const BY_HASH = layoutOf(sentMessageKind, 'hash');
 const BY_ACCOUNT = layoutOf(transactionKind, 'account');
 
 /** The messages with these hashes; null when the archive does not have all of them, or more is asked. */
-export function messagesByHash(view: View, filter: MessageFilter): Rows<MessageRecord> | null {
+export function messagesByHash(
+  view: ArchiveView,
+  filter: MessageFilter,
+  { formsSuffice = false }: Pick<QueryContext, 'formsSuffice'>,
+): Rows<MessageRecord> | null {
   if (filter.messageHashes.length === 0 || asksMore(filter)) return null;
   const found: MessageRecord[] = [];
   for (const wanted of distinct(filter.messageHashes)) {
-    const record = messageWith(view, wanted);
+    const record = messageWith(view, wanted, formsSuffice);
     if (record === null) return null;
     found.push(record);
   }
@@ -121,11 +134,11 @@ function asksMore({ messageHashes, sort, page, excludeExternals, onlyExternals, 
 }
 
 /** The messages with these hashes and where they were sent and received; null as above. */
-export function messageEndsByHash(view: View, filter: TransactionsByMessageFilter): MessageEnds[] | null {
+export function messageEndsByHash(view: ArchiveView, filter: TransactionsByMessageFilter): MessageEnds[] | null {
   const { messageHashes, bodyHash, opcode, source, destination } = filter;
   if (messageHashes.length === 0 || [bodyHash, opcode, source, destination].some((one) => one !== undefined))
     return null;
-  const found = distinct(messageHashes).map((wanted) => endsOf(sentMessage(view, wanted)));
+  const found = distinct(messageHashes).map((wanted) => endsOf(sentMessage(view, wanted, true)));
   return found.every((one) => one !== null) ? found : null;
 }
 
@@ -164,27 +177,62 @@ const areSame = (a: Address | null, b: Address | null): boolean => a !== null &&
 
 interface SentMessage {
   message: Message;
+  form?: NonNullable<MessageRecord['form']>;
   globalVersion: number;
   sender: Found | null;
   receiver: Found | null;
 }
 
-/** As the transaction shows it that received it, or else sent it; null when one of its ends is not here. */
-function sentMessage(view: View, wanted: Hash): SentMessage | null {
+/**
+ * As the transaction shows it that received it, or else sent it; null when one of its ends is not here.
+ * @param formSuffices nothing is decoded of a message whose transaction has a form
+ */
+function sentMessage(view: ArchiveView, wanted: Hash, formSuffices: boolean): SentMessage | null {
   const found = view.find(sentMessageKind, BY_HASH, [wanted.subarray(0, HASH_HEAD)]);
   if (found === null) return null;
   const id = idOfShowing(found);
   const shown = { id, row: view.row(transactionKind, id) };
   const get = <K extends keyof Columns>(column: K) => columnOf(sentMessageKind, found.row, column);
-  const { inMsg, outMsgs } = transactionOf(id, shown.row).transaction;
-  const message = (get('received') === 0 ? outMsgs : [inMsg]).find((one) => one?.hash.equals(wanted));
-  if (!message) return null;
   const globalVersion = get('globalVersion');
-  if (get('received') === 0) return { message, globalVersion, sender: shown, receiver: null };
+  const isReceived = get('received') !== 0;
+  const read = (): Message | undefined => {
+    const { inMsg, outMsgs } = transactionOf(id, shown.row).transaction;
+    return (isReceived ? [inMsg] : outMsgs).find((one) => one?.hash.equals(wanted)) ?? undefined;
+  };
+  const isShownAlike = formSuffices && columnOf(transactionKind, shown.row, 'globalVersion') === globalVersion;
+  const formed = isShownAlike ? view.messageIn(id, wanted) : null;
+  const isItsOwn = formed !== null && (formed.index === 0) === isReceived;
+  const message = isItsOwn ? new FormedMessage(wanted, formed, read) : read();
+  if (!message) return null;
+  const form = isItsOwn ? { form: { transaction: formed.form, index: formed.index } } : {};
+  const told = { message, globalVersion, ...form };
+  if (!isReceived) return { ...told, sender: shown, receiver: null };
   const outLt = get('outLt');
-  if (outLt === '0') return { message, globalVersion, sender: null, receiver: shown };
+  if (outLt === '0') return { ...told, sender: null, receiver: shown };
   const sender = message.source && view.find(transactionKind, BY_ACCOUNT, [message.source, outLt]);
-  return sender && { message, globalVersion, sender, receiver: shown };
+  return sender && { ...told, sender, receiver: shown };
+}
+
+/** Who sent it to whom is told by a form; the rest is read while the view lasts. */
+class FormedMessage extends LazyMessage {
+  readonly hash: Hash;
+  readonly source: Address | null;
+  readonly destination: Address | null;
+  readonly #read: () => Message | undefined;
+
+  constructor(hash: Hash, { source, destination }: ShownMessage, read: () => Message | undefined) {
+    super();
+    this.hash = hash;
+    this.source = source;
+    this.destination = destination;
+    this.#read = read;
+  }
+
+  protected get whole(): Message {
+    const message = this.#read();
+    if (!message) throw new Error(`a transaction does not have the message ${this.hash.toString('hex')} of its form`);
+    return message;
+  }
 }
 
 const NOWHERE = { mcSeqno: 0, lt: '0' };
@@ -202,11 +250,11 @@ function placeOf(transaction: Found | null) {
   return { mcSeqno: stepOf(transaction.id), lt: columnOf(transactionKind, transaction.row, 'lt') };
 }
 
-function messageWith(view: View, wanted: Hash): MessageRecord | null {
-  const sent = sentMessage(view, wanted);
+function messageWith(view: ArchiveView, wanted: Hash, formSuffices: boolean): MessageRecord | null {
+  const sent = sentMessage(view, wanted, formSuffices);
   if (sent === null) return null;
-  const { message, globalVersion, sender, receiver } = sent;
-  return { message, globalVersion, inTxHash: hashOf(receiver), outTxHash: hashOf(sender) };
+  const { sender, receiver, ...message } = sent;
+  return { ...message, inTxHash: hashOf(receiver), outTxHash: hashOf(sender) };
 }
 
 const hashOf = (transaction: Found | null): Hash | null =>

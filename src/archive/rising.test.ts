@@ -83,7 +83,7 @@ it('is found in its order whatever the steps are, and however they were written'
         const write = async (some: typeof steps, isDownwards: boolean): Promise<void> => {
           const snapshot = engine.snapshot();
           await engine.commit(engine.note(), (batch) => {
-            const keeping = { origin, byStep: true, isNarrow: true, leftOut: new Set<never>() };
+            const keeping = { origin, byStep: true, isNarrow: true, leftOut: new Set<never>(), formGroups: null };
             const change = new Change(snapshot, batch, null, [point], keeping);
             const spans = new SpanWriter({ snapshot, batch }, isDownwards);
             for (const { mcSeqno, span, rows } of some) {

@@ -93,7 +93,7 @@ describe.skipIf(shelf === null)('what the tables said of tokens', () => {
     let [window] = windows;
     const said = { balance: '1', asked: 0 };
     const tables = tablesWith(said);
-    const archive = openArchive(join(folder, 'archive'));
+    const archive = openArchive(join(folder, 'archive'), null);
     /** Without rows, up to the window. */
     const begin = async (id: string): Promise<void> => {
       const { first = 0, globalId = 0 } = window.state ?? {};

@@ -110,7 +110,7 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
         return found.rows.some(({ traceId }) => isToldAbove(traceId)) ? alone.whole.actions(filter, context) : found;
       },
       messages: async (filter, context) =>
-        (isAbove(filter) ? null : messagesByHash(view, filter)) ?? alone.whole.messages(filter, context),
+        (isAbove(filter) ? null : messagesByHash(view, filter, context)) ?? alone.whole.messages(filter, context),
       async transactionsByMessage(filter, context) {
         const found = isAbove(filter) ? null : messageEndsByHash(view, filter);
         if (found === null) return alone.whole.transactionsByMessage(filter, context);

@@ -1,8 +1,12 @@
+import type { Hash } from '../chain/model.ts';
 import { ID_BYTES, stepOf } from '../window/chunk.ts';
 import type { Entry, Range, Snapshot } from '../window/engine.ts';
+import type { ShownMessage, TransactionForm } from '../window/form.ts';
+import { formIn, groupKey } from '../window/form-groups.ts';
 import { behindPrefix, entryValue, type Kind, type Layout } from '../window/kind.ts';
 import { isNarrowed, narrowKey, narrowRange, widening } from '../window/narrow.ts';
 import { mergeOrdered } from '../window/ordered.ts';
+import { placeOf } from '../window/placing.ts';
 import { type Found, SnapshotView, type View } from '../window/view.ts';
 import { ARCHIVED_KINDS } from './kinds.ts';
 import { risingEntries } from './rising.ts';
@@ -11,16 +15,53 @@ import type { ArchiveState } from './state.ts';
 /** The archive at one moment. */
 export interface ArchiveView extends View {
   readonly state: ArchiveState;
+  /** The message with this hash in the form of the transaction with this id; null where there is no form that shows it. */
+  messageIn(id: Buffer, hash: Hash): (ShownMessage & { form: Buffer }) | null;
   /** As `range`, without the steps from one on. */
   rangeBefore(layout: Layout, range: Range, end: number): Iterable<Entry>;
+}
+
+/** Forms of transactions, and the table that they are in. */
+export interface KeptForms {
+  form: TransactionForm;
+  table: string;
 }
 
 const KIND_OF = new Map(ARCHIVED_KINDS.flatMap((kind) => kind.layouts.map((layout) => [layout.table, kind])));
 
 /** A class, not a factory: every request makes one. */
 export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements ArchiveView {
-  constructor(snapshot: Snapshot, state: ArchiveState) {
+  readonly #snapshot: Snapshot;
+  readonly #forms: KeptForms | null;
+  /** The group of forms that was read last. */
+  #group: { first: Buffer; forms: Buffer | null } | null = null;
+
+  /** @param forms null where none are kept */
+  constructor(snapshot: Snapshot, state: ArchiveState, forms: KeptForms | null) {
     super(snapshot, state, false, state.origin);
+    this.#snapshot = snapshot;
+    this.#forms = forms;
+  }
+
+  override form(id: Buffer, isAmongOthers = false): Buffer | null {
+    if (this.#forms === null) return null;
+    const first = groupKey(id);
+    const known = this.#group?.first.equals(first) ? this.#group : null;
+    if (known?.forms) return formIn(known.forms, id);
+    const { table, key } = placeOf(this.#forms, first, this.state.origin);
+    // A group of which more are asked for is kept: it need not be unpacked again.
+    const isKept = isAmongOthers || known !== null;
+    const group = isKept ? this.#snapshot.get(table, key) : this.#snapshot.peek(table, key);
+    // Written before forms were kept, or with those of another version.
+    if (group === undefined) return null;
+    this.#group = { first, forms: isKept ? group : null };
+    return isKept ? formIn(group, id) : Buffer.from(formIn(group, id));
+  }
+
+  messageIn(id: Buffer, hash: Hash): (ShownMessage & { form: Buffer }) | null {
+    const form = this.form(id);
+    const shown = form && this.#forms?.form.messageIn(form, hash);
+    return shown ? { ...shown, form } : null;
   }
 
   override range(layout: Layout, range: Range): Iterable<Entry> {

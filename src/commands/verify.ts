@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { createPositionStore } from '../../streams/project/position.ts';
 import { readSteps, type Step } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { transactionForm } from '../api/v3/render/forms.ts';
 import { readArchive } from '../archive/archive.ts';
 import { compareArchive } from '../archive/compare.ts';
 import type { Config } from '../config.ts';
@@ -58,18 +59,19 @@ export async function runVerify(running: Running): Promise<number> {
 
 /** The archive of this host, where there is one, against the tables. */
 async function verifyArchive(
-  { archiveBytes, dataDir }: Pick<Config, 'archiveBytes' | 'dataDir'>,
+  { archiveBytes, archiveForms, dataDir }: Pick<Config, 'archiveBytes' | 'archiveForms' | 'dataDir'>,
   clickhouse: ClickHouse,
   signal: AbortSignal,
   print: Running['print'],
 ): Promise<string[]> {
   const folder = join(dataDir, 'archive');
   if (archiveBytes === 0 || !existsSync(folder)) return [];
-  const archive = readArchive(folder);
+  const form = archiveForms ? transactionForm : null;
+  const archive = readArchive(folder, form);
   const view = archive.view();
   try {
     if (view === null) return [];
-    const { first, head, steps, transactions, problems } = await compareArchive(view, clickhouse, signal);
+    const { first, head, steps, transactions, problems } = await compareArchive(view, clickhouse, signal, { form });
     print(`archive: ${transactions} transactions of the steps ${first} to ${head}, ${steps} steps compared by row`);
     return problems;
   } finally {

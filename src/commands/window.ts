@@ -83,7 +83,7 @@ async function writeArchive(
 ): Promise<void> {
   if (config.archiveBytes === 0 || shutdown.signal.aborted) return;
   const folder = join(config.dataDir, 'archive');
-  const archive = openArchive(folder);
+  const archive = openArchive(folder, config.archiveForms ? transactionForm : null);
   const gauge = (name: string, help: string, value: () => number) =>
     showGauge(registry, `tonstream_archive_${name}`, help, () => (shutdown.signal.aborted ? 0 : value()));
   gauge('first_mc_seqno', 'First step of the archive, 0 while it is empty', () => archive.state?.first ?? 0);

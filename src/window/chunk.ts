@@ -39,18 +39,23 @@ export class ChunkWriter {
 
   flush(): void {
     if (this.#rows.length === 0) return;
-    const head = Buffer.allocUnsafe(1 + 4 * this.#rows.length);
-    head[0] = this.#rows.length;
-    let end = head.length;
-    this.#rows.forEach((row, i) => {
-      end += row.length;
-      head.writeUInt32BE(end, 1 + 4 * i);
-    });
-    this.#write(rowId(this.#step, this.#chunk, 0).subarray(0, CHUNK_KEY_BYTES), Buffer.concat([head, ...this.#rows]));
+    this.#write(rowId(this.#step, this.#chunk, 0).subarray(0, CHUNK_KEY_BYTES), chunkOf(this.#rows));
     this.#rows = [];
     this.#bytes = 1;
     this.#chunk++;
   }
+}
+
+/** At most 255 of them. */
+export function chunkOf(rows: readonly Buffer[]): Buffer {
+  const head = Buffer.allocUnsafe(1 + 4 * rows.length);
+  head[0] = rows.length;
+  let end = head.length;
+  rows.forEach((row, i) => {
+    end += row.length;
+    head.writeUInt32BE(end, 1 + 4 * i);
+  });
+  return Buffer.concat([head, ...rows]);
 }
 
 function rowId(step: number, chunk: number, place: number): Buffer {

@@ -73,6 +73,8 @@ export interface Engine {
   setNote(was: Noted, is: Buffer): boolean;
   /** Forgets the note and empties all tables. */
   clear(): void;
+  /** Removes the tables that are here by a name that begins so and that were not named at the opening. */
+  dropOthers(beginning: string): void;
   close(): Promise<void>;
 }
 
@@ -164,6 +166,13 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
       root.transactionSync(() => {
         for (const one of [...stores.values(), notes]) one.clearSync();
       });
+    },
+    dropOthers(beginning) {
+      // With what ends a name in C.
+      const names = Array.from(root.getKeys(), (key) => key.toString('latin1', 0, key.length - 1));
+      for (const name of names) {
+        if (name.startsWith(beginning) && !stores.has(name)) root.openDB<Buffer, Buffer>({ name, ...bytes }).dropSync();
+      }
     },
     close: () => root.close(),
   };

@@ -1,4 +1,13 @@
+import type { Address, Hash } from '../chain/model.ts';
 import type { ActionRecord, TransactionRecord } from '../chain/records.ts';
+
+/** A message as the form of a transaction shows it. */
+export interface ShownMessage {
+  /** 0 the in-message, then the others. */
+  index: number;
+  source: Address | null;
+  destination: Address | null;
+}
 
 /**
  * How a transaction is to be shown, and what is to be known of an action to show it: made once, when the step is
@@ -12,6 +21,8 @@ export interface TransactionForm {
   readonly dictionary: Buffer;
   of(record: TransactionRecord): Buffer;
   ofAction(record: ActionRecord): Buffer;
+  /** The message with this hash in the form of a transaction; null when it is not there. */
+  messageIn(form: Buffer, hash: Hash): ShownMessage | null;
 }
 
 /** Version of a window without forms. */

@@ -6,10 +6,11 @@ import { ChunkWriter, chunkKey, ID_BYTES, idIn, idOf, idOfChunk, rowAt, rowOfId,
 import type { Batch, Packing, Snapshot, TableOptions } from './engine.ts';
 import type { TransactionForm } from './form.ts';
 import { packing } from './form.ts';
+import { FormGroups, groupKey, isFirstOfGroup } from './form-groups.ts';
 import { behindPrefix, entryValue, groupOf, type Kind, keysOf, type Layout, layoutOf, tablesOf } from './kind.ts';
 import { KINDS, retoldKind, transactionKind } from './kinds.ts';
 import { narrowKey, narrowValue } from './narrow.ts';
-import { type Origin, placeOf } from './placing.ts';
+import { type Origin, type Place, placeOf } from './placing.ts';
 import { type Retelling, type WriteRow, writeRows } from './step.ts';
 
 const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
@@ -91,9 +92,11 @@ export interface Keeping {
   isNarrow: boolean;
   /** Ways of which no keys are kept. */
   leftOut: ReadonlySet<Layout>;
+  /** The table of forms that are kept in groups; null where each is kept by itself. */
+  formGroups: string | null;
 }
 
-const AS_WINDOW: Keeping = { origin: null, byStep: false, isNarrow: false, leftOut: new Set() };
+const AS_WINDOW: Keeping = { origin: null, byStep: false, isNarrow: false, leftOut: new Set(), formGroups: null };
 
 /** The steps of one commit: written, and taken out. */
 export class Change {
@@ -157,6 +160,7 @@ export class Change {
       }
       return found;
     };
+    const groups = new FormGroups((key, group) => this.#putForms(key, group));
     give((kind, row, form) => {
       if (kind.newest !== null && !this.#isNewest(kind, row)) return row;
       const id = writerOf(kind).add(row);
@@ -167,15 +171,26 @@ export class Change {
         for (const key of this.#keysOf(layout, row)) this.#put(layout.table, key, kept);
       }
       if (kind.together !== null) this.#groupOf(kind, kind.together, row).push(row);
-      if (form) this.#append(FORMS, id, form);
+      if (form && this.#keeping.formGroups === null) this.#append(FORMS, id, form);
+      else if (form) groups.add(id, form);
       return id;
     });
-    for (const writer of writers.values()) writer.flush();
+    for (const writer of [...writers.values(), groups]) writer.flush();
     const { maxLt, maxUtime } = ends;
     const note = { bytes: this.#bytes - began + NOTE_BYTES, maxLt, maxUtime };
     if (origin === null) this.#append(STEPS, stepKey(mcSeqno), encodeNote(note));
     else this.#put(STEPS, stepKey(mcSeqno), encodeNote(note));
     return note;
+  }
+
+  #putForms(first: Buffer, group: Buffer): void {
+    const place = this.#placeOfGroup(first);
+    if (place) this.#append(place.table, place.key, group);
+  }
+
+  #placeOfGroup(first: Buffer): Place | null {
+    const { formGroups, origin } = this.#keeping;
+    return formGroups === null ? null : placeOf({ table: formGroups }, groupKey(first), origin);
   }
 
   #put(table: string, key: Buffer, value: Buffer): void {
@@ -272,10 +287,16 @@ export class Change {
     for (let place = 0; place < rowsIn(chunk); place++) {
       const row = rowAt(chunk, place);
       const id = idIn(key, place);
-      if (kind.table === transactionKind.table && this.#form) this.#batch.delete(FORMS, id);
+      if (kind.table === transactionKind.table) this.#evictForm(id);
       if ((kind.newest !== null || kind.together !== null) && !this.#leadsTo(kind, row, id)) continue;
       this.#deleteKeys(kind, row);
     }
+  }
+
+  #evictForm(id: Buffer): void {
+    if (this.#form) this.#batch.delete(FORMS, id);
+    const place = isFirstOfGroup(id) ? this.#placeOfGroup(id) : null;
+    if (place) this.#batch.delete(place.table, place.key);
   }
 
   #deleteKeys({ layouts }: Kind, row: Buffer): void {

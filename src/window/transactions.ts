@@ -51,7 +51,7 @@ export async function transactions(filter: TransactionFilter, sides: Sides): Pro
     page: filter.page,
     load(row: Candidate) {
       // All of it, or what is shown of it where that is enough.
-      const form = context.formsSuffice ? view.form(row.id) : null;
+      const form = context.formsSuffice ? view.form(row.id, step !== undefined) : null;
       return form ? listedTransaction(row, form) : transactionOf(row.id, row.row);
     },
   };

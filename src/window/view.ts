@@ -42,8 +42,11 @@ export interface View extends Span {
   findByKey(kind: Kind, layout: Layout, key: Buffer): Found | null;
   /** What stands beside the id there. */
   beside(layout: Layout, key: Buffer): Buffer | null;
-  /** The form of a transaction; null where the window keeps none. */
-  form(id: Buffer): Buffer | null;
+  /**
+   * The form of a transaction; null where none is kept.
+   * @param isAmongOthers those beside it in the same step are asked for next
+   */
+  form(id: Buffer, isAmongOthers?: boolean): Buffer | null;
   code(hash: Hash): { methods: number[]; boc: Buffer } | null;
   methodsOf(hash: Hash): number[] | null;
   /** Those from a number on, ascending, or from the newest down to it: numbers may be left out, by millions. */

@@ -45,6 +45,7 @@ function formOf(version: string): TransactionForm {
     dictionary: Buffer.from(`${version} shows`.padEnd(16)),
     of: ({ transaction, mcSeqno }) => Buffer.from(textOf(transaction.hash, mcSeqno)),
     ofAction: ({ actionId, mcSeqno }) => Buffer.from(textOf(actionId, mcSeqno)),
+    messageIn: () => null,
   };
 }
 

@@ -18,17 +18,20 @@ export interface Answers {
   close(): Promise<void>;
 }
 
+type AnswersConfig = Pick<Config, 'windowBytes' | 'archiveBytes' | 'archiveForms' | 'dataDir'>;
+
 /**
  * Opens the window that the main process of this host writes, to be read while its files say that it answers, before
  * the tables, and the archive between them where there is one. The head of the tables is told of steps that the window shows.
  */
 export function openAnswers(
-  { windowBytes, archiveBytes, dataDir }: Pick<Config, 'windowBytes' | 'archiveBytes' | 'dataDir'>,
+  { windowBytes, archiveBytes, archiveForms, dataDir }: AnswersConfig,
   tables: ClickHouseSource,
 ): Answers {
   if (windowBytes === 0) return { source: tables, windowHead: () => 0, close: async () => undefined };
   const window = readWindow(join(dataDir, 'window'), transactionForm);
-  const archive = archiveBytes === 0 ? null : readArchive(join(dataDir, 'archive'));
+  const archive =
+    archiveBytes === 0 ? null : readArchive(join(dataDir, 'archive'), archiveForms ? transactionForm : null);
 
   function view(): WindowView | null {
     const found = window.view();

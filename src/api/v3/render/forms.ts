@@ -6,11 +6,13 @@
  * that is not there), then the JSON.
  */
 import { createHash } from 'node:crypto';
+import { parseAddress } from '../../../chain/address.ts';
+import type { Address, Hash } from '../../../chain/model.ts';
 import type { TransactionRecord } from '../../../chain/records.ts';
-import type { TransactionForm } from '../../../window/form.ts';
+import type { ShownMessage, TransactionForm } from '../../../window/form.ts';
 import { actionForm } from './action.ts';
 import { ADDRESS_BYTES, createBook } from './book.ts';
-import { formedMessage } from './message.ts';
+import { formedHash, formedMessage } from './message.ts';
 import { skeletons } from './skeletons.ts';
 import { type MessagePlace, transactionText } from './transaction.ts';
 
@@ -119,6 +121,20 @@ export function formMessages(form: Buffer): FormedMessage[] {
   return messages;
 }
 
+function messageIn(form: Buffer, hash: Hash): ShownMessage | null {
+  const wanted = hash.toString('base64');
+  const count = form.readUInt16LE(2);
+  for (let index = 0; index < count; index++) {
+    const { start, end } = placeOf(form, index);
+    if (end <= start || formedHash(form, start) !== wanted) continue;
+    const { source, destination } = formedMessage(form.subarray(start, end), index === 0);
+    return { index, source: addressOrNull(source), destination: addressOrNull(destination) };
+  }
+  return null;
+}
+
+const addressOrNull = (text: string | null): Address | null => (text === null ? null : parseAddress(text));
+
 /** The same of the in-message alone; null when it is not there. */
 export function formReceived(form: Buffer): FormedMessage | null {
   const { start, end } = placeOf(form, 0);
@@ -148,7 +164,7 @@ function dictionaryOf(records: readonly TransactionRecord[]): Buffer {
 function makeTransactionForm(): TransactionForm {
   const dictionary = dictionaryOf(skeletons());
   const version = `${VERSION}-${createHash('sha256').update(dictionary).digest('hex').slice(0, 8)}`;
-  return { version, dictionary, of: formOf, ofAction: actionForm };
+  return { version, dictionary, of: formOf, ofAction: actionForm, messageIn };
 }
 
 /** How the window keeps transactions for this API. */

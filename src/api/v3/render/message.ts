@@ -128,12 +128,16 @@ const BETWEEN_ADDRESSES = ',"destination":'.length;
 const NORM = ',"hash_norm":"';
 const QUOTE = 0x22;
 
+/** The hash of the message whose JSON text begins here. */
+export const formedHash = (json: Buffer, at = 0): string =>
+  json.toString('latin1', at + HASH_AT, at + HASH_AT + HASH_CHARS);
+
 /**
  * Reads of the JSON text of a message who sent it to whom (raw text, null for who is not in the chain), and its hashes.
  * @param received it is the in-message of its transaction: without a source it is from outside
  */
 export function formedMessage(json: Buffer, received: boolean) {
-  const hash = json.toString('latin1', HASH_AT, HASH_AT + HASH_CHARS);
+  const hash = formedHash(json);
   const [source, sourceEnd] = addressIn(json, SOURCE_AT);
   const [destination] = addressIn(json, sourceEnd + BETWEEN_ADDRESSES);
   const norm = received && source === null ? (normIn(json) ?? hash) : null;
