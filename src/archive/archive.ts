@@ -1,21 +1,19 @@
-/** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine, and forms of its transactions. */
-import { setImmediate as turn } from 'node:timers/promises';
 import { stepKey } from '../window/chunk.ts';
 import type { Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';
-import { packing, type TransactionForm } from '../window/form.ts';
+import type { TransactionForm } from '../window/form.ts';
 import { chunkTable, tablesOf } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { tableDownwards } from '../window/placing.ts';
-import { transactionOf } from '../window/rows.ts';
 import { type WriteRow, writeTold } from '../window/step.ts';
 import { Change, CODES, inAnyOrder, STEPS, shuffled } from '../window/store.ts';
+import { FORM_TABLES, type Forms, formsOf, formTables, type KeptForms, keptForms, NO_FORMS } from './forms.ts';
 import { ARCHIVED_KINDS, LEFT_OUT } from './kinds.ts';
 import { Places, sentMessageKind } from './messages.ts';
 import type { SlabStep } from './slab.ts';
 import { SPANS, SpanWriter, type Within } from './spans.ts';
 import { ARCHIVE_VERSION, type ArchiveState, decodeState, encodeState } from './state.ts';
-import { ArchiveSnapshot, type ArchiveView, type KeptForms } from './view.ts';
+import { ArchiveSnapshot, type ArchiveView } from './view.ts';
 
 export interface Archive {
   /** Where it stands; null while it is empty. */
@@ -41,24 +39,14 @@ export interface Archive {
 /** Steps taken out in one commit. */
 const EVICTED_AT_ONCE = 64;
 
-const FORM_TABLES = 'forms ';
-
-/** Of forms of this version: those of another one are not read, and what has none is shown from its row. */
-const keptForms = (form: TransactionForm | null): KeptForms | null =>
-  form && { form, table: `${FORM_TABLES}${form.version}` };
-
 export function archiveTables(form: TransactionForm | null): TableOptions[] {
-  const forms = keptForms(form);
   return [
     { name: STEPS },
     { name: SPANS },
     ...tablesOf(ARCHIVED_KINDS),
     ...ARCHIVED_KINDS.map((kind) => ({ ...chunkTable(kind), name: tableDownwards(kind) })),
     { name: CODES },
-    ...(forms ? [forms.table, tableDownwards(forms)] : []).map((name) => ({
-      name,
-      ...(form && { packing: packing(form) }),
-    })),
+    ...(form ? formTables(form) : []),
   ];
 }
 
@@ -166,30 +154,6 @@ export function readArchive(folder: string, form: TransactionForm | null): Archi
   const stateOf = createReading(engine);
   const kept = keptForms(form);
   return { view: () => viewOf(engine, stateOf, kept), close: () => engine.close() };
-}
-
-/** By the rows. */
-type Forms = ReadonlyMap<Buffer, Buffer>;
-
-const NO_FORMS: Forms = new Map();
-/** Worked without a turn of the event loop. */
-const TURN_MS = 10;
-
-/** Made before the commit, for what takes as long as this is not to hold up the process. */
-async function formsOf(steps: readonly SlabStep[], form: TransactionForm): Promise<Forms> {
-  const forms = new Map<Buffer, Buffer>();
-  let turnedAt = performance.now();
-  for (const { mcSeqno, rows } of steps) {
-    const first = stepKey(mcSeqno);
-    for (const { kind, row } of rows) {
-      if (kind !== transactionKind) continue;
-      forms.set(row, form.of(transactionOf(first, row)));
-      if (performance.now() - turnedAt < TURN_MS) continue;
-      await turn();
-      turnedAt = performance.now();
-    }
-  }
-  return forms;
 }
 
 /** Transactions before the messages that they show. */

@@ -1,13 +1,14 @@
 import type { Hash } from '../chain/model.ts';
 import { ID_BYTES, stepOf } from '../window/chunk.ts';
 import type { Entry, Range, Snapshot } from '../window/engine.ts';
-import type { ShownMessage, TransactionForm } from '../window/form.ts';
+import type { ShownMessage } from '../window/form.ts';
 import { formIn, groupKey } from '../window/form-groups.ts';
 import { behindPrefix, entryValue, type Kind, type Layout } from '../window/kind.ts';
 import { isNarrowed, narrowKey, narrowRange, widening } from '../window/narrow.ts';
 import { mergeOrdered } from '../window/ordered.ts';
 import { placeOf } from '../window/placing.ts';
 import { type Found, SnapshotView, type View } from '../window/view.ts';
+import type { KeptForms } from './forms.ts';
 import { ARCHIVED_KINDS } from './kinds.ts';
 import { risingEntries } from './rising.ts';
 import type { ArchiveState } from './state.ts';
@@ -19,12 +20,6 @@ export interface ArchiveView extends View {
   messageIn(id: Buffer, hash: Hash): (ShownMessage & { form: Buffer }) | null;
   /** As `range`, without the steps from one on. */
   rangeBefore(layout: Layout, range: Range, end: number): Iterable<Entry>;
-}
-
-/** Forms of transactions, and the table that they are in. */
-export interface KeptForms {
-  form: TransactionForm;
-  table: string;
 }
 
 const KIND_OF = new Map(ARCHIVED_KINDS.flatMap((kind) => kind.layouts.map((layout) => [layout.table, kind])));
@@ -48,6 +43,10 @@ export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements Archi
     const first = groupKey(id);
     const known = this.#group?.first.equals(first) ? this.#group : null;
     if (known?.forms) return formIn(known.forms, id);
+    const kept = isAmongOthers ? null : this.#forms.keptOf(this.state.tables);
+    const text = id.toString('latin1');
+    const found = kept?.get(this, text);
+    if (found) return found;
     const { table, key } = placeOf(this.#forms, first, this.state.origin);
     // A group of which more are asked for is kept: it need not be unpacked again.
     const isKept = isAmongOthers || known !== null;
@@ -55,7 +54,10 @@ export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements Archi
     // Written before forms were kept, or with those of another version.
     if (group === undefined) return null;
     this.#group = { first, forms: isKept ? group : null };
-    return isKept ? formIn(group, id) : Buffer.from(formIn(group, id));
+    if (isKept) return formIn(group, id);
+    const form = Buffer.from(formIn(group, id));
+    kept?.offer(this, text, () => form);
+    return form;
   }
 
   messageIn(id: Buffer, hash: Hash): (ShownMessage & { form: Buffer }) | null {
