@@ -33,9 +33,8 @@ const ROWS: Record<string, (row: RowWriter, step: number) => void> = {
   'top balances': (row, step) => {
     row.u128(BALANCE);
     row.fixed(ACCOUNT);
-    row.i64('1');
-    row.u32(step);
     row.u64('1');
+    row.u32(step);
   },
 };
 

@@ -14,11 +14,13 @@ import type {
 import { bytes, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { AFTER_ALONE, decodeState, decodeStates } from '../states.ts';
+import { balances } from '../tables/accounts.ts';
 import { createAddressBook } from './address-book.ts';
 import { reached } from './at-step.ts';
 import { HeadBehind } from './head.ts';
 import { addresses, hashes } from './keys.ts';
 import { collect, type NewestReading } from './reading.ts';
+import { standingRows } from './signed-order.ts';
 
 interface StoredState {
   account: Address;
@@ -216,27 +218,17 @@ export function accountQueries(reading: NewestReading) {
      * withdrawn can be taken out, more of them when that was not enough.
      */
     async topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]> {
-      const needed = page.offset + page.limit;
-      const written = waitingFor(reading, context);
-      for (let read = Math.ceil(needed * 1.3) + 200; ; read *= 2) {
-        const sql = `SELECT balance, account, toInt64(sum(sign)), max(mc_seqno), sum(count) FROM (
-            SELECT balance, account, sign, mc_seqno, 1 AS count FROM balances ORDER BY balance DESC, account LIMIT ${read})
-          GROUP BY balance, account ORDER BY balance DESC, account`;
-        const rows = await reading.rows(sql, 'top balances', context);
-        const { found, total, ahead } = readBalances(rows);
-        if (ahead > reading.head.inTables) {
-          await written(ahead);
-          read /= 2;
-          continue;
-        }
-        const complete = total < read;
-        // The last account may be cut between its rows.
-        const sure = complete ? found : found.slice(0, -1);
-        const positive = sure.filter(({ sign }) => sign > 0);
-        if (complete || positive.length >= needed) {
-          return positive.slice(page.offset, needed).map(({ account, balance }) => ({ account, balance }));
-        }
-      }
+      const order = {
+        table: balances,
+        address: 'account',
+        sort: { balance: 'desc', address: 'asc' },
+        where: [],
+        within: [],
+        label: 'top balances',
+        readBalance: (row: RowReader) => row.u128(),
+      } as const;
+      const rows = await standingRows(reading, order, page, context);
+      return rows.map(({ balance, address }) => ({ account: address, balance }));
     },
   };
 }
@@ -256,19 +248,4 @@ function readState(rows: RowReader): StoredState {
     lastTransactionHash: rows.fixed(32),
     state: rows.bytes(),
   };
-}
-
-function readBalances(rows: RowReader) {
-  const found: (BalanceRecord & { sign: number })[] = [];
-  let total = 0;
-  let ahead = 0;
-  while (!rows.done) {
-    const balance = rows.u128();
-    const account = rows.fixed(36);
-    const sign = Number(rows.i64());
-    ahead = Math.max(ahead, rows.u32());
-    total += Number(rows.u64());
-    found.push({ account, balance, sign });
-  }
-  return { found, total, ahead };
 }

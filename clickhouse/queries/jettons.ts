@@ -12,44 +12,31 @@ import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import type { Page, QueryContext, Sort, TracePlace } from '../../src/chain/records.ts';
 import { bytes, list, u64 } from '../literal.ts';
+import type { RowReader } from '../rowbinary.ts';
 import { jettonBalances, jettonHolders, jettonMasters, jettonWallets } from '../tables/jettons.ts';
 import { reached, toldUpTo, walletsAt, withHashesAt } from './at-step.ts';
 import { all, behind, limits, where } from './conditions.ts';
 import { addresses, direction } from './keys.ts';
-import { newest, waiting } from './newest.ts';
+import { newest } from './newest.ts';
 import { collect, type NewestReading } from './reading.ts';
+import { standingRows } from './signed-order.ts';
 
 export function jettonQueries(reading: NewestReading) {
-  /** Wallets of one jetton by balance, from the signed table: what was withdrawn is read beyond the page and taken out. */
+  /** Wallets of one jetton by balance. */
   async function holders(
     { jetton, sort, page, excludeZero, place }: Holders,
     context: QueryContext,
   ): Promise<Address[]> {
-    const needed = page.offset + page.limit;
-    const way = direction(sort);
-    const more = all([...behindHolder(sort, place), ...(excludeZero ? ['balance > 0'] : [])]);
-    for (let read = Math.ceil(needed * 1.3) + 200; ; read *= 2) {
-      const sql = `SELECT balance, address, toInt64(sum(sign)), max(mc_seqno), count() FROM (
-          SELECT balance, address, sign, mc_seqno FROM jetton_holders WHERE jetton = ${bytes(jetton)} AND ${more}
-          ORDER BY jetton ${way}, balance ${way}, address ${way} LIMIT ${read})
-        GROUP BY balance, address ORDER BY balance ${way}, address ${way}`;
-      const { standing, total } = await waiting(reading, context, async () => {
-        const rows = collect(await reading.rows(sql, 'jetton holders', context), (row) => ({
-          balance: row.i256(),
-          address: row.fixed(36),
-          sign: Number(row.i64()),
-          mcSeqno: row.u32(),
-          count: Number(row.u64()),
-        }));
-        const ahead = Math.max(0, ...rows.map(({ mcSeqno }) => mcSeqno));
-        return { found: { standing: rows, total: rows.reduce((sum, { count }) => sum + count, 0) }, ahead };
-      });
-      const complete = total < read;
-      // The last wallet may be cut between its rows.
-      const sure = complete ? standing : standing.slice(0, -1);
-      const held = sure.filter(({ sign }) => sign > 0);
-      if (complete || held.length >= needed) return held.slice(page.offset, needed).map(({ address }) => address);
-    }
+    const order = {
+      table: jettonHolders,
+      address: 'address',
+      sort: { balance: sort, address: sort },
+      where: [`jetton = ${bytes(jetton)}`, ...behindHolder(sort, place), ...(excludeZero ? ['balance > 0'] : [])],
+      within: ['jetton'],
+      label: 'jetton holders',
+      readBalance: (row: RowReader) => row.i256(),
+    };
+    return (await standingRows(reading, order, page, context)).map(({ address }) => address);
   }
 
   return {
