@@ -39,6 +39,18 @@ export function jettonQueries(reading: NewestReading) {
     return (await standingRows(reading, order, page, context)).map(({ address }) => address);
   }
 
+  /** Those of wallets in the order of first detection that have something: of as many keys as that takes. */
+  async function positive(detected: Detected, page: Page, context: QueryContext): Promise<JettonWalletRecord[]> {
+    for (let looked = LOOKED_AT_FIRST * (page.offset + page.limit); ; looked *= LOOKED_AT_MORE) {
+      const keys = detected({ offset: 0, limit: looked });
+      const conditions = [`address IN (${keys})`, 'balance > 0'];
+      const found = await newest(reading, jettonWallets, { conditions, order: 'id, address', page }, context);
+      if (found.length === page.limit) return found;
+      const counted = await reading.rows(`SELECT count() FROM (${keys})`, 'count of jetton wallets', context);
+      if (Number(counted.u64()) < looked) return found;
+    }
+  }
+
   return {
     jettonMasters(
       filter: { addresses: Address[]; admins: Address[]; behind?: BehindId | undefined; page: Page },
@@ -103,14 +115,17 @@ export function jettonQueries(reading: NewestReading) {
         const both = jetton === null ? owner : `${owner} AND ${jetton}`;
         keys.push(owner, `address IN (SELECT address FROM jetton_wallets_by_owner WHERE ${both})`);
       }
-      if (only) {
-        const whole = excludeZeroBalance || byBalance !== undefined;
-        const table = one === undefined ? 'jetton_wallets_by_id' : 'jetton_wallets_by_jetton';
-        if (!whole) {
-          const told = at === undefined ? [] : [toldUpTo(at)];
-          const keysOf = [...(jetton === null ? [] : [jetton]), ...beginning, ...told];
-          keys.push(`address IN (${firstDetected(table, keysOf, filter.page)})`);
+      if (only && jettons.length > 1) {
+        keys.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
+      } else if (only) {
+        const told = at === undefined ? [] : [toldUpTo(at)];
+        const detected =
+          one === undefined ? detectedWallets([...beginning, ...told]) : ofJetton(one, [...beginning, ...told]);
+        if (byBalance === undefined && !excludeZeroBalance) {
+          keys.push(`address IN (${detected(filter.page)})`);
           page = null;
+        } else if (byBalance === undefined && at === undefined) {
+          return positive(detected, filter.page, context);
         } else if (jetton !== null) {
           keys.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
         }
@@ -190,7 +205,27 @@ function behindHolder(sort: Sort, place: BehindBalance | undefined): string[] {
   return [behind(jettonHolders, order, [place.balance, place.address])];
 }
 
-/** Addresses of a page in the order of first detection. Keys stand more than once until they are merged. */
-export function firstDetected(keys: string, conditions: readonly string[], page: Page): string {
-  return `SELECT address FROM ${keys} WHERE ${all(conditions)} ORDER BY id LIMIT 1 BY id ${limits(page)}`;
+/** Keys looked at for each row of a page of wallets that have something; so many times as many when these do not do. */
+const LOOKED_AT_FIRST = 3;
+const LOOKED_AT_MORE = 8;
+
+/** SQL: addresses of a page in the order of first detection. */
+type Detected = (page: Page) => string;
+
+const detectedWallets =
+  (conditions: readonly string[]): Detected =>
+  (page) =>
+    firstDetected('jetton_wallets_by_id', conditions, page);
+
+const ofJetton =
+  (jetton: Address, conditions: readonly string[]): Detected =>
+  (page) =>
+    firstDetected('jetton_wallets_by_jetton', [`jetton = ${bytes(jetton)}`, ...conditions], page, 'jetton, id');
+
+/**
+ * Addresses of a page in the order of first detection. Keys stand more than once until they are merged.
+ * @param order that of the table's key as far as the id: what a page does not need is not read
+ */
+export function firstDetected(keys: string, conditions: readonly string[], page: Page, order = 'id'): string {
+  return `SELECT address FROM ${keys} WHERE ${all(conditions)} ORDER BY ${order} LIMIT 1 BY id ${limits(page)}`;
 }

@@ -17,7 +17,7 @@ import { nftCollectionStates, nftCollections, nftItemStates, nftItems } from '..
 import { nftAuctionStates, nftAuctions, nftSaleStates, nftSales, telemintItems } from '../tables/sales.ts';
 import type { Table } from '../tables/table.ts';
 import { reached, statesAt, toldUpTo } from './at-step.ts';
-import { all, behind as behindRow } from './conditions.ts';
+import { all, behind as behindRow, limits } from './conditions.ts';
 import { behindId, firstDetected } from './jettons.ts';
 import { addresses } from './keys.ts';
 import { newest, type Selection } from './newest.ts';
@@ -158,7 +158,12 @@ function itemSelection(filter: NftItemFilter): Selection {
     const index = (indexes.length === 0 ? '' : ` AND nft_index IN ${list(indexes.map(u256))}`) + place;
     conditions.push(collection + index);
     if (some.length === 0 && owners.length === 0) {
-      keys.push(`address IN (SELECT address FROM nft_items_by_collection WHERE ${collection}${index})`);
+      // Where the page is in the order of the keys it is cut from them: an item keeps its collection and index.
+      const isInOrder = collections.length === 1 && !byLastTransaction && at === undefined && beginning.length === 0;
+      const order = ' ORDER BY collection_address, nft_index, address LIMIT 1 BY nft_index, address';
+      const cut = isInOrder ? `${order} ${limits(filter.page)}` : '';
+      keys.push(`address IN (SELECT address FROM nft_items_by_collection WHERE ${collection}${index}${cut})`);
+      if (isInOrder) page = null;
     }
   }
   if (keys.length === 0) {
