@@ -1,0 +1,125 @@
+/**
+ * Lists of one jetton's wallets and of one collection's items, a million of each, made up, in an embedded server: p50 of
+ * one client, and CPU time of this process. Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
+ */
+import { addressOf } from '../../src/chain/address.ts';
+import type { JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
+import type { Address } from '../../src/chain/model.ts';
+import { createClickHouse } from '../client.ts';
+import { createQueryGate } from '../gate.ts';
+import { bytes } from '../literal.ts';
+import { migrate } from '../migrate.ts';
+import { RowReader } from '../rowbinary.ts';
+import { silent, startTestServer } from '../test-server.ts';
+import { contractQueries } from './contracts.ts';
+import { createHead } from './head.ts';
+import { createReading } from './reading.ts';
+
+const COUNT = Number(process.env.BENCH_CONTRACTS ?? 1_000_000);
+const DEEP = COUNT / 10;
+const ROUNDS = 15;
+const BASECHAIN = bytes(Buffer.from([0x80, 0, 0, 0]));
+const PARENT = addressOf(0, Buffer.alloc(32, 0x61));
+/** Of the contract with a number. */
+const ADDRESS = `toFixedString(concat(${BASECHAIN}, SHA256(toString(number))), 36)`;
+const BALANCE = 'toInt256(intHash64(number) % 1000000000000)';
+/** A tenth of the wallets has had another balance before. */
+const MOVED = COUNT / 10;
+
+const line = (text: string): void => void process.stdout.write(`${text}\n`);
+const { signal } = new AbortController();
+const context = { signal, timeoutMs: 60_000 };
+
+const test = await startTestServer();
+const clickhouse = createClickHouse({ url: test.server.url, database: 'contracts', logger: silent });
+try {
+  await migrate({ clickhouse, logger: silent });
+  await fill();
+  await measure();
+} finally {
+  await clickhouse.close();
+  await test.remove();
+}
+
+async function fill(): Promise<void> {
+  const parent = bytes(PARENT);
+  const holders = (balance: string, lt: number, sign: number, count: number): Promise<void> =>
+    clickhouse.command(
+      `INSERT INTO jetton_holders (jetton, balance, address, lt, mc_seqno, sign)
+       SELECT ${parent}, ${balance}, ${ADDRESS}, ${lt}, 5, ${sign} FROM numbers(${count})`,
+    );
+  await holders(BALANCE, 1, 1, COUNT);
+  await holders(BALANCE, 1, -1, MOVED);
+  await holders(`${BALANCE} + 7`, 2, 1, MOVED);
+  const state = `${ADDRESS}, number, 5, 1, SHA256('code'), SHA256(toString(number))`;
+  const columns = 'address, id, mc_seqno, last_transaction_lt, code_hash, data_hash';
+  await clickhouse.command(
+    `INSERT INTO jetton_wallets (${columns}, balance, owner, jetton, mintless_is_claimed)
+     SELECT ${state}, ${BALANCE} + if(number < ${MOVED}, 7, 0), ${ADDRESS}, ${parent}, NULL FROM numbers(${COUNT})`,
+  );
+  await clickhouse.command(
+    `INSERT INTO nft_items (${columns}, init, nft_index, collection_address, owner_address, content)
+     SELECT ${state}, true, toUInt256(number), ${parent}, ${ADDRESS}, '{}' FROM numbers(${COUNT})`,
+  );
+  line(`${COUNT.toLocaleString('en')} wallets of a jetton and items of a collection`);
+}
+
+/** One in the middle. */
+async function sample(): Promise<{ address: Address; balance: string }> {
+  const sql = `SELECT address, balance FROM jetton_wallets FINAL WHERE id = ${COUNT / 2}`;
+  const row = new RowReader(await clickhouse.query(sql, { label: 'a wallet', signal, timeoutMs: context.timeoutMs }));
+  return { address: row.fixed(36), balance: row.i256() };
+}
+
+async function measure(): Promise<void> {
+  const head = createHead(clickhouse);
+  head.advance(10);
+  const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+  const source = contractQueries(reading, async () => []);
+  const { address, balance } = await sample();
+  const page = { limit: 100, offset: 0 };
+  const deep = { limit: 100, offset: DEEP };
+  const wallets: JettonWalletFilter = { addresses: [], owners: [], jettons: [], excludeZeroBalance: false, page };
+  const holders: JettonWalletFilter = { ...wallets, jettons: [PARENT], byBalance: 'desc' };
+  const items: NftItemFilter = {
+    addresses: [],
+    owners: [],
+    collections: [],
+    indexes: [],
+    includeOnSale: false,
+    byLastTransaction: false,
+    page,
+  };
+  const ofWallets: [string, JettonWalletFilter][] = [
+    ['wallets of an owner', { ...wallets, owners: [address] }],
+    ['wallets of a jetton', { ...wallets, jettons: [PARENT] }],
+    [`wallets of a jetton at offset ${DEEP}`, { ...wallets, jettons: [PARENT], page: deep }],
+    ['wallets of a jetton that have something', { ...wallets, jettons: [PARENT], excludeZeroBalance: true }],
+    ['holders', holders],
+    ['holders at offset 10,000', { ...holders, page: { limit: 100, offset: 10_000 } }],
+    [`holders at offset ${DEEP}`, { ...holders, page: deep }],
+    ['holders behind a cursor', { ...holders, behind: { balance, address } }],
+  ];
+  const ofItems: [string, NftItemFilter][] = [
+    ['items of an owner', { ...items, owners: [address] }],
+    ['items of a collection', { ...items, collections: [PARENT] }],
+    [`items of a collection at offset ${DEEP}`, { ...items, collections: [PARENT], page: deep }],
+    ['items of a collection by their last transaction', { ...items, collections: [PARENT], byLastTransaction: true }],
+  ];
+  for (const [name, filter] of ofWallets) await tell(name, () => source.jettonWallets(filter, context));
+  for (const [name, filter] of ofItems) await tell(name, () => source.nftItems(filter, context));
+}
+
+async function tell(name: string, ask: () => Promise<unknown[]>): Promise<void> {
+  const times: number[] = [];
+  const before = process.cpuUsage();
+  for (let i = 0; i < ROUNDS; i++) {
+    const began = performance.now();
+    await ask();
+    times.push(performance.now() - began);
+  }
+  const { user, system } = process.cpuUsage(before);
+  times.sort((a, b) => a - b);
+  const cpu = (user + system) / 1000 / ROUNDS;
+  line(`${name.padEnd(50)} p50 ${times[ROUNDS >> 1].toFixed(1).padStart(7)} ms   CPU ${cpu.toFixed(1).padStart(5)} ms`);
+}
