@@ -34,6 +34,7 @@ const ROWS: Record<string, (row: RowWriter, step: number) => void> = {
     row.u128(BALANCE);
     row.fixed(ACCOUNT);
     row.u64('1');
+    row.i64('0');
     row.u32(step);
   },
 };

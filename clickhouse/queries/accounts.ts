@@ -20,7 +20,7 @@ import { reached } from './at-step.ts';
 import { HeadBehind } from './head.ts';
 import { addresses, hashes } from './keys.ts';
 import { collect, type NewestReading } from './reading.ts';
-import { standingRows } from './signed-order.ts';
+import { createStandingRows } from './signed-order.ts';
 
 interface StoredState {
   account: Address;
@@ -52,6 +52,7 @@ export type AccountQueries = ReturnType<typeof accountQueries>;
 
 export function accountQueries(reading: NewestReading) {
   const addressBook = createAddressBook(reading);
+  const standingRows = createStandingRows(reading);
 
   /** Newest states. The table holds one version: a row of a step that is being written is waited for. */
   async function newestStates(accounts: Address[], codeHashes: Hash[], context: QueryContext): Promise<StoredState[]> {
@@ -227,7 +228,7 @@ export function accountQueries(reading: NewestReading) {
         label: 'top balances',
         readBalance: (row: RowReader) => row.u128(),
       } as const;
-      const rows = await standingRows(reading, order, page, context);
+      const rows = await standingRows(order, page, context);
       return rows.map(({ balance, address }) => ({ account: address, balance }));
     },
   };

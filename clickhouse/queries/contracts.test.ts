@@ -213,33 +213,6 @@ describe('jettons', () => {
     expect(() => byBalance.read(beyond)).toThrow(BadCursor);
   });
 
-  it('lists holders as deep as one asks, past those that were taken back', async () => {
-    const jetton = address(0x65);
-    const standing = 150_000;
-    const each = `toFixedString(concat(${bytes(Buffer.from([0x80, 0, 0, 0]))}, SHA256(toString(number))), 36)`;
-    const insertSome = (count: number, balance: string, lt: number, sign: number): Promise<void> =>
-      clickhouse.command(
-        `INSERT INTO jetton_holders (jetton, balance, address, lt, mc_seqno, sign)
-         SELECT ${bytes(jetton)}, ${balance}, ${each}, ${lt}, 5, ${sign} FROM numbers(${count})`,
-      );
-    // The greatest balances are those of before.
-    await insertSome(1_000, '10000000 + number', 1, 1);
-    await insertSome(1_000, '10000000 + number', 1, -1);
-    await insertSome(standing, 'number', 2, 1);
-    await clickhouse.command(
-      `INSERT INTO jetton_wallets (address, id, mc_seqno, last_transaction_lt, code_hash, data_hash, balance, owner, jetton, mintless_is_claimed)
-       SELECT ${each}, number, 5, 2, toFixedString('', 32), toFixedString('', 32), number, ${bytes(ALICE)}, ${bytes(jetton)}, NULL FROM numbers(${standing})`,
-    );
-    const balances = async (offset: number, limit: number): Promise<string[]> => {
-      const asked = { ...filter, jettons: [jetton], byBalance: 'desc' as const, page: { offset, limit } };
-      return (await source.jettonWallets(asked, context)).map(({ balance }) => balance);
-    };
-    expect(await balances(0, 2)).toEqual(['149999', '149998']);
-    expect(await balances(140_000, 3)).toEqual(['9999', '9998', '9997']);
-    expect(await balances(standing - 1, 3)).toEqual(['0']);
-    expect(await balances(standing, 3)).toEqual([]);
-  });
-
   it('tells what addresses are, the master of a wallet with it', async () => {
     const none = { items: [], collections: [], masters: [], wallets: [] };
     const tokens = await source.tokens({ ...none, wallets: [address(3), ALICE] }, context);

@@ -19,9 +19,11 @@ import { all, behind, limits, where } from './conditions.ts';
 import { addresses, direction } from './keys.ts';
 import { newest } from './newest.ts';
 import { collect, type NewestReading } from './reading.ts';
-import { standingRows } from './signed-order.ts';
+import { createStandingRows } from './signed-order.ts';
 
 export function jettonQueries(reading: NewestReading) {
+  const standingRows = createStandingRows(reading);
+
   /** Wallets of one jetton by balance. */
   async function holders(
     { jetton, sort, page, excludeZero, place }: Holders,
@@ -36,7 +38,7 @@ export function jettonQueries(reading: NewestReading) {
       label: 'jetton holders',
       readBalance: (row: RowReader) => row.i256(),
     };
-    return (await standingRows(reading, order, page, context)).map(({ address }) => address);
+    return (await standingRows(order, page, context)).map(({ address }) => address);
   }
 
   /** Those of wallets in the order of first detection that have something: of as many keys as that takes. */
