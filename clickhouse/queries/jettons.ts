@@ -19,7 +19,7 @@ import { all, behind, limits, where } from './conditions.ts';
 import { addresses, direction } from './keys.ts';
 import { newest } from './newest.ts';
 import { collect, type NewestReading } from './reading.ts';
-import { createStandingRows } from './signed-order.ts';
+import { createStandingRows, type StandingRow } from './signed-order.ts';
 
 export function jettonQueries(reading: NewestReading) {
   const standingRows = createStandingRows(reading);
@@ -28,7 +28,7 @@ export function jettonQueries(reading: NewestReading) {
   async function holders(
     { jetton, sort, page, excludeZero, place }: Holders,
     context: QueryContext,
-  ): Promise<Address[]> {
+  ): Promise<StandingRow[]> {
     const order = {
       table: jettonHolders,
       address: 'address',
@@ -38,7 +38,7 @@ export function jettonQueries(reading: NewestReading) {
       label: 'jetton holders',
       readBalance: (row: RowReader) => row.i256(),
     };
-    return (await standingRows(order, page, context)).map(({ address }) => address);
+    return standingRows(order, page, context);
   }
 
   /** Those of wallets in the order of first detection that have something: of as many keys as that takes. */
@@ -95,16 +95,17 @@ export function jettonQueries(reading: NewestReading) {
       if (isHolders && at === undefined) {
         const { page } = filter;
         const asked = { jetton: one, sort: byBalance, page, excludeZero: excludeZeroBalance, place };
-        const wallets = await holders(asked, context);
-        if (wallets.length === 0) return [];
-        const found = await newest(
-          reading,
-          jettonWallets,
-          { conditions: [`address IN ${addresses(wallets)}`], order: 'address' },
-          context,
-        );
-        const places = new Map(wallets.map((wallet, i) => [hashKey(wallet), i]));
-        return found.sort((a, b) => (places.get(hashKey(a.address)) ?? 0) - (places.get(hashKey(b.address)) ?? 0));
+        const standing = await holders(asked, context);
+        if (standing.length === 0) return [];
+        const conditions = [`address IN ${addresses(standing.map(({ address }) => address))}`];
+        const found = await newest(reading, jettonWallets, { conditions, order: 'address' }, context);
+        const wallets = new Map(found.map((wallet) => [hashKey(wallet.address), wallet]));
+        return standing.flatMap(({ address, balance }) => {
+          const wallet = wallets.get(hashKey(address));
+          if (wallet === undefined) return [];
+          // A step that came between the two has left another one: the place is that of this balance.
+          return [wallet.balance === balance ? wallet : { ...wallet, balance }];
+        });
       }
       const beginning = filter.behind && 'id' in filter.behind ? behindId(filter.behind) : [];
       // What holds of a wallet at every step: a wallet is confirmed by its master, by owner and master, and neither changes.

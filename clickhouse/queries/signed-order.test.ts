@@ -17,6 +17,7 @@ const context: QueryContext = { signal: new AbortController().signal, timeoutMs:
 
 let test: TestServer;
 let clickhouse: ClickHouse;
+let reading: ReturnType<typeof createReading>;
 let source: ContractSource;
 
 beforeAll(async () => {
@@ -26,7 +27,8 @@ beforeAll(async () => {
   const head = createHead(clickhouse);
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
-  source = contractQueries(createReading(clickhouse, gate, head), async () => []);
+  reading = createReading(clickhouse, gate, head);
+  source = contractQueries(reading, async () => []);
 });
 afterAll(async () => {
   await clickhouse?.close();
@@ -79,5 +81,45 @@ describe('an order that is kept by signed rows', () => {
     const all = standing + 1_000 - 2;
     for (let i = 0; i < 2; i++) expect(await balances(all - 2, 3)).toEqual(['1', '0']);
     for (let i = 0; i < 2; i++) expect(await balances(all, 3)).toEqual([]);
+  });
+
+  it('gives wallets the balances by which they are in order, whatever comes between its statements', async () => {
+    const jetton = addressOf(0, Buffer.alloc(32, 0x66));
+    const wallet = (n: number): string => bytes(addressOf(0, Buffer.alloc(32, n)));
+    const states = async (n: number, balance: number, lt: number, before?: number): Promise<void> => {
+      const signed = [
+        `(${bytes(jetton)}, ${balance}, ${wallet(n)}, ${lt}, 5, 1)`,
+        ...(before === undefined ? [] : [`(${bytes(jetton)}, ${before}, ${wallet(n)}, ${lt - 1}, 5, -1)`]),
+      ];
+      await clickhouse.command(
+        `INSERT INTO jetton_holders (jetton, balance, address, lt, mc_seqno, sign) VALUES ${signed.join()}`,
+      );
+      await clickhouse.command(
+        `INSERT INTO jetton_wallets (address, id, mc_seqno, last_transaction_lt, code_hash, data_hash, balance, owner, jetton, mintless_is_claimed)
+         VALUES (${wallet(n)}, ${n}, 5, ${lt}, toFixedString('', 32), toFixedString('', 32), ${balance}, ${wallet(n)}, ${bytes(jetton)}, NULL)`,
+      );
+    };
+    for (const [n, balance] of [30, 20, 10].entries()) await states(n + 1, balance, 1);
+    let isFirst = true;
+    const between = contractQueries(
+      {
+        ...reading,
+        async rows(sql, label, asked) {
+          const found = await reading.rows(sql, label, asked);
+          if (label === 'jetton holders' && isFirst) {
+            isFirst = false;
+            await states(1, 5, 2, 30);
+          }
+          return found;
+        },
+      },
+      async () => [],
+    );
+    const page = { offset: 0, limit: 10 };
+    const filter = { addresses: [], owners: [], jettons: [jetton], excludeZeroBalance: false, page };
+    const ask = async (): Promise<string[]> =>
+      (await between.jettonWallets({ ...filter, byBalance: 'desc' }, context)).map(({ balance }) => balance);
+    expect(await ask()).toEqual(['30', '20', '10']);
+    expect(await ask()).toEqual(['20', '10', '5']);
   });
 });
