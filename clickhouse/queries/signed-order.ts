@@ -112,7 +112,9 @@ export function createStandingRows(reading: NewestReading) {
     const key = keyOf(order);
     const others = (places.get(key) ?? []).filter(({ rank }) => Math.abs(rank - place.rank) >= AHEAD / 2);
     const some = others.length < PLACES ? others : others.slice(1);
-    places.set(key, [...some, place]);
+    // In memory of its own: it was cut from the whole result.
+    const row = { balance: place.row.balance, address: Buffer.from(place.row.address) };
+    places.set(key, [...some, { rank: place.rank, row }]);
   }
 
   return async function standingRows(order: SignedOrder, page: Page, context: QueryContext): Promise<StandingRow[]> {
