@@ -19,6 +19,8 @@ export function workchainOf(address: Address): number {
 
 const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
 const FRIENDLY = /^[A-Za-z0-9+/_-]{48}$/;
+const ZERO = 0x30;
+const COLON = 0x3a;
 const BOUNCEABLE_TAG = 0x11;
 const NON_BOUNCEABLE_TAG = 0x51;
 const TEST_FLAG = 0x80;
@@ -42,9 +44,26 @@ function parseFriendly(text: string): Address | null {
   return addressOf(bytes.readInt8(1), bytes.subarray(2, 34));
 }
 
-/** `<workchain>:<64 upper-case hex digits>`, the printed form everywhere. */
+const DIGITS = Buffer.from('0123456789ABCDEF');
+const HEX_DIGITS = 64;
+const rawText = Buffer.alloc('-2147483648:'.length + HEX_DIGITS);
+
+/**
+ * `<workchain>:<64 upper-case hex digits>`, the printed form everywhere. In one Buffer: joined texts are put together
+ * when they are first looked at, and what they were joined from stays with them.
+ */
 export function rawAddress(address: Address): string {
-  return `${workchainOf(address)}:${address.toString('hex', 4, 36).toUpperCase()}`;
+  const workchain = workchainOf(address);
+  let at = 1;
+  if (workchain === 0) rawText[0] = ZERO;
+  else at = rawText.write(String(workchain), 'latin1');
+  rawText[at++] = COLON;
+  for (let i = 4; i < 36; i++) {
+    const byte = address[i];
+    rawText[at++] = DIGITS[byte >> 4];
+    rawText[at++] = DIGITS[byte & 15];
+  }
+  return rawText.toString('latin1', 0, at);
 }
 
 /** 48 characters of base64url. A workchain outside one signed byte is cut to its low byte, as the form has no room. */
