@@ -14,9 +14,6 @@ export class RowBinaryError extends Error {
 }
 
 const CHUNK_BYTES = 256 * 1024;
-/** The first chunk, which is all that most tables of a batch need: each next one is four times as large. */
-const FIRST_BYTES = 4 * 1024;
-const GROWTH = 4;
 /** Decimal digits that always fit a double exactly. */
 const SAFE_DIGITS = 15;
 const TWO_32 = 0x1_0000_0000;
@@ -62,9 +59,12 @@ export class RowWriter {
   #start = 0;
   #at = 0;
 
-  /** @param chunkBytes of the largest chunks */
-  constructor(private readonly chunkBytes: number = CHUNK_BYTES) {
-    this.#chunk = Buffer.allocUnsafeSlow(Math.min(FIRST_BYTES, chunkBytes));
+  /** @param newChunk where chunks come from; larger ones are always made */
+  constructor(
+    private readonly chunkBytes: number = CHUNK_BYTES,
+    private readonly newChunk: (bytes: number) => Buffer = Buffer.allocUnsafeSlow,
+  ) {
+    this.#chunk = newChunk(chunkBytes);
   }
 
   /** Bytes written since the last `take()`. */
@@ -92,8 +92,7 @@ export class RowWriter {
     if (this.#at + n > this.#chunk.length) {
       if (this.#at > this.#start) this.#full.push(this.#chunk.subarray(this.#start, this.#at));
       this.#fullBytes += this.#at - this.#start;
-      const next = Math.min(GROWTH * this.#chunk.length, this.chunkBytes);
-      this.#chunk = Buffer.allocUnsafeSlow(Math.max(next, n));
+      this.#chunk = n > this.chunkBytes ? Buffer.allocUnsafeSlow(n) : this.newChunk(this.chunkBytes);
       this.#start = 0;
       this.#at = 0;
     }

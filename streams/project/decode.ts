@@ -5,7 +5,7 @@ import { DecodeError } from '../../src/chain/errors.ts';
 import { decodeBlockInfo } from '../../src/chain/header.ts';
 import type { AccountState, BlockId, Transaction } from '../../src/chain/model.ts';
 import type { BlockRecord } from '../../src/chain/records.ts';
-import { serialize } from '../../src/chain/serialize.ts';
+import { serialize, serializedSize } from '../../src/chain/serialize.ts';
 import { blockKey, type StoredBlock } from '../envelope.ts';
 import type { Step } from '../steps.ts';
 
@@ -93,7 +93,7 @@ function serializeTransactions(boc: Boc, transactions: Transaction[]): Buffer[] 
     // A message is part of its transaction: a few of them need no look.
     bytes += payload.length * (messages.length > FEW_MESSAGES ? 1 : 1 + messages.length);
     if (messages.length > FEW_MESSAGES) {
-      for (const message of messages) bytes += serialize(boc, message.cell, { crc: false }).length;
+      for (const message of messages) bytes += serializedSize(boc, message.cell);
     }
     if (bytes > MAX_STORED_BYTES) {
       throw new DecodeError(`its transactions take more than ${MAX_STORED_BYTES} bytes`, 'block/extra/account_blocks');
