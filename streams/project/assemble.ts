@@ -119,9 +119,9 @@ function touchedAccounts(steps: DecodedStep[], cells: StoredCell[]): Address[] {
   for (const { kind, account } of cells) {
     if ((kind === 'data' || kind === 'account') && account !== null) touched.set(hashKey(account), account);
   }
-  for (const { states, transactions } of steps.flatMap((step) => step.blocks)) {
-    for (const { account } of states) touched.set(hashKey(account), account);
-    for (const { account } of transactions) touched.set(hashKey(account), account);
+  // Each account with transactions has a state.
+  for (const { blocks } of steps) {
+    for (const { states } of blocks) for (const { account } of states) touched.set(hashKey(account), account);
   }
   return [...touched.values()];
 }

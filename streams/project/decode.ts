@@ -1,4 +1,4 @@
-import { accountStatesAfter, blockTransactions } from '../../src/chain/accounts.ts';
+import { accountBlocks, accountStatesAfter, blockTransactions } from '../../src/chain/accounts.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
@@ -57,7 +57,8 @@ function decodeStored(stored: StoredBlock, mcSeqno: number): DecodedBlock {
   try {
     const boc = openBoc(stored.boc);
     const block = decodeBlock(boc);
-    const transactions = [...blockTransactions(block)];
+    const touched = accountBlocks(block);
+    const transactions = [...blockTransactions(block, touched)];
     const payloads = serializeTransactions(boc, transactions);
     const info = boc.refs[boc.refStart[boc.roots[0]]];
     const header = decodeBlockInfo(boc, info, stored.globalId);
@@ -74,7 +75,7 @@ function decodeStored(stored: StoredBlock, mcSeqno: number): DecodedBlock {
       info: serialize(boc, info, { crc: false }),
       transactions,
       payloads,
-      states: accountStatesAfter(block),
+      states: accountStatesAfter(block, touched),
       shardTops: block.shardHashes(),
     };
   } catch (cause) {
