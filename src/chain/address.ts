@@ -18,6 +18,11 @@ export function workchainOf(address: Address): number {
 }
 
 const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
+const HEX_DIGITS = 64;
+const HEX_VALUES = Int8Array.from({ length: 128 }, (_, code) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()),
+);
+const BASIC_LENGTH = 2 + HEX_DIGITS;
 const FRIENDLY = /^[A-Za-z0-9+/_-]{48}$/;
 const ZERO = 0x30;
 const COLON = 0x3a;
@@ -28,11 +33,32 @@ const TEST_FLAG = 0x80;
 /** Reads the raw form in any letter case or the user-friendly form in either base64 alphabet. */
 export function parseAddress(text: string): Address | null {
   if (text.length === 48) return parseFriendly(text);
+  const basic = text.length === BASIC_LENGTH ? parseBasic(text) : null;
+  if (basic !== null) return basic;
   const match = RAW.exec(text);
   if (match === null) return null;
   const workchain = Number(match[1]);
   if (workchain !== (workchain | 0)) return null;
   return addressOf(workchain, Buffer.from(match[2], 'hex'));
+}
+
+/** The raw form in the basic workchain, in half the time of an expression. Null for anything else. */
+function parseBasic(text: string): Address | null {
+  if (!text.startsWith('0:')) return null;
+  const address = Buffer.allocUnsafe(36);
+  address.writeUInt32BE(0x80000000, 0);
+  for (let i = 0; i < 32; i++) {
+    const byte = (digitAt(text, 2 + 2 * i) << 4) | digitAt(text, 3 + 2 * i);
+    if (byte < 0) return null;
+    address[4 + i] = byte;
+  }
+  return address;
+}
+
+/** The value of a hex digit; -1 where there is none. */
+function digitAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < HEX_VALUES.length ? HEX_VALUES[code] : -1;
 }
 
 function parseFriendly(text: string): Address | null {
@@ -45,7 +71,6 @@ function parseFriendly(text: string): Address | null {
 }
 
 const DIGITS = Buffer.from('0123456789ABCDEF');
-const HEX_DIGITS = 64;
 const rawText = Buffer.alloc('-2147483648:'.length + HEX_DIGITS);
 
 /**
