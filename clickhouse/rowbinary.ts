@@ -59,8 +59,12 @@ export class RowWriter {
   #start = 0;
   #at = 0;
 
-  constructor(private readonly chunkBytes: number = CHUNK_BYTES) {
-    this.#chunk = Buffer.allocUnsafeSlow(chunkBytes);
+  /** @param newChunk where chunks come from; larger ones are always made */
+  constructor(
+    private readonly chunkBytes: number = CHUNK_BYTES,
+    private readonly newChunk: (bytes: number) => Buffer = Buffer.allocUnsafeSlow,
+  ) {
+    this.#chunk = newChunk(chunkBytes);
   }
 
   /** Bytes written since the last `take()`. */
@@ -88,7 +92,7 @@ export class RowWriter {
     if (this.#at + n > this.#chunk.length) {
       if (this.#at > this.#start) this.#full.push(this.#chunk.subarray(this.#start, this.#at));
       this.#fullBytes += this.#at - this.#start;
-      this.#chunk = Buffer.allocUnsafeSlow(Math.max(this.chunkBytes, n));
+      this.#chunk = n > this.chunkBytes ? Buffer.allocUnsafeSlow(n) : this.newChunk(this.chunkBytes);
       this.#start = 0;
       this.#at = 0;
     }

@@ -37,8 +37,11 @@ export function accountBlocks(block: Block): AccountBlock[] {
 }
 
 /** All transactions of a block, by account id, then lt. Throws DecodeError. */
-export function* blockTransactions(block: Block): Generator<Transaction, void, undefined> {
-  for (const account of accountBlocks(block)) yield* account.transactions();
+export function* blockTransactions(
+  block: Block,
+  touched = accountBlocks(block),
+): Generator<Transaction, void, undefined> {
+  for (const account of touched) yield* account.transactions();
 }
 
 function readAccountBlock(cursor: Cursor, key: Buffer, workchain: number, limit: Allowance): AccountBlock {
@@ -66,8 +69,9 @@ function readAccountBlock(cursor: Cursor, key: Buffer, workchain: number, limit:
 function readTransactions(boc: Boc, cells: number[], account: Address, workchain: number): Transaction[] {
   try {
     return cells.map((cell) => {
-      const transaction = decodeTransaction(boc, cell, workchain);
-      if (!transaction.account.equals(account)) throw new DecodeError('transaction of another account');
+      const transaction = decodeTransaction(boc, cell, workchain, account);
+      if (transaction.account !== account && !transaction.account.equals(account))
+        throw new DecodeError('transaction of another account');
       return transaction;
     });
   } catch (error) {
@@ -83,8 +87,7 @@ const NO_ACCOUNT = Buffer.from('90aec8965afabb16ebc3cb9b408ebae71b618d78788bc80d
  * ascending account id. An account that is not there any more is `nonexist`. The state hash is taken from
  * `HASH_UPDATE`, not computed. Throws DecodeError, also when the update does not show an account.
  */
-export function accountStatesAfter(block: Block): AccountState[] {
-  const touched = accountBlocks(block);
+export function accountStatesAfter(block: Block, touched = accountBlocks(block)): AccountState[] {
   if (touched.length === 0) return [];
   return section('block/state_update', () => {
     const { boc, stateUpdate } = block;
@@ -139,7 +142,7 @@ function readState(block: Block, touched: AccountBlock, found: Cursor | null): A
   const cell = found.nextRef();
   const lastTransactionHash = found.hash();
   const lastTransactionLt = found.dec(64);
-  const account = readAccount(block.boc, cell);
+  const account = readAccount(block.boc, cell, touched.account);
   if (account === null) return absentState(block, touched);
   const { code, data } = account;
   const { boc } = block;
@@ -194,12 +197,12 @@ export interface AccountCell {
   data: number | null;
 }
 
-/** Reads an `Account` cell; null for `account_none$0`. Throws DecodeError. */
-export function readAccount(boc: Boc, cell: number): AccountCell | null {
+/** Reads an `Account` cell, likely of an address; null for `account_none$0`. Throws DecodeError. */
+export function readAccount(boc: Boc, cell: number, likely: Address | null = null): AccountCell | null {
   if (cellType(boc, cell) === PRUNED) throw new DecodeError('account is pruned');
   const cursor = new Cursor(boc, cell);
   if (!cursor.bit()) return null;
-  readInternalAddress(cursor);
+  readInternalAddress(cursor, likely);
   // StorageInfo: used cells and bits, then the newer three-bit extra or the older count of public cells.
   cursor.varUint(3);
   cursor.varUint(3);

@@ -27,6 +27,15 @@ describe('addresses', () => {
     expect(rawAddress(parseAddress(raw.toLowerCase())!)).toBe(raw);
   });
 
+  it('reads no raw form with anything but hex digits in it', () => {
+    for (const other of ['g', ':', '\0', '\u0141', '\u{1f600}']) {
+      for (const at of [2, 33, 65]) {
+        const text = `${RAW.slice(0, at)}${other}${RAW.slice(at + other.length)}`;
+        expect([text, parseAddress(text)]).toEqual([text, null]);
+      }
+    }
+  });
+
   it('agrees with @ton/core on every user-friendly form', () => {
     const forms = fc.record({ bounceable: fc.boolean(), testOnly: fc.boolean() });
     const ids = fc.uint8Array({ minLength: 32, maxLength: 32 });

@@ -18,7 +18,14 @@ export function workchainOf(address: Address): number {
 }
 
 const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
+const HEX_DIGITS = 64;
+const HEX_VALUES = Int8Array.from({ length: 128 }, (_, code) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()),
+);
+const BASIC_LENGTH = 2 + HEX_DIGITS;
 const FRIENDLY = /^[A-Za-z0-9+/_-]{48}$/;
+const ZERO = 0x30;
+const COLON = 0x3a;
 const BOUNCEABLE_TAG = 0x11;
 const NON_BOUNCEABLE_TAG = 0x51;
 const TEST_FLAG = 0x80;
@@ -26,11 +33,32 @@ const TEST_FLAG = 0x80;
 /** Reads the raw form in any letter case or the user-friendly form in either base64 alphabet. */
 export function parseAddress(text: string): Address | null {
   if (text.length === 48) return parseFriendly(text);
+  const basic = text.length === BASIC_LENGTH ? parseBasic(text) : null;
+  if (basic !== null) return basic;
   const match = RAW.exec(text);
   if (match === null) return null;
   const workchain = Number(match[1]);
   if (workchain !== (workchain | 0)) return null;
   return addressOf(workchain, Buffer.from(match[2], 'hex'));
+}
+
+/** The raw form in the basic workchain, in half the time of an expression. Null for anything else. */
+function parseBasic(text: string): Address | null {
+  if (!text.startsWith('0:')) return null;
+  const address = Buffer.allocUnsafe(36);
+  address.writeUInt32BE(0x80000000, 0);
+  for (let i = 0; i < 32; i++) {
+    const byte = (digitAt(text, 2 + 2 * i) << 4) | digitAt(text, 3 + 2 * i);
+    if (byte < 0) return null;
+    address[4 + i] = byte;
+  }
+  return address;
+}
+
+/** The value of a hex digit; -1 where there is none. */
+function digitAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < HEX_VALUES.length ? HEX_VALUES[code] : -1;
 }
 
 function parseFriendly(text: string): Address | null {
@@ -42,9 +70,25 @@ function parseFriendly(text: string): Address | null {
   return addressOf(bytes.readInt8(1), bytes.subarray(2, 34));
 }
 
-/** `<workchain>:<64 upper-case hex digits>`, the printed form everywhere. */
+const DIGITS = Buffer.from('0123456789ABCDEF');
+const rawText = Buffer.alloc('-2147483648:'.length + HEX_DIGITS);
+
+/**
+ * `<workchain>:<64 upper-case hex digits>`, the printed form everywhere. In one Buffer: joined texts are put together
+ * when they are first looked at, and what they were joined from stays with them.
+ */
 export function rawAddress(address: Address): string {
-  return `${workchainOf(address)}:${address.toString('hex', 4, 36).toUpperCase()}`;
+  const workchain = workchainOf(address);
+  let at = 1;
+  if (workchain === 0) rawText[0] = ZERO;
+  else at = rawText.write(String(workchain), 'latin1');
+  rawText[at++] = COLON;
+  for (let i = 4; i < 36; i++) {
+    const byte = address[i];
+    rawText[at++] = DIGITS[byte >> 4];
+    rawText[at++] = DIGITS[byte & 15];
+  }
+  return rawText.toString('latin1', 0, at);
 }
 
 /** 48 characters of base64url. A workchain outside one signed byte is cut to its low byte, as the form has no room. */

@@ -5,7 +5,7 @@ import { type Boc, depthAt, openBoc } from './boc.ts';
 import { crc32c } from './crc.ts';
 import { DecodeError } from './errors.ts';
 import { cellHash, hashAt } from './hash.ts';
-import { serialize, serializeTree, type TreeCell } from './serialize.ts';
+import { serialize, serializedSize, serializeTree, type TreeCell } from './serialize.ts';
 
 /** Trees built by @ton/core, with shared branches and library cells. */
 const cells: fc.Arbitrary<Cell> = fc.letrec<{ tree: Cell; leaf: Cell }>((tie) => ({
@@ -54,6 +54,7 @@ describe('beside @ton/core', () => {
       fc.property(cells, fc.boolean(), fc.boolean(), (cell, index, crc) => {
         const boc = openBoc(cell.toBoc());
         const written = serialize(boc, boc.roots[0], { index, crc });
+        if (!index && !crc) expect(serializedSize(boc, boc.roots[0])).toBe(written.length);
         const [again] = Cell.fromBoc(written);
         expect(again.hash().equals(cell.hash())).toBe(true);
         const second = openBoc(written);

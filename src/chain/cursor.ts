@@ -91,11 +91,15 @@ export class Cursor {
     return this.bytes(32);
   }
 
-  /** Reads 32 bytes of account id behind a workchain number. */
-  address(workchain: number): Address {
+  /**
+   * Reads 32 bytes of account id behind a workchain number.
+   * @param likely given back when it is the same: most addresses of a transaction and its messages are its account's
+   */
+  address(workchain: number, likely: Address | null = null): Address {
     const at = this.at;
     if (at + 256 > this.end) throw short();
     this.at = at + 256;
+    if (likely !== null && isAt(this.boc.bytes, at, workchain, likely)) return likely;
     const out = Buffer.allocUnsafe(36);
     out[0] = (workchain >>> 24) ^ 0x80;
     out[1] = workchain >>> 16;
@@ -171,6 +175,21 @@ function shiftInto(bytes: Uint8Array, at: number, out: Uint8Array, to: number, n
     out[to + i] = (current << shift) | (next >> (8 - shift));
     current = next;
   }
+}
+
+/** Whether the account id that starts at bit `at` and the workchain are those of the address. */
+function isAt(bytes: Uint8Array, at: number, workchain: number, address: Address): boolean {
+  const head = (address[0] << 24) | (address[1] << 16) | (address[2] << 8) | address[3];
+  if (head !== (workchain ^ 0x80000000)) return false;
+  let from = at >>> 3;
+  const shift = at & 7;
+  let current = bytes[from];
+  for (let i = 4; i < 36; i++) {
+    const next = bytes[++from];
+    if ((((current << shift) | (next >> (8 - shift))) & 0xff) !== address[i]) return false;
+    current = next;
+  }
+  return true;
 }
 
 /** Bits from any offset packed into bytes, with the completion tag when the last byte is incomplete. */

@@ -44,12 +44,13 @@ interface Part {
 /**
  * Decodes a message cell (`Message Any`). The same cell gives the same object for the life of the bag.
  * Throws DecodeError.
+ * @param likely an address that it is likely from or to
  */
-export function decodeMessage(boc: Boc, cell: number): Message {
+export function decodeMessage(boc: Boc, cell: number, likely: Address | null = null): Message {
   const known = boc.decoded.messages?.get(cell);
   if (known !== undefined) return known;
   try {
-    const message = readMessage(boc, cell);
+    const message = readMessage(boc, cell, likely);
     boc.decoded.messages ??= new Map();
     boc.decoded.messages.set(cell, message);
     return message;
@@ -58,10 +59,10 @@ export function decodeMessage(boc: Boc, cell: number): Message {
   }
 }
 
-function readMessage(boc: Boc, cell: number): Message {
+function readMessage(boc: Boc, cell: number, likely: Address | null): Message {
   if (levelMask(boc, cell) !== 0) throw new DecodeError('pruned branches in a message');
   const cursor = new Cursor(boc, cell);
-  const info = readInfo(cursor);
+  const info = readInfo(cursor, likely);
   let init: Part | null = null;
   if (cursor.bit()) {
     init = cursor.bit() ? wholeCell(cursor) : { cell: -1, ...skipStateInit(cursor) };
@@ -87,16 +88,16 @@ function skipStateInit(cursor: Cursor): { at: number; end: number; ref: number; 
   return { at, end: cursor.at, ref, refEnd: cursor.ref };
 }
 
-function readInfo(cursor: Cursor): Info {
-  if (!cursor.bit()) return readInternal(cursor);
-  return cursor.bit() ? readExternalOut(cursor) : readExternalIn(cursor);
+function readInfo(cursor: Cursor, likely: Address | null): Info {
+  if (!cursor.bit()) return readInternal(cursor, likely);
+  return cursor.bit() ? readExternalOut(cursor, likely) : readExternalIn(cursor, likely);
 }
 
-function readInternal(cursor: Cursor): Info {
+function readInternal(cursor: Cursor, likely: Address | null): Info {
   const flags = cursor.u(3);
-  const source = readInternalAddress(cursor);
+  const source = readInternalAddress(cursor, likely);
   const destinationAt = cursor.at;
-  const destination = readInternalAddress(cursor);
+  const destination = readInternalAddress(cursor, likely);
   const destinationEnd = cursor.at;
   return {
     kind: 'internal',
@@ -118,10 +119,10 @@ function readInternal(cursor: Cursor): Info {
   };
 }
 
-function readExternalIn(cursor: Cursor): Info {
+function readExternalIn(cursor: Cursor, likely: Address | null): Info {
   const externalBits = skipExternalAddress(cursor);
   const destinationAt = cursor.at;
-  const destination = readInternalAddress(cursor);
+  const destination = readInternalAddress(cursor, likely);
   const destinationEnd = cursor.at;
   const importFee = cursor.grams();
   return {
@@ -131,8 +132,8 @@ function readExternalIn(cursor: Cursor): Info {
   };
 }
 
-function readExternalOut(cursor: Cursor): Info {
-  const source = readInternalAddress(cursor);
+function readExternalOut(cursor: Cursor, likely: Address | null): Info {
+  const source = readInternalAddress(cursor, likely);
   const destinationAt = cursor.at;
   const externalBits = skipExternalAddress(cursor);
   const info = external('external_out', externalBits, destinationAt, cursor.at);
@@ -167,7 +168,7 @@ function external(kind: MessageKind, externalBits: number | null, destinationAt:
  * `MsgAddressInt`, or `addr_none` where a contract left it out. Anycast prefixes are read over, the account id is
  * kept as written. A variable-length address that is not 256 bits long has no 36-byte form: null.
  */
-export function readInternalAddress(cursor: Cursor): Address | null {
+export function readInternalAddress(cursor: Cursor, likely: Address | null = null): Address | null {
   const tag = cursor.u(2);
   if (tag === 0) return null;
   if (tag === 1) throw new DecodeError('external address where an internal one belongs');
@@ -176,10 +177,10 @@ export function readInternalAddress(cursor: Cursor): Address | null {
     if (depth < 1 || depth > 30) throw new DecodeError(`anycast depth ${depth}`);
     cursor.skip(depth);
   }
-  if (tag === 2) return cursor.address(cursor.i(8));
+  if (tag === 2) return cursor.address(cursor.i(8), likely);
   const bits = cursor.u(9);
   const workchain = cursor.i(32);
-  if (bits === 256) return cursor.address(workchain);
+  if (bits === 256) return cursor.address(workchain, likely);
   cursor.skip(bits);
   return null;
 }

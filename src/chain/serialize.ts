@@ -22,6 +22,14 @@ export function serialize(boc: Boc, roots: number | readonly number[], options: 
   return closeBag(bag);
 }
 
+/** Bytes of a cell and all below it as a bag of their own, without a checksum or an index. */
+export function serializedSize(boc: Boc, root: number): number {
+  const { count, size, refs } = gather(boc, [root]);
+  const refSize = bytesFor(count);
+  const dataSize = size + refs * refSize;
+  return 6 + 3 * refSize + bytesFor(dataSize) + refSize + dataSize;
+}
+
 /** Writes a loose cell and all it refers to as a bag of cells. */
 export function serializeLoose(boc: Boc, loose: LooseCell, options: SerializeOptions = {}): Buffer {
   const part = gather(boc, loose.refs);

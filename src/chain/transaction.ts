@@ -13,12 +13,18 @@ const statuses: readonly AccountStatus[] = ['uninit', 'frozen', 'active', 'nonex
 /**
  * Decodes a transaction cell. The cell does not say in which workchain its account lives; give the block's.
  * The same cell gives the same object for the life of the bag. Throws DecodeError.
+ * @param likely the account, where it is known
  */
-export function decodeTransaction(boc: Boc, cell: number, workchain: number): Transaction {
+export function decodeTransaction(
+  boc: Boc,
+  cell: number,
+  workchain: number,
+  likely: Address | null = null,
+): Transaction {
   const known = boc.decoded.transactions?.get(cell);
   if (known !== undefined) return known;
   try {
-    const transaction = readTransaction(boc, cell, workchain);
+    const transaction = readTransaction(boc, cell, workchain, likely);
     boc.decoded.transactions ??= new Map();
     boc.decoded.transactions.set(cell, transaction);
     return transaction;
@@ -27,11 +33,11 @@ export function decodeTransaction(boc: Boc, cell: number, workchain: number): Tr
   }
 }
 
-function readTransaction(boc: Boc, cell: number, workchain: number): Transaction {
+function readTransaction(boc: Boc, cell: number, workchain: number, likely: Address | null): Transaction {
   if (levelMask(boc, cell) !== 0) throw new DecodeError('pruned branches in a transaction');
   const cursor = new Cursor(boc, cell);
   cursor.tag(4, 0b0111, 'transaction');
-  return new DecodedTransaction(boc, cell, cursor, workchain);
+  return new DecodedTransaction(boc, cell, cursor, cursor.address(workchain, likely));
 }
 
 /**
@@ -57,11 +63,11 @@ class DecodedTransaction implements Transaction {
   readonly #boc: Boc;
   #hash: Hash | null = null;
 
-  /** @param cursor behind the tag */
-  constructor(boc: Boc, cell: number, cursor: Cursor, workchain: number) {
+  /** @param cursor behind the account */
+  constructor(boc: Boc, cell: number, cursor: Cursor, account: Address) {
     this.#boc = boc;
     this.cell = cell;
-    this.account = cursor.address(workchain);
+    this.account = account;
     this.lt = cursor.dec(64);
     this.prevHash = cursor.hash();
     this.prevLt = cursor.dec(64);
@@ -78,8 +84,8 @@ class DecodedTransaction implements Transaction {
     this.description = describe(cursor);
     this.stateBefore = update.hash();
     this.stateAfter = update.hash();
-    this.inMsg = messages.bit() ? readInMessage(messages) : null;
-    this.outMsgs = readOutMessages(messages, outCount);
+    this.inMsg = messages.bit() ? readInMessage(messages, account) : null;
+    this.outMsgs = readOutMessages(messages, outCount, account);
   }
 
   /** Made when it is asked for: it hashes every cell, and who has a row knows it. */
@@ -97,21 +103,21 @@ function describe(cursor: Cursor): Transaction['description'] {
   }
 }
 
-function readInMessage(cursor: Cursor): Message {
+function readInMessage(cursor: Cursor, account: Address): Message {
   try {
-    return decodeMessage(cursor.boc, cursor.nextRef());
+    return decodeMessage(cursor.boc, cursor.nextRef(), account);
   } catch (error) {
     throw inside('in_msg', error);
   }
 }
 
-function readOutMessages(cursor: Cursor, count: number): Message[] {
+function readOutMessages(cursor: Cursor, count: number, account: Address): Message[] {
   const root = cursor.maybeRef();
   const messages: Message[] = [];
   try {
     if (root >= 0) {
       const leaf = (value: Cursor): void => {
-        messages.push(decodeMessage(value.boc, value.nextRef()));
+        messages.push(decodeMessage(value.boc, value.nextRef(), account));
       };
       walkHashmap(cursor.boc, root, { keyBits: 15, leaf }, cursor.boc);
     }

@@ -1,3 +1,4 @@
+import type { Chunks } from '../../clickhouse/chunks.ts';
 import { joinStates } from '../../clickhouse/states.ts';
 import { blockRow, blocks, countTransaction, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { messageRow, messages } from '../../clickhouse/tables/messages.ts';
@@ -31,6 +32,8 @@ export interface AssemblerOptions {
   projections?: readonly OpenProjection[];
   /** Tables of which there is no insert. */
   unwritten?: ReadonlySet<Table>;
+  /** Where inserts have their memory from. Default: it is made. */
+  chunks?: Chunks;
 }
 
 export interface AssembledBatch {
@@ -64,7 +67,7 @@ interface Workbench {
  * steps before were cut into batches, and however often the batch is begun.
  */
 export function createAssembler(options: AssemblerOptions) {
-  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = [], unwritten } = options;
+  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = [], unwritten, chunks } = options;
   const codes = createCodes(maxDataBytes, metrics);
 
   async function assemble(
@@ -73,7 +76,7 @@ export function createAssembler(options: AssemblerOptions) {
     signal: AbortSignal,
     { live = false, cells = [] }: AssemblyOptions = {},
   ): Promise<AssembledBatch> {
-    const all = createBatchRows(unwritten);
+    const all = createBatchRows(unwritten, chunks);
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
     const [accounts, earlier, ...projected] = await Promise.all([
       store.begin(batch, touchedAccounts(steps, cells.flat()), signal),
@@ -116,9 +119,9 @@ function touchedAccounts(steps: DecodedStep[], cells: StoredCell[]): Address[] {
   for (const { kind, account } of cells) {
     if ((kind === 'data' || kind === 'account') && account !== null) touched.set(hashKey(account), account);
   }
-  for (const { states, transactions } of steps.flatMap((step) => step.blocks)) {
-    for (const { account } of states) touched.set(hashKey(account), account);
-    for (const { account } of transactions) touched.set(hashKey(account), account);
+  // Each account with transactions has a state.
+  for (const { blocks } of steps) {
+    for (const { states } of blocks) for (const { account } of states) touched.set(hashKey(account), account);
   }
   return [...touched.values()];
 }

@@ -1,11 +1,11 @@
-import { accountStatesAfter, blockTransactions } from '../../src/chain/accounts.ts';
+import { accountBlocks, accountStatesAfter, blockTransactions } from '../../src/chain/accounts.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
 import { decodeBlockInfo } from '../../src/chain/header.ts';
 import type { AccountState, BlockId, Transaction } from '../../src/chain/model.ts';
 import type { BlockRecord } from '../../src/chain/records.ts';
-import { serialize } from '../../src/chain/serialize.ts';
+import { serialize, serializedSize } from '../../src/chain/serialize.ts';
 import { blockKey, type StoredBlock } from '../envelope.ts';
 import type { Step } from '../steps.ts';
 
@@ -57,7 +57,8 @@ function decodeStored(stored: StoredBlock, mcSeqno: number): DecodedBlock {
   try {
     const boc = openBoc(stored.boc);
     const block = decodeBlock(boc);
-    const transactions = [...blockTransactions(block)];
+    const touched = accountBlocks(block);
+    const transactions = [...blockTransactions(block, touched)];
     const payloads = serializeTransactions(boc, transactions);
     const info = boc.refs[boc.refStart[boc.roots[0]]];
     const header = decodeBlockInfo(boc, info, stored.globalId);
@@ -74,7 +75,7 @@ function decodeStored(stored: StoredBlock, mcSeqno: number): DecodedBlock {
       info: serialize(boc, info, { crc: false }),
       transactions,
       payloads,
-      states: accountStatesAfter(block),
+      states: accountStatesAfter(block, touched),
       shardTops: block.shardHashes(),
     };
   } catch (cause) {
@@ -93,7 +94,7 @@ function serializeTransactions(boc: Boc, transactions: Transaction[]): Buffer[] 
     // A message is part of its transaction: a few of them need no look.
     bytes += payload.length * (messages.length > FEW_MESSAGES ? 1 : 1 + messages.length);
     if (messages.length > FEW_MESSAGES) {
-      for (const message of messages) bytes += serialize(boc, message.cell, { crc: false }).length;
+      for (const message of messages) bytes += serializedSize(boc, message.cell);
     }
     if (bytes > MAX_STORED_BYTES) {
       throw new DecodeError(`its transactions take more than ${MAX_STORED_BYTES} bytes`, 'block/extra/account_blocks');

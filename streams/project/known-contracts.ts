@@ -1,5 +1,4 @@
 /** What actions ask of contracts (src/chain/actions/known.ts), from the tables of contracts: as of a step. */
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { keySet } from '../../clickhouse/literal.ts';
@@ -22,6 +21,7 @@ import { CellView } from '../../src/chain/layouts/cell-view.ts';
 import type { Address, Decimal } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { LikelyTables } from './code-kinds.ts';
+import { createKindCache } from './kind-cache.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED = 200_000;
@@ -101,6 +101,7 @@ type Said = object | null;
 type Missing = Map<Kind, Set<RawAddress>>;
 
 const KINDS = Object.keys(SOURCES) as (keyof typeof SOURCES)[];
+const ASKED: readonly Kind[] = [...KINDS, 'data'];
 
 /** What a row of a table of contracts says to actions; null for a table that says nothing. */
 export function saidOf({ name }: Pick<Table, 'name'>, row: object): { kind: Kind; said: object } | null {
@@ -127,13 +128,12 @@ export type KnownStore = ReturnType<typeof createKnownStore>;
  * @param cached contracts that are remembered: room for all of them is taken at once
  */
 export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
-  const cache = new LRUCache<string, { said: Said }>({ max: cached });
-  const unwritten = new Map<string, { said: Said; batch: number }>();
-  const keyOf = (kind: Kind, address: RawAddress): string => `${kind} ${address}`;
+  const cache = createKindCache<object>(ASKED, cached);
+  const unwritten = new Map(ASKED.map((kind) => [kind, new Map<RawAddress, { said: Said; batch: number }>()]));
+  const unwrittenOf = (kind: Kind) => unwritten.get(kind)!;
   const find = (kind: Kind, address: RawAddress): Said | undefined => {
-    const key = keyOf(kind, address);
-    const fresh = unwritten.get(key);
-    return fresh === undefined ? cache.get(key)?.said : fresh.said;
+    const fresh = unwrittenOf(kind).get(address);
+    return fresh === undefined ? cache.get(kind, address) : fresh.said;
   };
 
   async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
@@ -151,7 +151,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
       // First detected by this batch, which is repeated, or later.
       if (Number(id >> STEP_SHIFT) >= batch.firstMcSeqno) continue;
       if (mcSeqno >= batch.firstMcSeqno) rewritten.push(account);
-      cache.set(keyOf(kind, rawAddress(account)), { said });
+      cache.set(kind, rawAddress(account), said);
     }
     if (rewritten.length > 0) await readBefore(kind, rewritten, batch, signal);
   }
@@ -171,7 +171,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
       ORDER BY address, ${past.lt} DESC LIMIT 1 BY address`;
     const label = `reading ${past.name} before an unfinished batch`;
     const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: TIMEOUT_MS }));
-    while (!rows.done) cache.set(keyOf(kind, rawAddress(rows.fixed(36))), { said: readRow(rows) });
+    while (!rows.done) cache.set(kind, rawAddress(rows.fixed(36)), readRow(rows));
   }
 
   async function readData(some: readonly Address[], signal: AbortSignal): Promise<void> {
@@ -179,13 +179,12 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
     const rows = new RowReader(
       await clickhouse.query(sql, { label: 'reading data for actions', signal, timeoutMs: TIMEOUT_MS }),
     );
-    while (!rows.done)
-      cache.set(keyOf('data', rawAddress(rows.fixed(36))), { said: CellView.parse(Buffer.from(rows.bytes())) });
+    while (!rows.done) cache.set('data', rawAddress(rows.fixed(36)), CellView.parse(Buffer.from(rows.bytes())));
   }
 
   async function load(kind: Kind, wanted: Iterable<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
     const missing = [...wanted].filter((address) => find(kind, address) === undefined);
-    for (const address of missing) cache.set(keyOf(kind, address), { said: null });
+    for (const address of missing) cache.set(kind, address, null);
     for (let i = 0; i < missing.length; i += KEYS_PER_QUERY) {
       const some = missing.slice(i, i + KEYS_PER_QUERY).flatMap((address) => parseAddress(address) ?? []);
       await (kind === 'data' ? readData(some, signal) : read(kind, some, batch, signal));
@@ -233,13 +232,13 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
     take(rows: GrowingRows, batch: number): void {
       for (const kind of KINDS) {
         for (const [address, said] of SOURCES[kind].of(rows)) {
-          unwritten.set(keyOf(kind, rawAddress(address)), { said, batch });
+          unwrittenOf(kind).set(rawAddress(address), { said, batch });
         }
       }
       for (const { account, boc } of rows.of(accountData)) {
-        const key = keyOf('data', rawAddress(account));
+        const address = rawAddress(account);
         // Few are ever asked for: those that were not are read when they are.
-        if (cache.has(key) || unwritten.has(key)) unwritten.set(key, { said: CellView.parse(boc), batch });
+        if (find('data', address) !== undefined) unwrittenOf('data').set(address, { said: CellView.parse(boc), batch });
       }
     },
     /** Answers from memory, and notes what it cannot answer, and which contracts are none of what was asked for. */
@@ -265,10 +264,12 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
       return { contracts, missing, unknown };
     },
     written(batch: number): void {
-      for (const [key, { said, batch: of }] of unwritten) {
-        if (of > batch) continue;
-        cache.set(key, { said });
-        unwritten.delete(key);
+      for (const [kind, entries] of unwritten) {
+        for (const [address, { said, batch: of }] of entries) {
+          if (of > batch) continue;
+          cache.set(kind, address, said);
+          entries.delete(address);
+        }
       }
     },
   };

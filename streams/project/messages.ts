@@ -47,10 +47,16 @@ export function createBatchMessages(openMessages: OpenMessages, earlier: Map<str
 
 /** Internal messages received in these steps and sent neither in them nor by one that is remembered. */
 export function unknownMessages(steps: DecodedStep[], openMessages: OpenMessages): Message[] {
-  const transactions = steps.flatMap((step) => step.blocks.flatMap((block) => block.transactions));
-  const sentHere = new Set(transactions.flatMap(({ outMsgs }) => outMsgs.map(({ hash }) => hashKey(hash))));
-  return transactions.flatMap(({ inMsg }) => {
-    if (inMsg?.kind !== 'internal') return [];
-    return sentHere.has(hashKey(inMsg.hash)) || openMessages.has(inMsg.hash) ? [] : [inMsg];
-  });
+  const received = new Map<string, Message>();
+  for (const transaction of transactionsOf(steps)) {
+    const { inMsg } = transaction;
+    if (inMsg?.kind === 'internal' && !openMessages.has(inMsg.hash)) received.set(hashKey(inMsg.hash), inMsg);
+  }
+  if (received.size === 0) return [];
+  for (const { outMsgs } of transactionsOf(steps)) for (const { hash } of outMsgs) received.delete(hashKey(hash));
+  return [...received.values()];
+}
+
+function* transactionsOf(steps: readonly DecodedStep[]): Generator<Transaction> {
+  for (const { blocks } of steps) for (const { transactions } of blocks) yield* transactions;
 }

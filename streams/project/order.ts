@@ -1,5 +1,4 @@
 import { compareDecimal } from '../../src/chain/decimal.ts';
-import { hashKey } from '../../src/chain/hash.ts';
 import type { AccountState, Transaction } from '../../src/chain/model.ts';
 import type { DecodedBlock, DecodedStep } from './decode.ts';
 
@@ -25,16 +24,14 @@ export function inOrder(step: DecodedStep): Placed[] {
     );
 }
 
+/** Transactions and states are both by account, and each account with transactions has a state. */
 function place(block: DecodedBlock, blockAt: number): Placed[] {
-  const states = new Map(block.states.map((state) => [hashKey(state.account), state]));
-  return block.transactions.map((transaction, at) => {
-    const state = states.get(hashKey(transaction.account));
-    return {
-      transaction,
-      block,
-      blockAt,
-      payload: block.payloads[at],
-      after: state?.hash.equals(transaction.stateAfter) ? state : null,
-    };
+  const { states, transactions, payloads } = block;
+  let next = 0;
+  return transactions.map((transaction, at) => {
+    while (next < states.length && states[next].account.compare(transaction.account) < 0) next++;
+    const state = next < states.length ? states[next] : null;
+    const isLast = state?.account.equals(transaction.account) && state.hash.equals(transaction.stateAfter);
+    return { transaction, block, blockAt, payload: payloads[at], after: isLast ? state : null };
   });
 }

@@ -29,30 +29,49 @@ export interface OpenMessage {
   globalVersion: number;
 }
 
-/** A StoredAccount: state hash and packed state, then the hash of the stored data and its lt. */
-export interface PackedAccount {
-  readonly lt: Decimal;
-  readonly state: string;
-  readonly data: string | null;
-  readonly dataLt: Decimal | null;
-}
+/** A StoredAccount as one text: its lt, hash and state, then what is stored of its data, as far as there is any. */
+export type PackedAccount = string;
 
+const MAX_LT_DIGITS = 20;
+/** Of the lengths of lt, lt of the data, and state. */
+const LENGTHS = 6;
+let scratch = Buffer.alloc(4096);
+
+/** Through one Buffer: texts that are joined stay a tree of texts, each an object of its own. */
 export function packAccount({ lt, hash, state, storedData }: StoredAccount): PackedAccount {
-  return {
-    lt,
-    state: packBytes(hash) + packBytes(state),
-    data: storedData && packBytes(storedData.hash),
-    dataLt: storedData?.lt ?? null,
-  };
+  const most = LENGTHS + 2 * (MAX_LT_DIGITS + HASH_BYTES) + state.length;
+  if (scratch.length < most) scratch = Buffer.alloc(2 * most);
+  const out = scratch;
+  const dataLt = storedData?.lt ?? '';
+  out[0] = lt.length;
+  out[1] = dataLt.length;
+  out.writeUInt32LE(state.length, 2);
+  let at = LENGTHS + out.write(lt, LENGTHS, 'latin1');
+  out.set(hash, at);
+  out.set(state, at + HASH_BYTES);
+  at += HASH_BYTES + state.length;
+  if (storedData !== null) {
+    at += out.write(dataLt, at, 'latin1');
+    out.set(storedData.hash, at);
+    at += HASH_BYTES;
+  }
+  return out.toString('latin1', 0, at);
 }
 
-export function unpackAccount({ lt, state, data, dataLt }: PackedAccount): StoredAccount {
-  const bytes = unpackBytes(state);
+export function unpackAccount(packed: PackedAccount): StoredAccount {
+  const bytes = unpackBytes(packed);
+  const hashAt = LENGTHS + bytes[0];
+  const stateAt = hashAt + HASH_BYTES;
+  const dataAt = stateAt + bytes.readUInt32LE(2);
+  const dataHashAt = dataAt + bytes[1];
   return {
-    lt,
-    hash: bytes.subarray(0, HASH_BYTES),
-    state: bytes.subarray(HASH_BYTES),
-    storedData: data === null || dataLt === null ? null : { hash: unpackBytes(data), lt: dataLt },
+    lt: bytes.toString('latin1', LENGTHS, hashAt),
+    hash: bytes.subarray(hashAt, stateAt),
+    state: bytes.subarray(stateAt, dataAt),
+    storedData:
+      dataAt === bytes.length
+        ? null
+        : { hash: bytes.subarray(dataHashAt), lt: bytes.toString('latin1', dataAt, dataHashAt) },
   };
 }
 
@@ -66,7 +85,10 @@ export interface PackedMessage {
 
 export function packMessage(message: OpenMessage): PackedMessage {
   const { traceId, outTxHash, externalHash, outLt, outMcSeqno, globalVersion } = message;
-  const hashes = packBytes(traceId) + packBytes(outTxHash) + (externalHash === null ? '' : packBytes(externalHash));
+  scratch.set(traceId);
+  scratch.set(outTxHash, HASH_BYTES);
+  if (externalHash !== null) scratch.set(externalHash, 2 * HASH_BYTES);
+  const hashes = scratch.toString('latin1', 0, (externalHash === null ? 2 : 3) * HASH_BYTES);
   return { hashes, outLt, outMcSeqno, globalVersion };
 }
 

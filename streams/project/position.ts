@@ -49,6 +49,9 @@ export class PositionError extends Error {
   override name = 'PositionError';
 }
 
+/** Memory for one row of the tables here. */
+const ROW_BYTES = 1024;
+
 const row = z.object({
   number: z.coerce.number(),
   first_offset: z.coerce.number(),
@@ -130,7 +133,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
 
   /** Makes this projector the one that writes. To be done before `read`, so that nothing is announced unseen. */
   async function claim(signal: AbortSignal): Promise<void> {
-    const writer = new RowWriter();
+    const writer = new RowWriter(ROW_BYTES);
     writer.u64(String(((await owner(signal))?.epoch ?? 0) + 1));
     writer.string(instance);
     writer.endRow();
@@ -169,7 +172,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     entries: (Batch & { done: boolean; written: boolean; counts: BatchCounts })[],
     signal: AbortSignal,
   ): Promise<void> {
-    const writer = new RowWriter();
+    const writer = new RowWriter(ROW_BYTES);
     for (const { done, written, counts, ...batch } of entries) {
       writer.u64(String(batch.number));
       writer.bool(done);

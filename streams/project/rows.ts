@@ -1,4 +1,5 @@
-import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import { type Chunks, createChunks } from '../../clickhouse/chunks.ts';
+import type { RowWriter } from '../../clickhouse/rowbinary.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
 import { entryOf, type GrowingRows, keepNewest } from './step-rows.ts';
 
@@ -14,13 +15,14 @@ export interface Insert {
 /**
  * Puts the rows of steps together to one insert a table: facts as they come, of each key the newest row alone.
  * @param unwritten tables of which there is no insert
+ * @param chunks where the inserts have their memory from
  */
-export function createBatchRows(unwritten: ReadonlySet<Table> = new Set()) {
+export function createBatchRows(unwritten: ReadonlySet<Table> = new Set(), chunks: Chunks = createChunks()) {
   const written = new Map<Table, { writer: RowWriter; keys: string[] }>();
   const newest = new Map<Table, Map<string, object>>();
 
   function write(table: Table, row: object): void {
-    const { writer, keys } = entryOf(written, table, () => ({ writer: new RowWriter(), keys: [] }));
+    const { writer, keys } = entryOf(written, table, () => ({ writer: chunks.writer(), keys: [] }));
     table.write(writer, row);
     if (table.steps.length === 0) keys.push(table.keyLiteral(row));
   }

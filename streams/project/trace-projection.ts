@@ -96,7 +96,8 @@ async function projectTraces(steps: readonly GrowingRows[], work: Work): Promise
       continue;
     }
     open.put(trace, batch.number);
-    if (trace.transactions > MAX_TRANSACTIONS) continue;
+    // Of those no actions are told.
+    if (trace.state === 'broken' || trace.transactions > MAX_TRANSACTIONS) continue;
     for (const [key, { payload }] of here) open.putTransaction(key, payload, batch.number);
   }
 }

@@ -1,3 +1,4 @@
+import { createChunks } from '../../clickhouse/chunks.ts';
 import { accountData, codes } from '../../clickhouse/tables/accounts.ts';
 import { gaps as gapTable } from '../../clickhouse/tables/gaps.ts';
 import { tableColumns } from '../../clickhouse/tables/sql.ts';
@@ -76,7 +77,17 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const projections = (options.projections ?? PROJECTIONS).map(({ open }) =>
     open({ clickhouse, config, counters, logger, name }),
   );
-  const assembler = createAssembler({ accounts, openMessages, sent, maxDataBytes, metrics, projections, unwritten });
+  const chunks = createChunks();
+  const assembler = createAssembler({
+    accounts,
+    openMessages,
+    sent,
+    maxDataBytes,
+    metrics,
+    projections,
+    unwritten,
+    chunks,
+  });
   const cellReader = createCellReader(log, topics.cells, options.done?.nextCell ?? 0);
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();
@@ -175,7 +186,11 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     const retriesBefore = counters.retries;
     const insertInto = (insert: Insert) => insertUnderToken(insert, name);
     await Promise.all(inserts.map(insertInto));
-    if (!repeated && counters.retries === retriesBefore) return;
+    if (!repeated && counters.retries === retriesBefore) {
+      // Of a request that was given up it is not known when its rows are read for the last time.
+      for (const insert of inserts) chunks.release(insert.chunks);
+      return;
+    }
     // In the meantime another projector may have begun, and what seems lost may be what it has made of these rows.
     await store.checkOwner(signal);
     await restoreLost(clickhouse, { batch, inserts }, insertInto, { logger, signal });

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { keySet } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
@@ -8,9 +7,10 @@ import { pastOf } from '../../../clickhouse/tables/past.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
+import { createKindCache } from '../kind-cache.ts';
 import type { Kind, KnownRow, Tie } from './kinds.ts';
 
-const CACHED_ROWS = 300_000;
+const CACHED_CONTRACTS = 300_000;
 const KEYS_PER_QUERY = 5_000;
 const NO_ADDRESS = Buffer.alloc(36);
 /** Ids grow by step, then account: `place` among the first detections of the kind in the step. */
@@ -23,12 +23,12 @@ const stepOf = (id: Decimal): number => Number(BigInt(id) >> ID_STEP_BITS);
 export type KnownRows = ReturnType<typeof createKnownRows>;
 
 /** Which contracts have rows of which kind: a bounded cache over the tables, and what batches on their way wrote. */
-export function createKnownRows(clickhouse: ClickHouse) {
-  const cache = new LRUCache<string, KnownRow | 'none'>({ max: CACHED_ROWS });
-  const unwritten = new Map<string, { row: KnownRow; batch: number }>();
-  /** Of the batch at work: everything that it asks about. */
-  let held = new Map<string, KnownRow | null>();
-  const keyOf = (kind: string, account: Address): string => `${kind}|${hashKey(account)}`;
+export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kind, 'name'>[]) {
+  const names = kinds.map(({ name }) => name);
+  const cache = createKindCache<KnownRow>(names, CACHED_CONTRACTS);
+  const unwritten = byKind<{ row: KnownRow; batch: number }>(names);
+  /** Of the batch at work: everything that it asks about and that is of the kind. */
+  let held = byKind<KnownRow>(names);
 
   async function read(kind: Kind, accounts: readonly Address[], batch: BatchPlace, signal: AbortSignal): Promise<void> {
     const { tie } = kind;
@@ -56,9 +56,10 @@ export function createKnownRows(clickhouse: ClickHouse) {
     }
     if (rewritten.length > 0) await restore(kind, found, rewritten, batch, signal);
     for (const account of accounts) {
-      const row = found.get(hashKey(account)) ?? null;
-      held.set(keyOf(kind.name, account), row);
-      cache.set(keyOf(kind.name, account), row ?? 'none');
+      const key = hashKey(account);
+      const row = found.get(key) ?? null;
+      if (row !== null) entriesOf(held, kind.name).set(key, row);
+      cache.set(kind.name, key, row);
     }
   }
 
@@ -92,15 +93,16 @@ export function createKnownRows(clickhouse: ClickHouse) {
   return {
     /** Brings the rows of some contracts into memory. */
     async begin(asked: ReadonlyMap<Kind, Iterable<Address>>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
-      held = new Map();
+      held = byKind(names);
       const reads: Promise<void>[] = [];
       for (const [kind, accounts] of asked) {
         const missing = new Map<string, Address>();
+        const [fresh, kept] = [entriesOf(unwritten, kind.name), entriesOf(held, kind.name)];
         for (const account of accounts) {
-          const key = keyOf(kind.name, account);
-          const known = unwritten.get(key)?.row ?? cache.get(key);
+          const key = hashKey(account);
+          const known = fresh.get(key)?.row ?? cache.get(kind.name, key);
           if (known === undefined) missing.set(key, account);
-          else held.set(key, known === 'none' ? null : known);
+          else if (known !== null) kept.set(key, known);
         }
         const some = [...missing.values()];
         for (let i = 0; i < some.length; i += KEYS_PER_QUERY) {
@@ -109,20 +111,32 @@ export function createKnownRows(clickhouse: ClickHouse) {
       }
       await Promise.all(reads);
     },
-    get: (kind: string, account: Address): KnownRow | null => held.get(keyOf(kind, account)) ?? null,
+    get: (kind: string, account: Address): KnownRow | null => entriesOf(held, kind).get(hashKey(account)) ?? null,
     put(kind: string, account: Address, row: KnownRow, batch: number): void {
-      const key = keyOf(kind, account);
-      held.set(key, row);
-      unwritten.set(key, { row, batch });
+      const key = hashKey(account);
+      entriesOf(held, kind).set(key, row);
+      entriesOf(unwritten, kind).set(key, { row, batch });
     },
     written(batch: number): void {
-      for (const [key, entry] of unwritten) {
-        if (entry.batch > batch) continue;
-        cache.set(key, entry.row);
-        unwritten.delete(key);
+      for (const [kind, entries] of unwritten) {
+        for (const [key, entry] of entries) {
+          if (entry.batch > batch) continue;
+          cache.set(kind, key, entry.row);
+          entries.delete(key);
+        }
       }
     },
   };
+}
+
+type ByKind<V> = ReadonlyMap<string, Map<string, V>>;
+
+const byKind = <V>(kinds: readonly string[]): ByKind<V> => new Map(kinds.map((kind) => [kind, new Map<string, V>()]));
+
+function entriesOf<V>(all: ByKind<V>, kind: string): Map<string, V> {
+  const entries = all.get(kind);
+  if (entries === undefined) throw new Error(`${kind} is no kind`);
+  return entries;
 }
 
 function readTie(rows: RowReader): Tie {

@@ -64,7 +64,7 @@ function createMemory(clickhouse: ClickHouse, counters: Counters) {
   return {
     store: createAccountStore({ clickhouse, cachedAccounts: CACHED_ACCOUNTS, cachedDataBytes: CACHED_DATA_BYTES }),
     codes: createCodeStore(clickhouse),
-    known: createKnownRows(clickhouse),
+    known: createKnownRows(clickhouse, KINDS),
     waits: createWaits(clickhouse),
     pairs: createPairs(clickhouse),
     lateEvents: createLateEvents(clickhouse, counters),
