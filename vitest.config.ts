@@ -90,7 +90,7 @@ const each = {
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    maxWorkers: 3,
     // What one file loads is there for the next one, in a process of its own.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
