@@ -145,9 +145,13 @@ export function describeArchivedTokens(given: () => Given): void {
     for (const owner of owners.slice(0, 20)) {
       for (const question of ['jettonTransfers', 'jettonBurns', 'nftTransfers'] as const) {
         const filter = { ...EVERY_EVENT, owners: [owner] };
-        expect(await source.contracts[question](filter, context())).toEqual(
-          await tables.contracts[question](filter, context()),
-        );
+        const events = await source.contracts[question](filter, context());
+        // The tables have no forms.
+        const told = events.map(({ transaction: { form: _, ...transaction }, ...event }) => ({
+          transaction,
+          ...event,
+        }));
+        expect(told).toEqual(await tables.contracts[question](filter, context()));
       }
       const wallets = { ...WALLETS, owners: [owner] };
       expect(await source.contracts.jettonWallets(wallets, context())).toEqual(
