@@ -27,6 +27,12 @@ describe('addresses', () => {
     expect(rawAddress(parseAddress(raw.toLowerCase())!)).toBe(raw);
   });
 
+  it('prints as much of an account id as there is', () => {
+    expect([rawAddress(Buffer.from([0x80, 0, 0, 0])), rawAddress(Buffer.from([0x7f, 0xff, 0xff, 0xff, 0xab]))]).toEqual(
+      ['0:', '-1:AB'],
+    );
+  });
+
   it('reads no raw form with anything but hex digits in it', () => {
     for (const other of ['g', ':', '\0', '\u0141', '\u{1f600}']) {
       for (const at of [2, 33, 65]) {

@@ -83,7 +83,7 @@ export function rawAddress(address: Address): string {
   if (workchain === 0) rawText[0] = ZERO;
   else at = rawText.write(String(workchain), 'latin1');
   rawText[at++] = COLON;
-  for (let i = 4; i < 36; i++) {
+  for (let i = 4; i < address.length; i++) {
     const byte = address[i];
     rawText[at++] = DIGITS[byte >> 4];
     rawText[at++] = DIGITS[byte & 15];
