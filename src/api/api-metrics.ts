@@ -62,7 +62,7 @@ export function watchRenderings(
   counter(
     registry,
     'rendered_transactions_total',
-    'Transactions shown: rendered anew (made), kept, or from the window as they are (formed)',
+    'Transactions shown: rendered anew (made), kept, or from window or archive as they are (formed)',
     () => {
       const { made, kept, formed } = renderings.figures;
       return { made, kept, formed };
