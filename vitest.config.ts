@@ -90,6 +90,7 @@ const each = {
 
 export default defineConfig({
   test: {
+    // For two cores: a third file works while others wait for a chain or a server.
     maxWorkers: 3,
     // What one file loads is there for the next one, in a process of its own.
     experimental: { fsModuleCache: true },

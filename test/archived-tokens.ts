@@ -5,8 +5,6 @@ import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../clickhouse/tables/jettons.ts';
 import { nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
 import type { TableWith } from '../clickhouse/tables/table.ts';
-import { transactionForm } from '../src/api/v3/render/forms.ts';
-import { compareArchive } from '../src/archive/compare.ts';
 import { beneathArchive } from '../src/archive/source.ts';
 import type { EventFilter } from '../src/chain/contract-records.ts';
 import { distinct } from '../src/chain/hash.ts';
@@ -14,9 +12,9 @@ import type { Address } from '../src/chain/model.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
 import { PATIENT_LIMITS, serveApi } from './api-server.ts';
-import { type Archived, archiveOf } from './archived.ts';
+import { type Archived, archiveOf, archiveProblems } from './archived.ts';
 import { rounds, seed } from './chance.ts';
-import { ITEMS, WALLETS } from './owned-tokens.ts';
+import { ITEMS, WALLETS } from './token-filters.ts';
 import { sampledRequests } from './window-agreement.ts';
 import { pages } from './window-answers.ts';
 import { context, type Windowed, windowFrom } from './windowed.ts';
@@ -72,15 +70,7 @@ export function describeArchivedTokens(given: () => Given): void {
         const windowed = await windowAt(share, archived);
         windows.push(windowed);
         await archived.fill(windowed.window, { downTo });
-        const view = archived.archive.view();
-        if (view === null) throw new Error('the archive is empty');
-        const { signal } = context();
-        const comparing = compareArchive(view, given().clickhouse, signal, {
-          sampled: COMPARED_STEPS,
-          form: transactionForm,
-        });
-        const { problems } = await comparing.finally(() => view.done());
-        expect(problems).toEqual([]);
+        expect(await archiveProblems(archived.archive, given(), COMPARED_STEPS)).toEqual([]);
         // Before anything is remembered.
         if (downTo === 0) await expectAlone(windowed);
         await compare(windowed);

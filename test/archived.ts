@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { silent } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { type Archive, openArchive } from '../src/archive/archive.ts';
+import { compareArchive } from '../src/archive/compare.ts';
 import { createFilling } from '../src/archive/fill.ts';
 import type { Window } from '../src/window/window.ts';
 import { context, type Projected } from './windowed.ts';
@@ -14,6 +15,18 @@ export interface Archived {
   /** Works until there is nothing to do, or until it has steps down to this one. */
   fill(window: Pick<Window, 'state'>, options?: { downTo?: number; maxBytes?: number }): Promise<void>;
   remove(): Promise<void>;
+}
+
+/** What an archive has otherwise than the tables, of so many steps. */
+export async function archiveProblems(
+  archive: Pick<Archive, 'view'>,
+  { clickhouse }: Pick<Projected, 'clickhouse'>,
+  sampled: number,
+): Promise<string[]> {
+  const view = archive.view();
+  if (view === null) return ['the archive is empty'];
+  const comparing = compareArchive(view, clickhouse, context().signal, { sampled, form: transactionForm });
+  return (await comparing.finally(() => view.done())).problems;
 }
 
 /** Small, so that there are many of them. */

@@ -18,28 +18,12 @@ import type { Address } from '../src/chain/model.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import { openWindow } from '../src/window/window.ts';
 import { random } from './chance.ts';
+import { ITEMS, WALLETS } from './token-filters.ts';
 import { context, type Projected } from './windowed.ts';
 
 type Given = Pick<Projected, 'tables' | 'steps'>;
 
 const GB = 1024 ** 3;
-const ALL = { limit: 1_000, offset: 0 };
-export const WALLETS: JettonWalletFilter = {
-  addresses: [],
-  owners: [],
-  jettons: [],
-  excludeZeroBalance: false,
-  page: ALL,
-};
-export const ITEMS: NftItemFilter = {
-  addresses: [],
-  owners: [],
-  collections: [],
-  indexes: [],
-  includeOnSale: false,
-  byLastTransaction: false,
-  page: ALL,
-};
 
 /** The tables as they were at a step, and how often they were asked. */
 function tablesAt({ tables }: Given) {

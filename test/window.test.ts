@@ -15,7 +15,6 @@ import { traces } from '../clickhouse/tables/traces.ts';
 import { transactions } from '../clickhouse/tables/transactions.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { type Archive, openArchive } from '../src/archive/archive.ts';
-import { compareArchive } from '../src/archive/compare.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
 import {
   type ActionFilter,
@@ -33,7 +32,7 @@ import { stepOf } from '../src/window/chunk.ts';
 import { KINDS } from '../src/window/kinds.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
-import { archiveOf } from './archived.ts';
+import { archiveOf, archiveProblems } from './archived.ts';
 import { expectReceivedLater } from './archived-messages.ts';
 import { isLong, random, rounds } from './chance.ts';
 import { startProgram } from './program.ts';
@@ -258,16 +257,8 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
     expect(told).toEqual(await readChainView({ ...asked, source: projected.tables }));
   }
 
-  /** What the archive has otherwise than the tables. */
-  async function differences(archive: Pick<Archive, 'view'>): Promise<string[]> {
-    const view = archive.view();
-    if (view === null) return ['the archive is empty'];
-    const comparing = compareArchive(view, projected.clickhouse, context().signal, {
-      sampled: ARCHIVED_STEPS,
-      form: transactionForm,
-    });
-    return (await comparing.finally(() => view.done())).problems;
-  }
+  const differences = (archive: Pick<Archive, 'view'>): Promise<string[]> =>
+    archiveProblems(archive, projected, ARCHIVED_STEPS);
 
   /** Over an archive that reaches down to the first step: the tables are not asked for what it has keys for. */
   async function expectAlone({ window, source, asked }: Windowed): Promise<void> {

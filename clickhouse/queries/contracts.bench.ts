@@ -2,9 +2,11 @@
  * Lists of one jetton's wallets and of one collection's items, a million of each, made up, in an embedded server: p50 of
  * one client, and CPU time of this process. Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
  */
+
 import { addressOf } from '../../src/chain/address.ts';
 import type { JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
+import { ITEMS, WALLETS } from '../../test/token-filters.ts';
 import { createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { bytes } from '../literal.ts';
@@ -79,17 +81,9 @@ async function measure(): Promise<void> {
   const { address, balance } = await sample();
   const page = { limit: 100, offset: 0 };
   const deep = { limit: 100, offset: DEEP };
-  const wallets: JettonWalletFilter = { addresses: [], owners: [], jettons: [], excludeZeroBalance: false, page };
+  const wallets = { ...WALLETS, page };
   const holders: JettonWalletFilter = { ...wallets, jettons: [PARENT], byBalance: 'desc' };
-  const items: NftItemFilter = {
-    addresses: [],
-    owners: [],
-    collections: [],
-    indexes: [],
-    includeOnSale: false,
-    byLastTransaction: false,
-    page,
-  };
+  const items = { ...ITEMS, page };
   const ofWallets: [string, JettonWalletFilter][] = [
     ['wallets of an owner', { ...wallets, owners: [address] }],
     ['wallets of a jetton', { ...wallets, jettons: [PARENT] }],

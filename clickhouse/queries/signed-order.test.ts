@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf } from '../../src/chain/address.ts';
 import type { ContractSource } from '../../src/chain/contract-records.ts';
 import type { QueryContext } from '../../src/chain/records.ts';
+import { WALLETS } from '../../test/token-filters.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { bytes } from '../literal.ts';
@@ -54,14 +55,7 @@ describe('an order that is kept by signed rows', () => {
        SELECT ${each}, number, 5, 2, toFixedString('', 32), toFixedString('', 32), number, ${bytes(jetton)}, ${bytes(jetton)}, NULL FROM numbers(${standing})`,
     );
     const balances = async (offset: number, limit: number): Promise<string[]> => {
-      const asked = {
-        addresses: [],
-        owners: [],
-        excludeZeroBalance: false,
-        jettons: [jetton],
-        byBalance: 'desc' as const,
-        page: { offset, limit },
-      };
+      const asked = { ...WALLETS, jettons: [jetton], byBalance: 'desc' as const, page: { offset, limit } };
       return (await source.jettonWallets(asked, context)).map(({ balance }) => balance);
     };
     expect(await balances(0, 2)).toEqual(['149999', '149998']);
@@ -115,10 +109,10 @@ describe('an order that is kept by signed rows', () => {
       },
       async () => [],
     );
-    const page = { offset: 0, limit: 10 };
-    const filter = { addresses: [], owners: [], jettons: [jetton], excludeZeroBalance: false, page };
     const ask = async (): Promise<string[]> =>
-      (await between.jettonWallets({ ...filter, byBalance: 'desc' }, context)).map(({ balance }) => balance);
+      (await between.jettonWallets({ ...WALLETS, jettons: [jetton], byBalance: 'desc' }, context)).map(
+        ({ balance }) => balance,
+      );
     expect(await ask()).toEqual(['30', '20', '10']);
     expect(await ask()).toEqual(['20', '10', '5']);
   });

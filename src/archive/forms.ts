@@ -1,13 +1,21 @@
 /** Forms of the archive's transactions: in tables of their version, in groups (form-groups.ts). */
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Hash } from '../chain/model.ts';
 import { stepKey } from '../window/chunk.ts';
 import type { TableOptions } from '../window/engine.ts';
-import { packing, type TransactionForm } from '../window/form.ts';
+import { packing, type ShownMessage, type TransactionForm } from '../window/form.ts';
 import { createKept, type Kept } from '../window/kept.ts';
+import type { Kind } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { tableDownwards } from '../window/placing.ts';
 import { transactionOf } from '../window/rows.ts';
-import type { SlabStep } from './slab.ts';
+import type { View } from '../window/view.ts';
+
+/** A view of transactions with forms. */
+export interface FormedView extends View {
+  /** The message with this hash in the form of the transaction with this id; null where there is no form that shows it. */
+  messageIn(id: Buffer, hash: Hash): (ShownMessage & { form: Buffer }) | null;
+}
 
 /** Forms of transactions, and the table that they are in. */
 export interface KeptForms {
@@ -63,8 +71,14 @@ export const NO_FORMS: Forms = new Map();
 /** Worked without a turn of the event loop. */
 const TURN_MS = 10;
 
+/** What has its rows. */
+interface Step {
+  mcSeqno: number;
+  rows: readonly { kind: Kind; row: Buffer }[];
+}
+
 /** Made before the commit, for what takes as long as this is not to hold up the process. */
-export async function formsOf(steps: readonly SlabStep[], form: TransactionForm): Promise<Forms> {
+export async function formsOf(steps: readonly Step[], form: TransactionForm): Promise<Forms> {
   const forms = new Map<Buffer, Buffer>();
   let turnedAt = performance.now();
   for (const { mcSeqno, rows } of steps) {

@@ -32,7 +32,7 @@ import { transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
 import type { Ends, MessageEnds } from '../window/transactions.ts';
 import type { Found, View } from '../window/view.ts';
-import type { ArchiveView } from './view.ts';
+import type { FormedView } from './forms.ts';
 
 /** So much of a hash that hardly two are taken for one another; what the transaction shows is looked at. */
 const HASH_HEAD = 8;
@@ -107,7 +107,7 @@ const BY_ACCOUNT = layoutOf(transactionKind, 'account');
 
 /** The messages with these hashes; null when the archive does not have all of them, or more is asked. */
 export function messagesByHash(
-  view: ArchiveView,
+  view: FormedView,
   filter: MessageFilter,
   { formsSuffice = false }: Pick<QueryContext, 'formsSuffice'>,
 ): Rows<MessageRecord> | null {
@@ -134,7 +134,7 @@ function asksMore({ messageHashes, sort, page, excludeExternals, onlyExternals, 
 }
 
 /** The messages with these hashes and where they were sent and received; null as above. */
-export function messageEndsByHash(view: ArchiveView, filter: TransactionsByMessageFilter): MessageEnds[] | null {
+export function messageEndsByHash(view: FormedView, filter: TransactionsByMessageFilter): MessageEnds[] | null {
   const { messageHashes, bodyHash, opcode, source, destination } = filter;
   if (messageHashes.length === 0 || [bodyHash, opcode, source, destination].some((one) => one !== undefined))
     return null;
@@ -187,7 +187,7 @@ interface SentMessage {
  * As the transaction shows it that received it, or else sent it; null when one of its ends is not here.
  * @param formSuffices nothing is decoded of a message whose transaction has a form
  */
-function sentMessage(view: ArchiveView, wanted: Hash, formSuffices: boolean): SentMessage | null {
+function sentMessage(view: FormedView, wanted: Hash, formSuffices: boolean): SentMessage | null {
   const found = view.find(sentMessageKind, BY_HASH, [wanted.subarray(0, HASH_HEAD)]);
   if (found === null) return null;
   const id = idOfShowing(found);
@@ -250,7 +250,7 @@ function placeOf(transaction: Found | null) {
   return { mcSeqno: stepOf(transaction.id), lt: columnOf(transactionKind, transaction.row, 'lt') };
 }
 
-function messageWith(view: ArchiveView, wanted: Hash, formSuffices: boolean): MessageRecord | null {
+function messageWith(view: FormedView, wanted: Hash, formSuffices: boolean): MessageRecord | null {
   const sent = sentMessage(view, wanted, formSuffices);
   if (sent === null) return null;
   const { sender, receiver, ...message } = sent;

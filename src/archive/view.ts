@@ -7,17 +7,15 @@ import { behindPrefix, entryValue, type Kind, type Layout } from '../window/kind
 import { isNarrowed, narrowKey, narrowRange, widening } from '../window/narrow.ts';
 import { mergeOrdered } from '../window/ordered.ts';
 import { placeOf } from '../window/placing.ts';
-import { type Found, SnapshotView, type View } from '../window/view.ts';
-import type { KeptForms } from './forms.ts';
+import { type Found, SnapshotView } from '../window/view.ts';
+import type { FormedView, KeptForms } from './forms.ts';
 import { ARCHIVED_KINDS } from './kinds.ts';
 import { risingEntries } from './rising.ts';
 import type { ArchiveState } from './state.ts';
 
 /** The archive at one moment. */
-export interface ArchiveView extends View {
+export interface ArchiveView extends FormedView {
   readonly state: ArchiveState;
-  /** The message with this hash in the form of the transaction with this id; null where there is no form that shows it. */
-  messageIn(id: Buffer, hash: Hash): (ShownMessage & { form: Buffer }) | null;
   /** As `range`, without the steps from one on. */
   rangeBefore(layout: Layout, range: Range, end: number): Iterable<Entry>;
 }
@@ -26,7 +24,6 @@ const KIND_OF = new Map(ARCHIVED_KINDS.flatMap((kind) => kind.layouts.map((layou
 
 /** A class, not a factory: every request makes one. */
 export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements ArchiveView {
-  readonly #snapshot: Snapshot;
   readonly #forms: KeptForms | null;
   /** The group of forms that was read last. */
   #group: { first: Buffer; forms: Buffer | null } | null = null;
@@ -34,7 +31,6 @@ export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements Archi
   /** @param forms null where none are kept */
   constructor(snapshot: Snapshot, state: ArchiveState, forms: KeptForms | null) {
     super(snapshot, state, false, state.origin);
-    this.#snapshot = snapshot;
     this.#forms = forms;
   }
 
@@ -50,7 +46,7 @@ export class ArchiveSnapshot extends SnapshotView<ArchiveState> implements Archi
     const { table, key } = placeOf(this.#forms, first, this.state.origin);
     // A group of which more are asked for is kept: it need not be unpacked again.
     const isKept = isAmongOthers || known !== null;
-    const group = isKept ? this.#snapshot.get(table, key) : this.#snapshot.peek(table, key);
+    const group = isKept ? this.snapshot.get(table, key) : this.snapshot.peek(table, key);
     // Written before forms were kept, or with those of another version.
     if (group === undefined) return null;
     this.#group = { first, forms: isKept ? group : null };

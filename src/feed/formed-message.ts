@@ -1,6 +1,5 @@
 /** A message of a transaction that came with its form: who sent it to whom is read of that, the rest is decoded. */
-import type { FormedMessage as Formed } from '../api/v3/render/forms.ts';
-import { parseAddress } from '../chain/address.ts';
+import { type FormedMessage as Formed, formedAddress } from '../api/v3/render/forms.ts';
 import type { Address, Hash, Message } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
 import { LazyMessage } from '../chain/stored.ts';
@@ -35,13 +34,11 @@ class FormedMessage extends LazyMessage {
     return this.#hash;
   }
   get source(): Address | null {
-    this.#source ??= addressOrNull(this.#formed.source);
+    this.#source ??= formedAddress(this.#formed.source);
     return this.#source;
   }
   get destination(): Address | null {
-    this.#destination ??= addressOrNull(this.#formed.destination);
+    this.#destination ??= formedAddress(this.#formed.destination);
     return this.#destination;
   }
 }
-
-const addressOrNull = (text: string | null): Address | null => (text === null ? null : parseAddress(text));

@@ -46,7 +46,7 @@ export class ChunkWriter {
   }
 }
 
-/** At most 255 of them. */
+/** A count, where each row ends, then the rows: at most 255. */
 export function chunkOf(rows: readonly Buffer[]): Buffer {
   const head = Buffer.allocUnsafe(1 + 4 * rows.length);
   head[0] = rows.length;

@@ -66,12 +66,12 @@ export function createView(engine: Engine, form: TransactionForm | null): Window
 /** A class, not a factory: every request makes one. */
 export class SnapshotView<S extends Span> implements View {
   readonly state: S;
-  readonly #snapshot: Snapshot;
+  protected readonly snapshot: Snapshot;
   readonly #forms: boolean;
   readonly #origin: Origin;
 
   constructor(snapshot: Snapshot, state: S, forms: boolean, origin: Origin = null) {
-    this.#snapshot = snapshot;
+    this.snapshot = snapshot;
     this.state = state;
     this.#forms = forms;
     this.#origin = origin;
@@ -91,21 +91,21 @@ export class SnapshotView<S extends Span> implements View {
   }
 
   done(): void {
-    this.#snapshot.done();
+    this.snapshot.done();
   }
   range(layout: Layout, range: Range): Iterable<Entry> {
-    return this.#snapshot.range(layout.table, range);
+    return this.snapshot.range(layout.table, range);
   }
   row(kind: Kind, id: Buffer): Buffer {
     const { table, key } = placeOf(kind, chunkKey(id), this.#origin);
-    const chunk = this.#snapshot.peek(table, key);
+    const chunk = this.snapshot.peek(table, key);
     if (chunk === undefined) throw new Error(`${kind.name} ${id.toString('hex')} is missing in the window`);
     return Buffer.from(rowOfId(chunk, id));
   }
   rowsOf(kind: Kind, mcSeqno: number): Found[] {
     const found: Found[] = [];
     const { table, key: low } = placeOf(kind, stepKey(mcSeqno), this.#origin);
-    for (const { key, value } of this.#snapshot.range(table, { low, high: behindPrefix(low) })) {
+    for (const { key, value } of this.snapshot.range(table, { low, high: behindPrefix(low) })) {
       found.push(...foundIn(value, idOfChunk(key, mcSeqno)));
     }
     return found;
@@ -114,7 +114,7 @@ export class SnapshotView<S extends Span> implements View {
   *rowsBySteps(kind: Kind, low: number, end: number, reverse: boolean): Generator<StepRows> {
     let held: StepRows = { mcSeqno: 0, rows: [] };
     for (const part of partsOf(kind, low, end, reverse, this.#origin)) {
-      for (const { key, value } of this.#snapshot.range(part.table, part.range)) {
+      for (const { key, value } of this.snapshot.range(part.table, part.range)) {
         const mcSeqno = stepAt(key, part, kind);
         if (held.mcSeqno !== mcSeqno) {
           if (held.rows.length > 0) yield held;
@@ -129,37 +129,37 @@ export class SnapshotView<S extends Span> implements View {
     return this.findByKey(kind, layout, keyPrefix(kind, layout, values));
   }
   findByKey(kind: Kind, layout: Layout, key: Buffer): Found | null {
-    const found = this.#snapshot.peek(layout.table, key);
+    const found = this.snapshot.peek(layout.table, key);
     if (found === undefined) return null;
     const id = Buffer.from(found.subarray(0, ID_BYTES));
     return { id, row: this.row(kind, id) };
   }
   beside(layout: Layout, key: Buffer): Buffer | null {
-    const found = this.#snapshot.peek(layout.table, key);
+    const found = this.snapshot.peek(layout.table, key);
     return found === undefined ? null : Buffer.from(found.subarray(ID_BYTES, layout.valueBytes));
   }
   form(id: Buffer): Buffer | null {
-    return this.#forms ? (this.#snapshot.get(FORMS, id) ?? null) : null;
+    return this.#forms ? (this.snapshot.get(FORMS, id) ?? null) : null;
   }
   code(hash: Hash): { methods: number[]; boc: Buffer } | null {
-    const found = this.#snapshot.get(CODES, hash);
+    const found = this.snapshot.get(CODES, hash);
     if (found === undefined) return null;
     const methods = decodeMethods(found);
     return { methods, boc: found.subarray(4 + 4 * methods.length) };
   }
   methodsOf(hash: Hash): number[] | null {
-    const found = this.#snapshot.peek(CODES, hash);
+    const found = this.snapshot.peek(CODES, hash);
     return found === undefined ? null : decodeMethods(found);
   }
   /** Of a table that is no way. */
   entries(table: string, range: Range): Iterable<Entry> {
-    return this.#snapshot.range(table, range);
+    return this.snapshot.range(table, range);
   }
   valueOf(table: string, key: Buffer): Buffer | null {
-    return this.#snapshot.get(table, key) ?? null;
+    return this.snapshot.get(table, key) ?? null;
   }
   *steps(from: number, reverse = false): Iterable<number> {
-    for (const { key } of this.#snapshot.range(STEPS, { low: stepKey(from), high: null, reverse })) {
+    for (const { key } of this.snapshot.range(STEPS, { low: stepKey(from), high: null, reverse })) {
       yield key.readUInt32BE(0);
     }
   }

@@ -6,6 +6,18 @@ interface Known<V> {
   readonly of: Map<string, V>;
 }
 
+/** What batches that are on their way say, kind by kind. */
+export type ByKind<K, V> = ReadonlyMap<K, Map<string, V>>;
+
+export const byKind = <K extends string, V>(kinds: readonly K[]): ByKind<K, V> =>
+  new Map(kinds.map((kind) => [kind, new Map<string, V>()]));
+
+export function entriesOf<K extends string, V>(all: ByKind<K, V>, kind: K): Map<string, V> {
+  const entries = all.get(kind);
+  if (entries === undefined) throw new Error(`${kind} is no kind`);
+  return entries;
+}
+
 /** Bits of a small integer. */
 const MAX_KINDS = 30;
 

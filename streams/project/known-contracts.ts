@@ -21,7 +21,7 @@ import { CellView } from '../../src/chain/layouts/cell-view.ts';
 import type { Address, Decimal } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { LikelyTables } from './code-kinds.ts';
-import { createKindCache } from './kind-cache.ts';
+import { byKind, createKindCache, entriesOf } from './kind-cache.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED = 200_000;
@@ -129,10 +129,9 @@ export type KnownStore = ReturnType<typeof createKnownStore>;
  */
 export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
   const cache = createKindCache<object>(ASKED, cached);
-  const unwritten = new Map(ASKED.map((kind) => [kind, new Map<RawAddress, { said: Said; batch: number }>()]));
-  const unwrittenOf = (kind: Kind) => unwritten.get(kind)!;
+  const unwritten = byKind<Kind, { said: Said; batch: number }>(ASKED);
   const find = (kind: Kind, address: RawAddress): Said | undefined => {
-    const fresh = unwrittenOf(kind).get(address);
+    const fresh = entriesOf(unwritten, kind).get(address);
     return fresh === undefined ? cache.get(kind, address) : fresh.said;
   };
 
@@ -232,13 +231,14 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
     take(rows: GrowingRows, batch: number): void {
       for (const kind of KINDS) {
         for (const [address, said] of SOURCES[kind].of(rows)) {
-          unwrittenOf(kind).set(rawAddress(address), { said, batch });
+          entriesOf(unwritten, kind).set(rawAddress(address), { said, batch });
         }
       }
       for (const { account, boc } of rows.of(accountData)) {
         const address = rawAddress(account);
         // Few are ever asked for: those that were not are read when they are.
-        if (find('data', address) !== undefined) unwrittenOf('data').set(address, { said: CellView.parse(boc), batch });
+        if (find('data', address) !== undefined)
+          entriesOf(unwritten, 'data').set(address, { said: CellView.parse(boc), batch });
       }
     },
     /** Answers from memory, and notes what it cannot answer, and which contracts are none of what was asked for. */

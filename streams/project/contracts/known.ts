@@ -7,7 +7,7 @@ import { pastOf } from '../../../clickhouse/tables/past.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
-import { createKindCache } from '../kind-cache.ts';
+import { byKind, createKindCache, entriesOf } from '../kind-cache.ts';
 import type { Kind, KnownRow, Tie } from './kinds.ts';
 
 const CACHED_CONTRACTS = 300_000;
@@ -26,9 +26,9 @@ export type KnownRows = ReturnType<typeof createKnownRows>;
 export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kind, 'name'>[]) {
   const names = kinds.map(({ name }) => name);
   const cache = createKindCache<KnownRow>(names, CACHED_CONTRACTS);
-  const unwritten = byKind<{ row: KnownRow; batch: number }>(names);
+  const unwritten = byKind<string, { row: KnownRow; batch: number }>(names);
   /** Of the batch at work: everything that it asks about and that is of the kind. */
-  let held = byKind<KnownRow>(names);
+  let held = byKind<string, KnownRow>(names);
 
   async function read(kind: Kind, accounts: readonly Address[], batch: BatchPlace, signal: AbortSignal): Promise<void> {
     const { tie } = kind;
@@ -127,16 +127,6 @@ export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kin
       }
     },
   };
-}
-
-type ByKind<V> = ReadonlyMap<string, Map<string, V>>;
-
-const byKind = <V>(kinds: readonly string[]): ByKind<V> => new Map(kinds.map((kind) => [kind, new Map<string, V>()]));
-
-function entriesOf<V>(all: ByKind<V>, kind: string): Map<string, V> {
-  const entries = all.get(kind);
-  if (entries === undefined) throw new Error(`${kind} is no kind`);
-  return entries;
 }
 
 function readTie(rows: RowReader): Tie {

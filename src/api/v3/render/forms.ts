@@ -128,12 +128,13 @@ function messageIn(form: Buffer, hash: Hash): ShownMessage | null {
     const { start, end } = placeOf(form, index);
     if (end <= start || formedHash(form, start) !== wanted) continue;
     const { source, destination } = formedMessage(form.subarray(start, end), index === 0);
-    return { index, source: addressOrNull(source), destination: addressOrNull(destination) };
+    return { index, source: formedAddress(source), destination: formedAddress(destination) };
   }
   return null;
 }
 
-const addressOrNull = (text: string | null): Address | null => (text === null ? null : parseAddress(text));
+/** The address that a form names by its text. */
+export const formedAddress = (text: string | null): Address | null => (text === null ? null : parseAddress(text));
 
 /** The same of the in-message alone; null when it is not there. */
 export function formReceived(form: Buffer): FormedMessage | null {
