@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { z } from 'zod';
 import { type EmbeddedClickHouse, type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from './server.ts';
 
 export const silent = pino({ level: 'silent' });
@@ -32,4 +33,18 @@ export async function startTestServer(users?: string): Promise<TestServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+const summary = z.object({ read_rows: z.coerce.number() });
+
+/** How many rows the server reads for a SELECT, of all tables that it names. */
+export async function rowsRead(
+  { url }: Pick<EmbeddedClickHouse, 'url'>,
+  database: string,
+  sql: string,
+): Promise<number> {
+  const asked = { method: 'POST', body: `${sql} FORMAT Null` };
+  const response = await fetch(`${url}/?database=${database}&wait_end_of_query=1`, asked);
+  if (!response.ok) throw new Error(await response.text());
+  return summary.parse(JSON.parse(response.headers.get('x-clickhouse-summary') ?? '')).read_rows;
 }

@@ -2,13 +2,13 @@
  * Pages over actions of which most were told again as something else: what counts is far behind what was found. And of
  * several accounts of which some have more than is read at once. And traces of many steps.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { type ActionFilter, ANY_ACTION } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { migrate } from '../migrate.ts';
-import { silent, startTestServer, type TestServer } from '../test-server.ts';
+import { rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
 import { actionQueries } from './actions.ts';
 import { createReading } from './reading.ts';
 import { traceQueries } from './traces.ts';
@@ -177,60 +177,98 @@ const DAVES = 6_000;
 const RARE = 20_000;
 const [carol, dave, nobody] = [Buffer.alloc(36, 3), Buffer.alloc(36, 4), Buffer.alloc(36, 5)];
 
-it('pages of several accounts are the first of all, however many actions one of them has', async () => {
-  const busy = createClickHouse({ url: server.server.url, database: 'busy', logger: silent });
-  await migrate({ clickhouse: busy, logger: silent });
-  const place = `1000 * (1 + number) AS trace_end_lt, toFixedString('', 32) AS trace_id, 0 AS n, toUInt32(1) AS told, toUInt32(1) AS end,
-    if(number % ${RARE} = 7, 'nft_mint', 'ton_transfer') AS type`;
-  await busy.command(`INSERT INTO actions (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, action_id)
+describe('of many actions', () => {
+  const lts = Array.from({ length: MANY }, (_, n) => 1000 * (1 + n));
+  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
+  let busy: ClickHouse;
+  let reading: ReturnType<typeof createReading>;
+
+  beforeAll(async () => {
+    busy = createClickHouse({ url: server.server.url, database: 'busy', logger: silent });
+    await migrate({ clickhouse: busy, logger: silent });
+    const place = `1000 * (1 + number) AS trace_end_lt, toFixedString('', 32) AS trace_id, 0 AS n, toUInt32(1) AS told, toUInt32(1) AS end,
+      if(number % ${RARE} = 7, 'nft_mint', 'ton_transfer') AS type`;
+    await busy.command(`INSERT INTO actions (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, action_id)
     SELECT ${place}, toFixedString(toString(trace_end_lt), 32) FROM numbers(${MANY})`);
-  await busy.command(`INSERT INTO action_accounts (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, account)
+    await busy.command(`INSERT INTO action_accounts (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, account)
     SELECT ${place}, account FROM numbers(${MANY})
     ARRAY JOIN if(number % ${DAVES} = 0, [${sqlBytes(carol)}, ${sqlBytes(dave)}], [${sqlBytes(carol)}]) AS account`);
-  const head = { seqno: HEAD } as Parameters<typeof createReading>[2];
-  const outcomes: string[] = [];
-  const reading = createReading(busy, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
-  const { actions } = actionQueries({
-    ...reading,
-    async rows(sql, label, context) {
-      const read = reading.rows(sql, label, context);
-      await read.then(
-        () => outcomes.push('read'),
-        () => outcomes.push('refused'),
-      );
-      return read;
-    },
-  });
-  const context = { signal: new AbortController().signal, timeoutMs: 60_000 };
-  const accounts = [carol, dave, nobody];
-  const lts = Array.from({ length: MANY }, (_, n) => 1000 * (1 + n));
-  const rare = lts.filter((_, n) => n % RARE === 7);
-  const daves = lts.filter((_, n) => n % DAVES === 0);
-  const asked: [Partial<ActionFilter>, number[]][] = [
-    [{ accounts }, lts],
-    [{ accounts, ltWindow: { start: '5000', end: '50000000' } }, lts.filter((lt) => lt >= 5_000 && lt <= 50_000_000)],
-    [{ accounts, types: ['nft_mint'] }, rare],
-    [{ accounts: [dave, nobody] }, daves],
-    [{ accounts: [dave, nobody], ltWindow: { start: '1000', end: '1000' } }, [1000]],
-  ];
-  for (const [which, passing] of asked) {
-    for (const [sort, page] of PAGES) {
-      const inOrder = sort === 'asc' ? passing : passing.toReversed();
-      const expected = inOrder.slice(page.offset, page.offset + page.limit);
-      const first = await actions({ ...filter, ...which, page, sort }, context);
-      const told = JSON.stringify([which, page, sort]);
-      expect(
-        first.rows.map(({ traceEndLt }) => Number(traceEndLt)),
-        told,
-      ).toEqual(expected);
-      if (first.nextCursor === null || page.offset > 0) continue;
-      const next = await actions({ ...filter, ...which, page, sort, cursor: first.nextCursor }, context);
-      expect(
-        next.rows.map(({ traceEndLt }) => Number(traceEndLt)),
-        `behind ${told}`,
-      ).toEqual(inOrder.slice(page.limit, 2 * page.limit));
+    const head = { seqno: HEAD } as Parameters<typeof createReading>[2];
+    reading = createReading(busy, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+  }, 120_000);
+
+  afterAll(() => busy?.close());
+
+  it('pages of several accounts are the first of all, however many actions one of them has', async () => {
+    const outcomes: string[] = [];
+    const { actions } = actionQueries({
+      ...reading,
+      async rows(sql, label, context) {
+        const read = reading.rows(sql, label, context);
+        await read.then(
+          () => outcomes.push('read'),
+          () => outcomes.push('refused'),
+        );
+        return read;
+      },
+    });
+    const accounts = [carol, dave, nobody];
+    const rare = lts.filter((_, n) => n % RARE === 7);
+    const daves = lts.filter((_, n) => n % DAVES === 0);
+    const asked: [Partial<ActionFilter>, number[]][] = [
+      [{ accounts }, lts],
+      [{ accounts, ltWindow: { start: '5000', end: '50000000' } }, lts.filter((lt) => lt >= 5_000 && lt <= 50_000_000)],
+      [{ accounts, types: ['nft_mint'] }, rare],
+      [{ accounts: [dave, nobody] }, daves],
+      [{ accounts: [dave, nobody], ltWindow: { start: '1000', end: '1000' } }, [1000]],
+    ];
+    for (const [which, passing] of asked) {
+      for (const [sort, page] of PAGES) {
+        const inOrder = sort === 'asc' ? passing : passing.toReversed();
+        const expected = inOrder.slice(page.offset, page.offset + page.limit);
+        const first = await actions({ ...filter, ...which, page, sort }, context);
+        const told = JSON.stringify([which, page, sort]);
+        expect(
+          first.rows.map(({ traceEndLt }) => Number(traceEndLt)),
+          told,
+        ).toEqual(expected);
+        if (first.nextCursor === null || page.offset > 0) continue;
+        const next = await actions({ ...filter, ...which, page, sort, cursor: first.nextCursor }, context);
+        expect(
+          next.rows.map(({ traceEndLt }) => Number(traceEndLt)),
+          `behind ${told}`,
+        ).toEqual(inOrder.slice(page.limit, 2 * page.limit));
+      }
     }
-  }
-  expect(outcomes).toContain('refused');
-  await busy.close();
+    expect(outcomes).toContain('refused');
+  });
+
+  it('a page costs what it shows: the server reads little, and nothing of what is before it comes here', async () => {
+    const asked: { sql: string; rows: number }[] = [];
+    const { actions } = actionQueries({
+      ...reading,
+      async rows(sql, label, context) {
+        const counted = `SELECT count() FROM (${sql})`;
+        const rows = Number((await reading.rows(counted, label, context)).u64());
+        asked.push({ sql, rows });
+        return reading.rows(sql, label, context);
+      },
+    });
+    const limit = 10;
+    for (const [sort, offset] of [
+      ['desc', 0],
+      ['asc', 0],
+      ['desc', MANY / 2],
+      ['desc', MANY - 3],
+      ['asc', 2 ** 31 - 1],
+    ] as const) {
+      asked.length = 0;
+      const { rows } = await actions({ ...filter, sort, page: { limit, offset } }, context);
+      const inOrder = sort === 'asc' ? lts : lts.toReversed();
+      expect(rows.map(({ traceEndLt }) => Number(traceEndLt))).toEqual(inOrder.slice(offset, offset + limit));
+      for (const { rows: answered } of asked) expect(answered).toBeLessThanOrEqual(limit);
+      if (offset > 0) continue;
+      for (const { sql } of asked) expect(await rowsRead(server.server, 'busy', sql)).toBeLessThan(MANY / 10);
+    }
+  });
 });

@@ -4,12 +4,12 @@ import { compareDecimal } from '../../src/chain/decimal.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
 import type { ActionFilter, ActionRecord, QueryContext, Rows, Sort } from '../../src/chain/records.ts';
-import { bytes, list, textLiteral, u64 } from '../literal.ts';
+import { bytes, list, textLiteral } from '../literal.ts';
 import { isTooManyRows } from '../query-error.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { type ActionRow, actionAccounts, actions as actionTable } from '../tables/actions.ts';
 import { columnNames } from '../tables/sql.ts';
-import { all, behind, type Condition, orderBy, type Sorted, where } from './conditions.ts';
+import { all, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { addresses, direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
 import { type TraceOrder, timeBound, tracedTransactions, traceOrder } from './traces.ts';
@@ -20,15 +20,16 @@ type Key = Pick<
 >;
 
 const COLUMNS = columnNames(Object.keys(actionTable.columns)).join(', ');
-const KEY = 'trace_end_lt, trace_id, number';
+const KEY_COLUMNS = ['trace_end_lt', 'trace_id', 'number'];
+const KEY = KEY_COLUMNS.join(', ');
 const HASH_BYTES = 32;
 const NUMBER = /^\d{1,5}$/;
 /** Of an action, for each account that it is found by. */
 const TELLINGS = 2;
-/** Keys that are looked at beside those that a page needs, as some may be of tellings that count no more. */
-const SPARE_KEYS = 100;
-/** How many more each time when that was not enough. */
-const MORE = 4;
+/** Whether a row is another telling than the first: as the tables have an index of it. */
+const IS_AGAIN = 'mc_seqno - end_mc_seqno > 0';
+/** A page further down is found by reading all before it anyway. */
+const BOUNDED_ROWS = 10_000;
 /** For each account and each row of a page of several accounts; a granule of each table in each of a dozen parts. */
 const ROWS_READ = 4096;
 /** How much farther, or less far, is looked from the beginning of such a page when that was not enough, or too much. */
@@ -40,7 +41,7 @@ export function actionQueries(reading: Reading) {
       const order = traceOrder(filter);
       const conditions = await conditionsOf(reading, filter, context);
       if (conditions === null) return { rows: [], nextCursor: null };
-      const { limit, offset } = filter.page;
+      const { offset } = filter.page;
 
       /** The newest tellings of these actions. */
       async function newest(keys: string, { told, bound }: Conditions): Promise<Told[]> {
@@ -49,23 +50,10 @@ export function actionQueries(reading: Reading) {
         return collect(await reading.rows(sql, 'actions', context), readActionRow);
       }
 
-      /** Of actions that any telling passes of: those of the page whose newest does. */
-      async function certain(told: Conditions): Promise<string[]> {
-        const enough = offset + limit;
-        for (let most = enough + SPARE_KEYS; ; most *= MORE) {
-          const sql = judgedKeys(filter, order, told, most) + told.bound;
-          const found = collect(await reading.rows(sql, 'keys of actions', context), readJudged);
-          const passing = found.filter(({ passes }) => passes);
-          if (found.length < most || passing.length >= enough)
-            return passing.slice(offset, enough).map(({ key }) => key);
-        }
-      }
-
       async function page(asked: Conditions): Promise<Told[]> {
-        const found = offset > 0 ? null : await newest(candidates(filter, order, asked, limit), asked);
+        const found = offset > 0 ? null : await newest(firstTold(filter, order, asked), asked);
         if (found !== null && !found.some(({ isAgain }) => isAgain)) return found;
-        const keys = await certain(asked);
-        return keys.length === 0 ? [] : newest(keys.join(', '), asked);
+        return newest(countingKeys(filter, order, asked), asked);
       }
 
       const isMerged = order === 'lt' && filter.accounts.length > 1 && ownTable(filter, conditions) === null;
@@ -148,6 +136,8 @@ async function endsOfActions(reading: Reading, context: QueryContext): Promise<S
 interface Conditions {
   /** The newest step whose tellings count. */
   told: number;
+  /** Where the tellings are that count or do not, as traces end: a part of the place. */
+  ends: string[];
   /** The same for all tellings of an action. */
   place: string[];
   /** What the telling that counts must look like: by every table of actions. */
@@ -169,8 +159,17 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
     { column: 'mcSeqno', to: told },
     ...actionEnds(filter),
   ];
-  const place = [where(actionTable, ends)];
-  const conditions: Conditions = { told, place, any: typeConditions(filter), ownPlace: [], own: [], bound: '' };
+  const ended = [where(actionTable, ends)];
+  const place = [...ended];
+  const conditions: Conditions = {
+    told,
+    ends: ended,
+    place,
+    any: typeConditions(filter),
+    ownPlace: [],
+    own: [],
+    bound: '',
+  };
   let { traceIds } = filter;
   for (const named of namedTransactions(filter)) {
     const found = await tracedTransactions(reading, named, context);
@@ -258,66 +257,72 @@ function typeConditions({ types, excludeTypes, supported }: ActionFilter): strin
 /** Where a filter finds actions, and what their tellings must look like there. */
 interface Where {
   table: 'actions' | 'action_accounts';
+  /** What a telling is one of, in that table. */
+  id: string;
+  /** Which tellings are there at all, whatever else is asked of them. */
+  ends: readonly string[];
   place: readonly string[];
   telling: readonly string[];
 }
 
+function whereOf(filter: ActionFilter, conditions: Conditions): Where {
+  const own = ownTable(filter, conditions);
+  if (own !== null) return own;
+  const { ends, place, any } = conditions;
+  const named = accountIn(filter.accounts);
+  return {
+    table: 'action_accounts',
+    id: `account, ${KEY}`,
+    ends: [named, ...ends],
+    place: [named, ...place],
+    telling: any,
+  };
+}
+
 /** Null for the tables of the accounts. */
 function ownTable({ accounts }: ActionFilter, conditions: Conditions): Where | null {
-  const { own, ownPlace, place, any, told } = conditions;
+  const { own, ownPlace, ends, place, any, told } = conditions;
   if (accounts.length > 0 && own.length + ownPlace.length === 0) return null;
   const named = accounts.length === 0 ? [] : [`(${KEY}) IN (${keysOfAccounts(accounts, told)})`];
-  return { table: 'actions', place: [...place, ...ownPlace, ...named], telling: [...any, ...own] };
+  return { table: 'actions', id: KEY, ends, place: [...place, ...ownPlace, ...named], telling: [...any, ...own] };
 }
 
 /**
  * Keys of the first actions that any telling passes of. Where nothing was told again there is one telling of each, so
  * these are the page.
  */
-function candidates(filter: ActionFilter, order: TraceOrder, conditions: Conditions, most: number): string {
+function firstTold(filter: ActionFilter, order: TraceOrder, conditions: Conditions): string {
+  return keysOfPage(filter, order, whereOf(filter, conditions));
+}
+
+/** Keys of a page, of the tellings that count alone: those after which nothing was told again. */
+function countingKeys(filter: ActionFilter, order: TraceOrder, conditions: Conditions): string {
+  const { table, id, ends, place, telling } = whereOf(filter, conditions);
+  const again = `SELECT ${id} FROM ${table} WHERE ${all([...ends, IS_AGAIN])}`;
+  const newest = `SELECT ${id}, max(mc_seqno) FROM ${table} WHERE (${id}) IN (${again}) AND ${all(ends)} GROUP BY ${id}`;
+  const counts = `((${id}) NOT IN (${again}) OR (${id}, mc_seqno) IN (${newest}))`;
+  return keysOfPage(filter, order, { table, id, ends, place: [...place, counts], telling });
+}
+
+function keysOfPage(filter: ActionFilter, order: TraceOrder, { table, place, telling }: Where): string {
   const sorted = actionOrder(filter, order);
   const after = readActionCursor(filter, order);
   const cursor = after ? [behind(actionAccounts, sorted, after)] : [];
-  const limit = `LIMIT 1 BY ${KEY} LIMIT ${most}`;
-  const first = ({ table, place, telling }: Where): string => {
-    const from = (more: readonly string[]): string =>
-      `FROM ${table} WHERE ${all([...place, ...cursor, ...telling, ...more])}`;
-    const repeats = { key: KEY, most: TELLINGS * Math.max(1, filter.accounts.length) };
-    const ends = { from: from([]), lt: 'trace_end_lt', time: 'trace_end_utime', repeats };
-    const page = { limit: most, offset: 0 };
-    const bounds = order === 'time' ? [timeBound(ends, { sort: filter.sort, page })] : [];
-    return `SELECT ${KEY}, trace_end_utime ${from(bounds)} ORDER BY ${orderBy(sorted)} ${limit}`;
-  };
-  const own = ownTable(filter, conditions);
-  if (own !== null) return `SELECT ${KEY} FROM (${first(own)})`;
-  const named = [accountIn(filter.accounts), ...conditions.place];
-  return `SELECT ${KEY} FROM (${first({ table: 'action_accounts', place: named, telling: conditions.any })})`;
+  const from = (more: readonly string[]): string =>
+    `FROM ${table} WHERE ${all([...place, ...cursor, ...telling, ...more])}`;
+  const { offset, limit } = filter.page;
+  const repeats = { key: KEY_COLUMNS, most: TELLINGS * Math.max(1, filter.accounts.length) };
+  const time = order === 'time' ? 'trace_end_utime' : 'trace_end_lt';
+  // LIMIT BY has the server read far ahead of what it needs; what lies in no order is read as a whole in any case.
+  const isBounded = order === 'time' || (filter.accounts.length < 2 && offset + limit <= BOUNDED_ROWS);
+  const bounds = isBounded ? [timeBound({ from: from([]), lt: 'trace_end_lt', time, repeats }, filter)] : [];
+  return `SELECT ${KEY} FROM (SELECT ${KEY}, trace_end_utime ${from(bounds)}
+    ORDER BY ${orderBy(sorted)} LIMIT 1 BY ${KEY} ${limits(filter.page)})`;
 }
 
 /** One account's rows lie in the order of a page, which the server only sees where the account is the same for all. */
 function accountIn(accounts: readonly Address[]): string {
   return accounts.length === 1 ? `account = ${bytes(accounts[0])}` : `account IN ${addresses(accounts)}`;
-}
-
-/** Each of the {@link candidates}, in their order, and whether the telling of it that counts passes. */
-function judgedKeys(filter: ActionFilter, order: TraceOrder, conditions: Conditions, most: number): string {
-  const { told, any } = conditions;
-  const keys = `(${KEY}) IN (${candidates(filter, order, conditions, most)}) AND mc_seqno <= ${told}`;
-  const sorted = orderBy(actionOrder(filter, order));
-  const own = ownTable(filter, conditions);
-  if (own !== null) {
-    return `SELECT ${KEY}, passes FROM (SELECT ${KEY}, trace_end_utime, ifNull(${all(own.telling)}, 0) AS passes FROM actions WHERE ${keys}
-      ORDER BY ${KEY}, mc_seqno DESC LIMIT 1 BY ${KEY}) ORDER BY ${sorted}`;
-  }
-  return `SELECT ${KEY}, max(passes) FROM (SELECT account, ${KEY}, trace_end_utime, ${all(any)} AS passes FROM action_accounts
-    WHERE account IN ${addresses(filter.accounts)} AND ${keys}
-    ORDER BY account, ${KEY}, mc_seqno DESC LIMIT 1 BY account, ${KEY})
-    GROUP BY ${KEY}, trace_end_utime ORDER BY ${sorted}`;
-}
-
-/** As it stands in a list of keys. */
-function readJudged(rows: RowReader): { key: string; passes: boolean } {
-  return { key: `(${u64(rows.u64())}, ${bytes(rows.fixed(32))}, ${rows.u16()})`, passes: rows.u8() !== 0 };
 }
 
 export function compareActions(a: ActionRecord, b: ActionRecord, { sort }: ActionFilter, order: TraceOrder): number {

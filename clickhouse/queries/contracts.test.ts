@@ -23,7 +23,7 @@ import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
 import { tableColumns } from '../tables/sql.ts';
 import type { TableWith } from '../tables/table.ts';
-import { silent, startTestServer, type TestServer } from '../test-server.ts';
+import { rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
 import { BadCursor, makeCursor } from './keys.ts';
@@ -491,6 +491,43 @@ describe('transfers and burns', () => {
     expect(await source.nftTransfers({ ...ofItem, token: GOLD }, context)).toHaveLength(1);
     expect(await source.nftTransfers({ ...ofItem, token: ALICE }, context)).toHaveLength(0);
     expect(await source.jettonBurns({ ...filter, contracts: [address(1)], token: GOLD }, context)).toHaveLength(1);
+  });
+});
+
+describe('many transfers', () => {
+  const COUNT = 60_000;
+  const [DAVE, IRON] = [address(0xd0), address(0x64)];
+  const filter: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page };
+
+  beforeAll(async () => {
+    // Each lt has one of Dave to himself, by two keys, and one of Dave to Bob, which stands there twice.
+    const row = (wallet: Address, to: Address) =>
+      `SELECT 100000 + number, ${bytes(wallet)}, 5, 2000 + number, false, ${bytes(DAVE)}, ${bytes(to)}, ${bytes(IRON)}, 1, toFixedString('', 32)
+       FROM numbers(${COUNT})`;
+    for (const sql of [row(address(7), DAVE), row(address(8), BOB), row(address(8), BOB)]) {
+      await clickhouse.command(
+        `INSERT INTO jetton_transfers SETTINGS optimize_on_insert = 0, insert_deduplicate = 0 ${sql}`,
+      );
+    }
+  });
+
+  it.each([
+    ['an owner', { owners: [DAVE] }],
+    ['an owner, sent', { owners: [DAVE], direction: 'out' }],
+    ['a jetton', { token: IRON }],
+    ['an owner and a jetton', { owners: [DAVE], token: IRON }],
+    ['a wallet', { contracts: [address(8)] }],
+  ] as const)('of %s are read no further than a page goes', async (_, which) => {
+    const each = 'contracts' in which ? 1 : 2;
+    for (const sort of ['asc', 'desc'] as const) {
+      asked.length = 0;
+      const asking = { ...filter, ...(which as Partial<EventFilter>), sort, page: { limit: 10, offset: 3 } };
+      const found = await source.jettonTransfers(asking, context);
+      const places = found.map(({ transaction: { transaction } }) => Number(transaction.lt) - 100_000);
+      const expected = Array.from({ length: 10 }, (_, i) => Math.floor((i + 3) / each));
+      expect(places).toEqual(expected.map((n) => (sort === 'asc' ? n : COUNT - 1 - n)));
+      for (const sql of asked) expect(await rowsRead(test.server, 'contracts', sql)).toBeLessThan(COUNT / 10);
+    }
   });
 });
 

@@ -21,6 +21,8 @@ type Ends = Pick<Row<typeof traceAccounts>, 'endLt' | 'endUtime' | 'mcSeqno' | '
 
 const COLUMNS = columnNames(Object.keys(traceTable.columns)).join(', ');
 const PLACE_BYTES = 44;
+/** Of its own type each: of another one no index would be looked at. */
+const GREATEST = { lt: '18446744073709551615', time: '4294967295' };
 /** Of a trace that is shown with its transactions: a step has one at least, twice until a repeated batch is merged. */
 const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 
@@ -133,26 +135,34 @@ function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
 }
 
 /**
- * Where a page in the order of times ends. The tables are in the order of logical times, which times rise with: of as
- * many rows as the page needs, taken from one end, the last time bounds the page.
+ * Where a page ends that is in the order of times, or of logical times. The tables are in the order of logical times,
+ * which times rise with: of as many rows as the page needs, taken from one end, the last time bounds the page.
+ * @param time the column whose end it is: `lt`, or another one that rises with it
  * @param repeats where the table may have several rows of what a page shows once: the columns that say what that is,
  * and how many there are of one as a rule. With more of them the page is bounded by nothing.
  */
 export function timeBound(
-  { from, lt, time, repeats }: { from: string; lt: string; time: string; repeats?: { key: string; most: number } },
+  {
+    from,
+    lt,
+    time,
+    repeats,
+  }: { from: string; lt: string; time: string; repeats?: { key: readonly string[]; most: number } },
   { sort, page }: Pick<TraceFilter, 'sort' | 'page'>,
 ): string {
   const [sign, last] = sort === 'desc' ? ['>=', 'min'] : ['<=', 'max'];
   const rows = page.offset + page.limit;
   const order = `ORDER BY ${lt} ${direction(sort)}`;
-  // LIMIT BY reads to the end of the table: it is given just enough rows.
+  const columns = [...new Set([time, lt, ...(repeats?.key ?? [])])];
+  // LIMIT BY reads far ahead of what it needs: it is given just enough rows.
   const ends =
     repeats === undefined
       ? `SELECT ${time} ${from} ${order} LIMIT ${rows}`
-      : `SELECT ${time} FROM (SELECT ${time}, ${repeats.key} ${from} ${order} LIMIT ${repeats.most * rows})
-          ${order} LIMIT 1 BY ${repeats.key} LIMIT ${rows}`;
+      : `SELECT ${time} FROM (SELECT ${columns.join(', ')} ${from} ${order} LIMIT ${repeats.most * rows})
+          ${order} LIMIT 1 BY ${repeats.key.join(', ')} LIMIT ${rows}`;
   // Fewer rows than the page may have end nowhere.
-  const end = `SELECT if(count() < ${rows}, ${sort === 'desc' ? 0 : 0xffff_ffff}, ${last}(${time})) FROM (${ends})`;
+  const nowhere = sort === 'desc' ? 0 : GREATEST[time === lt ? 'lt' : 'time'];
+  const end = `SELECT if(count() < ${rows}, ${nowhere}, ${last}(${time})) FROM (${ends})`;
   return `${time} ${sign} (${end})`;
 }
 
