@@ -9,7 +9,7 @@ import { isTooManyRows } from '../query-error.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { type ActionRow, actionAccounts, actions as actionTable } from '../tables/actions.ts';
 import { columnNames } from '../tables/sql.ts';
-import { all, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
+import { all, among, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { addresses, direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
 import { type TraceOrder, timeBound, tracedTransactions, traceOrder } from './traces.ts';
@@ -258,7 +258,7 @@ function typeConditions({ types, excludeTypes, supported }: ActionFilter): strin
 interface Where {
   table: 'actions' | 'action_accounts';
   /** What a telling is one of, in that table. */
-  id: string;
+  id: readonly string[];
   /** Which tellings are there at all, whatever else is asked of them. */
   ends: readonly string[];
   place: readonly string[];
@@ -269,10 +269,10 @@ function whereOf(filter: ActionFilter, conditions: Conditions): Where {
   const own = ownTable(filter, conditions);
   if (own !== null) return own;
   const { ends, place, any } = conditions;
-  const named = accountIn(filter.accounts);
+  const named = among('account', filter.accounts.map(bytes));
   return {
     table: 'action_accounts',
-    id: `account, ${KEY}`,
+    id: ['account', ...KEY_COLUMNS],
     ends: [named, ...ends],
     place: [named, ...place],
     telling: any,
@@ -284,7 +284,13 @@ function ownTable({ accounts }: ActionFilter, conditions: Conditions): Where | n
   const { own, ownPlace, ends, place, any, told } = conditions;
   if (accounts.length > 0 && own.length + ownPlace.length === 0) return null;
   const named = accounts.length === 0 ? [] : [`(${KEY}) IN (${keysOfAccounts(accounts, told)})`];
-  return { table: 'actions', id: KEY, ends, place: [...place, ...ownPlace, ...named], telling: [...any, ...own] };
+  return {
+    table: 'actions',
+    id: KEY_COLUMNS,
+    ends,
+    place: [...place, ...ownPlace, ...named],
+    telling: [...any, ...own],
+  };
 }
 
 /**
@@ -298,9 +304,12 @@ function firstTold(filter: ActionFilter, order: TraceOrder, conditions: Conditio
 /** Keys of a page, of the tellings that count alone: those after which nothing was told again. */
 function countingKeys(filter: ActionFilter, order: TraceOrder, conditions: Conditions): string {
   const { table, id, ends, place, telling } = whereOf(filter, conditions);
-  const again = `SELECT ${id} FROM ${table} WHERE ${all([...ends, IS_AGAIN])}`;
-  const newest = `SELECT ${id}, max(mc_seqno) FROM ${table} WHERE (${id}) IN (${again}) AND ${all(ends)} GROUP BY ${id}`;
-  const counts = `((${id}) NOT IN (${again}) OR (${id}, mc_seqno) IN (${newest}))`;
+  const names = id.join(', ');
+  const again = `SELECT ${names} FROM ${table} WHERE ${all([...ends, IS_AGAIN])}`;
+  const newest = `SELECT ${names}, max(mc_seqno) FROM ${table} WHERE (${names}) IN (${again}) AND ${all(ends)} GROUP BY ${names}`;
+  // What few rows are not is looked for in no index: 40 ms of 2,000,000 rows.
+  const own = id.map((column) => `identity(${column})`).join(', ');
+  const counts = `((${own}) NOT IN (${again}) OR (${own}, identity(mc_seqno)) IN (${newest}))`;
   return keysOfPage(filter, order, { table, id, ends, place: [...place, counts], telling });
 }
 
@@ -318,11 +327,6 @@ function keysOfPage(filter: ActionFilter, order: TraceOrder, { table, place, tel
   const bounds = isBounded ? [timeBound({ from: from([]), lt: 'trace_end_lt', time, repeats }, filter)] : [];
   return `SELECT ${KEY} FROM (SELECT ${KEY}, trace_end_utime ${from(bounds)}
     ORDER BY ${orderBy(sorted)} LIMIT 1 BY ${KEY} ${limits(filter.page)})`;
-}
-
-/** One account's rows lie in the order of a page, which the server only sees where the account is the same for all. */
-function accountIn(accounts: readonly Address[]): string {
-  return accounts.length === 1 ? `account = ${bytes(accounts[0])}` : `account IN ${addresses(accounts)}`;
 }
 
 export function compareActions(a: ActionRecord, b: ActionRecord, { sort }: ActionFilter, order: TraceOrder): number {

@@ -111,7 +111,7 @@ export function blockOrder({ sort }: BlockFilter): Sorted<Row<typeof blockTable>
 function keysOf(filter: BlockFilter, head: number): string {
   const { workchain, shard, seqno, rootHash, fileHash, mcSeqno } = filter;
   const hash = rootHash ?? fileHash;
-  const byId = workchain !== undefined && shard !== undefined && seqno !== undefined && seqno >= 0;
+  const byId = seqno !== undefined && seqno >= 0;
   const named = hash !== undefined || mcSeqno !== undefined || byId;
   const conditions = [where(blockTable, [{ column: 'mcSeqno', to: head }, ...blockConditions(filter)])];
   const from = (index: string, condition: string) =>
@@ -128,7 +128,15 @@ function keysOf(filter: BlockFilter, head: number): string {
     conditions.push(behind(blockTable, order, [Number(time), Number(chain), shardOf(signed), Number(number)]));
   }
   const table = named ? 'blocks' : 'blocks_by_time';
+  if (!named && filter.sort === 'desc') conditions.push(pageBound(filter, all(conditions)));
   return `SELECT mc_seqno, workchain, shard, seqno FROM ${table} WHERE ${all(conditions)} ORDER BY ${orderBy(order)} ${limits(filter.page)}`;
+}
+
+/** Where a descending page ends: blocks of one time are in ascending order of their shards, against that of the table. */
+function pageBound({ page }: BlockFilter, conditions: string): string {
+  const rows = page.offset + page.limit;
+  const times = `SELECT gen_utime FROM blocks_by_time WHERE ${conditions} ORDER BY gen_utime DESC LIMIT ${rows}`;
+  return `gen_utime >= (SELECT min(gen_utime) FROM (${times}))`;
 }
 
 /** The values of a cursor of blocks: time, workchain, signed shard, seqno. Null at the beginning. */

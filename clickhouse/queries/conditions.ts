@@ -66,7 +66,7 @@ function sqlOf(columns: Columns, condition: Plain): string[] {
   const literal = (value: unknown): string => columns[column].literal(value);
   if ('is' in condition) return [`${name} = ${literal(condition.is)}`];
   if ('isNot' in condition) return [`${name} != ${literal(condition.isNot)}`];
-  if ('in' in condition) return [condition.in.length === 0 ? '0' : `${name} IN ${list(condition.in.map(literal))}`];
+  if ('in' in condition) return [among(name, condition.in.map(literal))];
   if ('notIn' in condition)
     return condition.notIn.length === 0 ? [] : [`${name} NOT IN ${list(condition.notIn.map(literal))}`];
   const { from, to } = condition;
@@ -74,6 +74,16 @@ function sqlOf(columns: Columns, condition: Plain): string[] {
     ...(from === undefined ? [] : [`${name} >= ${literal(from)}`]),
     ...(to === undefined ? [] : [`${name} <= ${literal(to)}`]),
   ];
+}
+
+/**
+ * That a column has one of these values. The rows of one value lie in the order of the other columns of the key, which
+ * the server sees only where it is the same for all.
+ * @param literals as they stand in SQL
+ */
+export function among(name: string, literals: readonly string[]): string {
+  if (literals.length === 0) return '0';
+  return literals.length === 1 ? `${name} = ${literals[0]}` : `${name} IN ${list(literals)}`;
 }
 
 /** SQL conditions joined; `1` when there are none. */

@@ -7,7 +7,7 @@ import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts
 import { bytes, list, u32, u64 } from '../literal.ts';
 import { addressOrNone } from '../tables/columns.ts';
 import { jettonTransfers } from '../tables/jettons.ts';
-import { all } from './conditions.ts';
+import { all, among } from './conditions.ts';
 import { addresses, direction } from './keys.ts';
 import { collect, type Reading } from './reading.ts';
 import { timeBound } from './traces.ts';
@@ -191,10 +191,6 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
   };
 }
 
-/** The rows of one lie in the order of a page, which the server sees only where it is the same for all. */
-const among = (column: string, some: readonly Address[]): string =>
-  some.length === 1 ? `${column} = ${bytes(some[0])}` : `${column} IN ${addresses(some)}`;
-
 const usesTime = ({ utime }: EventFilter): boolean => utime.start !== undefined || utime.end !== undefined;
 
 const placeKey = ({ account, lt }: { account: Address; lt: Decimal }): string => `${hashKey(account)}${lt}`;
@@ -231,7 +227,7 @@ function selection(
     ...(utime.start === undefined ? [] : [`transaction_now >= ${u32(utime.start)}`]),
     ...(utime.end === undefined ? [] : [`transaction_now <= ${u32(utime.end)}`]),
   ];
-  const ofContracts = contracts.length === 0 ? [] : [among(kind.contract, contracts)];
+  const ofContracts = contracts.length === 0 ? [] : [among(kind.contract, contracts.map(bytes))];
   const ofToken = token === undefined ? [] : [`${kind.token} = ${bytes(token)}`];
   const columns = `${kind.contract}, transaction_lt, mc_seqno, transaction_now`;
   // An event that two keys lead to, or that stands there twice until it is merged, is one event.
@@ -245,7 +241,7 @@ function selection(
     );
     const one = (more: readonly string[]) =>
       sides.map(({ column, keys }) =>
-        select(keys, [among(column, owners), ...common, ...ofContracts, ...ofToken, ...more]),
+        select(keys, [among(column, owners.map(bytes)), ...common, ...ofContracts, ...ofToken, ...more]),
       );
     return (more = []) => `SELECT DISTINCT ${columns} FROM (${one(more).join(' UNION ALL ')})`;
   }
