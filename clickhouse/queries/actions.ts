@@ -89,7 +89,8 @@ async function nearest(
     const place = part === null ? [] : [`trace_end_lt BETWEEN ${part.low} AND ${part.high}`];
     const bound = ` SETTINGS max_rows_to_read = ${rows}`;
     try {
-      const found = await page({ ...conditions, place: [...conditions.place, ...place], bound });
+      const near = { ends: [...conditions.ends, ...place], place: [...conditions.place, ...place], bound };
+      const found = await page({ ...conditions, ...near });
       if (share === 1n || found.length >= filter.page.limit) return found;
       share /= FARTHER;
       rows *= Number(FARTHER);
