@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { connect } from '../../clickhouse/open.ts';
+import { createHead } from '../../clickhouse/queries/head.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { ConfigError } from '../config.ts';
@@ -39,7 +40,7 @@ export async function runMetadata(running: Running): Promise<void> {
     {
       log,
       topic: topicNames(config.topicPrefix).documents,
-      wanted: createWanted(clickhouse),
+      wanted: createWanted(clickhouse, createHead(clickhouse)),
       stale: async (signal) => (ageSeconds === 0 ? [] : staleDocuments(clickhouse, ageSeconds, unixSeconds(), signal)),
       fetcher,
       gateways: config.ipfsGateways,

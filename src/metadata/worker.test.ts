@@ -36,6 +36,8 @@ const URIS = [
   'ftp://nowhere',
   "it's \\ odd",
 ];
+/** All that the tests write is below it. */
+const HEAD = { seqno: 1_000, refresh: async () => undefined };
 const { signal } = new AbortController();
 let folder: string;
 let log: EventLog;
@@ -90,7 +92,7 @@ async function work(until: number): Promise<string[]> {
   const options = {
     log,
     topic,
-    wanted: createWanted(clickhouse),
+    wanted: createWanted(clickhouse, HEAD),
     stale: (aborted: AbortSignal) => stale(aborted),
     fetcher: { fetch: web, close: () => undefined },
     gateways: GATEWAYS,
@@ -178,6 +180,42 @@ describe('documents of tokens', () => {
     const uris = ['https://good.example', 'https://absent.example', 'https://never.example'];
     expect(await documents(uris, context)).toEqual(expected);
     expect(await documents(uris, context)).toEqual(expected);
+  });
+});
+
+describe('URIs that tokens name', () => {
+  it('are told once each, however many a step or the tables have, up to the head', async () => {
+    const many = await tables('wanted');
+    const [IN_ONE_STEP, OTHERS, HEAD_STEP, LAST] = [12_000, 15_000, 2_000_000, 3_000_000];
+    const insert = (count: number, name: string, step: string): Promise<void> =>
+      many.command(`INSERT INTO nft_items (address, id, mc_seqno, content)
+        SELECT toFixedString(concat(unhex('80000000'), SHA256('${name}' || toString(number))), 36), number, ${step},
+          '{"uri":"${name}' || toString(intDiv(number, 2)) || '"}' FROM numbers(${count})`);
+    await insert(2 * IN_ONE_STEP, 'one-', '77');
+    await insert(2 * OTHERS, 'other-', `toUInt32(100 + intDiv(number, 2) * 100)`);
+    await insert(1, 'last-', String(LAST));
+    let refreshed = 0;
+    const head = { seqno: HEAD_STEP, refresh: async () => void refreshed++ };
+    const wanted = createWanted(many, head);
+    const told: string[] = [];
+    const batches: number[] = [];
+    for (;;) {
+      const some = await wanted.next(signal);
+      if (some.length === 0) break;
+      batches.push(some.length);
+      told.push(...some);
+    }
+    const expected = [
+      ...Array.from({ length: IN_ONE_STEP }, (_, n) => `one-${n}`),
+      ...Array.from({ length: OTHERS }, (_, n) => `other-${n}`),
+    ];
+    expect(told.toSorted()).toEqual(expected.toSorted());
+    expect(batches.filter((size) => size > 10_000)).toEqual([IN_ONE_STEP]);
+    expect(refreshed).toBe(batches.length + 1);
+    head.seqno = LAST;
+    expect(await wanted.next(signal)).toEqual(['last-0']);
+    expect(await wanted.next(signal)).toEqual([]);
+    await many.close();
   });
 });
 
