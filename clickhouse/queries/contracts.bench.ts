@@ -1,10 +1,10 @@
 /**
- * Lists of one jetton's wallets and of one collection's items, a million of each, made up, in an embedded server: p50 of
- * one client, and CPU time of this process. Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
+ * Lists of one jetton's wallets, of one collection's items and of the transfers of one jetton, half of them by one owner,
+ * a million of each, made up, in an embedded server: p50 of one client, and CPU time of this process. Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
  */
 
 import { addressOf } from '../../src/chain/address.ts';
-import type { JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
+import type { EventFilter, JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
 import { ITEMS, WALLETS } from '../../test/token-filters.ts';
 import { createClickHouse } from '../client.ts';
@@ -63,7 +63,12 @@ async function fill(): Promise<void> {
     `INSERT INTO nft_items (${columns}, init, nft_index, collection_address, owner_address, content)
      SELECT ${state}, true, toUInt256(number), ${parent}, ${ADDRESS}, '{}' FROM numbers(${COUNT})`,
   );
-  line(`${COUNT.toLocaleString('en')} wallets of a jetton and items of a collection`);
+  await clickhouse.command(
+    `INSERT INTO jetton_transfers (transaction_lt, source_wallet, mc_seqno, transaction_now, source, destination, jetton_master, amount)
+     SELECT 1000 + 10 * number, ${ADDRESS}, 5, 1000 + number, if(number % 2 = 0, ${parent}, ${ADDRESS}),
+       if(number % 2 = 0, ${ADDRESS}, ${parent}), ${parent}, 1 FROM numbers(${COUNT})`,
+  );
+  line(`${COUNT.toLocaleString('en')} wallets and transfers of a jetton and items of a collection`);
 }
 
 /** One in the middle. */
@@ -100,8 +105,17 @@ async function measure(): Promise<void> {
     [`items of a collection at offset ${DEEP}`, { ...items, collections: [PARENT], page: deep }],
     ['items of a collection by their last transaction', { ...items, collections: [PARENT], byLastTransaction: true }],
   ];
+  const transfers: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page };
+  const ofTransfers: [string, EventFilter][] = [
+    ['transfers of a jetton', { ...transfers, token: PARENT }],
+    [`transfers of a jetton at offset ${DEEP}`, { ...transfers, token: PARENT, page: deep }],
+    ['transfers of an owner, sent and received', { ...transfers, owners: [PARENT] }],
+    [`transfers of an owner at offset ${DEEP}`, { ...transfers, owners: [PARENT], page: deep }],
+    ['transfers of an owner up to a time', { ...transfers, owners: [PARENT], utime: { end: COUNT / 2 } }],
+  ];
   for (const [name, filter] of ofWallets) await tell(name, () => source.jettonWallets(filter, context));
   for (const [name, filter] of ofItems) await tell(name, () => source.nftItems(filter, context));
+  for (const [name, filter] of ofTransfers) await tell(name, () => source.jettonTransfers(filter, context));
 }
 
 async function tell(name: string, ask: () => Promise<unknown[]>): Promise<void> {
