@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { z } from 'zod';
+import type { ClickHouse } from './client.ts';
+import { RowWriter } from './rowbinary.ts';
 import { type EmbeddedClickHouse, type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from './server.ts';
+import { tableColumns } from './tables/sql.ts';
+import type { TableWith } from './tables/table.ts';
 
 export const silent = pino({ level: 'silent' });
 
@@ -33,6 +37,17 @@ export async function startTestServer(users?: string): Promise<TestServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Rows as the projector writes them. */
+export async function insertRows<R extends object>(
+  clickhouse: ClickHouse,
+  table: TableWith<R>,
+  rows: readonly R[],
+): Promise<void> {
+  const out = new RowWriter();
+  for (const row of rows) table.write(out, row);
+  await clickhouse.insert(table.name, tableColumns(table), out.take());
 }
 
 const summary = z.object({ read_rows: z.coerce.number() });

@@ -11,8 +11,9 @@ import { type ActionRow, actionAccounts, actions as actionTable } from '../table
 import { columnNames } from '../tables/sql.ts';
 import { all, among, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { addresses, direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
+import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
-import { type TraceOrder, timeBound, tracedTransactions, traceOrder } from './traces.ts';
+import { type TraceOrder, tracedTransactions, traceOrder } from './traces.ts';
 
 type Key = Pick<
   ActionRow,
@@ -50,21 +51,24 @@ export function actionQueries(reading: Reading) {
         return collect(await reading.rows(sql, 'actions', context), readActionRow);
       }
 
-      /** Whether any of what a filter looks at was told again. */
-      async function isToldAgain(asked: Conditions): Promise<boolean> {
-        const sql = `SELECT 1 ${toldAgain(whereOf(filter, asked))} LIMIT 1${asked.bound}`;
+      /** Whether any of what is looked at there was told again. */
+      async function isToldAgain(where: Where, { bound }: Conditions): Promise<boolean> {
+        const sql = `SELECT 1 ${toldAgain(where)} LIMIT 1${bound}`;
         return !(await reading.rows(sql, 'actions told again', context)).done;
       }
 
       async function page(asked: Conditions): Promise<Told[]> {
+        const where = whereOf(filter, asked);
         // Those before the page are not seen.
-        const isUncertain = offset > 0 && (await isToldAgain(asked));
-        const found = isUncertain ? null : await newest(firstTold(filter, order, asked), asked);
+        const isUncertain = offset > 0 && (await isToldAgain(where, asked));
+        // Where nothing was told again there is one telling of each: the first that pass are the page.
+        const found = isUncertain ? null : await newest(keysOfPage(filter, order, where), asked);
         if (found !== null && !found.some(({ isAgain }) => isAgain)) return found;
-        return newest(countingKeys(filter, order, asked), asked);
+        return newest(keysOfPage(filter, order, counting(where)), asked);
       }
 
-      const isMerged = order === 'lt' && filter.accounts.length > 1 && ownTable(filter, conditions) === null;
+      const isMerged =
+        order === 'lt' && filter.accounts.length > 1 && whereOf(filter, conditions).table === 'action_accounts';
       const found = isMerged
         ? await nearest(filter, conditions, { page, ends: () => endsOfActions(reading, context) })
         : await page(conditions);
@@ -276,25 +280,21 @@ interface Where {
   passesMost: boolean;
 }
 
-function whereOf(filter: ActionFilter, conditions: Conditions): Where {
-  const own = ownTable(filter, conditions);
-  if (own !== null) return own;
-  const { ends, place, any } = conditions;
-  const named = among('account', filter.accounts.map(bytes));
-  return {
-    table: 'action_accounts',
-    id: ['account', ...KEY_COLUMNS],
-    ends: [named, ...ends],
-    place: [named, ...place],
-    telling: any,
-    passesMost: false,
-  };
-}
-
-/** Null for the tables of the accounts. */
-function ownTable({ accounts, types, mcSeqno }: ActionFilter, conditions: Conditions): Where | null {
+/** The tables of the accounts have all that is asked of those alone. */
+function whereOf({ accounts, types, mcSeqno }: ActionFilter, conditions: Conditions): Where {
   const { own, ownPlace, ends, place, any, told } = conditions;
-  if (accounts.length > 0 && own.length + ownPlace.length === 0) return null;
+  const asksMore = own.length + ownPlace.length > 0;
+  if (accounts.length > 0 && !asksMore) {
+    const named = among('account', accounts.map(bytes));
+    return {
+      table: 'action_accounts',
+      id: ['account', ...KEY_COLUMNS],
+      ends: [named, ...ends],
+      place: [named, ...place],
+      telling: any,
+      passesMost: false,
+    };
+  }
   const named = accounts.length === 0 ? [] : [`(${KEY}) IN (${keysOfAccounts(accounts, told)})`];
   return {
     table: 'actions',
@@ -302,35 +302,27 @@ function ownTable({ accounts, types, mcSeqno }: ActionFilter, conditions: Condit
     ends,
     place: [...place, ...ownPlace, ...named],
     telling: [...any, ...own],
-    passesMost: [accounts, own, ownPlace, types].every(({ length }) => length === 0) && mcSeqno === undefined,
+    passesMost: !asksMore && types.length === 0 && mcSeqno === undefined,
   };
-}
-
-/**
- * Keys of the first actions that any telling passes of. Where nothing was told again there is one telling of each, so
- * these are the page.
- */
-function firstTold(filter: ActionFilter, order: TraceOrder, conditions: Conditions): string {
-  return keysOfPage(filter, order, whereOf(filter, conditions));
 }
 
 function toldAgain({ table, ends }: Pick<Where, 'table' | 'ends'>): string {
   return `FROM ${table} WHERE ${all([...ends, IS_AGAIN])}`;
 }
 
-/** Keys of a page, of the tellings that count alone: those after which nothing was told again. */
-function countingKeys(filter: ActionFilter, order: TraceOrder, conditions: Conditions): string {
-  const found = whereOf(filter, conditions);
-  const { table, id, ends, place } = found;
+/** The same, of the tellings that count alone: those after which nothing was told again. */
+function counting(where: Where): Where {
+  const { table, id, ends, place } = where;
   const names = id.join(', ');
-  const again = `SELECT ${names} ${toldAgain({ table, ends })}`;
+  const again = `SELECT ${names} ${toldAgain(where)}`;
   const newest = `SELECT ${names}, max(mc_seqno) FROM ${table} WHERE (${names}) IN (${again}) AND ${all(ends)} GROUP BY ${names}`;
   // What few rows are not is looked for in no index: 40 ms of 2,000,000 rows.
   const own = id.map((column) => `identity(${column})`).join(', ');
   const counts = `((${own}) NOT IN (${again}) OR (${own}, identity(mc_seqno)) IN (${newest}))`;
-  return keysOfPage(filter, order, { ...found, place: [...place, counts] });
+  return { ...where, place: [...place, counts] };
 }
 
+/** Keys of a page of the first tellings that pass. */
 function keysOfPage(filter: ActionFilter, order: TraceOrder, { table, place, telling, passesMost }: Where): string {
   const sorted = actionOrder(filter, order);
   const after = readActionCursor(filter, order);
@@ -339,10 +331,10 @@ function keysOfPage(filter: ActionFilter, order: TraceOrder, { table, place, tel
     `FROM ${table} WHERE ${all([...place, ...cursor, ...telling, ...more])}`;
   const { offset, limit } = filter.page;
   const repeats = { key: KEY_COLUMNS, most: TELLINGS * Math.max(1, filter.accounts.length) };
-  const time = order === 'time' ? 'trace_end_utime' : 'trace_end_lt';
+  const of = order === 'time' ? 'trace_end_utime' : 'trace_end_lt';
   // LIMIT BY has the server read ahead, which costs less than to look for the end of what is rare.
   const isBounded = order === 'time' || (passesMost && offset + limit <= BOUNDED_ROWS);
-  const bounds = isBounded ? [timeBound({ from: from([]), lt: 'trace_end_lt', time, repeats }, filter)] : [];
+  const bounds = isBounded ? [pageEnd({ from: from([]), by: 'trace_end_lt', of, repeats }, filter)] : [];
   return `SELECT ${KEY} FROM (SELECT ${KEY}, trace_end_utime ${from(bounds)}
     ORDER BY ${orderBy(sorted)} LIMIT 1 BY ${KEY} ${limits(filter.page)})`;
 }

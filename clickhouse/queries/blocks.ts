@@ -18,6 +18,7 @@ import {
   where,
 } from './conditions.ts';
 import { makeCursor, readCursor, SHARD, shardNumber, shardOf, TIME, WORKCHAIN } from './keys.ts';
+import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
 import type { Steps } from './steps.ts';
 
@@ -128,15 +129,11 @@ function keysOf(filter: BlockFilter, head: number): string {
     conditions.push(behind(blockTable, order, [Number(time), Number(chain), shardOf(signed), Number(number)]));
   }
   const table = named ? 'blocks' : 'blocks_by_time';
-  if (!named && filter.sort === 'desc') conditions.push(pageBound(filter, all(conditions)));
+  // Blocks of one time are in ascending order of their shards, against that of the table.
+  if (!named && filter.sort === 'desc') {
+    conditions.push(pageEnd({ from: `FROM ${table} WHERE ${all(conditions)}`, by: 'gen_utime' }, filter));
+  }
   return `SELECT mc_seqno, workchain, shard, seqno FROM ${table} WHERE ${all(conditions)} ORDER BY ${orderBy(order)} ${limits(filter.page)}`;
-}
-
-/** Where a descending page ends: blocks of one time are in ascending order of their shards, against that of the table. */
-function pageBound({ page }: BlockFilter, conditions: string): string {
-  const rows = page.offset + page.limit;
-  const times = `SELECT gen_utime FROM blocks_by_time WHERE ${conditions} ORDER BY gen_utime DESC LIMIT ${rows}`;
-  return `gen_utime >= (SELECT min(gen_utime) FROM (${times}))`;
 }
 
 /** The values of a cursor of blocks: time, workchain, signed shard, seqno. Null at the beginning. */

@@ -1,25 +1,22 @@
 /**
  * Lists of one jetton's wallets, of one collection's items and of the transfers of one jetton, half of them by one owner,
- * a million of each, made up, in an embedded server: p50 of one client, and CPU time of this process. Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
+ * a million of each, made up, in an embedded server: p50 of one client, and CPU time of the server and of this process.
+ * Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
  */
-
 import { addressOf } from '../../src/chain/address.ts';
 import type { EventFilter, JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
+import { benchListings, context, type Listings, line } from '../../test/listing-bench.ts';
 import { ITEMS, WALLETS } from '../../test/token-filters.ts';
-import { createClickHouse } from '../client.ts';
-import { createQueryGate } from '../gate.ts';
+import type { ClickHouse } from '../client.ts';
 import { bytes } from '../literal.ts';
-import { migrate } from '../migrate.ts';
 import { RowReader } from '../rowbinary.ts';
-import { silent, startTestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
-import { createHead } from './head.ts';
-import { createReading } from './reading.ts';
 
 const COUNT = Number(process.env.BENCH_CONTRACTS ?? 1_000_000);
 const DEEP = COUNT / 10;
 const ROUNDS = 15;
+const LAST = 10;
 const BASECHAIN = bytes(Buffer.from([0x80, 0, 0, 0]));
 const PARENT = addressOf(0, Buffer.alloc(32, 0x61));
 /** Of the contract with a number. */
@@ -28,22 +25,9 @@ const BALANCE = 'toInt256(intHash64(number) % 1000000000000)';
 /** A tenth of the wallets has had another balance before. */
 const MOVED = COUNT / 10;
 
-const line = (text: string): void => void process.stdout.write(`${text}\n`);
-const { signal } = new AbortController();
-const context = { signal, timeoutMs: 60_000 };
+await benchListings({ fill, lastStep: LAST, rounds: ROUNDS }, measure);
 
-const test = await startTestServer();
-const clickhouse = createClickHouse({ url: test.server.url, database: 'contracts', logger: silent });
-try {
-  await migrate({ clickhouse, logger: silent });
-  await fill();
-  await measure();
-} finally {
-  await clickhouse.close();
-  await test.remove();
-}
-
-async function fill(): Promise<void> {
+async function fill(clickhouse: ClickHouse): Promise<void> {
   const parent = bytes(PARENT);
   const holders = (balance: string, lt: number, sign: number, count: number): Promise<void> =>
     clickhouse.command(
@@ -72,18 +56,15 @@ async function fill(): Promise<void> {
 }
 
 /** One in the middle. */
-async function sample(): Promise<{ address: Address; balance: string }> {
+async function sample(clickhouse: ClickHouse): Promise<{ address: Address; balance: string }> {
   const sql = `SELECT address, balance FROM jetton_wallets FINAL WHERE id = ${COUNT / 2}`;
-  const row = new RowReader(await clickhouse.query(sql, { label: 'a wallet', signal, timeoutMs: context.timeoutMs }));
+  const row = new RowReader(await clickhouse.query(sql, { label: 'a wallet', ...context }));
   return { address: row.fixed(36), balance: row.i256() };
 }
 
-async function measure(): Promise<void> {
-  const head = createHead(clickhouse);
-  head.advance(10);
-  const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+async function measure({ clickhouse, reading, tell }: Listings): Promise<void> {
   const source = contractQueries(reading, async () => []);
-  const { address, balance } = await sample();
+  const { address, balance } = await sample(clickhouse);
   const page = { limit: 100, offset: 0 };
   const deep = { limit: 100, offset: DEEP };
   const wallets = { ...WALLETS, page };
@@ -116,18 +97,4 @@ async function measure(): Promise<void> {
   for (const [name, filter] of ofWallets) await tell(name, () => source.jettonWallets(filter, context));
   for (const [name, filter] of ofItems) await tell(name, () => source.nftItems(filter, context));
   for (const [name, filter] of ofTransfers) await tell(name, () => source.jettonTransfers(filter, context));
-}
-
-async function tell(name: string, ask: () => Promise<unknown[]>): Promise<void> {
-  const times: number[] = [];
-  const before = process.cpuUsage();
-  for (let i = 0; i < ROUNDS; i++) {
-    const began = performance.now();
-    await ask();
-    times.push(performance.now() - began);
-  }
-  const { user, system } = process.cpuUsage(before);
-  times.sort((a, b) => a - b);
-  const cpu = (user + system) / 1000 / ROUNDS;
-  line(`${name.padEnd(50)} p50 ${times[ROUNDS >> 1].toFixed(1).padStart(7)} ms   CPU ${cpu.toFixed(1).padStart(5)} ms`);
 }

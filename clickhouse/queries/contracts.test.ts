@@ -2,33 +2,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { byBalance, byIndex, type Keyset } from '../../src/api/v3/keyset.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
-import type { ContractSource, EventFilter, JettonWalletFilter } from '../../src/chain/contract-records.ts';
-import type { Address, Transaction } from '../../src/chain/model.ts';
-import type { Page, QueryContext, TransactionRecord } from '../../src/chain/records.ts';
+import type { ContractSource, JettonWalletFilter } from '../../src/chain/contract-records.ts';
+import type { Address } from '../../src/chain/model.ts';
+import type { Page, QueryContext } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
-import { bytes } from '../literal.ts';
 import { migrate } from '../migrate.ts';
-import { RowWriter } from '../rowbinary.ts';
-import {
-  jettonBalances,
-  jettonBurns,
-  jettonHolders,
-  jettonMasters,
-  jettonTransfers,
-  jettonWallets,
-} from '../tables/jettons.ts';
-import { dnsRecords, nftCollections, nftItemStates, nftItems, nftTransfers } from '../tables/nfts.ts';
+import { jettonHolders, jettonMasters, jettonWallets } from '../tables/jettons.ts';
+import { dnsRecords, nftCollections, nftItemStates, nftItems } from '../tables/nfts.ts';
 import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
-import { tableColumns } from '../tables/sql.ts';
 import type { TableWith } from '../tables/table.ts';
-import { rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
+import { insertRows, silent, startTestServer, type TestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
 import { BadCursor, makeCursor } from './keys.ts';
 import { createReading } from './reading.ts';
-import type { Place } from './transactions.ts';
 
 const HEAD = 10;
 /** For a busy machine. */
@@ -64,28 +53,13 @@ const item = (n: number, owner: Address | null, collection: Address | null, inde
   content: '{}',
 });
 
-/** Transactions of which nothing counts but the place: hashes sort against the addresses. */
-async function transactionsAt(places: readonly Place[]): Promise<TransactionRecord[]> {
-  return places.map(({ account, lt, mcSeqno }) => {
-    const hash = Buffer.alloc(32, 0xff - account[35]);
-    const transaction = { account, lt, now: Number(lt), hash } satisfies Partial<Transaction>;
-    // The queries ask for nothing else.
-    return { transaction, mcSeqno } as unknown as TransactionRecord;
-  });
-}
-
 let test: TestServer;
 let clickhouse: ClickHouse;
 let head: Head;
 let source: ContractSource;
-/** Statements. */
-const asked: string[] = [];
 
-async function insert<R extends object>(table: TableWith<R>, rows: readonly R[]): Promise<void> {
-  const out = new RowWriter();
-  for (const row of rows) table.write(out, row);
-  await clickhouse.insert(table.name, tableColumns(table), out.take());
-}
+const insert = <R extends object>(table: TableWith<R>, rows: readonly R[]): Promise<void> =>
+  insertRows(clickhouse, table, rows);
 
 /** All rows of a listing, each page of one behind the cursor of the page before. */
 async function walk<R, P>(order: Keyset<R, P>, ask: (more: { behind?: P; page: Page }) => Promise<R[]>): Promise<R[]> {
@@ -107,12 +81,7 @@ beforeAll(async () => {
   head = createHead(clickhouse);
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
-  const reading = createReading(clickhouse, gate, head);
-  const rows: typeof reading.rows = (sql, ...rest) => {
-    asked.push(sql);
-    return reading.rows(sql, ...rest);
-  };
-  source = contractQueries({ ...reading, rows }, transactionsAt);
+  source = contractQueries(createReading(clickhouse, gate, head), async () => []);
 });
 afterAll(async () => {
   await clickhouse?.close();
@@ -353,181 +322,6 @@ describe('NFTs', () => {
     expect(await collections([], [])).toEqual([0x71, 0x72]);
     expect(await collections([OTHER], [])).toEqual([0x72]);
     expect(await collections([], [ALICE])).toEqual([0x71]);
-  });
-});
-
-describe('transfers and burns', () => {
-  const filter: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page };
-  const transfer = (
-    lt: number,
-    n: number,
-    source_: Address | null,
-    destination: Address,
-    jetton = GOLD,
-    more = {},
-  ) => ({
-    transactionLt: String(lt),
-    sourceWallet: address(n),
-    mcSeqno: 5,
-    transactionNow: lt,
-    transactionAborted: false,
-    source: source_,
-    destination,
-    jettonMaster: jetton,
-    amount: '1',
-    transactionHash: null,
-    ...more,
-  });
-
-  beforeAll(async () => {
-    await insert(jettonTransfers, [
-      transfer(10, 1, ALICE, BOB),
-      transfer(20, 1, ALICE, ALICE),
-      transfer(20, 2, BOB, ALICE, SILVER),
-      transfer(20, 3, CAROL, BOB),
-      transfer(30, 1, ALICE, BOB, GOLD, { transactionAborted: true }),
-      transfer(40, 3, CAROL, BOB, GOLD, { mcSeqno: HEAD + 1 }),
-      transfer(9, 3, null, BOB),
-    ]);
-    const burn = {
-      mcSeqno: 5,
-      transactionNow: 50,
-      transactionAborted: true,
-      jettonMaster: GOLD,
-      amount: '1',
-      transactionHash: null,
-    };
-    await insert(jettonBurns, [{ ...burn, transactionLt: '50', jettonWallet: address(1), owner: ALICE }]);
-    const nft = {
-      mcSeqno: 5,
-      transactionNow: 60,
-      transactionAborted: true,
-      nftCollection: null,
-      transactionHash: null,
-    };
-    await insert(nftTransfers, [
-      { ...nft, transactionLt: '60', nftAddress: address(0x11), oldOwner: ALICE, newOwner: BOB },
-    ]);
-  });
-
-  const transfers = async (more: Partial<EventFilter>) =>
-    (await source.jettonTransfers({ ...filter, ...more }, context)).map(
-      ({ transaction: { transaction } }) => `${transaction.lt}/${transaction.account[35]}`,
-    );
-
-  it('come by lt, those of one lt by hash, without aborted ones and those above the head', async () => {
-    expect(await transfers({})).toEqual(['20/1', '20/2', '20/3', '10/1', '9/3']);
-    expect(await transfers({ sort: 'asc' })).toEqual(['9/3', '10/1', '20/3', '20/2', '20/1']);
-    expect(await transfers({ utime: { start: 10, end: 20 } })).toEqual(['20/1', '20/2', '20/3', '10/1']);
-    expect(await transfers({ ltWindow: { start: '9', end: '10' } })).toEqual(['10/1', '9/3']);
-  });
-
-  it('come in pages that are cut between those of one lt', async () => {
-    for (const sort of ['asc', 'desc'] as const) {
-      const whole = await transfers({ sort });
-      for (const limit of [1, 2, 3]) {
-        const pages: string[] = [];
-        for (let offset = 0; offset < whole.length; offset += limit) {
-          pages.push(...(await transfers({ sort, page: { limit, offset } })));
-        }
-        expect(pages).toEqual(whole);
-      }
-    }
-  });
-
-  it('come by owner, side, wallet and jetton, each once', async () => {
-    expect(await transfers({ owners: [ALICE] })).toEqual(['20/1', '20/2', '10/1']);
-    expect(await transfers({ owners: [ALICE], direction: 'in' })).toEqual(['20/1', '20/2']);
-    expect(await transfers({ owners: [ALICE], direction: 'out' })).toEqual(['20/1', '10/1']);
-    expect(await transfers({ owners: [ALICE], token: SILVER })).toEqual(['20/2']);
-    expect(await transfers({ contracts: [address(3)] })).toEqual(['20/3', '9/3']);
-    expect(await transfers({ contracts: [address(3), address(2)], token: SILVER })).toEqual(['20/2']);
-    expect(await transfers({ token: GOLD })).toEqual(['20/1', '20/3', '10/1', '9/3']);
-    const [first] = await source.jettonTransfers({ ...filter, token: SILVER }, context);
-    expect(first.token).toEqual(SILVER);
-  });
-
-  it('of burns and items show aborted ones', async () => {
-    expect(await source.jettonBurns({ ...filter, owners: [ALICE] }, context)).toHaveLength(1);
-    const [moved] = await source.nftTransfers({ ...filter, owners: [BOB], direction: 'in' }, context);
-    expect(moved.token).toBeNull();
-    expect(await source.nftTransfers({ ...filter, owners: [BOB], direction: 'out' }, context)).toEqual([]);
-  });
-
-  it('of contracts and their token are read by key, those of a contract that changed its token, too', async () => {
-    const balance = (n: number, lt: number, jetton: Address) => ({
-      ...{ address: address(n), lt: String(lt), mcSeqno: 5, jetton, balance: '1', owner: ALICE, utime: 1 },
-      mintlessIsClaimed: null,
-    });
-    await insert(jettonBalances, [balance(1, 1, GOLD), balance(2, 1, SILVER), balance(2, 20, SILVER)]);
-    await insert(jettonBalances, [balance(5, 50, SILVER), balance(5, 60, GOLD)]);
-    await insert(jettonTransfers, [transfer(50, 5, ALICE, BOB, SILVER), transfer(60, 5, ALICE, BOB, GOLD)]);
-    const moved = {
-      mcSeqno: 5,
-      transactionNow: 70,
-      transactionAborted: false,
-      oldOwner: ALICE,
-      newOwner: BOB,
-      transactionHash: null,
-    };
-    const move = (lt: string, nftCollection: Address) => ({
-      ...moved,
-      ...{ transactionLt: lt, nftAddress: address(0x12), nftCollection },
-    });
-    await insert(nftTransfers, [move('70', GOLD), move('71', SILVER)]);
-    await insert(nftItemStates, [item(0x12, ALICE, GOLD, '1', 70), item(0x12, ALICE, SILVER, '1', 71)]);
-    await clickhouse.command(`INSERT INTO jetton_transfers
-      SELECT 1000 + number, ${bytes(address(9))}, ${HEAD + 1}, 1000, false, source, destination, jetton_master, amount, transaction_hash
-      FROM (SELECT * FROM jetton_transfers WHERE transaction_lt = 20 AND source_wallet = ${bytes(address(3))}) AS t
-      CROSS JOIN numbers(100000) AS n`);
-    asked.length = 0;
-    const contracts = [1, 2, 3, 5].map(address);
-    expect(await transfers({ contracts, token: GOLD })).toEqual(['60/5', '20/1', '20/3', '10/1', '9/3']);
-    expect(await transfers({ contracts, token: SILVER })).toEqual(['50/5', '20/2']);
-    expect(await transfers({ contracts, token: GOLD, page: { limit: 1, offset: 2 } })).toEqual(['20/3']);
-    expect(await transfers({ contracts: [address(2)], token: GOLD })).toEqual([]);
-    for (const sql of asked) await clickhouse.query(`${sql} SETTINGS max_rows_to_read = 20000`);
-    const ofItem = { ...filter, contracts: [address(0x12)] };
-    expect(await source.nftTransfers({ ...ofItem, token: GOLD }, context)).toHaveLength(1);
-    expect(await source.nftTransfers({ ...ofItem, token: ALICE }, context)).toHaveLength(0);
-    expect(await source.jettonBurns({ ...filter, contracts: [address(1)], token: GOLD }, context)).toHaveLength(1);
-  });
-});
-
-describe('many transfers', () => {
-  const COUNT = 60_000;
-  const [DAVE, IRON] = [address(0xd0), address(0x64)];
-  const filter: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page };
-
-  beforeAll(async () => {
-    // Each lt has one of Dave to himself, by two keys, and one of Dave to Bob, which stands there twice.
-    const row = (wallet: Address, to: Address) =>
-      `SELECT 100000 + number, ${bytes(wallet)}, 5, 2000 + number, false, ${bytes(DAVE)}, ${bytes(to)}, ${bytes(IRON)}, 1, toFixedString('', 32)
-       FROM numbers(${COUNT})`;
-    for (const sql of [row(address(7), DAVE), row(address(8), BOB), row(address(8), BOB)]) {
-      await clickhouse.command(
-        `INSERT INTO jetton_transfers SETTINGS optimize_on_insert = 0, insert_deduplicate = 0 ${sql}`,
-      );
-    }
-  });
-
-  it.each([
-    ['an owner', { owners: [DAVE] }],
-    ['an owner, sent', { owners: [DAVE], direction: 'out' }],
-    ['a jetton', { token: IRON }],
-    ['an owner and a jetton', { owners: [DAVE], token: IRON }],
-    ['a wallet', { contracts: [address(8)] }],
-  ] as const)('of %s are read no further than a page goes', async (_, which) => {
-    const each = 'contracts' in which ? 1 : 2;
-    for (const sort of ['asc', 'desc'] as const) {
-      asked.length = 0;
-      const asking = { ...filter, ...(which as Partial<EventFilter>), sort, page: { limit: 10, offset: 3 } };
-      const found = await source.jettonTransfers(asking, context);
-      const places = found.map(({ transaction: { transaction } }) => Number(transaction.lt) - 100_000);
-      const expected = Array.from({ length: 10 }, (_, i) => Math.floor((i + 3) / each));
-      expect(places).toEqual(expected.map((n) => (sort === 'asc' ? n : COUNT - 1 - n)));
-      for (const sql of asked) expect(await rowsRead(test.server, 'contracts', sql)).toBeLessThan(COUNT / 10);
-    }
   });
 });
 

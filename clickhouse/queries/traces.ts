@@ -9,7 +9,8 @@ import { columnNames } from '../tables/sql.ts';
 import type { Row } from '../tables/table.ts';
 import { type TraceRow, traceAccounts, traces as traceTable } from '../tables/traces.ts';
 import { all, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
-import { direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
+import { HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
+import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
 import { messageSides } from './transactions.ts';
 
@@ -21,8 +22,6 @@ type Ends = Pick<Row<typeof traceAccounts>, 'endLt' | 'endUtime' | 'mcSeqno' | '
 
 const COLUMNS = columnNames(Object.keys(traceTable.columns)).join(', ');
 const PLACE_BYTES = 44;
-/** Of its own type each: of another one no index would be looked at. */
-const GREATEST = { lt: '18446744073709551615', time: '4294967295' };
 /** Of a trace that is shown with its transactions: a step has one at least, twice until a repeated batch is merged. */
 const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 
@@ -130,40 +129,8 @@ function pageIds(filter: TraceFilter, order: TraceOrder, head: number): string {
   const place = readTraceCursor(filter, order);
   if (place) conditions.push(behind(traceAccounts, sorted, place));
   const from = `FROM ${table} WHERE ${all(conditions)}`;
-  const bound = order === 'time' ? ` AND ${timeBound({ from, lt: 'end_lt', time: 'end_utime' }, filter)}` : '';
+  const bound = order === 'time' ? ` AND ${pageEnd({ from, by: 'end_lt', of: 'end_utime' }, filter)}` : '';
   return `SELECT trace_id ${from}${bound} ORDER BY ${orderBy(sorted)} ${limits(page)}`;
-}
-
-/**
- * Where a page ends that is in the order of times, or of logical times. The tables are in the order of logical times,
- * which times rise with: of as many rows as the page needs, taken from one end, the last time bounds the page.
- * @param time the column whose end it is: `lt`, or another one that rises with it
- * @param repeats where the table may have several rows of what a page shows once: the columns that say what that is,
- * and how many there are of one as a rule. With more of them the page is bounded by nothing.
- */
-export function timeBound(
-  {
-    from,
-    lt,
-    time,
-    repeats,
-  }: { from: string; lt: string; time: string; repeats?: { key: readonly string[]; most: number } },
-  { sort, page }: Pick<TraceFilter, 'sort' | 'page'>,
-): string {
-  const [sign, last] = sort === 'desc' ? ['>=', 'min'] : ['<=', 'max'];
-  const rows = page.offset + page.limit;
-  const order = `ORDER BY ${lt} ${direction(sort)}`;
-  const columns = [...new Set([time, lt, ...(repeats?.key ?? [])])];
-  // LIMIT BY reads far ahead of what it needs: it is given just enough rows.
-  const ends =
-    repeats === undefined
-      ? `SELECT ${time} ${from} ${order} LIMIT ${rows}`
-      : `SELECT ${time} FROM (SELECT ${columns.join(', ')} ${from} ${order} LIMIT ${repeats.most * rows})
-          ${order} LIMIT 1 BY ${repeats.key.join(', ')} LIMIT ${rows}`;
-  // Fewer rows than the page may have end nowhere.
-  const nowhere = sort === 'desc' ? 0 : GREATEST[time === lt ? 'lt' : 'time'];
-  const end = `SELECT if(count() < ${rows}, ${nowhere}, ${last}(${time})) FROM (${ends})`;
-  return `${time} ${sign} (${end})`;
 }
 
 export function sortedTraces({ sort }: Pick<TraceFilter, 'sort'>, order: TraceOrder): Sorted<Ends>[] {

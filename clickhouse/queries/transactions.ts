@@ -34,6 +34,7 @@ import {
   workchainOf,
 } from './keys.ts';
 import { type MessageSelection, messageConditions, messageKeys } from './messages.ts';
+import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
 import type { StepSpan, Steps } from './steps.ts';
 
@@ -226,10 +227,7 @@ function conditionsOf(filter: TransactionFilter, order: Order, head: number, spa
 function pageBound(filter: TransactionFilter, order: Order, table: string, conditions: string): string[] {
   if (filter.sort !== 'desc' || filter.mcSeqno !== undefined || filter.seqno !== undefined) return [];
   if (order !== 'lt' && order !== 'time') return [];
-  const column = order === 'time' ? 'now' : 'lt';
-  const rows = filter.page.offset + filter.page.limit;
-  const page = `SELECT ${column} FROM ${table} WHERE ${conditions} ORDER BY ${column} DESC LIMIT ${rows}`;
-  return [`${column} >= (SELECT min(${column}) FROM (${page}))`];
+  return [pageEnd({ from: `FROM ${table} WHERE ${conditions}`, by: order === 'time' ? 'now' : 'lt' }, filter)];
 }
 
 /** The logical times of some blocks bound those of their transactions, and lt is the key. */

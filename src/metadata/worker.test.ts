@@ -9,10 +9,8 @@ import { migrate } from '../../clickhouse/migrate.ts';
 import { documentQueries } from '../../clickhouse/queries/documents.ts';
 import { createHead } from '../../clickhouse/queries/head.ts';
 import { createReading } from '../../clickhouse/queries/reading.ts';
-import { RowWriter } from '../../clickhouse/rowbinary.ts';
 import { jettonMasters } from '../../clickhouse/tables/jettons.ts';
-import { tableColumns } from '../../clickhouse/tables/sql.ts';
-import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { insertRows, silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { decodeDocument, encodeDocument } from '../../streams/document-record.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import type { EventLog } from '../../streams/log.ts';
@@ -52,24 +50,20 @@ async function tables(database: string): Promise<ClickHouse> {
 
 /** A jetton for each of the URIs, in the tables of these steps. */
 async function nameAll(uris: readonly string[], firstStep: number): Promise<void> {
-  const writer = new RowWriter();
-  for (const [i, uri] of uris.entries()) {
-    const mcSeqno = firstStep + Math.floor(i / 2);
-    jettonMasters.write(writer, {
-      address: addressOf(0, Buffer.alloc(32, firstStep + i)),
-      id: String(firstStep + i),
-      mcSeqno,
-      lastTransactionLt: '1',
-      codeHash: Buffer.alloc(32, 1),
-      dataHash: Buffer.alloc(32, 2),
-      totalSupply: '0',
-      mintable: false,
-      adminAddress: null,
-      jettonContent: JSON.stringify({ uri, symbol: 'X' }),
-      jettonWalletCodeHash: Buffer.alloc(32, 3),
-    });
-  }
-  await clickhouse.insert(jettonMasters.name, tableColumns(jettonMasters), writer.take(), { label: 'test' });
+  const rows = uris.map((uri, i) => ({
+    address: addressOf(0, Buffer.alloc(32, firstStep + i)),
+    id: String(firstStep + i),
+    mcSeqno: firstStep + Math.floor(i / 2),
+    lastTransactionLt: '1',
+    codeHash: Buffer.alloc(32, 1),
+    dataHash: Buffer.alloc(32, 2),
+    totalSupply: '0',
+    mintable: false,
+    adminAddress: null,
+    jettonContent: JSON.stringify({ uri, symbol: 'X' }),
+    jettonWalletCodeHash: Buffer.alloc(32, 3),
+  }));
+  await insertRows(clickhouse, jettonMasters, rows);
 }
 
 const requests = new Map<string, number>();
