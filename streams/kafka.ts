@@ -2,9 +2,10 @@ import { CompressionTypes } from 'kafkajs';
 import { checkRecords, MAX_META_BYTES, MAX_VALUE_BYTES } from './framing.ts';
 import { brokerErrorType, createKafka, type KafkaConnectionOptions, PATIENT_RETRY } from './kafka-connection.ts';
 import { createQueries, type KafkaSession, type Queries, readBatches } from './kafka-reader.ts';
+import { ensureTopic } from './kafka-topic.ts';
 import { type BatchProducer, createTopicWriter } from './kafka-writer.ts';
 import { type EventLog, LogError, type StoredRecord } from './log.ts';
-import { isTopicName, topicRetentionMs } from './topics.ts';
+import { isTopicName } from './topics.ts';
 
 export interface KafkaLogOptions extends KafkaConnectionOptions {
   /** Of whole batches, by the producer. Blocks shrink by a quarter to a third. Default `gzip`. */
@@ -53,7 +54,11 @@ export function openKafkaLog(options: KafkaLogOptions): EventLog {
   };
 
   return {
-    ensureTopic: async (topic) => ensureTopic(options, session, queries, checked(topic)),
+    ensureTopic: async (topic) =>
+      ensureTopic(checked(topic), queries, () => session.kafka.admin(), {
+        replicationFactor: options.replicationFactor ?? 1,
+        maxBatchBytes: (options.maxRecordBytes ?? MAX_VALUE_BYTES) + MAX_META_BYTES + BATCH_OVERHEAD,
+      }),
     async append(topic, records) {
       checked(topic);
       checkRecords(topic, records, options.maxRecordBytes ?? MAX_VALUE_BYTES);
@@ -144,44 +149,6 @@ async function openProducer(options: KafkaLogOptions, session: KafkaSession): Pr
     },
     close: () => producer.disconnect(),
   };
-}
-
-async function ensureTopic(
-  options: KafkaLogOptions,
-  session: KafkaSession,
-  queries: Queries,
-  topic: string,
-): Promise<void> {
-  let count = await queries.run((link) => link.partitions(topic));
-  if (count === 0) {
-    const limit = (options.maxRecordBytes ?? MAX_VALUE_BYTES) + MAX_META_BYTES + BATCH_OVERHEAD;
-    const admin = session.kafka.admin();
-    try {
-      await admin.connect();
-      await admin.createTopics({
-        waitForLeaders: true,
-        topics: [
-          {
-            topic,
-            numPartitions: 1,
-            replicationFactor: options.replicationFactor ?? 1,
-            configEntries: [
-              { name: 'max.message.bytes', value: String(limit) },
-              { name: 'retention.ms', value: String(topicRetentionMs(topic)) },
-              { name: 'retention.bytes', value: '-1' },
-              { name: 'cleanup.policy', value: 'delete' },
-            ],
-          },
-        ],
-      });
-    } catch (error) {
-      throw new LogError('unavailable', `topic ${topic} could not be made`, { cause: error });
-    } finally {
-      await admin.disconnect();
-    }
-    count = await queries.run((link) => link.partitions(topic));
-  }
-  if (count > 1) throw new LogError('unavailable', `topic ${topic} has ${count} partitions, the log needs exactly one`);
 }
 
 async function trimTopic(queries: Queries, topic: string, before: number): Promise<void> {

@@ -162,6 +162,14 @@ describe.skipIf(broker === null)('on a real broker', () => {
       await log.close();
     });
 
+    it('says at once why a topic cannot be made', async () => {
+      const log = openKafkaLog({ brokers: [address], clientId: 'test', replicationFactor: 3 });
+      await expect(log.ensureTopic('thrice.v1')).rejects.toThrow(
+        'topic thrice.v1 could not be made: Replication-factor is invalid',
+      );
+      await log.close();
+    });
+
     it('gives up on brokers that do not answer', async () => {
       const nobody = openKafkaLog({ brokers: ['127.0.0.1:1'], clientId: 'test', patienceMs: 500 });
       await expect(nobody.end('any.v1')).rejects.toMatchObject({ code: 'unavailable' });
