@@ -9,7 +9,9 @@ export type ClickHouseErrorCode =
   | 'connection'
   /** The result passes the bound of bytes or rows. */
   | 'too_large'
-  /** The server refuses for now: memory, too many parts or queries, shutting down. */
+  /** The statement would take more memory than one may have (`max_memory_usage`), or as many of its user. */
+  | 'memory'
+  /** The server refuses for now: memory of all together, too many parts or queries, shutting down. */
   | 'busy'
   /** Everything else the server says; `serverCode` and `serverType` tell what. */
   | 'server'
@@ -69,6 +71,8 @@ const CODES_BY_TYPE: Readonly<Record<string, ClickHouseErrorCode>> = {
   UNKNOWN_STATUS_OF_INSERT: 'connection',
 };
 
+const QUERY_MEMORY = /^Query memory/;
+
 const CONNECTION_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -89,11 +93,17 @@ function isSocketError(error: unknown): boolean {
   return /^Timeout error\.|socket hang up|^aborted$/.test(error.message);
 }
 
+function codeOf({ type, message }: ClickHouseError): ClickHouseErrorCode {
+  // The same type for a statement's limit as for the server's, which only the text tells apart.
+  if (type === 'MEMORY_LIMIT_EXCEEDED' && QUERY_MEMORY.test(message)) return 'memory';
+  return CODES_BY_TYPE[type ?? ''] ?? 'server';
+}
+
 /** The failure that an error of the HTTP client stands for. */
 export function describeFailure(error: unknown, label: string, queryId: string): QueryFailure {
   if (error instanceof ClickHouseError) {
     return {
-      code: CODES_BY_TYPE[error.type ?? ''] ?? 'server',
+      code: codeOf(error),
       label,
       queryId,
       detail: `${error.message.trim()} (code ${error.code}${error.type ? `, ${error.type}` : ''})`,
@@ -116,11 +126,16 @@ export function isTooManyRows(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.serverType === 'TOO_MANY_ROWS';
 }
 
+/** The query would take more memory than one may (`max_memory_usage`). */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof ClickHouseQueryError && error.code === 'memory';
+}
+
 export function isTimeout(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.code === 'timeout';
 }
 
-const TRANSIENT: ReadonlySet<ClickHouseErrorCode> = new Set(['connection', 'busy', 'timeout']);
+const TRANSIENT: ReadonlySet<ClickHouseErrorCode> = new Set(['connection', 'busy', 'memory', 'timeout']);
 
 /** Worth trying again later without a change: no connection, or a server that is busy or stands still for now. */
 export function isTransient(error: unknown): boolean {

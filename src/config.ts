@@ -536,6 +536,13 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 1_000).default(5),
   },
+  queryMemory: {
+    flag: 'query-memory',
+    env: 'TONSTREAM_QUERY_MEMORY',
+    about: 'Memory of one ClickHouse query of a request; above it a request is answered 422',
+    group: 'Limits',
+    schema: bytes(16 * MB, 1024 * 1024 * MB).default(300 * MB),
+  },
   queryTimeoutMs: {
     flag: 'query-timeout-ms',
     env: 'TONSTREAM_QUERY_TIMEOUT_MS',

@@ -1,6 +1,7 @@
 import type { QueryContext } from '../../src/chain/records.ts';
 import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
+import { isOutOfMemory } from '../query-error.ts';
 import { RowReader } from '../rowbinary.ts';
 import type { Head } from './head.ts';
 
@@ -21,12 +22,31 @@ export interface FollowingReading extends NewestReading {
   head: Pick<Head, 'seqno' | 'inTables' | 'reach' | 'onAdvance'>;
 }
 
-export function createReading(clickhouse: ClickHouse, gate: QueryGate, head: Head): FollowingReading {
+const TOO_MUCH = 'this takes more memory than one request may: ask for less, with a cursor in place of a large offset';
+
+/** A question that takes more of the server than one may: a smaller one may be answered. */
+export class TooMuch extends Error {
+  override name = 'TooMuch';
+}
+
+/** `memoryBytes` bounds what each statement takes of the server; without it the server's own limits do. */
+export function createReading(
+  clickhouse: ClickHouse,
+  gate: QueryGate,
+  head: Head,
+  memoryBytes: number | null = null,
+): FollowingReading {
+  const settings = memoryBytes === null ? {} : { max_memory_usage: String(memoryBytes) };
   return {
     head,
     async rows(sql, label, { signal, timeoutMs }) {
-      const run = () => clickhouse.query(sql, { label, signal, timeoutMs });
-      return new RowReader(await gate.run(run, signal));
+      const run = () => clickhouse.query(sql, { label, signal, timeoutMs, settings });
+      try {
+        return new RowReader(await gate.run(run, signal));
+      } catch (error) {
+        if (isOutOfMemory(error)) throw new TooMuch(TOO_MUCH, { cause: error });
+        throw error;
+      }
     },
   };
 }

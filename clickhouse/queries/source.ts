@@ -37,9 +37,17 @@ export interface ClickHouseSource extends BoundedSource {
 
 const RECENT_BOUNDS = 8;
 
-/** Answers every question about the chain from ClickHouse, for the steps up to the head. */
-export function createClickHouseSource(clickhouse: ClickHouse, gate: QueryGate, head: Head): ClickHouseSource {
-  const reading = createReading(clickhouse, gate, head);
+/**
+ * Answers every question about the chain from ClickHouse, for the steps up to the head. `memoryBytes` bounds what each
+ * statement takes of the server: for questions of strangers.
+ */
+export function createClickHouseSource(
+  clickhouse: ClickHouse,
+  gate: QueryGate,
+  head: Head,
+  memoryBytes: number | null = null,
+): ClickHouseSource {
+  const reading = createReading(clickhouse, gate, head, memoryBytes);
   // They remember codes, names and steps, so there is one of each.
   const accounts = accountQueries(reading);
   const steps = createSteps(reading);

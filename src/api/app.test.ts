@@ -178,6 +178,14 @@ describe('failures', () => {
     expect(await response.json()).toEqual({ error: 'cursor is not valid' });
   });
 
+  it('says what to do about a question that takes too much', async () => {
+    await failing(named('TooMuch', 'this takes more memory than one request may: ask for less'));
+    const response = await get('/api/v3/transactions?offset=100000000');
+    expect(response.status).toBe(422);
+    expect(await response.json()).toEqual({ error: 'this takes more memory than one request may: ask for less' });
+    expect(server.reported).toEqual([]);
+  });
+
   it('reports what it is to blame for', async () => {
     const error = new Error('storage is gone');
     await failing(error);

@@ -29,7 +29,7 @@ const LONGEST_TEXT = 300;
 /**
  * What a thrown value means to the caller. Errors of the data source are known by name: `Overloaded` (queue of
  * queries full), `HeadBehind` (a step is being written for longer than the request may take), both of which may carry
- * `retryAfterSeconds`, and `BadCursor`. What liteservers refuse is no failure of the service. HTTP errors of express
+ * `retryAfterSeconds`, `TooMuch` (more memory than a request may take) and `BadCursor`. What liteservers refuse is no failure of the service. HTTP errors of express
  * carry their own status.
  */
 export function failureOf(error: unknown): Failure {
@@ -47,6 +47,7 @@ export function failureOf(error: unknown): Failure {
     const text = `not ready: ${error.message}; try again soon`;
     return { status: 503, text, retryAfter: retryAfterOf(error), internal: false };
   }
+  if (error.name === 'TooMuch') return { status: 422, text: error.message, internal: false };
   if (error.name === 'BadCursor') return { status: 422, text: error.message || 'wrong cursor', internal: false };
   if (error instanceof NoNetworkError) return { status: 501, text: error.message, internal: false };
   if (error instanceof NodeError) return failureOfNode(error);

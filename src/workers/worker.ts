@@ -123,7 +123,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
     maxQueued: config.queuedQueries,
     metrics: metrics.gate,
   });
-  const tables = createClickHouseSource(clickhouse, gate, head);
+  const tables = createClickHouseSource(clickhouse, gate, head, config.queryMemory);
   watchNames(metrics.registry, tables.names);
   const answers = openAnswers(config, tables);
   const tvm = createTvmPool({

@@ -34,7 +34,7 @@ export function refusalOf(error: unknown): unknown {
   if (serverType === 'TOO_MANY_SIMULTANEOUS_QUERIES') {
     return new SqlRefusal(429, 'too many queries run', { cause: error, retryAfterSeconds: 1 });
   }
-  if (serverType === 'MEMORY_LIMIT_EXCEEDED' && detail.startsWith('Query memory')) {
+  if (code === 'memory') {
     return new SqlRefusal(400, 'the query needs too much memory: group, sort or join less', { cause: error });
   }
   const advice = ADVICE[serverType ?? (code === 'timeout' ? 'TIMEOUT_EXCEEDED' : '')];
