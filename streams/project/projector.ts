@@ -18,7 +18,7 @@ const MAX_REQUESTS = 64;
 /**
  * Follows the log and writes its sealed steps into the tables, effectively once: each batch is announced with its
  * bounds, inserted under tokens that name those bounds, then marked done. After a crash the announced batch is
- * repeated as it was, and what is there already stays as it is (design: docs/architecture.md). An outage of ClickHouse
+ * repeated as it was, and what is there already stays as it is (design: docs/design/projection.md). An outage of ClickHouse
  * is waited for.
  *
  * @throws {PositionError} when the tables are of another version or another log, or a later projector took over
