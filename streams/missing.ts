@@ -1,6 +1,7 @@
 /** What contracts wait for and the log has never shown: named by the projector, asked by whoever has liteservers. */
 import { LRUCache } from 'lru-cache';
 import { parseAddress, rawAddress } from '../src/chain/address.ts';
+import { atMost } from '../src/chain/at-most.ts';
 import type { Address, Hash } from '../src/chain/model.ts';
 import { EnvelopeError } from './envelope.ts';
 import type { EventLog, LogRecord, StoredRecord } from './log.ts';
@@ -64,7 +65,7 @@ export function createMissingWriter(
   topic: string,
   onEvent: (event: 'named' | 'dropped') => void,
 ): MissingWriter {
-  const known = new LRUCache<string, true>({ max: KNOWN, ttl: KNOWN_MS });
+  const known = new LRUCache<string, true>({ ...atMost(KNOWN), ttl: KNOWN_MS });
   const waiting = new Map<string, Missing>();
   let sinceTrim = TRIM_EVERY;
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../src/config.ts';
 import { openEmbeddedLog } from './embedded.ts';
-import { openKafkaLog } from './kafka.ts';
 import type { KafkaLogger } from './kafka-connection.ts';
 import type { EventLog } from './log.ts';
 
@@ -20,9 +19,11 @@ export function logFolder(config: Pick<Config, 'dataDir'>): string {
  * The log of the configuration: on the brokers when there are any, else embedded in the data folder.
  * @throws {LogError} `unavailable`
  */
-export function openLog(config: LogConfig, logger?: KafkaLogger): EventLog {
+export async function openLog(config: LogConfig, logger?: KafkaLogger): Promise<EventLog> {
   const { kafkaBrokers: brokers, kafkaUsername: username, kafkaPassword: password } = config;
   if (brokers === undefined || brokers.length === 0) return openEmbeddedLog({ folder: logFolder(config) });
+  // Loaded where it is used: that takes each process and thread 50 ms.
+  const { openKafkaLog } = await import('./kafka.ts');
   return openKafkaLog({
     brokers,
     clientId: 'tonstream',

@@ -1,5 +1,6 @@
 /** Puts sent messages on the topic of pending ones, and keeps that topic small. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../src/chain/at-most.ts';
 import type { EventLog } from './log.ts';
 import { encodePendingRecord, type PendingMessage } from './pending-record.ts';
 import { topicRetentionMs } from './topics.ts';
@@ -33,7 +34,7 @@ const KNOWN_MS = 60_000;
 
 export function createPendingWriter(options: PendingWriterOptions): PendingWriter {
   const { log, topic, report, patienceMs = 2_000, maxRecords = 65_536, trimEveryMs = 60_000 } = options;
-  const known = new LRUCache<string, true>({ max: KNOWN, ttl: KNOWN_MS });
+  const known = new LRUCache<string, true>({ ...atMost(KNOWN), ttl: KNOWN_MS });
   let ready: Promise<void> | null = null;
   let trimming = false;
 

@@ -76,7 +76,7 @@ export const isProjected = (load: Load): boolean => existsSync(projectedFile(loa
 /** Runs the projector to the end of the load's log. */
 export async function projectLoad(bench: Bench, onProgress: (progress: Progress) => void): Promise<void> {
   const { config, clickhouse, load } = bench;
-  const log = openLog(config);
+  const log = await openLog(config);
   const topics = topicNames(config.topicPrefix);
   const { signal } = new AbortController();
   // One for each table that is inserted into at the same time.

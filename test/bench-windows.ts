@@ -92,7 +92,7 @@ async function countUpTo({ clickhouse }: Bench, mcSeqno: number): Promise<{ n: n
 
 /** Puts this share of the load into the topic of steps, the newest of it. */
 async function publishSteps(bench: Bench, share: number): Promise<void> {
-  const log = openLog(bench.config);
+  const log = await openLog(bench.config);
   const { steps } = topicNames(bench.config.topicPrefix);
   try {
     await log.ensureTopic(steps);

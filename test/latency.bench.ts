@@ -109,7 +109,7 @@ const { config } = readConfig(['--data-dir', join(folder, 'data'), '--log-level'
 const server = await startTestServer();
 const clickhouse = connect(config, server.server.url, silent);
 await migrate({ clickhouse, logger: silent });
-const log = openLog(config);
+const log = await openLog(config);
 await log.ensureTopic(topics.blocks);
 const head = createHead(clickhouse);
 const tables = createClickHouseSource(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);

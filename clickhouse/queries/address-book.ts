@@ -1,5 +1,6 @@
 /** The address book: codes of accounts and methods of codes, and all that is remembered of them. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../src/chain/at-most.ts';
 import { ownCopy } from '../../src/chain/bytes.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';
@@ -31,9 +32,9 @@ export type AddressBook = ReturnType<typeof createAddressBook>;
 const methodIds = arrayOf(u32);
 
 export function createAddressBook(reading: Reading) {
-  const codes = new LRUCache<string, Code>({ max: CACHED_CODES });
+  const codes = new LRUCache<string, Code>(atMost(CACHED_CODES));
   /** As of the step `current`. */
-  const accounts = new LRUCache<string, Code | 'none'>({ max: CACHED_ACCOUNTS });
+  const accounts = new LRUCache<string, Code | 'none'>(atMost(CACHED_ACCOUNTS));
   let current = 0;
   let catchingUp: Promise<void> = Promise.resolve();
 

@@ -1,5 +1,6 @@
 /** What the tables know of a step as a whole. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../src/chain/at-most.ts';
 import type { Decimal } from '../../src/chain/model.ts';
 import type { QueryContext } from '../../src/chain/records.ts';
 import { u32 } from '../literal.ts';
@@ -23,7 +24,7 @@ const REMEMBERED = 50_000;
 
 /** A step that is there never changes: one for all who read, whatever their bound. */
 export function createSteps(reading: Reading): Steps {
-  const known = new LRUCache<number, StepSpan>({ max: REMEMBERED });
+  const known = new LRUCache<number, StepSpan>(atMost(REMEMBERED));
   return {
     async spanOf(mcSeqno, context) {
       const found = known.get(mcSeqno);

@@ -1,6 +1,7 @@
 /** Accounts that answers mention and nothing is known of: gathered, to be asked of a liteserver by who follows the chain. */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
+import { atMost } from '../chain/at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
@@ -34,7 +35,7 @@ const EVERY_MS = 1_000;
 const QUERY_MS = 10_000;
 
 export function createMentions({ source, perSecond, name, metrics, report }: MentionsOptions): Mentions {
-  const known = new LRUCache<string, true>({ max: KNOWN, ttl: KNOWN_MS });
+  const known = new LRUCache<string, true>({ ...atMost(KNOWN), ttl: KNOWN_MS });
   const waiting = new Map<string, Address>();
   const ended = new AbortController();
   let looking = false;

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { EventLog } from '../../streams/log.ts';
 import { readPendingKeys } from '../../streams/pending-record.ts';
 import { topicRetentionMs } from '../../streams/topics.ts';
+import { atMost } from '../chain/at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 
@@ -38,7 +39,7 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
   const { log, topic, maxMessages = MAX_MESSAGES, timeoutMs = TIMEOUT_MS } = options;
   const retentionMs = topicRetentionMs(topic);
   // A message has two hashes.
-  const times = new LRUCache<string, number>({ max: 2 * maxMessages });
+  const times = new LRUCache<string, number>(atMost(2 * maxMessages));
   let next = 0;
   let reading: Promise<void> | null = null;
 

@@ -44,7 +44,7 @@ export async function runImport(
   const progress = createProgress({ out: stderr });
   const stop = stopSignal(io.signal);
   try {
-    const log = openLog(config, io.logger);
+    const log = await openLog(config, io.logger);
     try {
       const summary = await importFiles(log, topicNames(config.topicPrefix), words, {
         loose: flags.loose === true,

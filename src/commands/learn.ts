@@ -23,7 +23,7 @@ export async function runLearn({ config, logger, shutdown, print }: Running, wor
     return encodeMissing({ account, hash: null });
   });
   await mkdir(config.dataDir, { recursive: true });
-  const log = openLog(config, logger);
+  const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   const topic = topicNames(config.topicPrefix).wishes;
   await log.ensureTopic(topic);

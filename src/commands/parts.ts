@@ -47,7 +47,7 @@ export async function openParts(running: Running): Promise<Parts> {
     if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
     if (servesSql(config)) await makeViews(clickhouse, config.sqlDatabase, shutdown.signal).catch(refuseUnlessAsked);
   });
-  const log = openLog(config, logger);
+  const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   return { clickhouse, clickhouseUrl: url, log, metrics };
 }

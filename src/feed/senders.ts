@@ -1,5 +1,6 @@
 /** The transactions that sent what others received: of those of the newest steps that were read they are known. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../chain/at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
@@ -24,7 +25,7 @@ const KEPT = 50_000;
 
 export function createSenders(source: Pick<ChainSource, 'messages'>): Senders {
   /** Keys of hashes both: so much is kept, and nothing of the rows that they came in. */
-  const kept = new LRUCache<string, string>({ max: KEPT });
+  const kept = new LRUCache<string, string>(atMost(KEPT));
   const ask = together(
     // Nothing but keys is looked at.
     async (hashes: Hash[], context) =>

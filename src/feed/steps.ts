@@ -1,6 +1,7 @@
 /** Steps read for the feed: once for all who are at the same place, the newest ones kept. */
 import { LRUCache } from 'lru-cache';
 import { formReceived } from '../api/v3/render/forms.ts';
+import { atMost } from '../chain/at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
@@ -169,7 +170,7 @@ function* numbered(first: number, { steps, last }: StepRun): Generator<StepRecor
 
 /** Normalised hashes of the messages that began traces, by trace id, which is the hash of the first transaction. */
 function createTraces(source: ChainSource) {
-  const known = new LRUCache<string, string>({ max: KEPT_TRACES });
+  const known = new LRUCache<string, string>(atMost(KEPT_TRACES));
   return {
     /** Looks for the traces of these transactions that are not known. */
     async learn(records: readonly TransactionRecord[], context: QueryContext): Promise<void> {

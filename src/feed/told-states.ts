@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { stateJson } from '../api/v3/render/account.ts';
 import { rawAddress } from '../chain/address.ts';
+import { atMost } from '../chain/at-most.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Decimal } from '../chain/model.ts';
@@ -29,8 +30,8 @@ const KEPT_ACCOUNTS = 65_536;
 export function createToldStates(): ToldStates {
   /** Lt of the newest state that was told of an account, and of a jetton wallet. */
   const newest = {
-    account_state_change: new LRUCache<string, Decimal>({ max: KEPT_ACCOUNTS }),
-    jettons_change: new LRUCache<string, Decimal>({ max: KEPT_ACCOUNTS }),
+    account_state_change: new LRUCache<string, Decimal>(atMost(KEPT_ACCOUNTS)),
+    jettons_change: new LRUCache<string, Decimal>(atMost(KEPT_ACCOUNTS)),
   };
 
   return {

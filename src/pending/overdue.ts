@@ -4,6 +4,7 @@
  * of date, its number is used), at the latest when nodes have forgotten it.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../chain/at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
@@ -23,7 +24,7 @@ export function createOverdue(
   maxTraces: number,
 ) {
   /** By the clock of the chain. */
-  const askAt = new LRUCache<string, number>({ max: maxTraces });
+  const askAt = new LRUCache<string, number>(atMost(maxTraces));
   const isForgotten = ({ trace }: OpenTrace, now: number): boolean => now - trace.begunMs > lifetimes.held;
 
   function waitingLong(now: number): OpenTrace[] {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../chain/at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 
@@ -8,7 +9,7 @@ const WINDOW_MS = 10_000;
 
 /** Counts what comes to each account in ten seconds. */
 export function createRates(most: number, clock: () => number) {
-  const counts = new LRUCache<string, { since: number; count: number }>({ max: ACCOUNTS });
+  const counts = new LRUCache<string, { since: number; count: number }>(atMost(ACCOUNTS));
   return {
     /** Whether one more is allowed; it counts then. */
     take(account: Address): boolean {

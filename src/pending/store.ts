@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { InvalidationReason, PendingChange, PendingNode, PendingTrace } from '../../streams/pending-trace.ts';
 import { readContent } from '../chain/actions/content.ts';
 import { rawAddress } from '../chain/address.ts';
+import { atMost } from '../chain/at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { Finality } from '../chain/records.ts';
@@ -101,8 +102,8 @@ export function createPendingStore(): PendingStore {
   const byAccount = createIndex();
   const byActor = createIndex();
   const listeners = new Set<(event: PendingEvent) => void>();
-  const ended = new LRUCache<string, true>({ max: ENDED });
-  const lives = new LRUCache<string, TraceLife>({ max: LIVES });
+  const ended = new LRUCache<string, true>(atMost(ENDED));
+  const lives = new LRUCache<string, TraceLife>(atMost(LIVES));
   let confirmed: boolean | null = null;
   let bytes = 0;
 

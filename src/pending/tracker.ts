@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache';
 import type { StoredPendingMessage } from '../../streams/pending-record.ts';
 import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
+import { atMost } from '../chain/at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
@@ -107,7 +108,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const { lifetimes = LIFETIMES, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
   const context = (signal: AbortSignal): QueryContext => ({ signal, timeoutMs });
   const rates = createRates(limits.perAccount, clock);
-  const memory: Memories = new LRUCache({ max: limits.traces });
+  const memory: Memories = new LRUCache(atMost(limits.traces));
   const underWay = new Set<string>();
   const untold = createUntold();
   const recent = createRecentSteps(options.mcSeqno);

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { isOfLaterState } from '../../clickhouse/queries/accounts.ts';
 import type { BoundedSource } from '../../clickhouse/queries/source.ts';
+import { atMost } from '../chain/at-most.ts';
 import { ownCopies } from '../chain/bytes.ts';
 import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
@@ -68,10 +69,10 @@ function ownState(record: AccountRecord): AccountRecord {
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
 export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   // True as long as no step since then has left the window: a change would be in the window.
-  const codes = new LRUCache<string, { code: Hash | null; at: number }>({ max: REMEMBERED_ACCOUNTS });
-  const methodsByCode = new LRUCache<string, number[]>({ max: REMEMBERED_CODES });
+  const codes = new LRUCache<string, { code: Hash | null; at: number }>(atMost(REMEMBERED_ACCOUNTS));
+  const methodsByCode = new LRUCache<string, number[]>(atMost(REMEMBERED_CODES));
   const codeBocs = new LRUCache<string, Buffer>({ maxSize: CODE_BYTES, sizeCalculation: ({ length }) => length + 1 });
-  const absent = new LRUCache<string, true>({ max: REMEMBERED_ABSENT, ttl: ABSENT_MS });
+  const absent = new LRUCache<string, true>({ ...atMost(REMEMBERED_ABSENT), ttl: ABSENT_MS });
   const changes = createChanges(accountKind, 'account');
   const records = createKept<BookRecord>(changes, KEPT_RECORDS_BYTES, RECORD_BYTES, () => RECORD_BYTES);
   const keptStates = () =>

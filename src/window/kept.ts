@@ -3,6 +3,7 @@
  * comes round later than so many others would be pushed out before, and to keep it costs more than to find it.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../chain/at-most.ts';
 import type { Changes } from './changes.ts';
 import type { View } from './view.ts';
 
@@ -25,7 +26,7 @@ export interface Kept<R> {
  */
 export function createKept<R>(changes: Changes, bytes: number, usual: number, sizeOf: (record: R) => number): Kept<R> {
   const kept = new LRUCache<string, Found<R>>({ maxSize: bytes, sizeCalculation: ({ record }) => sizeOf(record) });
-  const asked = new LRUCache<string, true>({ max: Math.ceil(bytes / usual) });
+  const asked = new LRUCache<string, true>(atMost(Math.ceil(bytes / usual)));
   return {
     get(view, key) {
       const found = kept.get(key);

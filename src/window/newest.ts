@@ -3,6 +3,7 @@
  * to step: a step tells which addresses it has rows of, so nothing is looked for that no step since then has changed.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../chain/at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { createChanges } from './changes.ts';
@@ -32,7 +33,7 @@ export type Newest = (view: View, address: Address) => NewestRow | null;
 /** @param kind with a way named `address`, whose key is the address and the step */
 export function createNewest(kind: Kind): Newest {
   const byAddress = layoutOf(kind, 'address');
-  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  const remembered = new LRUCache<string, Remembered>(atMost(REMEMBERED));
   const changes = createChanges(kind, 'address');
 
   /** The last of its rows. */

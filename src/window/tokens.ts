@@ -3,6 +3,7 @@ import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts
 import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
+import { atMost } from '../chain/at-most.ts';
 import type { DetectedRecord, TokenCandidates, Tokens, WalletState } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
@@ -123,10 +124,10 @@ export interface NewestStates<R> {
 }
 
 function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>): NewestStates<R> {
-  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  const remembered = new LRUCache<string, Remembered>(atMost(REMEMBERED));
   const byAddress = layoutOf(kind, 'address');
   const newestRow = createNewest(kind);
-  const states = new LRUCache<Buffer, R>({ max: READ_STATES });
+  const states = new LRUCache<Buffer, R>(atMost(READ_STATES));
 
   function read(packed: Buffer, mcSeqno: number): R {
     const known = states.get(packed);

@@ -115,7 +115,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const logger = createLogger(config.logLevel);
   const metrics = createMetrics();
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
-  const log = openLog(config, logger);
+  const log = await openLog(config, logger);
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
   const head = createHead(clickhouse, { of: 'host' });
   const gate = createQueryGate({

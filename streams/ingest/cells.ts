@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { accountStatesAfter } from '../../src/chain/accounts.ts';
 import { rawAddress } from '../../src/chain/address.ts';
+import { atMost } from '../../src/chain/at-most.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
@@ -320,12 +321,12 @@ export function createCells(options: CellsOptions): Cells {
 
 function createKnown() {
   return {
-    codes: new LRUCache<string, true>({ max: KNOWN_CODES }),
+    codes: new LRUCache<string, true>(atMost(KNOWN_CODES)),
     /** The first step for which the log has the data of the step before in full, or can make it up. */
-    accounts: new LRUCache<string, number>({ max: KNOWN_ACCOUNTS }),
-    libraries: new LRUCache<string, true>({ max: KNOWN_CODES }),
+    accounts: new LRUCache<string, number>(atMost(KNOWN_ACCOUNTS)),
+    libraries: new LRUCache<string, true>(atMost(KNOWN_CODES)),
     /** Accounts that were asked for because contracts name them. */
-    contracts: new LRUCache<string, true>({ max: KNOWN_CODES, ttl: CONTRACT_RETRY_MS }),
+    contracts: new LRUCache<string, true>({ ...atMost(KNOWN_CODES), ttl: CONTRACT_RETRY_MS }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeStates, encodeState } from '../../clickhouse/states.ts';
+import { atMost } from '../../src/chain/at-most.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { StoredAccount } from './packed.ts';
@@ -44,7 +45,7 @@ const HISTORY_TIMEOUT_MS = 120_000;
  * until they are done, so an eviction never leads to a read of rows that are not there yet.
  */
 export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes }: AccountStoreOptions) {
-  const cache = new LRUCache<string, PackedAccount | 'unknown'>({ max: cachedAccounts });
+  const cache = new LRUCache<string, PackedAccount | 'unknown'>(atMost(cachedAccounts));
   const data = new LRUCache<string, string>({
     maxSize: cachedDataBytes,
     sizeCalculation: (boc) => boc.length + ENTRY_BYTES,

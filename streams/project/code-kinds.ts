@@ -8,6 +8,7 @@ import { arrayOf, u32 } from '../../clickhouse/tables/columns.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
 import type { RawAddress } from '../../src/chain/actions/trace.ts';
 import { rawAddress } from '../../src/chain/address.ts';
+import { atMost } from '../../src/chain/at-most.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Hash } from '../../src/chain/model.ts';
 import { KINDS } from './contracts/detection.ts';
@@ -28,7 +29,7 @@ export type CodeKinds = ReturnType<typeof createCodeKinds>;
  * wallets of people, in the table of every kind.
  */
 export function createCodeKinds(clickhouse: Pick<ClickHouse, 'query'>) {
-  const cache = new LRUCache<string, { tables: LikelyTables }>({ max: CACHED_CODES });
+  const cache = new LRUCache<string, { tables: LikelyTables }>(atMost(CACHED_CODES));
 
   function note(codeHash: Hash, methods: readonly number[]): void {
     const hash = codeHash.toString('hex');

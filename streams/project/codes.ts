@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { accountCodes, codes } from '../../clickhouse/tables/accounts.ts';
+import { atMost } from '../../src/chain/at-most.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';
@@ -13,7 +14,7 @@ const KNOWN_CODES = 50_000;
 
 /** Writes the changes of accounts' code, and each code once it is seen in full. */
 export function createCodes(maxBytes: number, metrics: AssemblyMetrics) {
-  const known = new LRUCache<string, true>({ max: KNOWN_CODES });
+  const known = new LRUCache<string, true>(atMost(KNOWN_CODES));
 
   /** Writes a code that the table is not known to hold. `boc` is in its stored form. */
   function learn(rows: GrowingRows, hash: Hash, boc: Buffer): void {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../src/chain/at-most.ts';
 
 /** What is known of a contract that is of some kind: those it is none of, a bit each, and what it is as others. */
 interface Known<V> {
@@ -29,7 +30,7 @@ const MAX_KINDS = 30;
 export function createKindCache<V extends object>(kinds: readonly string[], max: number) {
   if (kinds.length > MAX_KINDS) throw new Error(`${kinds.length} kinds, at most ${MAX_KINDS}`);
   const bits = new Map(kinds.map((kind, at) => [kind, 1 << at]));
-  const cache = new LRUCache<string, number | Known<V>>({ max });
+  const cache = new LRUCache<string, number | Known<V>>(atMost(max));
 
   function bitOf(kind: string): number {
     const bit = bits.get(kind);

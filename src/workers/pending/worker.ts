@@ -47,7 +47,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
   setMaxListeners(0, signal);
   const logger = createLogger(config.logLevel).child({ part: 'pending' });
   const report = (error: unknown): void => logger.warn({ err: error }, 'a pending trace cannot be told');
-  const log = openLog(config, logger);
+  const log = await openLog(config, logger);
   const clickhouse = connect(config, clickhouseUrl, logger);
   const head = createHead(clickhouse, { of: 'host' });
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });

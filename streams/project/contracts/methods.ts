@@ -1,5 +1,6 @@
 /** Get-methods in the projector's own threads: what a run sees follows from the step alone. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../src/chain/at-most.ts';
 import { Builder, type Cell } from '../../../src/chain/builder.ts';
 import { plain, updateDictionary } from '../../../src/chain/dictionary.ts';
 import { DecodeError } from '../../../src/chain/errors.ts';
@@ -58,7 +59,7 @@ export type Methods = ReturnType<typeof createMethods>;
 /** @param pool threads to share; without it there is one of its own */
 export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
   const configs = new Map<string, TvmConfig>();
-  const hanging = new LRUCache<string, true>({ max: HANGING_CODES });
+  const hanging = new LRUCache<string, true>(atMost(HANGING_CODES));
 
   /** Parameter 8 alone: most methods read no other, and the whole configuration costs a run five times as much. */
   function configOf(version: number, capabilities: bigint): TvmConfig {

@@ -3,6 +3,7 @@ import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { bytes } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { jettonWalletCodes } from '../../../clickhouse/tables/jettons.ts';
+import { atMost } from '../../../src/chain/at-most.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Hash } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
@@ -18,7 +19,7 @@ export type Pairs = ReturnType<typeof createPairs>;
  * what batches on their way wrote. It follows from the log alone, so what is not asked does not depend on memory.
  */
 export function createPairs(clickhouse: ClickHouse) {
-  const cache = new LRUCache<string, number>({ max: CACHED });
+  const cache = new LRUCache<string, number>(atMost(CACHED));
   const unwritten = new Map<string, { since: number; batch: number }>();
   /** Of the batch at work: whatever the cache drops meanwhile, it sees one answer. */
   const held = new Map<string, number>();

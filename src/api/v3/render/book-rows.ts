@@ -1,6 +1,7 @@
 /** Rows of address books, the ones asked for lately kept: the same wallets and contracts are in page after page. */
 import { LRUCache } from 'lru-cache';
 import { friendlyAddress, rawAddress } from '../../../chain/address.ts';
+import { atMost } from '../../../chain/at-most.ts';
 import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 
@@ -27,7 +28,7 @@ export const KEPT_BOOK_ROWS = 16_384;
 
 /** @param most lines to keep; 0 keeps none */
 export function createBookRows(most: number): BookRows {
-  const kept = most > 0 ? new LRUCache<string, Kept>({ max: most }) : null;
+  const kept = most > 0 ? new LRUCache<string, Kept>(atMost(most)) : null;
   // A source mostly gives the same record again: then nothing of it is compared.
   const byRecord = new WeakMap<BookRecord, Kept>();
   return {
