@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { settingsPath, withSettings } from '../scripts/config-tables.ts';
@@ -15,11 +15,15 @@ const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')));
 
+const pagesIn = (folder: string): string[] =>
+  readdirSync(new URL(`../${folder}`, import.meta.url))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+
+/** Each part of the house. */
+const designPages = pagesIn('docs/design');
 /** README.md and the pages it leads to. */
-const pages = [
-  'README.md',
-  ...['api', 'architecture', 'benchmarks', 'settings', 'sql', 'streams'].map((name) => `docs/${name}.md`),
-];
+const pages = ['README.md', ...pagesIn('docs'), ...designPages];
 
 describe('docs/settings.md', () => {
   it('holds the settings as they are (npm run docs:config)', () => {
@@ -51,4 +55,10 @@ describe.each(pages)('%s', (name) => {
     for (const link of links)
       expect(existsSync(new URL(link, new URL(`../${name}`, import.meta.url))), link).toBe(true);
   });
+});
+
+it.each(designPages)('%s names only sources that there are, by their paths', (name) => {
+  const named = [...page(name).matchAll(/`([\w./-]+\.(?:ts|js|mjs))`/g)].map(([, path]) => path);
+  expect(named.length).toBeGreaterThan(0);
+  for (const path of named) expect(existsSync(new URL(`../${path}`, import.meta.url)), path).toBe(true);
 });
