@@ -18,8 +18,8 @@ const MAKING = [fileURLToPath(import.meta.url), join(ROOT, 'package.json')];
 /** What npm has installed: in this folder, or, where this is a package itself, in the one around it. */
 const INSTALLED = [join(ROOT, 'node_modules'), join(ROOT, '..')].map((folder) => join(folder, '.package-lock.json'));
 /** Packages of the service that stay in node_modules: with binaries or files of their own, or seldom loaded. */
-const APART = ['@ton/sandbox', 'chdb', 'esbuild', 'ffi-rs', 'kafkajs', 'lmdb', 'pino', 'swagger-ui-dist'];
-/** Packages that are not ES modules ask for those of Node in their own way. */
+const APART = ['@ton/sandbox', 'chdb', 'ffi-rs', 'kafkajs', 'lmdb', 'pino'];
+/** Packages that are CommonJS call `require` for modules of Node; an ES module has none. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
 const LEFT_OUT = /\.(?:test|bench)\.ts$/;
 /** The command line, and what runs in workers and threads: one build, called `service`. Others are built alone. */
@@ -104,8 +104,8 @@ async function build(path) {
 function readSources(path) {
   const paths = FOLDERS.filter((name) => existsSync(join(ROOT, name))).flatMap(listSources);
   const hash = createHash('sha256');
-  for (const file of [...MAKING, ...INSTALLED.filter((one) => existsSync(one))])
-    hash.update(readFileSync(file)).update('\0');
+  const installed = INSTALLED.filter((file) => existsSync(file));
+  for (const file of [...MAKING, ...installed]) hash.update(readFileSync(file)).update('\0');
   if (LEFT_OUT.test(path)) paths.push(path);
   /** Those that ask where they are. */
   const placed = [];

@@ -93,9 +93,8 @@ export async function readMigrations(folder: string = PACKAGE_MIGRATIONS): Promi
  * Brings the database to the newest schema: every statement of every file once, in order.
  *
  * Statements are recorded after they ran: the first of a file at once, so that a file that was begun is known by its
- * checksum, the others together with the first one of the next file, for a row costs as much as the table that it tells
- * of. Dying in between, or two processes starting at once, runs them again: statements are to be idempotent
- * (`IF NOT EXISTS`).
+ * checksum, the others together at its end, for a row costs as much as the table that it tells of. Dying in between, or
+ * two processes starting at once, runs them again: statements are to be idempotent (`IF NOT EXISTS`).
  *
  * @returns the names of the files that were applied or finished
  * @throws MigrationError when an applied file has changed or is missing, and when a statement fails
@@ -105,26 +104,21 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const migrations = await readMigrations(options.folder);
   await createDatabase(clickhouse, signal);
   await clickhouse.command(MIGRATIONS_TABLE, { label: 'creating the table of migrations', signal });
-  const applied = await readApplied(clickhouse, signal);
-  refuseDrift(migrations, applied, clickhouse.database);
-  const finished = new Set(applied.map(({ number, statement }) => `${number} ${statement}`));
-  const begun: Migration[] = [];
-  let ran: Ran[] = [];
+  refuseDrift(migrations, await readApplied(clickhouse, signal), clickhouse.database);
+  const done: string[] = [];
   for (const migration of migrations) {
-    for (const [index, statement] of migration.statements.entries()) {
-      if (finished.has(`${migration.number} ${index}`)) continue;
-      await run(clickhouse, statement, `migration ${migration.name}, statement ${index + 1}`, signal);
-      ran.push({ migration, index });
-      if (begun.at(-1) === migration) continue;
-      begun.push(migration);
-      await record(clickhouse, ran, signal);
-      ran = [];
-    }
+    // Read anew for each file: another process may be at the same work.
+    const applied = await readApplied(clickhouse, signal);
+    const finished = new Set(applied.filter((row) => row.number === migration.number).map((row) => row.statement));
+    const missing = migration.statements.map((_, index) => index).filter((index) => !finished.has(index));
+    if (missing.length === 0) continue;
+    const [first, ...others] = missing;
+    await apply(clickhouse, migration, [first], signal);
+    if (others.length > 0) await apply(clickhouse, migration, others, signal);
+    logger.info({ database: clickhouse.database, name: migration.name }, 'schema migration applied');
+    done.push(migration.name);
   }
-  await record(clickhouse, ran, signal);
-  const names = begun.map(({ name }) => name);
-  for (const name of names) logger.info({ database: clickhouse.database, name }, 'schema migration applied');
-  return names;
+  return done;
 }
 
 /** The database named in a connection must exist, so it is made over a connection to one that always does. */
@@ -163,29 +157,21 @@ function refuseDrift(migrations: readonly Migration[], applied: readonly Applied
   if (late) throw new MigrationError(`migration ${late.name} comes before one that ${database} already has. ${advice}`);
 }
 
-async function run(
+/** Runs statements of a file, then records them. */
+async function apply(
   clickhouse: ClickHouse,
-  statement: string,
-  label: string,
+  migration: Migration,
+  indexes: readonly number[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  try {
-    await clickhouse.command(statement, { label, signal });
-  } catch (cause) {
-    throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
-  }
-}
-
-/** A statement that ran. */
-interface Ran {
-  migration: Migration;
-  index: number;
-}
-
-async function record(clickhouse: ClickHouse, ran: readonly Ran[], signal: AbortSignal | undefined): Promise<void> {
-  if (ran.length === 0) return;
   const rows = new RowWriter(4096);
-  for (const { migration, index } of ran) {
+  for (const index of indexes) {
+    const label = `migration ${migration.name}, statement ${index + 1}`;
+    try {
+      await clickhouse.command(migration.statements[index], { label, signal });
+    } catch (cause) {
+      throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
+    }
     rows.u32(migration.number);
     rows.u32(index);
     rows.u32(migration.statements.length);
@@ -194,5 +180,6 @@ async function record(clickhouse: ClickHouse, ran: readonly Ran[], signal: Abort
     rows.dateTime(Math.floor(Date.now() / 1000));
   }
   const columns = ['number', 'statement', 'statements', 'name', 'checksum', 'applied_at'];
-  await clickhouse.insert('migrations', columns, rows.take(), { label: 'recording migrations', signal });
+  const label = `recording migration ${migration.name}`;
+  await clickhouse.insert('migrations', columns, rows.take(), { label, signal });
 }

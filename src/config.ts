@@ -214,7 +214,8 @@ export const settings = {
   workers: {
     flag: 'workers',
     env: 'TONSTREAM_WORKERS',
-    about: 'Processes that answer HTTP requests, beside the main process',
+    about:
+      'Processes that answer HTTP requests, beside the main process; at most one for each of `--concurrent-queries`',
     group: 'Service',
     schema: integer(1, 64).default(Math.min(availableParallelism(), MOST_WORKERS_UNASKED)),
     shownDefault: `cores, at most ${MOST_WORKERS_UNASKED}`,

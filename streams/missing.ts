@@ -1,7 +1,7 @@
 /** What contracts wait for and the log has never shown: named by the projector, asked by whoever has liteservers. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../src/at-most.ts';
 import { parseAddress, rawAddress } from '../src/chain/address.ts';
-import { atMost } from '../src/chain/at-most.ts';
 import type { Address, Hash } from '../src/chain/model.ts';
 import { EnvelopeError } from './envelope.ts';
 import type { EventLog, LogRecord, StoredRecord } from './log.ts';

@@ -1,6 +1,6 @@
 /** Puts sent messages on the topic of pending ones, and keeps that topic small. */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../src/chain/at-most.ts';
+import { atMost } from '../src/at-most.ts';
 import type { EventLog } from './log.ts';
 import { encodePendingRecord, type PendingMessage } from './pending-record.ts';
 import { topicRetentionMs } from './topics.ts';

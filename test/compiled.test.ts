@@ -74,6 +74,24 @@ test('what runs is what the sources say at that moment, compiled once', async ()
   expect(builds()).toEqual(['service', 'service']);
 });
 
+test('packages are those that npm has installed', async () => {
+  rmSync(join(home, 'node_modules'));
+  for (const folder of ['node_modules', 'node_modules/polite']) mkdirSync(join(home, folder));
+  for (const name of ['esbuild', '@esbuild'])
+    symlinkSync(join(root, 'node_modules', name), join(home, 'node_modules', name));
+  // As CommonJS packages are, and asking for a module of Node.
+  const install = (version: string): void => {
+    write('node_modules/polite/package.json', `{"name":"polite","version":"${version}","main":"index.js"}`);
+    write('node_modules/polite/index.js', `exports.words = require('node:path').join('please', '${version}');`);
+    write('node_modules/.package-lock.json', `{"packages":{"node_modules/polite":{"version":"${version}"}}}`);
+  };
+  write('src/main.ts', "import { words } from 'polite';\nprocess.stdout.write(words);\n");
+  for (const version of ['1.0.0', '1.0.1']) {
+    install(version);
+    expect(await start()).toEqual({ status: 0, printed: `please/${version}`, failed: '' });
+  }
+});
+
 test('several that start at once leave one build', async () => {
   const all = await Promise.all([start(), start(), start()]);
   expect(all.map(({ printed }) => printed)).toEqual(['hello one', 'hello one', 'hello one']);

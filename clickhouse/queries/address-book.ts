@@ -1,6 +1,6 @@
 /** The address book: codes of accounts and methods of codes, and all that is remembered of them. */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../src/chain/at-most.ts';
+import { atMost } from '../../src/at-most.ts';
 import { ownCopy } from '../../src/chain/bytes.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address, Hash } from '../../src/chain/model.ts';

@@ -1,6 +1,6 @@
 /** What the tables know of a step as a whole. */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../src/chain/at-most.ts';
+import { atMost } from '../../src/at-most.ts';
 import type { Decimal } from '../../src/chain/model.ts';
 import type { QueryContext } from '../../src/chain/records.ts';
 import { u32 } from '../literal.ts';

@@ -1,7 +1,7 @@
 /** Accounts that answers mention and nothing is known of: gathered, to be asked of a liteserver by who follows the chain. */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';

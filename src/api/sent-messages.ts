@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { EventLog } from '../../streams/log.ts';
 import { readPendingKeys } from '../../streams/pending-record.ts';
 import { topicRetentionMs } from '../../streams/topics.ts';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 

@@ -1,6 +1,6 @@
 /** The transactions that sent what others received: of those of the newest steps that were read they are known. */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';

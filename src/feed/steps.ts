@@ -1,7 +1,7 @@
 /** Steps read for the feed: once for all who are at the same place, the newest ones kept. */
 import { LRUCache } from 'lru-cache';
 import { formReceived } from '../api/v3/render/forms.ts';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';

@@ -1,8 +1,8 @@
 /** States of accounts and jetton wallets that were told: none again behind a later one, and back when its block is gone. */
 import { LRUCache } from 'lru-cache';
 import { stateJson } from '../api/v3/render/account.ts';
+import { atMost } from '../at-most.ts';
 import { rawAddress } from '../chain/address.ts';
-import { atMost } from '../chain/at-most.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Decimal } from '../chain/model.ts';

@@ -4,7 +4,7 @@
  * of date, its number is used), at the latest when nodes have forgotten it.
  */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';

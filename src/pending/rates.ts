@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 

@@ -4,9 +4,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { InvalidationReason, PendingChange, PendingNode, PendingTrace } from '../../streams/pending-trace.ts';
+import { atMost } from '../at-most.ts';
 import { readContent } from '../chain/actions/content.ts';
 import { rawAddress } from '../chain/address.ts';
-import { atMost } from '../chain/at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { Finality } from '../chain/records.ts';

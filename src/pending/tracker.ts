@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache';
 import type { StoredPendingMessage } from '../../streams/pending-record.ts';
 import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';

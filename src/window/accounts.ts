@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { isOfLaterState } from '../../clickhouse/queries/accounts.ts';
 import type { BoundedSource } from '../../clickhouse/queries/source.ts';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import { ownCopies } from '../chain/bytes.ts';
 import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';

@@ -3,7 +3,7 @@
  * comes round later than so many others would be pushed out before, and to keep it costs more than to find it.
  */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import type { Changes } from './changes.ts';
 import type { View } from './view.ts';
 

@@ -3,7 +3,7 @@
  * to step: a step tells which addresses it has rows of, so nothing is looked for that no step since then has changed.
  */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { createChanges } from './changes.ts';

@@ -3,7 +3,7 @@ import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts
 import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
-import { atMost } from '../chain/at-most.ts';
+import { atMost } from '../at-most.ts';
 import type { DetectedRecord, TokenCandidates, Tokens, WalletState } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeStates, encodeState } from '../../clickhouse/states.ts';
-import { atMost } from '../../src/chain/at-most.ts';
+import { atMost } from '../../src/at-most.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { StoredAccount } from './packed.ts';

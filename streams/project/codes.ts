@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { accountCodes, codes } from '../../clickhouse/tables/accounts.ts';
-import { atMost } from '../../src/chain/at-most.ts';
+import { atMost } from '../../src/at-most.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import { methodIds } from '../../src/chain/interfaces.ts';
 import type { AccountState, Hash } from '../../src/chain/model.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../src/chain/at-most.ts';
+import { atMost } from '../../src/at-most.ts';
 
 /** What is known of a contract that is of some kind: those it is none of, a bit each, and what it is as others. */
 interface Known<V> {

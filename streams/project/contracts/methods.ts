@@ -1,6 +1,6 @@
 /** Get-methods in the projector's own threads: what a run sees follows from the step alone. */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../../src/chain/at-most.ts';
+import { atMost } from '../../../src/at-most.ts';
 import { Builder, type Cell } from '../../../src/chain/builder.ts';
 import { plain, updateDictionary } from '../../../src/chain/dictionary.ts';
 import { DecodeError } from '../../../src/chain/errors.ts';

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { bytes } from '../../../clickhouse/literal.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { jettonWalletCodes } from '../../../clickhouse/tables/jettons.ts';
-import { atMost } from '../../../src/chain/at-most.ts';
+import { atMost } from '../../../src/at-most.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Hash } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';

@@ -1,7 +1,7 @@
 /** Rows of address books, the ones asked for lately kept: the same wallets and contracts are in page after page. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../at-most.ts';
 import { friendlyAddress, rawAddress } from '../../../chain/address.ts';
-import { atMost } from '../../../chain/at-most.ts';
 import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 
