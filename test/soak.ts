@@ -59,7 +59,7 @@ print(report);
 const grown = report.memory.filter(
   ({ middleThird, lastThird }) => lastThird.ownMb > middleThird.ownMb * MOST_GROWTH + GROWTH_MB,
 );
-// A read that is never ended keeps all that is written from then on.
+// A read that is not ended keeps all that is taken out from then on.
 const [, , lastMb] = report.windowFileMb;
 const isHeld = lastMb > MOST_FILE_MB;
 if (isHeld) say(`! the window's file grows: ${lastMb} MB`);

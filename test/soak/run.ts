@@ -4,14 +4,16 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { open } from 'lmdb';
 import { createClickHouse } from '../../clickhouse/client.ts';
 import { startEmbeddedClickHouse } from '../../clickhouse/server.ts';
 import { choosePort } from '../../clickhouse/server-folder.ts';
 import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
 import { transactionForm } from '../../src/api/v3/render/forms.ts';
+import { engineFile } from '../../src/window/engine.ts';
 import type { WindowView } from '../../src/window/view.ts';
 import { openWindow, readWindow } from '../../src/window/window.ts';
 import { auditActions, genesisIn } from '../actions-audit.ts';
@@ -358,14 +360,33 @@ async function audit({ journal, dataDir, options }: Soak, url: string): Promise<
   }
 }
 
+/** Of a copy: a view that is held while answers are compared keeps all that the service takes out meanwhile. */
 async function withView(dataDir: string, use: (view: WindowView) => Promise<void>): Promise<void> {
-  const window = readWindow(join(dataDir, 'window'), transactionForm);
+  const folder = mkdtempSync(join(dataDir, 'compared-'));
   try {
-    const view = window.view();
-    if (view === null) throw new Error('the window is empty');
-    await use(view);
+    await copyEngine(join(dataDir, 'window'), folder);
+    const window = readWindow(folder, transactionForm);
+    try {
+      const view = window.view();
+      if (view === null) throw new Error('the window is empty');
+      await use(view);
+    } finally {
+      await window.close();
+    }
   } finally {
-    await window.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What one commit left, while others follow. */
+async function copyEngine(from: string, to: string): Promise<void> {
+  const [source, target] = [from, to].map((folder) => dirname(engineFile(folder)));
+  mkdirSync(target, { recursive: true });
+  const root = open({ path: source, noSubdir: false });
+  try {
+    await root.backup(target, false);
+  } finally {
+    await root.close();
   }
 }
 
