@@ -28,6 +28,17 @@ describe('createProgress', () => {
     ]);
   });
 
+  it('says that nothing is left when more was done than there was at first', () => {
+    const { out, shown } = screen(false);
+    let time = 0;
+    const progress = createProgress({ out, now: () => time });
+    for (const done of [0, 120]) {
+      progress.update({ label: 'rebuilding', done, total: 100, counts: [{ unit: 'steps', value: done }] });
+      time += 2_000;
+    }
+    expect(shown()).toBe('rebuilding 100 %  120 steps  60 steps/s  0.0 s left\n');
+  });
+
   it('draws a bar in place on a terminal and removes it', () => {
     const { out, shown } = screen(true);
     let time = 0;

@@ -64,7 +64,8 @@ export function createProgress({ out, now = () => performance.now() }: ProgressO
 function progressText({ label, done, total, counts }: ProgressState, seconds: number, terminal: boolean): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const rate = seconds > 0 ? done / seconds : 0;
-  const left = rate > 0 ? duration((total - done) / rate) : '-';
+  // What is worked on may have grown since its total was asked.
+  const left = rate > 0 ? duration(Math.max(0, total - done) / rate) : '-';
   const percent = `${String(Math.floor(share * 100)).padStart(3)} %`;
   const text = (value: number, { unit, digits = 0 }: ProgressCount) => `${value.toFixed(digits)} ${unit}`;
   const worked = counts.slice(0, 1).map((count) => text(count.value, count));

@@ -48,8 +48,9 @@ const RUNS_OF_OTHERS = rounds(5, 100);
 const ENOUGH = [1, 100_000];
 /** Steps of an archive that are compared with the tables row by row. */
 const ARCHIVED_STEPS = rounds(40, 200);
-/** Where the window begins, as a share of the steps. */
-const BOUNDARIES = [0, 0.3, 0.6, 0.9, 0.995];
+/** Where the window begins, as a share of the steps; in the usual run one of those between. */
+const BETWEEN = [0.3, 0.6, 0.9];
+const BOUNDARIES = [0, ...(isLong ? BETWEEN : [BETWEEN[random(BETWEEN.length)]]), 0.995];
 /** The blocks over which windows of all sizes and archives are looked at in the usual run. */
 const IN_FULL = 'private';
 /** Share of the estimated bytes of all steps that a window has room for which takes out the rest. */

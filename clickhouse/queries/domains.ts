@@ -1,17 +1,20 @@
 /**
  * Which account has which name: for address books, which name many accounts in every answer. All names that belong to
- * the account they lead to are held, and follow the head by one small query a step, so that no answer waits for them.
+ * the account they lead to are held, and follow the head by one small query for its newest steps, so that no answer waits
+ * for them.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
-import type { QueryContext } from '../../src/chain/records.ts';
 import { addressOrNone } from '../tables/columns.ts';
 import { collect, type FollowingReading } from './reading.ts';
 
 /** Names that are held, about 300 bytes each; mainnet has some 100,000. What comes beyond is not shown. */
 const MAX_NAMES = 1_000_000;
 const TIMEOUT_MS = 30_000;
+/** From one look to the next: each process looks, and few steps change a name. */
+const REST_MS = 2_000;
 
 /** A name and what it is of, by the item that holds it. */
 interface Held {
@@ -51,7 +54,7 @@ export function createDomains(reading: FollowingReading) {
       return items.size;
     },
   };
-  let running: Promise<void> | null = null;
+  let isFollowing = false;
 
   function note(item: string, held: Held): void {
     const before = items.get(item);
@@ -75,36 +78,38 @@ export function createDomains(reading: FollowingReading) {
     else names.add(item);
   }
 
-  async function catchUp(context: QueryContext): Promise<void> {
-    while (current < reading.head.seqno) {
-      const to = reading.head.seqno;
-      const sql = `SELECT address, last_transaction_lt, domain, nft_item_owner, dns_wallet FROM dns_records
-        WHERE ${isNewer(current)} ORDER BY last_transaction_lt`;
-      const rows = await reading.rows(sql, 'names of accounts', context);
-      collect(rows, (row) => {
-        const [item, lt, domain] = [hashKey(row.fixed(36)), row.u64(), row.string()];
-        const [owner, wallet] = [addressOrNone.read(row), addressOrNone.read(row)];
-        const isOwn = owner !== null && wallet !== null && owner.equals(wallet);
-        note(item, { lt, domain, account: isOwn ? hashKey(owner) : null });
-      });
-      current = to;
-    }
+  async function look(): Promise<void> {
+    const to = reading.head.seqno;
+    const sql = `SELECT address, last_transaction_lt, domain, nft_item_owner, dns_wallet FROM dns_records
+      WHERE ${isNewer(current)} ORDER BY last_transaction_lt`;
+    const context = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+    const rows = await reading.rows(sql, 'names of accounts', context);
+    collect(rows, (row) => {
+      const [item, lt, domain] = [hashKey(row.fixed(36)), row.u64(), row.string()];
+      const [owner, wallet] = [addressOrNone.read(row), addressOrNone.read(row)];
+      const isOwn = owner !== null && wallet !== null && owner.equals(wallet);
+      note(item, { lt, domain, account: isOwn ? hashKey(owner) : null });
+    });
+    current = to;
   }
 
-  /** A look that fails is taken again with the next step. */
-  function follow(): void {
-    if (running !== null) return;
-    const context = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
-    running = catchUp(context)
-      .catch(() => {
-        figures.failed++;
-      })
-      .finally(() => {
-        running = null;
-      });
+  /** Looks until it has seen the head. A look that fails is taken again with the next step. */
+  async function follow(): Promise<void> {
+    if (isFollowing) return;
+    isFollowing = true;
+    try {
+      while (current < reading.head.seqno) {
+        await look();
+        await sleep(REST_MS, undefined, { ref: false });
+      }
+    } catch {
+      figures.failed++;
+    } finally {
+      isFollowing = false;
+    }
   }
-  reading.head.onAdvance(follow);
-  if (reading.head.seqno > 0) follow();
+  reading.head.onAdvance(() => void follow());
+  void follow();
 
   return {
     figures,
@@ -127,7 +132,5 @@ export function createDomains(reading: FollowingReading) {
       }
       return shortest;
     },
-    /** Resolves when the look that is under way has ended. */
-    settled: async (): Promise<void> => running ?? undefined,
   };
 }

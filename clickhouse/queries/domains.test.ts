@@ -1,0 +1,66 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { RowReader } from '../rowbinary.ts';
+import { createDomains } from './domains.ts';
+import type { FollowingReading } from './reading.ts';
+
+/** A reading of tables without names; `advance` moves its head. */
+function namelessTables() {
+  const asked: string[] = [];
+  const listeners: ((from: number, to: number) => void)[] = [];
+  let seqno = 1;
+  let fails = false;
+  const reading: FollowingReading = {
+    head: {
+      get seqno() {
+        return seqno;
+      },
+      get inTables() {
+        return seqno;
+      },
+      reach: async () => undefined,
+      onAdvance: (listener) => void listeners.push(listener),
+    },
+    async rows(sql) {
+      asked.push(sql);
+      if (fails) throw new Error('the server is away');
+      return new RowReader(Buffer.alloc(0));
+    },
+  };
+  return {
+    reading,
+    asked,
+    failing(does: boolean): void {
+      fails = does;
+    },
+    advance(to: number): void {
+      const from = seqno;
+      seqno = to;
+      for (const listener of listeners) listener(from, to);
+    },
+  };
+}
+
+it('are looked for once for all steps of some seconds, each time behind what was seen', async () => {
+  const { reading, asked, advance } = namelessTables();
+  createDomains(reading);
+  for (const seqno of [2, 3, 4]) {
+    await setImmediate();
+    advance(seqno);
+  }
+  expect(asked.length).toBe(1);
+  await expect.poll(() => asked.length).toBe(2);
+  expect(asked[0]).not.toContain('dns_records_by_step');
+  expect(asked[1]).toContain('mc_seqno > 1');
+});
+
+it('are looked for again with the next step after a look that failed', async () => {
+  const { reading, asked, advance, failing } = namelessTables();
+  failing(true);
+  const { figures } = createDomains(reading);
+  await expect.poll(() => figures.failed).toBe(1);
+  failing(false);
+  advance(2);
+  expect(asked.length).toBe(2);
+  expect(asked[1]).not.toContain('dns_records_by_step');
+});
