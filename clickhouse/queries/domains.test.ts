@@ -2,51 +2,35 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { RowReader } from '../rowbinary.ts';
 import { createDomains } from './domains.ts';
+import { createHead } from './head.ts';
 import type { FollowingReading } from './reading.ts';
 
-/** A reading of tables without names; `advance` moves its head. */
+/** A reading of tables without names, at step 1. */
 function namelessTables() {
   const asked: string[] = [];
-  const listeners: ((from: number, to: number) => void)[] = [];
-  let seqno = 1;
+  const head = createHead({ json: async () => [] });
+  head.advance(1);
   let fails = false;
   const reading: FollowingReading = {
-    head: {
-      get seqno() {
-        return seqno;
-      },
-      get inTables() {
-        return seqno;
-      },
-      reach: async () => undefined,
-      onAdvance: (listener) => void listeners.push(listener),
-    },
+    head,
     async rows(sql) {
       asked.push(sql);
       if (fails) throw new Error('the server is away');
       return new RowReader(Buffer.alloc(0));
     },
   };
-  return {
-    reading,
-    asked,
-    failing(does: boolean): void {
-      fails = does;
-    },
-    advance(to: number): void {
-      const from = seqno;
-      seqno = to;
-      for (const listener of listeners) listener(from, to);
-    },
+  const failing = (does: boolean): void => {
+    fails = does;
   };
+  return { reading, head, asked, failing };
 }
 
 it('are looked for once for all steps of some seconds, each time behind what was seen', async () => {
-  const { reading, asked, advance } = namelessTables();
+  const { reading, head, asked } = namelessTables();
   createDomains(reading);
   for (const seqno of [2, 3, 4]) {
     await setImmediate();
-    advance(seqno);
+    head.advance(seqno);
   }
   expect(asked.length).toBe(1);
   await expect.poll(() => asked.length).toBe(2);
@@ -55,12 +39,12 @@ it('are looked for once for all steps of some seconds, each time behind what was
 });
 
 it('are looked for again with the next step after a look that failed', async () => {
-  const { reading, asked, advance, failing } = namelessTables();
+  const { reading, head, asked, failing } = namelessTables();
   failing(true);
   const { figures } = createDomains(reading);
   await expect.poll(() => figures.failed).toBe(1);
   failing(false);
-  advance(2);
+  head.advance(2);
   expect(asked.length).toBe(2);
   expect(asked[1]).not.toContain('dns_records_by_step');
 });

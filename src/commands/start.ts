@@ -71,7 +71,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   const head = createHead(clickhouse);
   await despiteOutages(running, () => migrateSubscribers(clickhouse, logger, shutdown.signal));
   await despiteOutages(running, () => head.refresh(shutdown.signal));
-  // A projector of its own tells of each step, and ends with this process when another one takes over.
+  // A projector of its own tells of each step; when another one takes over, this process ends.
   if (!roles.projects) followHead(head, logger, shutdown);
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   const tables = createClickHouseSource(clickhouse, gate, head);

@@ -382,7 +382,7 @@ async function withView(dataDir: string, use: (view: WindowView) => Promise<void
 async function copyEngine(from: string, to: string): Promise<void> {
   const [source, target] = [from, to].map((folder) => dirname(engineFile(folder)));
   mkdirSync(target, { recursive: true });
-  const root = open({ path: source, noSubdir: false });
+  const root = open({ path: source, noSubdir: false, readOnly: true });
   try {
     await root.backup(target, false);
   } finally {
