@@ -31,6 +31,7 @@ it(
       killSeconds: rounds(1, 60),
       auditedTraces: rounds(0, 50_000),
       leastKills: victims.length,
+      leastTurnovers: 1,
       clients: rounds(2, 3),
       mostSteps: rounds(8, 50),
       comparedLive: rounds(8, 25),

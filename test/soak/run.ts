@@ -46,6 +46,8 @@ export interface SoakOptions {
   killSeconds: number;
   /** Goes on until there were so many kills, however long that takes; 0 unless given. */
   leastKills?: number;
+  /** And until the window turned over so often, for some minutes more at most; 0 unless given. */
+  leastTurnovers?: number;
   clients: number;
   /** Steps looked at one by one between two looks at the head; 50 unless given. */
   mostSteps?: number;
@@ -107,6 +109,8 @@ const COMPARED_LIVE = 25;
 const COMPARED_AT_THE_END = 150;
 const AUDITED_TRACES = 50_000;
 const PROGRESS_MS = 30_000;
+/** For the window to turn over, behind the end. */
+const PATIENCE_MS = 300_000;
 /** Seconds behind the head of what is taken as over, and how far a stretch reaches. */
 const SETTLED_S = 5;
 const STRETCH_S = 40;
@@ -193,7 +197,7 @@ async function watched(soak: Soak): Promise<SoakReport> {
   try {
     subscribers = await subscribed(soak, signal);
     soak.doing = 'checking steps';
-    await control(soak, signal);
+    await control(soak, measuring, signal);
     seconds = Math.round((performance.now() - begun) / 1000);
     if (!signal.aborted) {
       soak.doing = 'comparing subscribers';
@@ -236,16 +240,18 @@ async function subscribed(soak: Soak, signal: AbortSignal): Promise<Subscribers 
 }
 
 /** Checks, and kills in between, one after the other until the time is up. */
-async function control(soak: Soak, signal: AbortSignal): Promise<void> {
+async function control(soak: Soak, measuring: Measuring, signal: AbortSignal): Promise<void> {
   const { service, truth, journal, options } = soak;
-  const { killSeconds, leastKills = 0, mostSteps = MOST_STEPS } = options;
+  const { killSeconds, leastKills = 0, leastTurnovers = 0, mostSteps = MOST_STEPS } = options;
   const end = performance.now() + options.minutes * 60_000;
   const check: CheckOptions = { url: service.url, journal, signal };
   const victims = options.victims ?? (options.broker ? BROKER_VICTIMS : VICTIMS);
   let checked = 0;
   let [killedAt, comparedAt] = [performance.now(), performance.now()];
   let kills = 0;
-  const goesOn = () => !signal.aborted && (performance.now() < end || kills < leastKills);
+  const lasts = () => performance.now() < end || kills < leastKills;
+  const turned = () => performance.now() > end + PATIENCE_MS || measuring.result().turnovers >= leastTurnovers;
+  const goesOn = () => !signal.aborted && (lasts() || !turned());
   while (goesOn()) {
     const head = await headOf(service.url);
     await truth.until(head);
@@ -253,7 +259,7 @@ async function control(soak: Soak, signal: AbortSignal): Promise<void> {
     while (checked < head && goesOn()) await checkStep(check, truth.step(++checked));
     await checkStep(check, truth.step(1 + Math.floor(Math.random() * Math.max(1, checked))));
     const now = performance.now();
-    if (killSeconds > 0 && now - killedAt > killSeconds * 1_000) {
+    if (killSeconds > 0 && lasts() && now - killedAt > killSeconds * 1_000) {
       const victim = victims[kills++ % victims.length];
       const before = truth.head;
       soak.doing = `killing ${victim}`;
