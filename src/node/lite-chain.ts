@@ -38,10 +38,12 @@ export interface LiteChainContext {
   heads: Heads;
   limits: LiteLimits;
   zeroState: BlockIdExt;
+  /** A server says that a masterchain block has this id, which is not proven. */
+  claimed(peer: LitePeer, id: BlockIdExt): void;
 }
 
 /** The chain as the servers of a pool show it, every answer checked against the hashes it was asked by. */
-export function createLiteChain({ asker, heads, limits, zeroState }: LiteChainContext): ChainNode {
+export function createLiteChain({ asker, heads, limits, zeroState, claimed }: LiteChainContext): ChainNode {
   function ask<M extends LiteMethod, T>(
     request: LiteRequest<M>,
     signal: AbortSignal,
@@ -76,11 +78,13 @@ export function createLiteChain({ asker, heads, limits, zeroState }: LiteChainCo
 
   function lookup(request: LiteRequest<'lookupBlock'>, signal: AbortSignal): Promise<Found> {
     const { workchain, shard, seqno } = request.id;
-    const read = (answer: LiteAnswer<'lookupBlock'>): Found => {
+    const read = (answer: LiteAnswer<'lookupBlock'>, peer: LitePeer): Found => {
       const id = blockIdExtFromTl(answer.id);
       if (id.workchain !== workchain) throw new LieError('block of another workchain than asked for');
       if (request.mode === 1 && id.seqno !== seqno) throw new LieError('block of another seqno than asked for');
-      return { id, ...checkHeader(answer.headerProof, id) };
+      const found = { id, ...checkHeader(answer.headerProof, id) };
+      if (id.workchain === -1) claimed(peer, id);
+      return found;
     };
     const minMcSeqno =
       request.mode === 1 && workchain === -1 ? seqnoToHave({ workchain, shard: FULL_SHARD, seqno }) : undefined;

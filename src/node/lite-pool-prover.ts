@@ -11,8 +11,8 @@ import { type AskProof, createLiteProver } from './lite-prover.ts';
 import type { Asker } from './lite-race.ts';
 import type { TrustedBlock } from './trusted-block.ts';
 
-/** Heads whose claimants are remembered. */
-const REMEMBERED_CLAIMS = 256;
+/** Blocks whose claimants are remembered: more than an ingester fetches ahead. */
+const REMEMBERED_CLAIMS = 1_024;
 
 /** Shortest time between two lines on the way over key blocks. */
 const LINE_MS = 5_000;
@@ -23,8 +23,8 @@ const GRACE_MS = 500;
 const OPINIONS = 2;
 
 export interface PoolProver extends BlockProver {
-  /** A server says that it has another head. */
-  claimed(peer: LitePeer): void;
+  /** A server says that this is its head, or the block of a seqno, a time or an lt. */
+  claimed(peer: LitePeer, id: BlockIdExt): void;
   /** Has one server prove a block. Rejects with what was wrong, which is not counted yet. */
   proveBy(peer: LitePeer, id: BlockIdExt, signal: AbortSignal): Promise<ProvenBlock>;
 }
@@ -37,7 +37,7 @@ export interface PoolProverContext {
   head(signal: AbortSignal): Promise<BlockIdExt>;
 }
 
-/** The prover of a pool: asks whichever server can answer, and holds those to their word who claim a head. */
+/** The prover of a pool: asks whichever server can answer, and holds those to their word who told of a block. */
 export function createPoolProver({ asker, limits, logger, trusted, head }: PoolProverContext): PoolProver {
   const claims = new LRUCache<string, Set<LitePeer>>({ max: REMEMBERED_CLAIMS });
   let saidAtMs = performance.now();
@@ -71,7 +71,7 @@ export function createPoolProver({ asker, limits, logger, trusted, head }: PoolP
     },
   });
 
-  /** Nobody proves what a server gave for its head: it has to, or it lied. */
+  /** Nobody proves what a server told of: it has to, or it lied. */
   async function holdToClaims(id: BlockIdExt, failure: NodeError, signal: AbortSignal): Promise<ProvenBlock> {
     const claimants = claims.get(claimKey(id)) ?? new Set();
     claims.delete(claimKey(id));
@@ -83,7 +83,7 @@ export function createPoolProver({ asker, limits, logger, trusted, head }: PoolP
         signal.throwIfAborted();
         const verdict = judge(error);
         const lied = verdict?.kind === 'not_found' || verdict?.kind === 'refused';
-        if (lied) peer.fault('lie', new LieError(`claimed head ${id.seqno} and cannot prove it: ${messageOf(error)}`));
+        if (lied) peer.fault('lie', new LieError(`told of block ${id.seqno} and cannot prove it: ${messageOf(error)}`));
         else if (verdict?.kind === 'fault') peer.fault(verdict.fault, error);
       }
     }
@@ -102,9 +102,8 @@ export function createPoolProver({ asker, limits, logger, trusted, head }: PoolP
       }
     },
     proveBy: (peer, id, signal) => prover.proveBy(askOne(peer), id, signal),
-    claimed(peer) {
-      if (peer.head === null) return;
-      const key = claimKey(peer.head);
+    claimed(peer, id) {
+      const key = claimKey(id);
       claims.set(key, (claims.get(key) ?? new Set()).add(peer));
     },
     get keyBlock() {

@@ -19,7 +19,7 @@ import { type FaultKind, judge, LieError } from './lite-faults.ts';
 import { createHeads } from './lite-heads.ts';
 import { defaultLiteLimits, type LiteLimits } from './lite-limits.ts';
 import { createLitePeer, type LitePeer, type PeerState } from './lite-peer.ts';
-import { createPoolProver } from './lite-pool-prover.ts';
+import { createPoolProver, type PoolProver } from './lite-pool-prover.ts';
 import { checkHeader } from './lite-proofs.ts';
 import { createAsker, type RaceMetrics } from './lite-race.ts';
 import type { TrustedBlock } from './trusted-block.ts';
@@ -164,14 +164,16 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
     }
   }
 
-  const chain = createLiteChain({ asker, heads, limits, zeroState: config.zeroState });
-  const prover = trusted === null ? null : createPoolProver({ asker, limits, logger, trusted, head: chain.head });
+  const claimed = (peer: LitePeer, id: BlockIdExt): void => prover?.claimed(peer, id);
+  const chain = createLiteChain({ asker, heads, limits, zeroState: config.zeroState, claimed });
+  const prover: PoolProver | null =
+    trusted === null ? null : createPoolProver({ asker, limits, logger, trusted, head: chain.head });
   const context = {
     limits,
     zeroState: config.zeroState,
     signal: controller.signal,
     onHead: (peer: LitePeer) => {
-      prover?.claimed(peer);
+      if (peer.head !== null) claimed(peer, peer.head);
       heads.note(peer);
     },
     onChange: () => {

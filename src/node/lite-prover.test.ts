@@ -288,7 +288,7 @@ describe('liars', () => {
     await expect(proverOf(pool).prove(forged, never)).rejects.toMatchObject({ code: 'not_found' });
     expect(pool.servers()[0]).toMatchObject({
       faults: { lie: 1 },
-      lastFault: expect.stringMatching(/claimed head 21/),
+      lastFault: expect.stringMatching(/told of block 21/),
     });
     expect(pool.servers()[1].faults.lie).toBe(0);
     expect((await pool.head(never)).seqno).toBe(STEPS);

@@ -32,8 +32,11 @@ export interface BlockFetcher {
   master(seqno: number, given: BlockIdExt | null, before: Promise<MasterLink>): Promise<FetchedMaster>;
   /** The same for a block that may be gone: null when no server knows it after a few tries. */
   oldMaster(seqno: number): Promise<FetchedMaster | null>;
-  /** A shard block of the step `mcSeqno`. */
-  shard(id: BlockIdExt, mcSeqno: number): Promise<FetchedBlock>;
+  /**
+   * A shard block of the step `mcSeqno`.
+   * @param confirm asked when no server knows it after some tries: whether the masterchain block that commits it is true
+   */
+  shard(id: BlockIdExt, mcSeqno: number, confirm: () => Promise<unknown>): Promise<FetchedBlock>;
   /** The same for a block that may be gone. */
   oldShard(id: BlockIdExt, mcSeqno: number): Promise<FetchedBlock | null>;
 }
@@ -52,6 +55,8 @@ export interface FetcherOptions {
 }
 
 const OLD_BLOCK_TRIES = 8;
+/** A server may know a masterchain block a moment before it knows its shard blocks. */
+const NEW_BLOCK_TRIES = 6;
 
 /** Gets blocks until it has them. The steps nearest to the log's end are served first. */
 export function createFetcher(options: FetcherOptions): BlockFetcher {
@@ -96,7 +101,15 @@ export function createFetcher(options: FetcherOptions): BlockFetcher {
       }),
     oldMaster: (seqno) =>
       patience.untilDone(`masterchain block ${seqno}`, (attempt) => unlessGone(attempt, () => loadMaster(seqno, null))),
-    shard: (id, mcSeqno) => patience.untilDone(`block ${blockKey(id)} of step ${mcSeqno}`, () => load(id, mcSeqno)),
+    shard: (id, mcSeqno, confirm) =>
+      patience.untilDone(`block ${blockKey(id)} of step ${mcSeqno}`, async (attempt) => {
+        try {
+          return await load(id, mcSeqno);
+        } catch (error) {
+          if (isMissing(error) && attempt + 1 >= NEW_BLOCK_TRIES) await confirm();
+          throw error;
+        }
+      }),
     oldShard: (id, mcSeqno) =>
       patience.untilDone(`block ${blockKey(id)} of step ${mcSeqno}`, (attempt) =>
         unlessGone(attempt, () => load(id, mcSeqno)),
@@ -108,7 +121,9 @@ async function unlessGone<T>(attempt: number, work: () => Promise<T>): Promise<T
   try {
     return await work();
   } catch (error) {
-    if (error instanceof NodeError && error.code === 'not_found' && attempt >= OLD_BLOCK_TRIES) return null;
+    if (isMissing(error) && attempt >= OLD_BLOCK_TRIES) return null;
     throw error;
   }
 }
+
+const isMissing = (error: unknown): boolean => error instanceof NodeError && error.code === 'not_found';

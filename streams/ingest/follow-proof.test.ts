@@ -31,7 +31,12 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-async function openChain(): Promise<{ chain: Chain; produce: (upTo: number, laterBy?: number) => void }> {
+interface Opened {
+  chain: Chain;
+  produce: (upTo: number, laterBy?: number) => void;
+}
+
+async function openChain(): Promise<Opened> {
   const chain = await createChain({
     ...{ folder: null, seed: 'proven', genesis: [], blockTimeMs: 1000, startUtime: START, keyBlockEvery: 3 },
     limits: { keepStates: 1000 },
@@ -97,22 +102,46 @@ test('steps come in when proofs cover them, each once, one proof for many while 
   expect(await logged()).toEqual(truth(chain));
 });
 
-test('a branch that a server made up is left out, from its first block on', async () => {
+/** Blocks that both chains have. */
+const COMMON = 8;
+
+/** Two chains; the second one's later blocks follow those that both have, and it is further ahead. */
+async function forked() {
   const [honest, made] = [await openChain(), await openChain()];
-  honest.produce(8);
-  made.produce(8);
-  // Blocks that follow the true ones, and are further ahead.
-  made.produce(13, 1_000);
-  const flipped = (proof: LiteAnswer<'getBlockProof'>): LiteAnswer<'getBlockProof'> => {
-    for (const step of proof.steps) {
-      if (step.kind !== 'liteServer.blockLinkForward') continue;
-      step.signatures.signatures = step.signatures.signatures.map(({ nodeIdShort }) => ({
-        nodeIdShort,
-        signature: Buffer.alloc(64, 7),
-      }));
-    }
-    return proof;
-  };
+  honest.produce(COMMON);
+  made.produce(COMMON);
+  made.produce(COMMON + 5, 1_000);
+  return [honest, made];
+}
+
+function flipped(proof: LiteAnswer<'getBlockProof'>): LiteAnswer<'getBlockProof'> {
+  for (const step of proof.steps) {
+    if (step.kind !== 'liteServer.blockLinkForward') continue;
+    step.signatures.signatures = step.signatures.signatures.map(({ nodeIdShort }) => ({
+      nodeIdShort,
+      signature: Buffer.alloc(64, 7),
+    }));
+  }
+  return proof;
+}
+
+/** Follows to where the liar ends and further, over it and a server that tells the truth. */
+async function followed(honest: Opened, liar: LyingServer) {
+  const pool = open(honest.chain, [liar, await serve(honest.chain)]);
+  await expect.poll(() => pool.servers().filter(({ state }) => state === 'ready').length).toBe(2);
+  const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
+  await run.until(COMMON);
+  for (let seqno = COMMON + 1; seqno <= COMMON + 6; seqno++) {
+    honest.produce(seqno);
+    await run.until(seqno);
+  }
+  await run.stop();
+  expect(await logged()).toEqual(truth(honest.chain));
+  return { pool, run };
+}
+
+test('a branch that a server made up is left out, from its first block on', async () => {
+  const [honest, made] = await forked();
   const liar = await serve(made.chain, (truth) => ({
     getBlockProof: async (...call) => {
       const proof = await truth.getBlockProof?.(...call);
@@ -120,18 +149,27 @@ test('a branch that a server made up is left out, from its first block on', asyn
       return flipped(proof);
     },
   }));
-  const pool = open(honest.chain, [liar, await serve(honest.chain)]);
-  await expect.poll(() => pool.servers().filter(({ state }) => state === 'ready').length).toBe(2);
-  const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
-  await run.until(8);
-  for (let seqno = 9; seqno <= 14; seqno++) {
-    honest.produce(seqno);
-    await run.until(seqno);
-  }
-  await run.stop();
-  expect(await logged()).toEqual(truth(honest.chain));
+  const { pool } = await followed(honest, liar);
   expect(pool.servers()[0].faults.lie).toBeGreaterThan(0);
   expect(pool.servers()[1].faults.lie).toBe(0);
+});
+
+test('a branch whose blocks are not to be had is left out, too, though the server that made it up says no more', async () => {
+  const [honest, made] = await forked();
+  const absent = new LiteServerError(651, 'block is not in db');
+  // Here the shard block that a masterchain block commits is one behind it.
+  const liar = await serve(made.chain, (truth) => ({
+    getBlock: (call, ...more) => {
+      if (truth.getBlock === undefined || (call.id.workchain === 0 && call.id.seqno >= COMMON)) throw absent;
+      return truth.getBlock(call, ...more);
+    },
+    getBlockProof: () => {
+      throw absent;
+    },
+  }));
+  const { pool, run } = await followed(honest, liar);
+  expect(pool.servers()[1].faults.lie).toBe(0);
+  expect(run.unproven).toBeGreaterThan(0);
 });
 
 test('while nobody proves anything, nothing is written, and it is said', async () => {

@@ -25,12 +25,33 @@ export interface ProvenStepsOptions {
   signal: AbortSignal;
 }
 
-/** Answers of "nobody can" after which the steps that are held are thrown away. */
+/** Answers of "nobody can" after which what was fetched is thrown away. */
 const TRIES = 6;
 
 /** Age of the head above which something is wrong: servers replay an old one, or the chain stands still. */
 const OLD_HEAD_S = 300;
 const LINE_MS = 60_000;
+
+/**
+ * Proves a masterchain block, in several tries.
+ * @throws IngestError `unproven` when nobody can
+ */
+export function proveOrLeave(
+  { seqno }: BlockIdExt,
+  patience: Patience,
+  prove: () => Promise<ProvenBlock>,
+): Promise<ProvenBlock> {
+  return patience.untilDone(`proving masterchain block ${seqno}`, async (attempt) => {
+    try {
+      return await prove();
+    } catch (error) {
+      const nobody = error instanceof NodeError && error.code === 'not_found';
+      if (!nobody || attempt + 1 < TRIES) throw error;
+      const what = `nobody can prove masterchain block ${seqno} (${error.message})`;
+      throw new IngestError('unproven', null, `${what}: left out`, { cause: error });
+    }
+  });
+}
 
 /**
  * Holds steps back until a proof covers them. The masterchain blocks of the pipeline follow each other by their
@@ -78,17 +99,7 @@ export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
     if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
     gather();
     const { id } = held[held.length - 1].master;
-    const proven = await patience.untilDone(`proving masterchain block ${id.seqno}`, async (attempt) => {
-      try {
-        return await prove(id);
-      } catch (error) {
-        const nobody = error instanceof NodeError && error.code === 'not_found';
-        if (!nobody || attempt + 1 < TRIES) throw error;
-        const what = `nobody can prove masterchain block ${id.seqno} (${error.message})`;
-        throw new IngestError('unproven', null, `${what}: left out`, { cause: error });
-      }
-    });
-    release(proven);
+    release(await proveOrLeave(id, patience, () => prove(id)));
   }
 
   async function settleEarly(): Promise<void> {

@@ -23,11 +23,17 @@ import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
-import { createPatience, type Pauses, type RefetchReason } from './follow-patience.ts';
+import { createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
-import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions } from './follow-proof.ts';
+import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions, proveOrLeave } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
-import { type AheadLimits, createStepPipeline, type FetchedStep, type StepPipeline } from './follow-steps.ts';
+import {
+  type AheadLimits,
+  createStepPipeline,
+  type FetchedStep,
+  type PipelineOptions,
+  type StepPipeline,
+} from './follow-steps.ts';
 import { followMissing } from './missing.ts';
 
 export interface IngestOptions {
@@ -213,7 +219,8 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
     const head = createHead({ node, patience, first, onAdvance, signal });
     const before = await position.before(fetcher);
     const limits = { ...AHEAD, ...options.ahead };
-    const pipeline = createStepPipeline({ first: position.next, before, head, fetcher, limits, signal });
+    const confirm = openConfirm(parts, patience, signal);
+    const pipeline = createStepPipeline({ first: position.next, before, head, fetcher, confirm, limits, signal });
     const proven = openProof(parts, { pipeline, first: position.next, patience, onTrusted, signal });
     const writer = openWriter(parts, position);
     const cells = openCells(parts, { writer, patience, signal, onError: (error) => failed.abort(error) });
@@ -246,6 +253,12 @@ function openProof(
   };
   const intervalMs = options.proofIntervalMs ?? PROOF_INTERVAL_MS;
   return createProvenSteps({ ...shared, prover, intervalMs, logger, onProven });
+}
+
+/** Whether a masterchain block is true whose shard blocks nobody has; without a prover it is believed. */
+function openConfirm({ prover }: IngestParts, patience: Patience, signal: AbortSignal): PipelineOptions['confirm'] {
+  if (prover === undefined || prover === null) return async () => undefined;
+  return (id) => proveOrLeave(id, patience, () => prover.prove(id, signal));
 }
 
 function openWriter({ log, topics, options }: IngestParts, position: Position): StepWriter {
