@@ -7,7 +7,8 @@ import type { LitePeer } from './lite-peer.ts';
 /**
  * Knows the newest masterchain block. A server's word is taken as long as no other server contradicts it by far; then
  * whoever is ahead has to prove its head, and only after that is the other one called stale. So one server with a
- * made-up head cannot send all the others away.
+ * made-up head cannot send all the others away. Nor can it have all wait for blocks that never come: who stays alone at
+ * a head for some seconds has to prove it, too.
  */
 export interface Heads {
   /** Newest block of a server in good standing. */
@@ -39,6 +40,7 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
   const proven = new Map<LitePeer, number>();
   const proving = new Set<LitePeer>();
   const waiting = new Set<() => void>();
+  let lead: NodeJS.Timeout | null = null;
 
   const seqnoOf = (peer: LitePeer): number => (peer.state === 'ready' ? (peer.head?.seqno ?? -1) : -1);
   const isProven = (peer: LitePeer): boolean => {
@@ -66,6 +68,25 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
       if (seqnoOf(peer) > (found === null ? -1 : seqnoOf(found))) found = peer;
     }
     return found === null || (contested(found) && !isProven(found)) ? null : found.head;
+  }
+
+  /** The server that no other one has reached; null where there is none, or no other at all. */
+  function leader(): LitePeer | null {
+    const [first, second] = peers.filter((peer) => seqnoOf(peer) >= 0).sort((a, b) => seqnoOf(b) - seqnoOf(a));
+    return second !== undefined && seqnoOf(first) > seqnoOf(second) ? first : null;
+  }
+
+  /** Looks again after a while whether the leader of now is followed to where it is. */
+  function watchLead(): void {
+    const peer = leader();
+    if (peer === null || lead !== null || end.aborted) return;
+    const seqno = seqnoOf(peer);
+    lead = setTimeout(() => {
+      lead = null;
+      const isReached = peers.some((other) => other !== peer && seqnoOf(other) >= seqno);
+      if (!isReached && seqnoOf(peer) >= seqno && (proven.get(peer) ?? -1) < seqno) void challenge(peer);
+      watchLead();
+    }, limits.leadMs).unref();
   }
 
   async function challenge(peer: LitePeer): Promise<void> {
@@ -96,6 +117,7 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
         peer.fault('stale', new Error(`its head is ${seqnoOf(peer)}, others have ${top}`));
       }
     }
+    watchLead();
     recheck();
   }
 

@@ -27,6 +27,8 @@ export interface LiteLimits {
   maxBackoffMs: number;
   /** Masterchain blocks behind the best server that make a server stale. */
   maxLagBlocks: number;
+  /** Time in which another server reaches the head of the foremost one, or that one has to prove it. */
+  leadMs: number;
   /** When a second server is asked, before the p95 of a call is known. */
   hedgeMs: number;
   /** Never earlier than this. */
@@ -51,6 +53,7 @@ export const defaultLiteLimits: Readonly<LiteLimits> = {
   backoffMs: 200,
   maxBackoffMs: 15_000,
   maxLagBlocks: 2_000,
+  leadMs: 5_000,
   hedgeMs: 1_000,
   minHedgeMs: 50,
   sendTo: 5,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import type { ChainNode } from '../../src/node/chain-node.ts';
+import { IngestError } from './check.ts';
 import type { Patience } from './follow-patience.ts';
 
 /** A masterchain block as the head's follower learnt of it. */
@@ -16,7 +17,10 @@ export interface ChainHead {
   readonly seqno: number;
   /** The id that came with the long poll, for blocks near the head. */
   seen(seqno: number): SeenBlock | null;
-  /** Follows until the signal aborts; then it rejects with the signal's reason. */
+  /**
+   * Follows until the signal aborts; then it rejects with the signal's reason.
+   * @throws IngestError `unproven` when the head is behind what was told before
+   */
   follow(): Promise<never>;
 }
 
@@ -25,10 +29,11 @@ export interface HeadOptions {
   patience: Patience;
   first: BlockIdExt;
   onAdvance: (seqno: number) => void;
+  /** How long the next block is waited for before the head is asked for again. */
+  pollMs: number;
   signal: AbortSignal;
 }
 
-const POLL_MS = 10_000;
 const REMEMBERED = 1_024;
 /** Answers faster than this are about blocks that were there already. */
 const QUICK_MS = 20;
@@ -38,7 +43,7 @@ const QUICK_ANSWERS = 3;
 const EMPTY_PAUSE_MS = 200;
 
 /** Follows the head by long poll: one request is always waiting for the next masterchain block. */
-export function createHead({ node, patience, first, onAdvance, signal }: HeadOptions): ChainHead {
+export function createHead({ node, patience, first, onAdvance, pollMs, signal }: HeadOptions): ChainHead {
   const ids = new Map<number, SeenBlock>([[first.seqno, { id: first, atMs: performance.now() }]]);
   let newest = first.seqno;
 
@@ -56,9 +61,19 @@ export function createHead({ node, patience, first, onAdvance, signal }: HeadOpt
   async function waitNext(): Promise<{ id: BlockIdExt | null; tookMs: number }> {
     return patience.untilDone(`waiting for masterchain block ${newest + 1}`, async () => {
       const since = performance.now();
-      const id = await node.waitMasterchainBlock(newest + 1, POLL_MS, signal);
+      const id = await node.waitMasterchainBlock(newest + 1, pollMs, signal);
       return { id, tookMs: performance.now() - since };
     });
+  }
+
+  const askHead = (): Promise<BlockIdExt> => patience.untilDone('asking for the head', () => node.head(signal));
+
+  /** No block came: who told of the head may have made it up, and what was begun for it is in vain. */
+  async function checkHead(): Promise<void> {
+    const { seqno } = await askHead();
+    if (seqno >= newest) return;
+    const what = `the head was ${newest}, and is ${seqno}: who told of it is gone or made it up`;
+    throw new IngestError('unproven', null, `${what}; beginning anew`);
   }
 
   return {
@@ -70,11 +85,14 @@ export function createHead({ node, patience, first, onAdvance, signal }: HeadOpt
       for (let quick = 0; ; ) {
         const { id, tookMs } = await waitNext();
         if (id !== null) note(id);
-        else if (tookMs < EMPTY_PAUSE_MS) await sleep(EMPTY_PAUSE_MS, undefined, { signal });
+        else {
+          await checkHead();
+          if (tookMs < EMPTY_PAUSE_MS) await sleep(EMPTY_PAUSE_MS, undefined, { signal });
+        }
         quick = id !== null && tookMs < QUICK_MS ? quick + 1 : 0;
         if (quick < QUICK_ANSWERS) continue;
         quick = 0;
-        note(await patience.untilDone('asking for the head', () => node.head(signal)));
+        note(await askHead());
       }
     },
   };

@@ -10,7 +10,7 @@ import type { LiteAnswer } from '../../src/node/lite-api.ts';
 import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
 import { type LiteHandlers, LiteServerError } from '../../src/node/lite-server.ts';
 import { openTrustedBlock } from '../../src/node/trusted-block.ts';
-import { follow } from '../../test/followed.ts';
+import { type Followed, follow } from '../../test/followed.ts';
 import { type LyingServer, serveLies } from '../../test/lying-server.ts';
 import { allSteps } from '../../test/recorded-sequence.ts';
 import { openEmbeddedLog } from '../embedded.ts';
@@ -56,7 +56,7 @@ async function serve(chain: Chain, lie?: (truth: LiteHandlers) => LiteHandlers):
 
 function open(chain: Chain, servers: readonly LyingServer[]): LitePool {
   const config = { liteservers: servers.map(({ address }) => address), zeroState: chain.zeroState.mc, initBlock: null };
-  const limits = { timeoutMs: 2_000, pollMs: 200, hedgeMs: 3_000, backoffMs: 5, lieRestMs: 120_000 };
+  const limits = { timeoutMs: 2_000, pollMs: 200, hedgeMs: 3_000, backoffMs: 5, lieRestMs: 120_000, leadMs: 500 };
   const pool = createLitePool(config, {
     logger: pino({ level: 'silent' }),
     trusted: openTrustedBlock(config, null),
@@ -126,11 +126,15 @@ function flipped(proof: LiteAnswer<'getBlockProof'>): LiteAnswer<'getBlockProof'
 }
 
 /** Follows to where the liar ends and further, over it and a server that tells the truth. */
-async function followed(honest: Opened, liar: LyingServer) {
+async function followed(
+  honest: Opened,
+  liar: LyingServer,
+  first: (pool: LitePool, run: Followed) => Promise<void> = (_, run) => run.until(COMMON),
+) {
   const pool = open(honest.chain, [liar, await serve(honest.chain)]);
   await expect.poll(() => pool.servers().filter(({ state }) => state === 'ready').length).toBe(2);
   const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
-  await run.until(COMMON);
+  await first(pool, run);
   for (let seqno = COMMON + 1; seqno <= COMMON + 6; seqno++) {
     honest.produce(seqno);
     await run.until(seqno);
@@ -170,6 +174,27 @@ test('a branch whose blocks are not to be had is left out, too, though the serve
   const { pool, run } = await followed(honest, liar);
   expect(pool.servers()[1].faults.lie).toBe(0);
   expect(run.unproven).toBeGreaterThan(0);
+});
+
+test('a head that a server made up is not waited for', async () => {
+  const honest = await openChain();
+  honest.produce(COMMON);
+  const ahead = COMMON + 20;
+  const liar = await serve(honest.chain, (truth) => ({
+    getMasterchainInfo: async (...call) => {
+      const info = await truth.getMasterchainInfo?.(...call);
+      if (info === undefined) throw new Error('no such handler');
+      const made = { seqno: ahead, rootHash: Buffer.alloc(32, 1), fileHash: Buffer.alloc(32, 2) };
+      return { ...info, last: { ...info.last, ...made } };
+    },
+  }));
+  const { pool, run } = await followed(honest, liar, async (pool, run) => {
+    await run.until(COMMON);
+    expect(run.latest?.headSeqno).toBe(ahead);
+    await expect.poll(() => pool.servers()[0].faults.lie).toBe(1);
+  });
+  expect(pool.servers()[1].faults.lie).toBe(0);
+  expect(run.latest?.headSeqno).toBe(honest.chain.head().mc.seqno);
 });
 
 test('while nobody proves anything, nothing is written, and it is said', async () => {

@@ -23,7 +23,7 @@ import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
-import { createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
+import { createPatience, DEFAULT_PAUSES, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions, proveOrLeave } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
@@ -216,7 +216,8 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
       const seen = head.seen(seqno);
       if (seen !== null) proven?.seen(seen.id);
     };
-    const head = createHead({ node, patience, first, onAdvance, signal });
+    const { pollMs } = { ...DEFAULT_PAUSES, ...options.pauses };
+    const head = createHead({ node, patience, first, onAdvance, pollMs, signal });
     const before = await position.before(fetcher);
     const limits = { ...AHEAD, ...options.ahead };
     const confirm = openConfirm(parts, patience, signal);
