@@ -4,7 +4,7 @@ import { type ChainNode, NodeError } from '../../src/node/chain-node.ts';
 import { blockKey } from '../envelope.ts';
 import type { ShardTop } from './assembly.ts';
 import { type CheckedBlock, checkBlockAndTops, IngestError, sameHashes } from './check.ts';
-import type { Patience } from './follow-patience.ts';
+import { type Patience, refetchReason } from './follow-patience.ts';
 import { createLanes } from './lanes.ts';
 
 /** A block from a node, checked against its id. */
@@ -32,13 +32,12 @@ export interface BlockFetcher {
   master(seqno: number, given: BlockIdExt | null, before: Promise<MasterLink>): Promise<FetchedMaster>;
   /** The same for a block that may be gone: null when no server knows it after a few tries. */
   oldMaster(seqno: number): Promise<FetchedMaster | null>;
-  /**
-   * A shard block of the step `mcSeqno`.
-   * @param confirm asked when no server knows it after some tries: whether the masterchain block that commits it is true
-   */
-  shard(id: BlockIdExt, mcSeqno: number, confirm: () => Promise<unknown>): Promise<FetchedBlock>;
+  /** A shard block that a masterchain block commits. */
+  shard(id: BlockIdExt, master: FetchedMaster): Promise<FetchedBlock>;
   /** The same for a block that may be gone. */
   oldShard(id: BlockIdExt, mcSeqno: number): Promise<FetchedBlock | null>;
+  /** To be asked before a masterchain block is called wrong: rejects when nobody can prove it. */
+  confirm(master: FetchedMaster): Promise<unknown>;
 }
 
 export interface FetcherOptions {
@@ -46,19 +45,26 @@ export interface FetcherOptions {
   patience: Patience;
   /** Requests at the same time. */
   concurrency: number;
-  /** `global_id` that every block must have; null lets the first one decide. */
+  /** `global_id` that every block must have; where it is null and nothing is proven, the first one decides. */
   globalId: number | null;
   /** Told when blocks contradict each other; throws when the node is of another network by now. */
   onConflict: () => Promise<void>;
+  /** Whether a masterchain block is true: rejects, with what ends the run, when nobody can prove it. Null: all are. */
+  confirm: ((id: BlockIdExt) => Promise<unknown>) | null;
   onFetched?: (ms: number, bytes: number) => void;
   signal: AbortSignal;
 }
 
 const OLD_BLOCK_TRIES = 8;
-/** A server may know a masterchain block a moment before it knows its shard blocks. */
-const NEW_BLOCK_TRIES = 6;
+/** Tries after each so many of which a block is doubted: a server may know one a moment before its shard blocks. */
+const DOUBTED_EVERY = 6;
 
-/** Gets blocks until it has them. The steps nearest to the log's end are served first. */
+/**
+ * Gets blocks until it has them. The steps nearest to the log's end are served first.
+ *
+ * Servers may make up a masterchain block. One that cannot be had, or read, whose shard blocks cannot be, or that does
+ * not fit the others is doubted: it has to be proven before it is asked for again, or called wrong.
+ */
 export function createFetcher(options: FetcherOptions): BlockFetcher {
   const { node, patience, signal } = options;
   const lanes = createLanes(options.concurrency);
@@ -70,8 +76,8 @@ export function createFetcher(options: FetcherOptions): BlockFetcher {
     options.onFetched?.(performance.now() - since, boc.length);
     const place = { file: `block ${blockKey(id)} as served`, line: null };
     const { block, tops } = checkBlockAndTops(boc, id, place);
-    network ??= block.globalId;
-    if (block.globalId !== network) {
+    if (options.confirm === null) network ??= block.globalId;
+    if (network !== null && block.globalId !== network) {
       const what = `block ${blockKey(id)} is of network ${block.globalId} (global_id)`;
       throw new IngestError('network', null, `${what}, the log holds network ${network}`);
     }
@@ -81,49 +87,63 @@ export function createFetcher(options: FetcherOptions): BlockFetcher {
   const lookup = (seqno: number): Promise<BlockIdExt> =>
     lanes.run(seqno, () => node.lookupBlock({ workchain: -1, shard: FULL_SHARD, seqno }, signal));
 
-  async function loadMaster(seqno: number, given: BlockIdExt | null): Promise<FetchedMaster> {
+  async function idOf(seqno: number, given: BlockIdExt | null): Promise<BlockIdExt> {
     const id = given ?? (await lookup(seqno));
-    if (id.seqno !== seqno || id.workchain !== -1) {
-      throw new IngestError('wrong_id', null, `asked for masterchain block ${seqno}, told of block ${blockKey(id)}`);
+    if (id.seqno === seqno && id.workchain === -1) return id;
+    throw new IngestError('wrong_id', null, `asked for masterchain block ${seqno}, told of block ${blockKey(id)}`);
+  }
+
+  /** Does what is to be done for a masterchain block, which is doubted where that fails. */
+  async function doubting<T>(master: BlockIdExt, attempt: number, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isDoubtful(error, attempt)) await options.confirm?.(master);
+      throw error;
     }
-    return load(id, seqno);
   }
 
   return {
     master: (seqno, given, before) =>
       patience.untilDone(`masterchain block ${seqno}`, async (attempt) => {
-        const master = await loadMaster(seqno, attempt === 0 ? given : null);
-        const link = await before;
-        if (link.id === null || sameHashes(master.prev[0], link.id)) return master;
-        await options.onConflict();
-        const what = `masterchain block ${seqno} does not follow the masterchain block ${seqno - 1} that is known`;
-        throw new IngestError('conflict', null, `${what}: other hashes`);
+        const id = await idOf(seqno, attempt === 0 ? given : null);
+        return doubting(id, attempt, async () => {
+          const master = await load(id, seqno);
+          const link = await before;
+          if (link.id === null || sameHashes(master.prev[0], link.id)) return master;
+          await options.onConflict();
+          const what = `masterchain block ${seqno} does not follow the masterchain block ${seqno - 1} that is known`;
+          throw new IngestError('conflict', null, `${what}: other hashes`);
+        });
       }),
     oldMaster: (seqno) =>
-      patience.untilDone(`masterchain block ${seqno}`, (attempt) => unlessGone(attempt, () => loadMaster(seqno, null))),
-    shard: (id, mcSeqno, confirm) =>
-      patience.untilDone(`block ${blockKey(id)} of step ${mcSeqno}`, async (attempt) => {
-        try {
-          return await load(id, mcSeqno);
-        } catch (error) {
-          if (isMissing(error) && attempt + 1 >= NEW_BLOCK_TRIES) await confirm();
-          throw error;
-        }
-      }),
+      patience.untilDone(`masterchain block ${seqno}`, (attempt) =>
+        unlessGone(attempt, async () => load(await idOf(seqno, null), seqno)),
+      ),
+    shard: (id, { id: master }) =>
+      patience.untilDone(`block ${blockKey(id)} of step ${master.seqno}`, (attempt) =>
+        doubting(master, attempt, () => load(id, master.seqno)),
+      ),
     oldShard: (id, mcSeqno) =>
       patience.untilDone(`block ${blockKey(id)} of step ${mcSeqno}`, (attempt) =>
         unlessGone(attempt, () => load(id, mcSeqno)),
       ),
+    confirm: async ({ id }) => options.confirm?.(id),
   };
+}
+
+/** What is wrong with a block at once, what cannot be had or read when it stays so. */
+function isDoubtful(error: unknown, attempt: number): boolean {
+  if (error instanceof IngestError && (error.code === 'network' || error.code === 'conflict')) return true;
+  const reason = refetchReason(error);
+  return (reason === 'not_found' || reason === 'wrong') && (attempt + 1) % DOUBTED_EVERY === 0;
 }
 
 async function unlessGone<T>(attempt: number, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
-    if (isMissing(error) && attempt >= OLD_BLOCK_TRIES) return null;
+    if (error instanceof NodeError && error.code === 'not_found' && attempt >= OLD_BLOCK_TRIES) return null;
     throw error;
   }
 }
-
-const isMissing = (error: unknown): boolean => error instanceof NodeError && error.code === 'not_found';

@@ -123,7 +123,11 @@ async function masterBefore(
   if (end.master !== null) return end.master;
   if (next === 1) return { id: zero, tops: [] };
   const before = await fetcher.oldMaster(next - 1);
-  if (before !== null) return before;
+  if (before !== null) {
+    // All that follows is held to it.
+    await fetcher.confirm(before);
+    return before;
+  }
   logger.warn(
     { seqno: next },
     `no server has masterchain block ${next - 1}: of step ${next}, shard blocks built before it may be missing`,

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createChain } from '../../src/devnet/chain.ts';
@@ -102,6 +103,14 @@ test('steps come in when proofs cover them, each once, one proof for many while 
   expect(await logged()).toEqual(truth(chain));
 });
 
+const absent = new LiteServerError(651, 'block is not in db');
+
+function handler<M extends keyof LiteHandlers>(handlers: LiteHandlers, method: M): NonNullable<LiteHandlers[M]> {
+  const found = handlers[method];
+  if (found === undefined) throw new Error(`no handler of ${method}`);
+  return found;
+}
+
 /** Blocks that both chains have. */
 const COMMON = 8;
 
@@ -147,11 +156,7 @@ async function followed(
 test('a branch that a server made up is left out, from its first block on', async () => {
   const [honest, made] = await forked();
   const liar = await serve(made.chain, (truth) => ({
-    getBlockProof: async (...call) => {
-      const proof = await truth.getBlockProof?.(...call);
-      if (proof === undefined) throw new Error('no such handler');
-      return flipped(proof);
-    },
+    getBlockProof: async (...call) => flipped(await handler(truth, 'getBlockProof')(...call)),
   }));
   const { pool } = await followed(honest, liar);
   expect(pool.servers()[0].faults.lie).toBeGreaterThan(0);
@@ -160,12 +165,11 @@ test('a branch that a server made up is left out, from its first block on', asyn
 
 test('a branch whose blocks are not to be had is left out, too, though the server that made it up says no more', async () => {
   const [honest, made] = await forked();
-  const absent = new LiteServerError(651, 'block is not in db');
   // Here the shard block that a masterchain block commits is one behind it.
   const liar = await serve(made.chain, (truth) => ({
     getBlock: (call, ...more) => {
-      if (truth.getBlock === undefined || (call.id.workchain === 0 && call.id.seqno >= COMMON)) throw absent;
-      return truth.getBlock(call, ...more);
+      if (call.id.workchain === 0 && call.id.seqno >= COMMON) throw absent;
+      return handler(truth, 'getBlock')(call, ...more);
     },
     getBlockProof: () => {
       throw absent;
@@ -182,8 +186,7 @@ test('a head that a server made up is not waited for', async () => {
   const ahead = COMMON + 20;
   const liar = await serve(honest.chain, (truth) => ({
     getMasterchainInfo: async (...call) => {
-      const info = await truth.getMasterchainInfo?.(...call);
-      if (info === undefined) throw new Error('no such handler');
+      const info = await handler(truth, 'getMasterchainInfo')(...call);
       const made = { seqno: ahead, rootHash: Buffer.alloc(32, 1), fileHash: Buffer.alloc(32, 2) };
       return { ...info, last: { ...info.last, ...made } };
     },
@@ -195,6 +198,38 @@ test('a head that a server made up is not waited for', async () => {
   });
   expect(pool.servers()[1].faults.lie).toBe(0);
   expect(run.latest?.headSeqno).toBe(honest.chain.head().mc.seqno);
+});
+
+test('blocks that do not follow what is known are not asked for again and again of who made them up', async () => {
+  const [honest, made] = [await openChain(), await openChain()];
+  honest.produce(14);
+  made.produce(4);
+  made.produce(14, 1_000);
+  let ofMade: LiteHandlers = {};
+  await serve(made.chain, (truth) => {
+    ofMade = truth;
+    return {};
+  });
+  const liar = await serve(honest.chain, (truth) => ({
+    lookupBlock: (call, ...more) => handler(call.id.seqno > COMMON ? ofMade : truth, 'lookupBlock')(call, ...more),
+    getBlock: (call, ...more) => handler(call.id.seqno > COMMON ? ofMade : truth, 'getBlock')(call, ...more),
+    getBlockProof: () => {
+      throw absent;
+    },
+  }));
+  // The liar is the one that is asked first.
+  const slow = await serve(honest.chain, (truth) => ({
+    async lookupBlock(...call) {
+      await delay(50);
+      return handler(truth, 'lookupBlock')(...call);
+    },
+  }));
+  const pool = open(honest.chain, [liar, slow]);
+  const run = follow(log, pool, { proofIntervalMs: 0 }, pool.prover);
+  await run.until(14);
+  await run.stop();
+  expect(await logged()).toEqual(truth(honest.chain));
+  expect(pool.servers().map(({ faults }) => faults.lie)).toEqual([1, 0]);
 });
 
 test('while nobody proves anything, nothing is written, and it is said', async () => {

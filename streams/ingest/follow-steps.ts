@@ -41,8 +41,6 @@ export interface PipelineOptions {
   before: MasterLink;
   head: ChainHead;
   fetcher: BlockFetcher;
-  /** Resolves when a masterchain block is proven; rejects with what ends the run when nobody can prove it. */
-  confirm: (master: BlockIdExt) => Promise<unknown>;
   limits: AheadLimits;
   signal: AbortSignal;
 }
@@ -60,7 +58,7 @@ const USUAL_STEP_BYTES = 50_000;
  * for each other, and the next masterchain block is fetched while shard blocks of this step are on their way.
  */
 export function createStepPipeline(options: PipelineOptions): StepPipeline {
-  const { head, fetcher, confirm, limits, signal } = options;
+  const { head, fetcher, limits, signal } = options;
   const started: Started[] = [];
   let nextSeqno = options.first;
   let link: Promise<MasterLink> = Promise.resolve(options.before);
@@ -81,7 +79,7 @@ export function createStepPipeline(options: PipelineOptions): StepPipeline {
     unfinished++;
 
     async function complete(seqno: number): Promise<FetchedStep> {
-      const step = await assemble({ fetcher, confirm, mcSeqno: seqno, master: await master, before: await before });
+      const step = await assemble(fetcher, seqno, await master, await before);
       unfinished--;
       heldBytes += step.bytes;
       meanBytes += (step.bytes - meanBytes) / 16;
@@ -141,24 +139,18 @@ export function createStepPipeline(options: PipelineOptions): StepPipeline {
 
 type AssembledStep = Omit<FetchedStep, 'seenAtMs'>;
 
-interface Assembling extends Pick<PipelineOptions, 'fetcher' | 'confirm'> {
-  mcSeqno: number;
-  master: FetchedMaster;
-  before: MasterLink;
-}
-
-/**
- * Fetches the shard blocks that a masterchain block commits, and puts the step in order. Where a shard block cannot be
- * had, the masterchain block may be one that a server made up: it has to be proven first, once.
- */
-async function assemble({ fetcher, confirm, mcSeqno, master, before }: Assembling): Promise<AssembledStep> {
+/** Fetches the shard blocks that a masterchain block commits, and puts the step in order. */
+async function assemble(
+  fetcher: BlockFetcher,
+  mcSeqno: number,
+  master: FetchedMaster,
+  before: MasterLink,
+): Promise<AssembledStep> {
   const committed = before.tops;
   const tops = new Set(master.tops.map(blockKey));
-  let confirmed: Promise<unknown> | null = null;
-  const confirmOnce = (): Promise<unknown> => (confirmed ??= confirm(master.id));
   const asked = new Map<string, Promise<FetchedBlock | null>>();
   const fetch = async (id: BlockIdExt): Promise<FetchedBlock | null> => {
-    if (committed !== null || tops.has(blockKey(id))) return fetcher.shard(id, mcSeqno, confirmOnce);
+    if (committed !== null || tops.has(blockKey(id))) return fetcher.shard(id, master);
     // Where the block before is not to be had: no earlier masterchain block can commit what was built on it. What
     // was built before may be of an earlier step and stays out.
     const block = await fetcher.oldShard(id, mcSeqno);
@@ -176,7 +168,8 @@ async function assemble({ fetcher, confirm, mcSeqno, master, before }: Assemblin
     const blocks = [...shards, master];
     return { mcSeqno, blocks, master, bytes: blocks.reduce((sum, { boc }) => sum + boc.length, 0) };
   } catch (error) {
-    if (error instanceof ForkError) throw new IngestError('conflict', null, error.message, { cause: error });
-    throw error;
+    if (!(error instanceof ForkError)) throw error;
+    await fetcher.confirm(master);
+    throw new IngestError('conflict', null, error.message, { cause: error });
   }
 }

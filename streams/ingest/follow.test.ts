@@ -1,10 +1,14 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { beginCell, Cell } from '@ton/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BlockIdExt } from '../../src/chain/model.ts';
+import { type BlockProver, NodeError } from '../../src/node/chain-node.ts';
 import { follow } from '../../test/followed.ts';
-import { createRecordedNode, masterKey, type NodeCall, recordedNode } from '../../test/recorded-node.ts';
+import { createRecordedNode, MASTER_SHARD, masterKey, type NodeCall, recordedNode } from '../../test/recorded-node.ts';
 import {
   allSteps,
   changeBlock,
@@ -15,8 +19,10 @@ import {
 } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
+import { blockKey } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
 import { topicNames } from '../topics.ts';
+import { sameHashes } from './check.ts';
 import { importFiles } from './import.ts';
 
 const topics = topicNames();
@@ -246,6 +252,51 @@ describe.skipIf(shelf === null)('trouble', () => {
     expect(run.lines.filter(({ level }) => level === 'warn')).toMatchObject([
       { text: expect.stringContaining('masterchain block 60 does not follow the masterchain block 59') },
     ]);
+  });
+
+  describe('a masterchain block that a server made up', () => {
+    const key = masterKey(60);
+    const line = readSequence(sequenceFile(GENESIS)).find(({ workchain, seqno }) => workchain === -1 && seqno === 60);
+    const idOf = (boc: Buffer): BlockIdExt => ({
+      ...{ workchain: -1, shard: MASTER_SHARD, seqno: 60 },
+      rootHash: Buffer.from(Cell.fromBoc(boc)[0].hash()),
+      fileHash: createHash('sha256').update(boc).digest(),
+    });
+    const made = (what: 'seed' | 'network') =>
+      Buffer.from(line === undefined ? '' : changeBlock(line, what).boc, 'base64');
+
+    it.each([
+      ['of another network', () => made('network')],
+      ['that nobody has', () => null],
+      ['that is none', () => beginCell().storeUint(60, 32).endCell().toBoc()],
+      ['that others do not follow', () => made('seed')],
+    ])('%s, is left out once nobody proves it', async (_, make) => {
+      const boc = make();
+      const id = idOf(boc ?? made('seed'));
+      const node = recordedNode(GENESIS);
+      let isBelieved = true;
+      node.setFault(({ method, key: asked }) => {
+        if (asked !== key || !isBelieved) return null;
+        if (method === 'lookupBlock') return { id };
+        return method === 'block' ? (boc === null ? 'not_found' : { bytes: boc }) : null;
+      });
+      const prover: BlockProver = {
+        async prove(target) {
+          if (sameHashes(target, node.id(blockKey(target)))) return { id: target, genUtime: null };
+          // As a pool, which leaves alone who told of it.
+          isBelieved = false;
+          throw new NodeError('not_found', 'nobody proves it');
+        },
+        keyBlock: node.id(masterKey(1)),
+        newest: null,
+      };
+      const run = follow(log, node, { from: 'genesis', proofIntervalMs: 0 }, prover);
+      await run.until(132);
+      await run.stop();
+      expect(isBelieved).toBe(false);
+      expect(run.unproven).toBe(1);
+      expect(await content()).toEqual(await imported(GENESIS));
+    });
   });
 
   it('a block that stays away is an error line with its name; the ingester goes on when it comes', async () => {

@@ -21,19 +21,13 @@ import type { TopicNames } from '../topics.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells, DEFAULT_CELL_LIMITS } from './cells.ts';
 import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
-import { createFetcher } from './follow-fetch.ts';
+import { createFetcher, type FetcherOptions } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
 import { createPatience, DEFAULT_PAUSES, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions, proveOrLeave } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
-import {
-  type AheadLimits,
-  createStepPipeline,
-  type FetchedStep,
-  type PipelineOptions,
-  type StepPipeline,
-} from './follow-steps.ts';
+import { type AheadLimits, createStepPipeline, type FetchedStep, type StepPipeline } from './follow-steps.ts';
 import { followMissing } from './missing.ts';
 
 export interface IngestOptions {
@@ -206,6 +200,7 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
       concurrency: options.concurrency ?? CONCURRENCY,
       globalId: position.globalId,
       onConflict: position.checkNetwork,
+      confirm: openConfirm(parts, patience, signal),
       onFetched: (ms, bytes) => metrics?.fetched(ms, bytes),
       signal,
     });
@@ -220,8 +215,7 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
     const head = createHead({ node, patience, first, onAdvance, pollMs, signal });
     const before = await position.before(fetcher);
     const limits = { ...AHEAD, ...options.ahead };
-    const confirm = openConfirm(parts, patience, signal);
-    const pipeline = createStepPipeline({ first: position.next, before, head, fetcher, confirm, limits, signal });
+    const pipeline = createStepPipeline({ first: position.next, before, head, fetcher, limits, signal });
     const proven = openProof(parts, { pipeline, first: position.next, patience, onTrusted, signal });
     const writer = openWriter(parts, position);
     const cells = openCells(parts, { writer, patience, signal, onError: (error) => failed.abort(error) });
@@ -256,9 +250,9 @@ function openProof(
   return createProvenSteps({ ...shared, prover, intervalMs, logger, onProven });
 }
 
-/** Whether a masterchain block is true whose shard blocks nobody has; without a prover it is believed. */
-function openConfirm({ prover }: IngestParts, patience: Patience, signal: AbortSignal): PipelineOptions['confirm'] {
-  if (prover === undefined || prover === null) return async () => undefined;
+/** Whether a masterchain block is true; without a prover all are believed. */
+function openConfirm({ prover }: IngestParts, patience: Patience, signal: AbortSignal): FetcherOptions['confirm'] {
+  if (prover === undefined || prover === null) return null;
   return (id) => proveOrLeave(id, patience, () => prover.prove(id, signal));
 }
 
