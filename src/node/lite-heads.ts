@@ -39,6 +39,8 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
   /** Seqno up to which a server has shown that it has what it says. */
   const proven = new Map<LitePeer, number>();
   const proving = new Set<LitePeer>();
+  /** Who did not show its head, for whatever reason: it does not count while others have not come to it. */
+  const doubted = new Set<LitePeer>();
   const waiting = new Set<() => void>();
   let lead: NodeJS.Timeout | null = null;
 
@@ -61,19 +63,28 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
     return !a.head.rootHash.equals(b.head.rootHash);
   }
 
-  /** Null, too, while the foremost server is contested and has not proven its head. */
-  function best(): BlockIdExt | null {
+  function foremost(among: readonly LitePeer[]): LitePeer | null {
     let found: LitePeer | null = null;
-    for (const peer of peers) {
+    for (const peer of among) {
       if (seqnoOf(peer) > (found === null ? -1 : seqnoOf(found))) found = peer;
     }
+    return found;
+  }
+
+  /** Null, too, while the foremost server is contested and has not proven its head. */
+  function best(): BlockIdExt | null {
+    const found = foremost(peers.filter((peer) => !doubted.has(peer))) ?? foremost(peers);
     return found === null || (contested(found) && !isProven(found)) ? null : found.head;
   }
 
+  const isReached = (peer: LitePeer, seqno: number): boolean =>
+    peers.some((other) => other !== peer && seqnoOf(other) >= seqno);
+
   /** The server that no other one has reached; null where there is none, or no other at all. */
   function leader(): LitePeer | null {
-    const [first, second] = peers.filter((peer) => seqnoOf(peer) >= 0).sort((a, b) => seqnoOf(b) - seqnoOf(a));
-    return second !== undefined && seqnoOf(first) > seqnoOf(second) ? first : null;
+    const found = foremost(peers);
+    const hasOthers = peers.some((other) => other !== found && seqnoOf(other) >= 0);
+    return found !== null && hasOthers && !isReached(found, seqnoOf(found)) ? found : null;
   }
 
   /** Looks again after a while whether the leader of now is followed to where it is. */
@@ -83,8 +94,7 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
     const seqno = seqnoOf(peer);
     lead = setTimeout(() => {
       lead = null;
-      const isReached = peers.some((other) => other !== peer && seqnoOf(other) >= seqno);
-      if (!isReached && seqnoOf(peer) >= seqno && (proven.get(peer) ?? -1) < seqno) void challenge(peer);
+      if (!isReached(peer, seqno) && (proven.get(peer) ?? -1) < seqno) void challenge(peer);
       watchLead();
     }, limits.leadMs).unref();
   }
@@ -97,9 +107,11 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
       // There is no block before the first to prove.
       if (head.seqno > 0) await prove(peer, head);
       proven.set(peer, head.seqno);
+      doubted.delete(peer);
     } catch {
       // Counted against the server by `prove`.
       proven.delete(peer);
+      doubted.add(peer);
     } finally {
       proving.delete(peer);
     }
@@ -108,6 +120,9 @@ export function createHeads({ peers, limits, prove, signal: end }: HeadsContext)
 
   /** Proves heads that are contested, then sends away who is far behind a proven one. */
   function settle(): void {
+    for (const peer of doubted) {
+      if (seqnoOf(peer) >= 0 && isReached(peer, seqnoOf(peer))) doubted.delete(peer);
+    }
     for (const peer of peers) {
       if (seqnoOf(peer) >= 0 && !isProven(peer) && contested(peer)) void challenge(peer);
     }

@@ -115,8 +115,12 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
       await prover?.proveBy(peer, head, controller.signal);
     } catch (error) {
       if (controller.signal.aborted || error instanceof NodeError) throw error;
-      // Whatever the reason: a head that stands against others is shown or not believed.
-      if (!(error instanceof AdnlError)) {
+      // Whatever the reason, a head that stands against others is shown or not believed; who has too much to do, is slow
+      // or gone does not lie.
+      const verdict = judge(error);
+      const fault = verdict?.kind === 'fault' ? verdict.fault : null;
+      if (fault === 'busy' || fault === 'timeout') peer.fault(fault, error);
+      else if (!(error instanceof AdnlError)) {
         peer.fault('lie', new LieError(`claims head ${head.seqno} and does not show it: ${messageOf(error)}`));
       }
       throw error;

@@ -180,7 +180,10 @@ test('a branch whose blocks are not to be had is left out, too, though the serve
   expect(run.unproven).toBeGreaterThan(0);
 });
 
-test('a head that a server made up is not waited for', async () => {
+test.each([
+  { asked: 'says that it does not have it', lies: 1, answer: absent },
+  { asked: 'has too much to do', lies: 0, answer: new LiteServerError(228, 'ratelimit exceeded') },
+])('a head that a server made up is not waited for, where it $asked', async ({ lies, answer }) => {
   const honest = await openChain();
   honest.produce(COMMON);
   const ahead = COMMON + 20;
@@ -190,12 +193,16 @@ test('a head that a server made up is not waited for', async () => {
       const made = { seqno: ahead, rootHash: Buffer.alloc(32, 1), fileHash: Buffer.alloc(32, 2) };
       return { ...info, last: { ...info.last, ...made } };
     },
+    getBlockHeader: () => {
+      throw answer;
+    },
   }));
   const { pool, run } = await followed(honest, liar, async (pool, run) => {
     await run.until(COMMON);
     expect(run.latest?.headSeqno).toBe(ahead);
-    await expect.poll(() => pool.servers()[0].faults.lie).toBe(1);
+    await expect.poll(async () => (await pool.head(AbortSignal.timeout(10_000))).seqno).toBe(COMMON);
   });
+  expect(pool.servers()[0].faults.lie).toBe(lies);
   expect(pool.servers()[1].faults.lie).toBe(0);
   expect(run.latest?.headSeqno).toBe(honest.chain.head().mc.seqno);
 });
