@@ -32,7 +32,7 @@ export interface Followed {
 }
 
 /** Short pauses: tests are about what is done after them. */
-export const SHORT_PAUSES = { pollMs: 500, missingMs: 1, longestMissingMs: 4, awayMs: 1, longestAwayMs: 4 };
+export const SHORT_PAUSES = { missingMs: 1, longestMissingMs: 4, awayMs: 1, longestAwayMs: 4 };
 
 export function follow(
   log: EventLog,
