@@ -30,7 +30,10 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
   const faults = counter('liteserver_faults_total', 'What liteservers did wrong, by kind', ['kind']);
   const provenSeqno = gauge('proven_mc_seqno', 'Newest masterchain seqno proven by signatures of validators');
   const provenUtime = gauge('proven_utime_seconds', 'Generation time of that block, Unix seconds');
-  const unproven = counter('unproven_total', 'Times that blocks were left out because nobody could prove them');
+  const unproven = counter(
+    'unproven_total',
+    'Times that blocks were left out because nobody could prove them, or that the head went back',
+  );
   let head = 0;
   let appended: number | null = null;
   const showLag = (): void => lag.set(appended === null ? 0 : Math.max(0, head - appended));

@@ -45,6 +45,20 @@ export function changeBlock(line: SequenceLine, what: 'seed' | 'network'): Seque
   const bytes = Buffer.from(line.boc, 'base64');
   const mark = what === 'seed' ? decodeBlock(openBoc(bytes)).randSeed : Buffer.from('11ef55aa', 'hex');
   bytes[bytes.indexOf(mark) + (what === 'seed' ? 0 : 7)] ^= 1;
+  return rehashed(line, bytes);
+}
+
+/** A masterchain block that commits another seqno of a shard, under the hashes of its top. */
+export function changeTop(line: SequenceLine, rootHash: Buffer, seqno: number): SequenceLine {
+  const bits = (bytes: Buffer): string => [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  const all = bits(Buffer.from(line.boc, 'base64'));
+  // Between them stand the masterchain seqno and two logical times (block.tlb, ShardDescr).
+  const at = all.indexOf(bits(rootHash)) - 64 - 64 - 32 - 32;
+  const changed = all.slice(0, at) + seqno.toString(2).padStart(32, '0') + all.slice(at + 32);
+  return rehashed(line, Buffer.from((changed.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2))));
+}
+
+function rehashed(line: SequenceLine, bytes: Buffer): SequenceLine {
   bytes.writeUInt32LE(crc32c(bytes.subarray(0, -4)), bytes.length - 4);
   const { id } = checkBlock(bytes, null, { file: 'changed block', line: null });
   const hashes = { root_hash: id.rootHash.toString('hex'), file_hash: id.fileHash.toString('hex') };

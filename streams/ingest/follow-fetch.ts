@@ -37,7 +37,7 @@ export interface BlockFetcher {
   /** The same for a block that may be gone. */
   oldShard(id: BlockIdExt, mcSeqno: number): Promise<FetchedBlock | null>;
   /** To be asked before a masterchain block is called wrong: rejects when nobody can prove it. */
-  confirm(master: FetchedMaster): Promise<unknown>;
+  confirm(master: FetchedMaster): Promise<void>;
 }
 
 export interface FetcherOptions {
@@ -68,6 +68,8 @@ const DOUBTED_EVERY = 6;
 export function createFetcher(options: FetcherOptions): BlockFetcher {
   const { node, patience, signal } = options;
   const lanes = createLanes(options.concurrency);
+  /** One proof at a time: where one step is doubted, all that are fetched ahead may be. */
+  const proofs = createLanes(1);
   let network = options.globalId;
 
   async function load(id: BlockIdExt, rank: number): Promise<FetchedMaster> {
@@ -93,12 +95,16 @@ export function createFetcher(options: FetcherOptions): BlockFetcher {
     throw new IngestError('wrong_id', null, `asked for masterchain block ${seqno}, told of block ${blockKey(id)}`);
   }
 
+  async function confirm(id: BlockIdExt): Promise<void> {
+    await proofs.run(id.seqno, async () => options.confirm?.(id));
+  }
+
   /** Does what is to be done for a masterchain block, which is doubted where that fails. */
   async function doubting<T>(master: BlockIdExt, attempt: number, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (isDoubtful(error, attempt)) await options.confirm?.(master);
+      if (isDoubtful(error, attempt)) await confirm(master);
       throw error;
     }
   }
@@ -128,7 +134,7 @@ export function createFetcher(options: FetcherOptions): BlockFetcher {
       patience.untilDone(`block ${blockKey(id)} of step ${mcSeqno}`, (attempt) =>
         unlessGone(attempt, () => load(id, mcSeqno)),
       ),
-    confirm: async ({ id }) => options.confirm?.(id),
+    confirm: ({ id }) => confirm(id),
   };
 }
 

@@ -5,8 +5,6 @@ import { IngestError } from './check.ts';
 
 /** Pauses between tries, milliseconds. */
 export interface Pauses {
-  /** How long the next masterchain block is waited for before the head is asked for again. */
-  pollMs: number;
   /** First and longest pause when a block is not there yet: a server may know a masterchain block before its shards. */
   missingMs: number;
   longestMissingMs: number;
@@ -20,7 +18,6 @@ export interface Pauses {
 }
 
 export const DEFAULT_PAUSES: Readonly<Pauses> = {
-  pollMs: 10_000,
   missingMs: 15,
   longestMissingMs: 1_000,
   awayMs: 100,

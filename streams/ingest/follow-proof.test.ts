@@ -11,7 +11,7 @@ import type { LiteAnswer } from '../../src/node/lite-api.ts';
 import { createLitePool, type LitePool } from '../../src/node/lite-pool.ts';
 import { type LiteHandlers, LiteServerError } from '../../src/node/lite-server.ts';
 import { openTrustedBlock } from '../../src/node/trusted-block.ts';
-import { type Followed, follow, SHORT_PAUSES } from '../../test/followed.ts';
+import { type Followed, follow } from '../../test/followed.ts';
 import { type LyingServer, serveLies } from '../../test/lying-server.ts';
 import { allSteps } from '../../test/recorded-sequence.ts';
 import { openEmbeddedLog } from '../embedded.ts';
@@ -141,8 +141,7 @@ async function followed(
   first: (run: Followed) => Promise<void> = (run) => run.until(COMMON),
 ) {
   const pool = open(honest.chain, [liar, await serve(honest.chain)]);
-  const pauses = { ...SHORT_PAUSES, pollMs: 500 };
-  const run = follow(log, pool, { proofIntervalMs: 0, pauses }, pool.prover);
+  const run = follow(log, pool, { proofIntervalMs: 0, pollMs: 500 }, pool.prover);
   await first(run);
   for (let seqno = COMMON + 1; seqno <= COMMON + 6; seqno++) {
     honest.produce(seqno);
@@ -181,9 +180,9 @@ test('a branch whose blocks are not to be had is left out, too, though the serve
 });
 
 test.each([
-  { asked: 'says that it does not have it', counted: 1, answer: absent },
-  { asked: 'has too much to do', counted: 0, answer: new LiteServerError(228, 'ratelimit exceeded') },
-])('a head that a server made up is not waited for, where it $asked', async ({ counted, answer }) => {
+  ['says that it does not have it', 1, absent],
+  ['has too much to do', 0, new LiteServerError(228, 'ratelimit exceeded')],
+])('a head that a server made up is not waited for, where it %s', async (_, lies, answer) => {
   const honest = await openChain();
   honest.produce(COMMON);
   const ahead = COMMON + 20;
@@ -202,7 +201,7 @@ test.each([
     const said = new RegExp(`^the head was ${ahead}, and is ${COMMON}:`);
     await expect.poll(() => run.lines.some(({ text }) => said.test(text))).toBe(true);
   });
-  expect(pool.servers()[0].faults.lie).toBe(counted);
+  expect(pool.servers()[0].faults.lie).toBe(lies);
   expect(pool.servers()[1].faults.lie).toBe(0);
   expect(run.latest?.headSeqno).toBe(honest.chain.head().mc.seqno);
 });

@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beginCell, Cell } from '@ton/core';
+import { beginCell } from '@ton/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBoc } from '../../src/chain/boc.ts';
+import { cellHash } from '../../src/chain/hash.ts';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { type BlockProver, NodeError } from '../../src/node/chain-node.ts';
 import { follow } from '../../test/followed.ts';
@@ -12,8 +14,10 @@ import { createRecordedNode, MASTER_SHARD, masterKey, type NodeCall, recordedNod
 import {
   allSteps,
   changeBlock,
+  changeTop,
   logContent,
   readSequence,
+  type SequenceLine,
   sequenceFile,
   writeSequence,
 } from '../../test/recorded-sequence.ts';
@@ -22,7 +26,7 @@ import { openEmbeddedLog } from '../embedded.ts';
 import { blockKey } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
 import { topicNames } from '../topics.ts';
-import { sameHashes } from './check.ts';
+import { checkBlockAndTops, sameHashes } from './check.ts';
 import { importFiles } from './import.ts';
 
 const topics = topicNames();
@@ -256,20 +260,33 @@ describe.skipIf(shelf === null)('trouble', () => {
 
   describe('a masterchain block that a server made up', () => {
     const key = masterKey(60);
-    const line = readSequence(sequenceFile(GENESIS)).find(({ workchain, seqno }) => workchain === -1 && seqno === 60);
-    const idOf = (boc: Buffer): BlockIdExt => ({
-      ...{ workchain: -1, shard: MASTER_SHARD, seqno: 60 },
-      rootHash: Buffer.from(Cell.fromBoc(boc)[0].hash()),
-      fileHash: createHash('sha256').update(boc).digest(),
-    });
-    const made = (what: 'seed' | 'network') =>
-      Buffer.from(line === undefined ? '' : changeBlock(line, what).boc, 'base64');
+    const lineOf = (seqno: number): SequenceLine => {
+      const found = readSequence(sequenceFile(GENESIS)).find((one) => one.workchain === -1 && one.seqno === seqno);
+      if (found === undefined) throw new Error(`masterchain block ${seqno} is not recorded`);
+      return found;
+    };
+    const bytesOf = ({ boc }: SequenceLine): Buffer => Buffer.from(boc, 'base64');
+    const idOf = (bytes: Buffer): BlockIdExt => {
+      const boc = openBoc(bytes);
+      const hashes = { rootHash: cellHash(boc, boc.roots[0]), fileHash: createHash('sha256').update(bytes).digest() };
+      return { workchain: -1, shard: MASTER_SHARD, seqno: 60, ...hashes };
+    };
+    const made = (what: 'seed' | 'network'): Buffer => bytesOf(changeBlock(lineOf(60), what));
+    /** Commits the seqno of a shard that the block before it commits, under other hashes. */
+    function forked(): Buffer {
+      const [[before], [top]] = [59, 60].map((seqno) => {
+        const place = { file: GENESIS, line: null };
+        return checkBlockAndTops(bytesOf(lineOf(seqno)), null, place).tops;
+      });
+      return bytesOf(changeTop(lineOf(60), top.rootHash, before.seqno));
+    }
 
     it.each([
       ['of another network', () => made('network')],
       ['that nobody has', () => null],
       ['that is none', () => beginCell().storeUint(60, 32).endCell().toBoc()],
       ['that others do not follow', () => made('seed')],
+      ['that contradicts the one before it', forked],
     ])('%s, is left out once nobody proves it', async (_, make) => {
       const boc = make();
       const id = idOf(boc ?? made('seed'));

@@ -23,7 +23,7 @@ import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher, type FetcherOptions } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
-import { createPatience, DEFAULT_PAUSES, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
+import { createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions, proveOrLeave } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
@@ -46,6 +46,8 @@ export interface IngestOptions {
   /** The log wakes its readers itself (a broker does). */
   continuous?: boolean;
   pauses?: Partial<Pauses>;
+  /** How long the next masterchain block is waited for before the head is asked for again. Default 10 s. */
+  pollMs?: number;
   /** Shortest time between two proofs, which bounds the traffic for them. Default 1000 ms. */
   proofIntervalMs?: number;
 }
@@ -63,7 +65,7 @@ export interface IngestMetrics {
   cells(event: CellEvent): void;
   /** Newest masterchain block that signatures have proven, and its generation time in Unix seconds. */
   proven(seqno: number, genUtime: number): void;
-  /** Blocks were left out because nobody could prove them. */
+  /** What was fetched was thrown away: nobody could prove it, or the head that it was fetched for is none. */
   unproven(): void;
   /** A liteserver did something wrong. */
   serverFault(kind: FaultKind): void;
@@ -100,6 +102,7 @@ const AHEAD: AheadLimits = { steps: 512, bytes: 64 * 1024 * 1024 };
 const BATCH_BYTES = 8 * 1024 * 1024;
 const STAND_BY_MS = 500;
 const LOG_AWAY_MS = 1_000;
+const POLL_MS = 10_000;
 const PROOF_INTERVAL_MS = 1_000;
 /** First and longest pause after blocks that nobody could prove. */
 const UNPROVEN_MS = 50;
@@ -211,7 +214,7 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
       const seen = head.seen(seqno);
       if (seen !== null) proven?.seen(seen.id);
     };
-    const { pollMs } = { ...DEFAULT_PAUSES, ...options.pauses };
+    const pollMs = options.pollMs ?? POLL_MS;
     const head = createHead({ node, patience, first, onAdvance, pollMs, signal });
     const before = await position.before(fetcher);
     const limits = { ...AHEAD, ...options.ahead };
