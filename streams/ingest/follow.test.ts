@@ -414,6 +414,30 @@ describe.skipIf(shelf === null)('bounds', () => {
     expect(node.mostAtOnce).toBe(5);
   });
 
+  it('proves one doubted block at a time, however many it fetches', async () => {
+    const proofs = { running: 0, most: 0, done: 0 };
+    const node = recordedNode(GENESIS, {
+      fault: ({ method, key }) => (method === 'block' && key.startsWith('0:') && proofs.done < 20 ? 'not_found' : null),
+    });
+    const prover: BlockProver = {
+      async prove(id) {
+        proofs.most = Math.max(proofs.most, ++proofs.running);
+        await sleep(1);
+        proofs.running--;
+        proofs.done++;
+        return { id, genUtime: null };
+      },
+      keyBlock: node.id(masterKey(1)),
+      newest: null,
+    };
+    const run = follow(log, node, { from: 'genesis', proofIntervalMs: 0 }, prover);
+    await run.until(132);
+    await run.stop();
+    // One more may run: that of steps which are whole.
+    expect(proofs.most).toBeLessThanOrEqual(2);
+    expect(await content()).toEqual(await imported(GENESIS));
+  });
+
   it('fetches no further ahead than it is told while the log is slow', async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
