@@ -30,6 +30,7 @@ import { liteClientAt } from './lite-client.ts';
 import { describeOwned } from './owned-tokens.ts';
 import { describePast } from './past-states.ts';
 import { createPeopledDevnet, logWithCells, type PeopledDevnet } from './peopled-devnet.ts';
+import { describeRepeatedExternals, knockedAt, OPEN_DOOR } from './repeated-externals.ts';
 import { describeRetold, retoldTraces } from './retold-actions.ts';
 import { specSchemas } from './spec-schemas.ts';
 import { describeTold } from './told-tokens.ts';
@@ -83,10 +84,10 @@ let lite: { client: LiteClient; close(): void };
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'tonstream-tokens-'));
   server = await startTestServer();
-  devnet = await createPeopledDevnet('tokens', RATE, { weights: WEIGHTS, rests });
+  devnet = await createPeopledDevnet('tokens', RATE, { weights: WEIGHTS, rests, contracts: [OPEN_DOOR] });
   log = openEmbeddedLog({ folder: join(home, 'log') });
   await log.ensureTopic(topics.blocks);
-  await logWithCells(devnet, log, topics, STEPS);
+  await logWithCells(knockedAt(devnet), log, topics, STEPS);
   clickhouse = createClickHouse({ url: server.server.url, database: 'tokens', logger: silent });
   await migrate({ clickhouse, logger: silent });
   const { config } = readConfig([], {});
@@ -194,6 +195,7 @@ it('lists NFT items by their owner and collection, and their transfers', async (
 
 describe('the feed', () => describeTold(() => ({ source, url: api.url, seqno: source.head.seqno, retold, late })));
 describe('actions', () => describeRetold(() => ({ tables: source, steps, clickhouse })));
+describe('messages', () => describeRepeatedExternals(() => ({ tables: source, steps, clickhouse })));
 describe('the API', () => describeLateEvents(() => ({ tables: source, steps, clickhouse })));
 it('pages lists of contracts by cursor, in either direction of balances', async () => {
   const master = rawOf(devnet.cast.jetton.master);

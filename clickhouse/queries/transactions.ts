@@ -16,7 +16,7 @@ import { bytes, list, u32, u64 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { decodeStates } from '../states.ts';
 import { blocks as blockTable } from '../tables/blocks.ts';
-import { hashOrNone } from '../tables/columns.ts';
+import { hashOrNone, NO_LT } from '../tables/columns.ts';
 import { messages as messageTable } from '../tables/messages.ts';
 import type { Row } from '../tables/table.ts';
 import { transactions as transactionTable } from '../tables/transactions.ts';
@@ -274,10 +274,13 @@ export function messageSides(
   const keys = messageKeys({ messageHashes, bodyHash, source, destination });
   const selected = all([where(messageTable, conditions), ...(keys ? [keys] : [])]);
   const received = `SELECT destination AS account, in_lt AS lt, in_mc_seqno AS mc_seqno FROM messages WHERE ${selected} AND in_mc_seqno BETWEEN 1 AND ${head}`;
+  // A row of a message tells of the last time that it was received: one from outside may have been before.
+  const external = `SELECT hash FROM messages WHERE ${selected} AND created_lt = ${NO_LT}`;
+  const again = `SELECT account, lt, mc_seqno FROM transactions_by_external WHERE external_hash IN (${external}) AND mc_seqno <= ${head}`;
   const sent = `SELECT source AS account, out_lt AS lt, out_mc_seqno AS mc_seqno FROM messages WHERE ${selected} AND out_mc_seqno BETWEEN 1 AND ${head}`;
   if (side === 'none') return `${sent} AND 0`;
-  if (side === 'in') return received;
-  return side === 'out' ? sent : `${received} UNION ALL ${sent}`;
+  if (side === 'out') return sent;
+  return [received, again, ...(side === 'in' ? [] : [sent])].join(' UNION ALL ');
 }
 
 /** The sender of the in-message and the receivers of the out-messages (spec v3 semantics 2.5). */

@@ -26,14 +26,19 @@ export function indexSteps({ steps }: Table, { key, also }: Index): string[] {
 }
 
 /** What is selected for some of an index's columns, and the condition on rows that have an entry at all, if there is one. */
-export function indexSelect(table: Table, { each, key, also }: Index, names: readonly string[] = [...key, ...also]) {
+export function indexSelect(
+  table: Table,
+  { each, of, key, also }: Index,
+  names: readonly string[] = [...key, ...also],
+) {
   const entry = each && entryOf(table, each.of);
   const columns = names.map((name) =>
     entry && name === each.as && entry.expression !== columnName(name)
       ? `${entry.expression} AS ${columnName(name)}`
       : columnName(name),
   );
-  return { columns: columns.join(', '), where: entry?.where ?? null };
+  const conditions = [entry?.where, of].filter((one) => typeof one === 'string');
+  return { columns: columns.join(', '), where: conditions.length === 0 ? null : conditions.join(' AND ') };
 }
 
 /** One entry for each of the columns that holds a value. Of several the first always does. */

@@ -21,6 +21,8 @@ export interface Index {
   also: readonly string[];
   /** An entry for each of these columns that holds a value, under one name. */
   each?: { as: string; of: readonly string[] };
+  /** Condition in SQL on the rows that have an entry at all. Default: all. */
+  of?: string;
   /** Several rows of the table may have the same key: any one of them stays. */
   shared?: boolean;
   /** Entries stay when no row has them any more, or one entry stands for several rows: who reads looks at the row. */

@@ -62,6 +62,13 @@ export const transactions = table({
     { name: 'transactions_by_time', key: ['now', 'lt', 'account'], also: ['mcSeqno', 'shard', 'seqno'] },
     { name: 'transactions_by_hash', key: ['hash'], also: ['account', 'lt'] },
     {
+      name: 'transactions_by_external',
+      // The root of a trace that a message from outside began is who received it.
+      of: `external_hash != ${hashOrNone.none} AND trace_id = hash`,
+      key: ['externalHash', 'lt', 'account'],
+      also: ['mcSeqno'],
+    },
+    {
       name: 'account_states_by_hash',
       shared: true,
       each: { as: 'hash', of: ['stateAfter'] },

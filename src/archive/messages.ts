@@ -133,7 +133,10 @@ function asksMore({ messageHashes, sort, page, excludeExternals, onlyExternals, 
   return excludeExternals || onlyExternals || given.some((value) => value !== undefined);
 }
 
-/** The messages with these hashes and where they were sent and received; null as above. */
+/**
+ * The messages with these hashes and where they were sent and received; null as above, and where one came from outside:
+ * a contract may have taken it more than once.
+ */
 export function messageEndsByHash(view: FormedView, filter: TransactionsByMessageFilter): MessageEnds[] | null {
   const { messageHashes, bodyHash, opcode, source, destination } = filter;
   if (messageHashes.length === 0 || [bodyHash, opcode, source, destination].some((one) => one !== undefined))
@@ -238,7 +241,7 @@ class FormedMessage extends LazyMessage {
 const NOWHERE = { mcSeqno: 0, lt: '0' };
 
 function endsOf(sent: SentMessage | null): MessageEnds | null {
-  if (sent === null) return null;
+  if (sent === null || sent.message.source === null) return null;
   const { source, destination } = sent.message;
   const { mcSeqno: outMcSeqno, lt: outLt } = placeOf(sent.sender);
   const { mcSeqno: inMcSeqno, lt: inLt } = placeOf(sent.receiver);

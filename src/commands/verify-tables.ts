@@ -110,13 +110,13 @@ function stepPair(table: Table, index: Index, done: number): Pair {
   const shown = steps.map((step) => `if(${step} <= ${done}, ${step}, 0) AS shown_${step}`);
   const all = [...plain, ...steps.map((step) => `shown_${step}`)].join(', ');
   const { columns, where } = indexSelect(table, index);
-  const conditions = [isDone(steps, done), ...(where ? [where] : []), ...notReplaced(table, index, done)].join(' AND ');
-  const from = (name: string, selected: string) =>
-    `(SELECT ${[selected, ...shown].join(', ')} FROM ${name} FINAL WHERE ${conditions})`;
+  const conditions = [isDone(steps, done), ...notReplaced(table, index, done)];
+  const from = (name: string, selected: string, asked: readonly string[]) =>
+    `(SELECT ${[selected, ...shown].join(', ')} FROM ${name} FINAL WHERE ${asked.join(' AND ')})`;
   return {
     name: index.name,
-    actual: rowsText(all, from(index.name, plain.join(', '))),
-    expected: rowsText(all, from(table.name, columns)),
+    actual: rowsText(all, from(index.name, plain.join(', '), conditions)),
+    expected: rowsText(all, from(table.name, columns, where ? [...conditions, where] : conditions)),
   };
 }
 

@@ -116,6 +116,15 @@ export function messagesByHash(
   return found;
 }
 
+/**
+ * The same for who asks where they were sent and received: null, too, where one came from outside. What is known of it is
+ * the last time that it was received, and a contract may have taken it before.
+ */
+export function endsByHash(view: View, selection: MessageSelection): MessageRow[] | null {
+  const found = messagesByHash(view, selection);
+  return found?.every(({ createdLt }) => createdLt !== null) ? found : null;
+}
+
 /** Whether there is a message with this hash here, as its own or as the normalised one. */
 export const hasMessage = (view: View, hash: Hash): boolean => withHash(view, hash).length > 0;
 

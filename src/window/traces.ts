@@ -19,7 +19,7 @@ import { idOf, stepOf } from './chunk.ts';
 import { behindPrefix, columnOf, keyPrefix, layoutOf, restOf } from './kind.ts';
 import { traceKind, transactionKind } from './kinds.ts';
 import { listPage, pageOf, WHOLE } from './listing.ts';
-import { messagesByHash } from './messages.ts';
+import { endsByHash } from './messages.ts';
 import { Candidate, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import { transactionByHash } from './transactions.ts';
@@ -117,7 +117,7 @@ export function tracedHere(
 
 /** Hashes of the transactions that sent and received these messages. */
 function endsOf(messageHashes: Hash[], view: View): Hash[] | null {
-  const messages = messagesByHash(view, { messageHashes });
+  const messages = endsByHash(view, { messageHashes });
   if (messages === null) return null;
   const ends = messages.flatMap(({ inMcSeqno, inTxHash, outMcSeqno, outTxHash }) => [
     ...(inMcSeqno > 0 && inTxHash !== null ? [inTxHash] : []),

@@ -21,7 +21,7 @@ import { columnOf, layoutOf } from './kind.ts';
 import { blockKind, transactionKind } from './kinds.ts';
 import { listedTransaction } from './listed.ts';
 import { listPage, pageOf, WHOLE } from './listing.ts';
-import { messageAt, messagesByHash } from './messages.ts';
+import { endsByHash, messageAt } from './messages.ts';
 import { transactionOf } from './rows.ts';
 import { Candidate, Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
@@ -155,7 +155,7 @@ export async function transactionsByMessage(
   filter: TransactionsByMessageFilter,
   sides: Sides,
 ): Promise<TransactionRecord[]> {
-  const messages = messagesByHash(sides.view, filter);
+  const messages = endsByHash(sides.view, filter);
   if (messages === null) return sides.whole.transactionsByMessage(filter, sides.context);
   return transactionsAround(messages, filter, sides);
 }

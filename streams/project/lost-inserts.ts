@@ -76,13 +76,16 @@ function missingRows(batch: Batch, { table, keys }: Insert): string {
   return `(SELECT count() FROM ${name} WHERE (${inSteps(columnNames(table.steps), batch)})${written}) = 0`;
 }
 
-/** Where the entries name no step, their keys must be those of the batch's rows. */
+/** Where the entries name no step, their keys must be those of the batch's rows. Not every row need have one. */
 function missingEntries(table: Table, index: Index, batch: Batch): string {
   const steps = indexSteps(table, index);
-  if (steps.length > 0) return `(SELECT count() FROM ${index.name} WHERE ${inSteps(steps, batch)}) = 0`;
   const [first] = index.key;
   const { columns, where } = indexSelect(table, index, [first]);
   const rows = `(${inSteps(columnNames(table.steps), batch)})${where ? ` AND ${where}` : ''}`;
+  if (steps.length > 0) {
+    const none = `(SELECT count() FROM ${index.name} WHERE ${inSteps(steps, batch)}) = 0`;
+    return where ? `${none} AND (SELECT count() FROM ${table.name} WHERE ${rows}) > 0` : none;
+  }
   const wanted = `SELECT ${columns} FROM ${table.name} WHERE ${rows}`;
   const key = columnName(first);
   const held = `SELECT ${key} FROM ${index.name} WHERE ${key} IN (${wanted})`;
