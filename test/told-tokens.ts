@@ -177,7 +177,8 @@ export function describeTold(served: () => Served): void {
       trace_external_hash_norms: named,
       supported_action_types: ['latest'],
     });
-    expect(events.map((event) => event.trace_external_hash_norm).sort()).toEqual(named.toSorted());
+    // A message that was received several times began as many of them.
+    expect([...new Set(events.map((event) => event.trace_external_hash_norm))].sort()).toEqual(named.toSorted());
     for (const { trace, transactions, actions } of events) {
       const row = traces.find((one) => one.trace.tx_hash === trace.tx_hash);
       expect({ trace, transactions }).toEqual({ trace: row?.trace, transactions: row?.transactions });
