@@ -179,6 +179,7 @@ export function describeTold(served: () => Served): void {
     });
     // A message that was received several times began as many of them.
     expect([...new Set(events.map((event) => event.trace_external_hash_norm))].sort()).toEqual(named.toSorted());
+    expect(new Set(events.map(({ trace }) => trace.tx_hash)).size).toBe(events.length);
     for (const { trace, transactions, actions } of events) {
       const row = traces.find((one) => one.trace.tx_hash === trace.tx_hash);
       expect({ trace, transactions }).toEqual({ trace: row?.trace, transactions: row?.transactions });

@@ -80,6 +80,10 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
         'DELETE FROM account_states_by_hash WHERE lt = (SELECT max(lt) FROM transactions)',
         /^differs: account_states_by_hash: /m,
       ],
+      [
+        'INSERT INTO transactions_by_external SELECT hash, lt, account, mc_seqno FROM transactions WHERE mc_seqno = 42',
+        /^differs: transactions_by_external: /m,
+      ],
     ],
     [
       [

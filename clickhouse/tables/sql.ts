@@ -28,7 +28,7 @@ export function indexSteps({ steps }: Table, { key, also }: Index): string[] {
 /** What is selected for some of an index's columns, and the condition on rows that have an entry at all, if there is one. */
 export function indexSelect(
   table: Table,
-  { each, of, key, also }: Index,
+  { each, where, key, also }: Index,
   names: readonly string[] = [...key, ...also],
 ) {
   const entry = each && entryOf(table, each.of);
@@ -37,7 +37,7 @@ export function indexSelect(
       ? `${entry.expression} AS ${columnName(name)}`
       : columnName(name),
   );
-  const conditions = [entry?.where, of].filter((one) => typeof one === 'string');
+  const conditions = [entry?.where, where].filter((one) => typeof one === 'string');
   return { columns: columns.join(', '), where: conditions.length === 0 ? null : conditions.join(' AND ') };
 }
 

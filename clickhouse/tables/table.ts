@@ -22,7 +22,7 @@ export interface Index {
   /** An entry for each of these columns that holds a value, under one name. */
   each?: { as: string; of: readonly string[] };
   /** Condition in SQL on the rows that have an entry at all. Default: all. */
-  of?: string;
+  where?: string;
   /** Several rows of the table may have the same key: any one of them stays. */
   shared?: boolean;
   /** Entries stay when no row has them any more, or one entry stands for several rows: who reads looks at the row. */

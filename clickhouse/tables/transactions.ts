@@ -64,7 +64,7 @@ export const transactions = table({
     {
       name: 'transactions_by_external',
       // The root of a trace that a message from outside began is who received it.
-      of: `external_hash != ${hashOrNone.none} AND trace_id = hash`,
+      where: `external_hash != ${hashOrNone.none} AND trace_id = hash`,
       key: ['externalHash', 'lt', 'account'],
       also: ['mcSeqno'],
     },
