@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { z } from 'zod';
+import { openConnection, ResultTooLarge, type Settings } from './connection.ts';
 import { identifier } from './literal.ts';
 import { ClickHouseQueryError, describeFailure, type QueryFailure } from './query-error.ts';
 import { type ClickHouseLogger, COMMON_SETTINGS, INSERT_SETTINGS, QUERY_SETTINGS } from './settings.ts';
@@ -41,7 +40,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** Bound of the whole request, milliseconds. */
   timeoutMs?: number;
-  settings?: ClickHouseSettings;
+  settings?: Settings;
 }
 
 export interface QueryOptions extends RequestOptions {
@@ -86,6 +85,7 @@ const DEFAULT_MAX_RESULT_BYTES = 256 * 1024 * 1024;
 /** How much later than the server we give up ourselves: its answer says more. */
 const TIMEOUT_GRACE_MS = 2_000;
 const KILL_TIMEOUT_MS = 5_000;
+const MAX_KILL_BYTES = 1024 * 1024;
 /** Before each try to kill a query. */
 const KILL_WAITS_MS = [0, 250, 1_000, 4_000];
 const PING_TIMEOUT_MS = 5_000;
@@ -94,7 +94,7 @@ interface Request {
   operation: ClickHouseOperation;
   sql: string;
   values: readonly Buffer[] | null;
-  settings: ClickHouseSettings;
+  settings: Settings;
   options: QueryOptions;
 }
 
@@ -107,22 +107,16 @@ interface Request {
  */
 export function createClickHouse(options: ClickHouseOptions): ClickHouse {
   const { url, database, logger, metrics } = options;
-  const connect = (connections: number, settings: ClickHouseSettings) =>
-    createClient({
+  const connect = (maxConnections: number) =>
+    openConnection({
       url,
       username: options.username ?? 'default',
       password: options.password ?? '',
-      application: 'tonstream',
-      max_open_connections: connections,
-      // A bound of silence on the socket; every request has its own, shorter one.
-      request_timeout: 3_600_000,
-      clickhouse_settings: settings,
-      log: { level: ClickHouseLogLevel.OFF },
-      ...(connections === 1 ? {} : { database }),
+      maxConnections,
     });
-  const client = connect(Math.max(2, options.maxOpenConnections ?? 16), COMMON_SETTINGS);
+  const connection = connect(Math.max(2, options.maxOpenConnections ?? 16));
   // Kills must not wait behind the queries that hold all connections.
-  const killer = connect(1, {});
+  const killer = connect(1);
   const kills = new Set<Promise<void>>();
   const closing = new AbortController();
   // One for each kill that waits.
@@ -139,28 +133,19 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
       // At the end there is no more waiting.
       if (waitMs > 0) await delay(waitMs, undefined, { signal: closing.signal }).catch(() => undefined);
       try {
-        const result = await killer.query({
-          query: `KILL QUERY WHERE query_id = '${queryId}' ASYNC`,
-          format: 'JSONEachRow',
-          abort_signal: AbortSignal.timeout(KILL_TIMEOUT_MS),
+        const { bytes } = await killer.run({
+          sql: `KILL QUERY WHERE query_id = '${queryId}' ASYNC FORMAT JSONEachRow`,
+          queryId: randomUUID(),
+          settings: {},
+          maxBytes: MAX_KILL_BYTES,
+          signal: AbortSignal.timeout(KILL_TIMEOUT_MS),
         });
-        if ((await result.text()) !== '') return;
+        if (bytes.length > 0) return;
       } catch (error) {
         logger.debug({ err: error, queryId }, 'could not kill an abandoned query');
         if (closing.signal.aborted) return;
       }
     }
-  }
-
-  async function perform(request: Request, queryId: string, signal: AbortSignal): Promise<Buffer> {
-    const { stream } = await client.exec({
-      query: request.sql,
-      query_id: queryId,
-      abort_signal: signal,
-      clickhouse_settings: request.settings,
-      ...(request.values === null ? {} : { values: Readable.from(request.values, { objectMode: false }) }),
-    });
-    return readBounded(stream, request.options.maxResultBytes ?? DEFAULT_MAX_RESULT_BYTES, signal);
   }
 
   async function run(request: Request): Promise<Buffer> {
@@ -170,14 +155,20 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
     const queryId = randomUUID();
     const began = performance.now();
     const limit = createLimit(timeoutMs, asked.signal);
-    request.settings.max_execution_time = timeoutMs / 1000;
     let outcome = 'ok';
     let bytes = 0;
     let sent = false;
     try {
       limit.signal.throwIfAborted();
       sent = true;
-      const result = await perform(request, queryId, limit.signal);
+      const { bytes: result } = await connection.run({
+        sql: request.sql,
+        values: request.values,
+        queryId,
+        settings: { ...COMMON_SETTINGS, ...request.settings, max_execution_time: timeoutMs / 1000, database },
+        maxBytes: asked.maxResultBytes ?? DEFAULT_MAX_RESULT_BYTES,
+        signal: limit.signal,
+      });
       bytes = result.length;
       return result;
     } catch (cause) {
@@ -192,7 +183,7 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
   }
 
   function read(sql: string, format: string, asked: QueryOptions): Promise<Buffer> {
-    const settings: ClickHouseSettings = {
+    const settings: Settings = {
       ...QUERY_SETTINGS,
       max_result_bytes: String(asked.maxResultBytes ?? DEFAULT_MAX_RESULT_BYTES),
       ...asked.settings,
@@ -218,24 +209,19 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
     async json(sql, row, asked = {}) {
       return parseRows(await read(sql, 'JSONEachRow', asked), row, asked.label ?? 'ClickHouse query');
     },
-    async ping(signal) {
+    ping(signal) {
       const timeout = AbortSignal.timeout(PING_TIMEOUT_MS);
-      const { success } = await client.ping({
-        select: false,
-        abort_signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      });
-      return success;
+      return connection.ping(signal ? AbortSignal.any([signal, timeout]) : timeout);
     },
     withDatabase: (other) => createClickHouse({ ...options, database: other }),
     async close() {
       closing.abort();
       await Promise.all(kills);
-      await Promise.all([client.close(), killer.close()]);
+      connection.close();
+      killer.close();
     },
   };
 }
-
-class ResultTooLarge extends Error {}
 
 /** One signal for the caller's abort and for the time, and which of the two it was. */
 function createLimit(timeoutMs: number, caller: AbortSignal | undefined) {
@@ -260,27 +246,6 @@ function createLimit(timeoutMs: number, caller: AbortSignal | undefined) {
       return describeFailure(cause, label, queryId);
     },
   };
-}
-
-/** The client stops listening to the signal once the headers are there, so the body needs its own watch. */
-async function readBounded(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const stop = () => stream.destroy(new Error('the request was ended'));
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    for await (const chunk of stream) {
-      if (!Buffer.isBuffer(chunk)) throw new Error('the answer is not bytes');
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw new ResultTooLarge(`the result passes ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-  } finally {
-    signal.removeEventListener('abort', stop);
-    stream.destroy();
-  }
-  return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes);
 }
 
 function parseRows<T>(result: Buffer, row: z.ZodType<T>, label: string): T[] {

@@ -1,4 +1,4 @@
-import { ClickHouseError } from '@clickhouse/client';
+import { ServerError } from './connection.ts';
 
 export type ClickHouseErrorCode =
   /** The time given ran out, here or in the server. */
@@ -89,11 +89,11 @@ const CONNECTION_CODES = new Set([
 function isSocketError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string' && CONNECTION_CODES.has(error.code)) return true;
-  // @clickhouse/client's own word for a socket that stayed silent, and Node's for one closed before the answer.
-  return /^Timeout error\.|socket hang up|^aborted$/.test(error.message);
+  // Node's words for one closed before the answer, or in its middle.
+  return /socket hang up|^aborted$/.test(error.message);
 }
 
-function codeOf({ type, message }: ClickHouseError): ClickHouseErrorCode {
+function codeOf({ type, message }: ServerError): ClickHouseErrorCode {
   // The same type for a statement's limit as for the server's, which only the text tells apart.
   if (type === 'MEMORY_LIMIT_EXCEEDED' && QUERY_MEMORY.test(message)) return 'memory';
   return CODES_BY_TYPE[type ?? ''] ?? 'server';
@@ -101,13 +101,13 @@ function codeOf({ type, message }: ClickHouseError): ClickHouseErrorCode {
 
 /** The failure that an error of the HTTP client stands for. */
 export function describeFailure(error: unknown, label: string, queryId: string): QueryFailure {
-  if (error instanceof ClickHouseError) {
+  if (error instanceof ServerError && error.code !== null) {
     return {
       code: codeOf(error),
       label,
       queryId,
       detail: `${error.message.trim()} (code ${error.code}${error.type ? `, ${error.type}` : ''})`,
-      serverCode: Number(error.code),
+      serverCode: error.code,
       ...(error.type ? { serverType: error.type } : {}),
       cause: error,
     };

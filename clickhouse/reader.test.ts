@@ -1,12 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createReader, QUOTA_KEYS, type Reader } from './reader.ts';
+import { createReader, type Parameter, QUOTA_KEYS, type Reader } from './reader.ts';
 
 describe('the reader of SQL', () => {
   const told: string[] = [];
+  let last = new URLSearchParams();
   const server = createServer((request, response) => {
-    told.push(new URL(request.url ?? '', 'http://server').searchParams.get('quota_key') ?? '');
+    last = new URL(request.url ?? '', 'http://server').searchParams;
+    told.push(last.get('quota_key') ?? '');
     request.resume().on('end', () => response.end());
   });
   let reader: Reader;
@@ -16,7 +18,7 @@ describe('the reader of SQL', () => {
     reader = createReader({ url, user: 'u', password: '', database: 'd', maxConnections: 8, kill: () => undefined });
   });
   afterAll(async () => {
-    await reader.close();
+    reader.close();
     server.close();
   });
 
@@ -24,6 +26,23 @@ describe('the reader of SQL', () => {
     const asked = { sql: 'SELECT 1', format: 'CSV', head: 1, limit: 1, parameters: new Map(), timeoutMs: 5_000 };
     await reader.ask({ ...asked, key, signal: AbortSignal.timeout(5_000) });
   }
+
+  it('tells parameters in the form that the server reads', async () => {
+    const parameters = new Map<string, Parameter>([
+      ['text', "it's a \t\\ \n"],
+      ['number', 1.5],
+      ['flag', true],
+      ['some', ["it's", 2, true]],
+    ]);
+    const asked = { sql: 'SELECT 1', format: 'CSV', head: 1, limit: 1, key: 'someone', timeoutMs: 5_000 };
+    await reader.ask({ ...asked, parameters, signal: AbortSignal.timeout(5_000) });
+    expect([...last].filter(([name]) => name.startsWith('param_'))).toEqual([
+      ['param_text', "it\\'s a \\t\\\\ \\n"],
+      ['param_number', '1.5'],
+      ['param_flag', '1'],
+      ['param_some', "['it\\'s',2,true]"],
+    ]);
+  });
 
   const keyOf = (n: number): string => `${n} ${'ü'.repeat(n % 50)}`;
 

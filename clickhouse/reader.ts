@@ -3,8 +3,9 @@
  * has him from a file; on another server whoever runs it makes him with the statements that `readerStatements` gives.
  */
 import { hash, randomUUID } from 'node:crypto';
-import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { z } from 'zod';
 import { ClickHouseQueryError } from './client.ts';
+import { openConnection } from './connection.ts';
 import { identifier, textLiteral } from './literal.ts';
 import { describeFailure } from './query-error.ts';
 import { HEAD_SETTING } from './views/view.ts';
@@ -185,24 +186,29 @@ export interface Told {
 export interface Reader {
   /** @throws {ClickHouseQueryError} and the signal's reason */
   ask(asked: Asked): Promise<Told>;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** How much later than the server we give up ourselves: its answer says more. */
 const GRACE_MS = 2_000;
 const LABEL = 'a query of SQL';
+/** The reader's own limit is smaller. */
+const MAX_RESULT_BYTES = 1024 * 1024 * 1024;
+const SUMMARY = z.object({ result_rows: z.coerce.number().default(0), read_rows: z.coerce.number().default(0) });
+const ESCAPED: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'", '\\': '\\\\' };
+
+/** As the server reads the values of parameters (https://clickhouse.com/docs/interfaces/http#cli-queries-with-parameters). */
+function parameterText(value: Parameter): string {
+  const escaped = (text: string): string => text.replace(/[\t\n\r'\\]/g, (one) => ESCAPED[one]);
+  if (Array.isArray(value)) {
+    return `[${value.map((one) => (typeof one === 'string' ? `'${escaped(one)}'` : String(one))).join(',')}]`;
+  }
+  // Not `true`: what is no Bool may be asked with it too.
+  return typeof value === 'boolean' ? String(Number(value)) : escaped(String(value));
+}
 
 export function createReader({ url, user, password, database, maxConnections, kill }: ReaderOptions): Reader {
-  const client = createClient({
-    url,
-    username: user,
-    password,
-    database,
-    application: 'tonstream',
-    max_open_connections: maxConnections,
-    request_timeout: 3_600_000,
-    log: { level: ClickHouseLogLevel.OFF },
-  });
+  const connection = openConnection({ url, username: user, password, maxConnections });
 
   async function ask({ sql, format, head, limit, parameters, key, timeoutMs, signal }: Asked): Promise<Told> {
     signal.throwIfAborted();
@@ -210,29 +216,22 @@ export function createReader({ url, user, password, database, maxConnections, ki
     const late = AbortSignal.timeout(timeoutMs + GRACE_MS);
     const ended = AbortSignal.any([signal, late]);
     try {
-      const { stream, summary } = await client.exec({
-        query: format === null ? sql : `${sql}\nFORMAT ${format}`,
-        query_id: queryId,
-        query_params: Object.fromEntries(parameters),
-        abort_signal: ended,
-        clickhouse_settings: {
-          [HEAD_SETTING]: String(head),
+      const { bytes, summary } = await connection.run({
+        sql: format === null ? sql : `${sql}\nFORMAT ${format}`,
+        queryId,
+        parameters: [...parameters].map(([name, value]) => [name, parameterText(value)]),
+        settings: {
+          database,
+          [HEAD_SETTING]: head,
           quota_key: quotaKeyOf(key),
           max_execution_time: Math.max(1, Math.ceil(timeoutMs / 1000)),
-          ...(limit === null ? {} : { limit: String(limit) }),
+          ...(limit === null ? {} : { limit }),
         },
+        maxBytes: MAX_RESULT_BYTES,
+        signal: ended,
       });
-      const stop = () => stream.destroy(new Error('the query was ended'));
-      ended.addEventListener('abort', stop, { once: true });
-      try {
-        const chunks: Buffer[] = [];
-        for await (const chunk of stream) chunks.push(chunk);
-        ended.throwIfAborted();
-        const { result_rows = '0', read_rows = '0' } = summary ?? {};
-        return { bytes: Buffer.concat(chunks), rows: Number(result_rows), rowsRead: Number(read_rows) };
-      } finally {
-        ended.removeEventListener('abort', stop);
-      }
+      const { result_rows, read_rows } = SUMMARY.parse(JSON.parse(summary));
+      return { bytes, rows: result_rows, rowsRead: read_rows };
     } catch (cause) {
       if (ended.aborted) kill(queryId);
       signal.throwIfAborted();
@@ -244,5 +243,5 @@ export function createReader({ url, user, password, database, maxConnections, ki
     }
   }
 
-  return { ask, close: () => client.close() };
+  return { ask, close: () => connection.close() };
 }

@@ -1,10 +1,10 @@
-import type { ClickHouseSettings } from '@clickhouse/client';
 import type { BaseLogger } from 'pino';
+import type { Settings } from './connection.ts';
 
 export type ClickHouseLogger = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
 
 /** Of every request. */
-export const COMMON_SETTINGS: ClickHouseSettings = {
+export const COMMON_SETTINGS: Settings = {
   // Integers of 64 bits and more, and Decimals, would lose digits as JSON numbers.
   output_format_json_quote_64bit_integers: 1,
   output_format_json_quote_decimals: 1,
@@ -13,7 +13,7 @@ export const COMMON_SETTINGS: ClickHouseSettings = {
 };
 
 /** Of every read. */
-export const QUERY_SETTINGS: ClickHouseSettings = {
+export const QUERY_SETTINGS: Settings = {
   // Point reads gain nothing from more threads and lose by starting them.
   max_threads: 1,
   // The status line is sent when the result is whole, so an error can never hide inside a result. Held in memory up
@@ -27,7 +27,7 @@ export const QUERY_SETTINGS: ClickHouseSettings = {
  * Of every insert. One block a request, so that an insert of up to a million rows of one partition is atomic, and
  * synchronous, so that an answered insert is in the table.
  */
-export const INSERT_SETTINGS: ClickHouseSettings = {
+export const INSERT_SETTINGS: Settings = {
   async_insert: 0,
   wait_end_of_query: 1,
   insert_deduplicate: 1,

@@ -190,7 +190,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       await webhooks.close();
       await streaming.close();
       await close();
-      await sql.close();
+      sql.close();
       await subscribers.close();
     },
   };

@@ -9,7 +9,7 @@ import { isTooManyRows } from '../query-error.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { type ActionRow, actionAccounts, actions as actionTable } from '../tables/actions.ts';
 import { columnNames } from '../tables/sql.ts';
-import { all, among, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
+import { all, among, BY_KEY, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { addresses, direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
 import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
@@ -45,15 +45,15 @@ export function actionQueries(reading: Reading) {
       const { offset } = filter.page;
 
       /** The newest tellings of these actions. */
-      async function newest(keys: string, { told, bound }: Conditions): Promise<Told[]> {
+      async function newest(keys: string, { told, bounds }: Conditions): Promise<Told[]> {
         const sql = `SELECT ${COLUMNS} FROM actions WHERE (${KEY}) IN (${keys}) AND mc_seqno <= ${told}
-          ORDER BY ${KEY}, mc_seqno DESC LIMIT 1 BY ${KEY}${bound}`;
+          ORDER BY ${KEY}, mc_seqno DESC LIMIT 1 BY ${KEY} SETTINGS ${[BY_KEY, ...bounds].join(', ')}`;
         return collect(await reading.rows(sql, 'actions', context), readActionRow);
       }
 
       /** Whether any of what is looked at there was told again. */
-      async function isToldAgain(where: Where, { bound }: Conditions): Promise<boolean> {
-        const sql = `SELECT 1 ${toldAgain(where)} LIMIT 1${bound}`;
+      async function isToldAgain(where: Where, { bounds }: Conditions): Promise<boolean> {
+        const sql = `SELECT 1 ${toldAgain(where)} LIMIT 1 SETTINGS ${[BY_KEY, ...bounds].join(', ')}`;
         return !(await reading.rows(sql, 'actions told again', context)).done;
       }
 
@@ -99,9 +99,9 @@ async function nearest(
   for (let share = 1n; ; ) {
     const part = span && partOf(span, share, filter);
     const place = part === null ? [] : [`trace_end_lt BETWEEN ${part.low} AND ${part.high}`];
-    const bound = ` SETTINGS max_rows_to_read = ${rows}`;
+    const bounds = [`max_rows_to_read = ${rows}`];
     try {
-      const near = { ends: [...conditions.ends, ...place], place: [...conditions.place, ...place], bound };
+      const near = { ends: [...conditions.ends, ...place], place: [...conditions.place, ...place], bounds };
       const found = await page({ ...conditions, ...near });
       if (share === 1n || found.length >= filter.page.limit) return found;
       share /= FARTHER;
@@ -158,8 +158,8 @@ interface Conditions {
   /** By `actions` alone: the place, and the telling that counts. */
   ownPlace: string[];
   own: string[];
-  /** SQL behind each statement: how much it may read. */
-  bound: string;
+  /** Settings of each statement: how much it may read. */
+  bounds: string[];
 }
 
 /** Null when nothing passes. */
@@ -181,7 +181,7 @@ async function conditionsOf(reading: Reading, filter: ActionFilter, context: Que
     any: typeConditions(filter),
     ownPlace: [],
     own: [],
-    bound: '',
+    bounds: [],
   };
   let { traceIds } = filter;
   for (const named of namedTransactions(filter)) {

@@ -116,3 +116,9 @@ export function behind<C extends Columns>(
 export function limits(page: Page): string {
   return `LIMIT ${page.limit}${page.offset > 0 ? ` OFFSET ${page.offset}` : ''}`;
 }
+
+/**
+ * Of a statement that finds its rows by their keys, in small granules: to plan what is filtered before what takes the
+ * server 1 to 3 ms, a fifth of it, and spares nothing there.
+ */
+export const BY_KEY = 'optimize_move_to_prewhere = 0';

@@ -8,7 +8,7 @@ import type { RowReader } from '../rowbinary.ts';
 import { columnNames } from '../tables/sql.ts';
 import type { Row } from '../tables/table.ts';
 import { type TraceRow, traceAccounts, traces as traceTable } from '../tables/traces.ts';
-import { all, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
+import { all, BY_KEY, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
 import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
@@ -31,7 +31,7 @@ export function traceQueries(reading: Reading) {
     // Of those that never end all other rows are read by this column alone.
     const some = growing ? '' : ` AND (transactions <= ${MAX_TRANSACTIONS} OR state != 'pending')`;
     const sql = `SELECT ${COLUMNS} FROM traces WHERE trace_id IN ${ids} AND mc_seqno <= ${reading.head.seqno}${some}
-      ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id`;
+      ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id SETTINGS ${BY_KEY}`;
     return joinSteps(collect(await reading.rows(sql, 'traces', context), readTraceRow));
   }
 
@@ -99,7 +99,7 @@ export async function tracedTransactions(
   ];
   const conditions = keys.map((key) => `(account, lt) IN (${key})`);
   const sql = `SELECT hash, trace_id FROM transactions WHERE ${all(conditions)} AND mc_seqno <= ${head}
-    LIMIT 1 BY account, lt`;
+    LIMIT 1 BY account, lt SETTINGS ${BY_KEY}`;
   const rows = await reading.rows(sql, 'traces of transactions', context);
   return collect(rows, (row) => ({ hash: row.fixed(32), traceId: row.fixed(32) }));
 }

@@ -20,7 +20,7 @@ import { hashOrNone, NO_LT } from '../tables/columns.ts';
 import { messages as messageTable } from '../tables/messages.ts';
 import type { Row } from '../tables/table.ts';
 import { transactions as transactionTable } from '../tables/transactions.ts';
-import { all, asked, askedNumber, behind, type ConditionOn, limits, type Sorted, where } from './conditions.ts';
+import { all, asked, askedNumber, BY_KEY, behind, type ConditionOn, limits, type Sorted, where } from './conditions.ts';
 import {
   addressesOf,
   BadCursor,
@@ -77,7 +77,7 @@ export function transactionQueries(reading: Reading, steps: Steps) {
     const last = Math.max(...places.map(({ mcSeqno }) => mcSeqno));
     const keys = places.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
     const sql = `SELECT ${COLUMNS} FROM transactions WHERE (account, lt) IN ${list(keys)}
-      AND mc_seqno BETWEEN ${first} AND ${last}`;
+      AND mc_seqno BETWEEN ${first} AND ${last} SETTINGS ${BY_KEY}`;
     return collect(await reading.rows(sql, label, context), readTransaction);
   }
 

@@ -28,7 +28,7 @@ const CHECK_MS = 10_000;
 export interface OpenSql {
   /** Of SQL, and of exports. */
   routers: readonly Router[];
-  close(): Promise<void>;
+  close(): void;
 }
 
 interface Ready {
