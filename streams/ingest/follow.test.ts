@@ -1,32 +1,16 @@
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beginCell } from '@ton/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openBoc } from '../../src/chain/boc.ts';
-import { cellHash } from '../../src/chain/hash.ts';
-import type { BlockIdExt } from '../../src/chain/model.ts';
-import { type BlockProver, NodeError } from '../../src/node/chain-node.ts';
 import { follow } from '../../test/followed.ts';
-import { createRecordedNode, MASTER_SHARD, masterKey, type NodeCall, recordedNode } from '../../test/recorded-node.ts';
-import {
-  allSteps,
-  changeBlock,
-  changeTop,
-  logContent,
-  readSequence,
-  type SequenceLine,
-  sequenceFile,
-  writeSequence,
-} from '../../test/recorded-sequence.ts';
+import { content, imported } from '../../test/imported.ts';
+import { createRecordedNode, masterKey, type NodeCall, recordedNode } from '../../test/recorded-node.ts';
+import { allSteps, changeBlock, readSequence, sequenceFile, writeSequence } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
-import { blockKey } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
 import { topicNames } from '../topics.ts';
-import { checkBlockAndTops, sameHashes } from './check.ts';
 import { importFiles } from './import.ts';
 
 const topics = topicNames();
@@ -46,33 +30,6 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What a log holds besides where and when its blocks were got. */
-async function content(of: EventLog = log): Promise<string[]> {
-  const records = await logContent(of, topics.blocks);
-  return records.map((record) => record.replace(/,"src":"(file|lite)"/, '').replace(/,"zs":"[0-9a-f]{64}"/, ''));
-}
-
-const imports = new Map<string, Promise<string[]>>();
-
-/** The log that an import of the files makes. */
-function imported(name: string): Promise<string[]> {
-  const known = imports.get(name) ?? importAnew(name);
-  imports.set(name, known);
-  return known;
-}
-
-async function importAnew(name: string): Promise<string[]> {
-  const aside = mkdtempSync(join(tmpdir(), 'tonstream-imported-'));
-  const other = openEmbeddedLog({ folder: aside });
-  try {
-    await importFiles(other, topics, [sequenceFile(name)]);
-    return await content(other);
-  } finally {
-    await other.close();
-    rmSync(aside, { recursive: true });
-  }
-}
-
 const stepOf = (record: string): number => Number(/"mc":"(\d+)"/.exec(record)?.[1]);
 
 describe.skipIf(shelf === null)('following a recorded chain', () => {
@@ -81,7 +38,7 @@ describe.skipIf(shelf === null)('following a recorded chain', () => {
     const run = follow(log, node, { from: 'genesis' });
     await run.until(node.seqnos.at(-1) ?? 0);
     await run.stop();
-    expect(await content()).toEqual(await imported(name));
+    expect(await content(log)).toEqual(await imported(name));
     const { rootHash } = await node.zeroState(new AbortController().signal);
     const zeroStates = (await allSteps(log, topics.blocks)).map(({ masterBlock }) => masterBlock?.zeroState);
     expect(zeroStates.every((zeroState) => zeroState?.equals(rootHash))).toBe(true);
@@ -94,7 +51,7 @@ describe.skipIf(shelf === null)('following a recorded chain', () => {
     const run = follow(log, createRecordedNode(lines), { from: 'head' });
     await run.until(1_459_999);
     await run.stop();
-    expect(await content()).toEqual(await imported(EVERSCALE));
+    expect(await content(log)).toEqual(await imported(EVERSCALE));
     expect(run.lines[0].text).toContain('going on with masterchain block 1459996, 4 behind the head; the start "head"');
   });
 
@@ -107,7 +64,7 @@ describe.skipIf(shelf === null)('following a recorded chain', () => {
     ]);
     const whole = await imported(EVERSCALE);
     const after = (records: string[]): string[] => records.filter((record) => stepOf(record) > 1_459_995);
-    expect(after(await content())).toEqual(after(whole));
+    expect(after(await content(log))).toEqual(after(whole));
     const partial = (await allSteps(log, topics.blocks))[0].blocks.map(({ id }) => `${id.shard}:${id.seqno}`);
     const recorded = whole.filter((record) => stepOf(record) === 1_459_995);
     expect(partial.length).toBeGreaterThan(10);
@@ -119,14 +76,14 @@ describe.skipIf(shelf === null)('following a recorded chain', () => {
     const run = follow(log, node, { from: 'genesis' });
     for (let head = 1; head <= 60; ) {
       await run.until(head);
-      expect((await content()).map(stepOf).at(-1)).toBe(head);
+      expect((await content(log)).map(stepOf).at(-1)).toBe(head);
       head += 1 + (head % 3);
       node.reveal(head);
     }
     await run.stop();
     expect(run.refetched.size).toBe(0);
-    const { length } = await content();
-    expect(await content()).toEqual((await imported(LOCAL)).slice(0, length));
+    const { length } = await content(log);
+    expect(await content(log)).toEqual((await imported(LOCAL)).slice(0, length));
     // The poll's answer is the id: nothing is looked up at the head.
     expect(node.calls.get('lookupBlock') ?? 0).toBeLessThan(40);
   });
@@ -151,14 +108,14 @@ describe.skipIf(shelf === null)('where it begins', () => {
     await run.until(132);
     await run.stop();
     expect(genUtime(53)).toBeGreaterThan(genUtime(52));
-    expect(await content()).toEqual(await from(seqno));
+    expect(await content(log)).toEqual(await from(seqno));
   });
 
   it('a time before the first block', async () => {
     const run = follow(log, recordedNode(GENESIS), { from: { utime: 1_500_000_000 } });
     await run.until(132);
     await run.stop();
-    expect(await content()).toEqual(await imported(GENESIS));
+    expect(await content(log)).toEqual(await imported(GENESIS));
   });
 
   it('a log with steps goes on behind them, and says so when the start is another', async () => {
@@ -170,7 +127,7 @@ describe.skipIf(shelf === null)('where it begins', () => {
     const second = follow(log, node, { from: 'genesis' });
     await second.until(132);
     await second.stop();
-    expect(await content()).toEqual(await from(60));
+    expect(await content(log)).toEqual(await from(60));
     const [{ text }] = second.lines;
     expect(text).toBe(
       'going on with masterchain block 71, 62 behind the head; the start "genesis" is for an empty log, this one begins with step 60',
@@ -188,11 +145,11 @@ describe.skipIf(shelf === null)('where it begins', () => {
     };
     const node = recordedNode(GENESIS);
     await expect(follow(failing, node, { from: { seqno: 90 }, batchBytes: 1 }).ended).rejects.toThrow('no space');
-    expect((await content()).at(-1)).not.toContain('"seal"');
+    expect((await content(log)).at(-1)).not.toContain('"seal"');
     const run = follow(log, node, { from: { seqno: 90 } });
     await run.until(132);
     await run.stop();
-    expect(await content()).toEqual(await from(90));
+    expect(await content(log)).toEqual(await from(90));
   });
 });
 
@@ -202,7 +159,7 @@ describe.skipIf(shelf === null)('trouble', () => {
     const run = follow(log, recordedNode(GENESIS, fault), { from: 'genesis' });
     await run.until(132);
     await run.stop();
-    expect(await content()).toEqual(await imported(GENESIS));
+    expect(await content(log)).toEqual(await imported(GENESIS));
     return run;
   }
 
@@ -258,64 +215,6 @@ describe.skipIf(shelf === null)('trouble', () => {
     ]);
   });
 
-  describe('a masterchain block that a server made up', () => {
-    const key = masterKey(60);
-    const lineOf = (seqno: number): SequenceLine => {
-      const found = readSequence(sequenceFile(GENESIS)).find((one) => one.workchain === -1 && one.seqno === seqno);
-      if (found === undefined) throw new Error(`masterchain block ${seqno} is not recorded`);
-      return found;
-    };
-    const bytesOf = ({ boc }: SequenceLine): Buffer => Buffer.from(boc, 'base64');
-    const idOf = (bytes: Buffer): BlockIdExt => {
-      const boc = openBoc(bytes);
-      const hashes = { rootHash: cellHash(boc, boc.roots[0]), fileHash: createHash('sha256').update(bytes).digest() };
-      return { workchain: -1, shard: MASTER_SHARD, seqno: 60, ...hashes };
-    };
-    const made = (what: 'seed' | 'network'): Buffer => bytesOf(changeBlock(lineOf(60), what));
-    /** Commits the seqno of a shard that the block before it commits, under other hashes. */
-    function forked(): Buffer {
-      const [[before], [top]] = [59, 60].map((seqno) => {
-        const place = { file: GENESIS, line: null };
-        return checkBlockAndTops(bytesOf(lineOf(seqno)), null, place).tops;
-      });
-      return bytesOf(changeTop(lineOf(60), top.rootHash, before.seqno));
-    }
-
-    it.each([
-      ['of another network', () => made('network')],
-      ['that nobody has', () => null],
-      ['that is none', () => beginCell().storeUint(60, 32).endCell().toBoc()],
-      ['that others do not follow', () => made('seed')],
-      ['that contradicts the one before it', forked],
-    ])('%s, is left out once nobody proves it', async (_, make) => {
-      const boc = make();
-      const id = idOf(boc ?? made('seed'));
-      const node = recordedNode(GENESIS);
-      let isBelieved = true;
-      node.setFault(({ method, key: asked }) => {
-        if (asked !== key || !isBelieved) return null;
-        if (method === 'lookupBlock') return { id };
-        return method === 'block' ? (boc === null ? 'not_found' : { bytes: boc }) : null;
-      });
-      const prover: BlockProver = {
-        async prove(target) {
-          if (sameHashes(target, node.id(blockKey(target)))) return { id: target, genUtime: null };
-          // As a pool, which leaves alone who told of it.
-          isBelieved = false;
-          throw new NodeError('not_found', 'nobody proves it');
-        },
-        keyBlock: node.id(masterKey(1)),
-        newest: null,
-      };
-      const run = follow(log, node, { from: 'genesis', proofIntervalMs: 0 }, prover);
-      await run.until(132);
-      await run.stop();
-      expect(isBelieved).toBe(false);
-      expect(run.unproven).toBe(1);
-      expect(await content()).toEqual(await imported(GENESIS));
-    });
-  });
-
   it('a block that stays away is an error line with its name; the ingester goes on when it comes', async () => {
     let away = true;
     const lost = '0:8000000000000000:30';
@@ -329,13 +228,13 @@ describe.skipIf(shelf === null)('trouble', () => {
     while (!run.lines.some(({ level }) => level === 'error')) await sleep(5);
     const errors = run.lines.filter(({ level }) => level === 'error');
     expect(errors).toMatchObject([{ text: expect.stringMatching(`block ${lost} of step \\d+ has been impossible`) }]);
-    const before = await content();
+    const before = await content(log);
     expect(before).toEqual((await imported(GENESIS)).slice(0, before.length));
     expect(before.some((record) => record.startsWith(`${lost} `))).toBe(false);
     away = false;
     await run.until(132);
     await run.stop();
-    expect(await content()).toEqual(await imported(GENESIS));
+    expect(await content(log)).toEqual(await imported(GENESIS));
   });
 
   it('a call that never ends holds nobody who stops', async () => {
@@ -345,7 +244,7 @@ describe.skipIf(shelf === null)('trouble', () => {
     const run = follow(log, node, { from: 'genesis' });
     await run.until(49);
     await run.stop();
-    const records = await content();
+    const records = await content(log);
     expect(records).toEqual((await imported(GENESIS)).slice(0, records.length));
   });
 
@@ -364,17 +263,17 @@ describe.skipIf(shelf === null)('trouble', () => {
     const run = follow(failing, recordedNode(GENESIS), { from: 'genesis', batchBytes: 50_000 });
     await run.until(132);
     await run.stop();
-    expect(await content()).toEqual(await imported(GENESIS));
+    expect(await content(log)).toEqual(await imported(GENESIS));
     expect(run.lines.filter(({ text }) => text.includes('the log cannot be written')).length).toBe(2);
   });
 });
 
 describe.skipIf(shelf === null)('the wrong chain', () => {
   async function refused(node: ReturnType<typeof recordedNode>, message: RegExp): Promise<void> {
-    const before = await content();
+    const before = await content(log);
     const failure = await follow(log, node).ended.catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'network', message: expect.stringMatching(message) });
-    expect(await content()).toEqual(before);
+    expect(await content(log)).toEqual(before);
   }
 
   async function followed(name: string, seqno: number): Promise<void> {
@@ -414,30 +313,6 @@ describe.skipIf(shelf === null)('bounds', () => {
     expect(node.mostAtOnce).toBe(5);
   });
 
-  it('proves one doubted block at a time, however many it fetches', async () => {
-    const proofs = { running: 0, most: 0, done: 0 };
-    const node = recordedNode(GENESIS, {
-      fault: ({ method, key }) => (method === 'block' && key.startsWith('0:') && proofs.done < 20 ? 'not_found' : null),
-    });
-    const prover: BlockProver = {
-      async prove(id) {
-        proofs.most = Math.max(proofs.most, ++proofs.running);
-        await sleep(1);
-        proofs.running--;
-        proofs.done++;
-        return { id, genUtime: null };
-      },
-      keyBlock: node.id(masterKey(1)),
-      newest: null,
-    };
-    const run = follow(log, node, { from: 'genesis', proofIntervalMs: 0 }, prover);
-    await run.until(132);
-    await run.stop();
-    // One more may run: that of steps which are whole.
-    expect(proofs.most).toBeLessThanOrEqual(2);
-    expect(await content()).toEqual(await imported(GENESIS));
-  });
-
   it('fetches no further ahead than it is told while the log is slow', async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -464,6 +339,6 @@ describe.skipIf(shelf === null)('bounds', () => {
     const held = sizes.slice(0, fetched).reduce((sum, size) => sum + size, 0);
     // The size of a step is known only when it is there.
     expect(held).toBeLessThan(bytes * 2);
-    expect(await content()).toEqual(await imported(GENESIS));
+    expect(await content(log)).toEqual(await imported(GENESIS));
   });
 });

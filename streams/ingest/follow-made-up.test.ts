@@ -1,0 +1,119 @@
+/** What one server makes up, and nobody proves, costs others nothing: over the recorded chain of mainnet's genesis. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beginCell } from '@ton/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBoc } from '../../src/chain/boc.ts';
+import { cellHash } from '../../src/chain/hash.ts';
+import type { BlockIdExt } from '../../src/chain/model.ts';
+import { type BlockProver, NodeError } from '../../src/node/chain-node.ts';
+import { follow } from '../../test/followed.ts';
+import { content, imported } from '../../test/imported.ts';
+import { MASTER_SHARD, masterKey, recordedNode } from '../../test/recorded-node.ts';
+import { changeBlock, changeTop, readSequence, type SequenceLine, sequenceFile } from '../../test/recorded-sequence.ts';
+import { shelf } from '../../test/shelf.ts';
+import { openEmbeddedLog } from '../embedded.ts';
+import { blockKey } from '../envelope.ts';
+import type { EventLog } from '../log.ts';
+import { checkBlockAndTops, sameHashes } from './check.ts';
+
+const GENESIS = 'mainnet-genesis_a';
+let folder: string;
+let log: EventLog;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tonstream-follow-'));
+  log = openEmbeddedLog({ folder: join(folder, 'log') });
+});
+
+afterEach(async () => {
+  await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe.skipIf(shelf === null)('a masterchain block that a server made up', () => {
+  const key = masterKey(60);
+  const lineOf = (seqno: number): SequenceLine => {
+    const found = readSequence(sequenceFile(GENESIS)).find((one) => one.workchain === -1 && one.seqno === seqno);
+    if (found === undefined) throw new Error(`masterchain block ${seqno} is not recorded`);
+    return found;
+  };
+  const bytesOf = ({ boc }: SequenceLine): Buffer => Buffer.from(boc, 'base64');
+  const idOf = (bytes: Buffer): BlockIdExt => {
+    const boc = openBoc(bytes);
+    const hashes = { rootHash: cellHash(boc, boc.roots[0]), fileHash: createHash('sha256').update(bytes).digest() };
+    return { workchain: -1, shard: MASTER_SHARD, seqno: 60, ...hashes };
+  };
+  const made = (what: 'seed' | 'network'): Buffer => bytesOf(changeBlock(lineOf(60), what));
+  /** Commits the seqno of a shard that the block before it commits, under other hashes. */
+  function forked(): Buffer {
+    const [[before], [top]] = [59, 60].map((seqno) => {
+      const place = { file: GENESIS, line: null };
+      return checkBlockAndTops(bytesOf(lineOf(seqno)), null, place).tops;
+    });
+    return bytesOf(changeTop(lineOf(60), top.rootHash, before.seqno));
+  }
+
+  it.each([
+    ['of another network', () => made('network')],
+    ['that nobody has', () => null],
+    ['that is none', () => beginCell().storeUint(60, 32).endCell().toBoc()],
+    ['that others do not follow', () => made('seed')],
+    ['that contradicts the one before it', forked],
+  ])('%s, is left out once nobody proves it', async (_, make) => {
+    const boc = make();
+    const id = idOf(boc ?? made('seed'));
+    const node = recordedNode(GENESIS);
+    let isBelieved = true;
+    node.setFault(({ method, key: asked }) => {
+      if (asked !== key || !isBelieved) return null;
+      if (method === 'lookupBlock') return { id };
+      return method === 'block' ? (boc === null ? 'not_found' : { bytes: boc }) : null;
+    });
+    const prover: BlockProver = {
+      async prove(target) {
+        if (sameHashes(target, node.id(blockKey(target)))) return { id: target, genUtime: null };
+        // As a pool, which leaves alone who told of it.
+        isBelieved = false;
+        throw new NodeError('not_found', 'nobody proves it');
+      },
+      keyBlock: node.id(masterKey(1)),
+      newest: null,
+    };
+    const run = follow(log, node, { from: 'genesis', proofIntervalMs: 0 }, prover);
+    await run.until(132);
+    await run.stop();
+    expect(isBelieved).toBe(false);
+    expect(run.unproven).toBe(1);
+    expect(await content(log)).toEqual(await imported(GENESIS));
+  });
+});
+
+describe.skipIf(shelf === null)('blocks that nobody has', () => {
+  it('are proven one at a time, however many are fetched', async () => {
+    const proofs = { running: 0, most: 0, done: 0 };
+    const node = recordedNode(GENESIS, {
+      fault: ({ method, key }) => (method === 'block' && key.startsWith('0:') && proofs.done < 20 ? 'not_found' : null),
+    });
+    const prover: BlockProver = {
+      async prove(id) {
+        proofs.most = Math.max(proofs.most, ++proofs.running);
+        await sleep(1);
+        proofs.running--;
+        proofs.done++;
+        return { id, genUtime: null };
+      },
+      keyBlock: node.id(masterKey(1)),
+      newest: null,
+    };
+    const run = follow(log, node, { from: 'genesis', proofIntervalMs: 0 }, prover);
+    await run.until(132);
+    await run.stop();
+    // One more may run: that of steps which are whole.
+    expect(proofs.most).toBeLessThanOrEqual(2);
+    expect(await content(log)).toEqual(await imported(GENESIS));
+  });
+});
