@@ -193,6 +193,7 @@ describe.skipIf(shelf === null)('tonstream rebuild NAME', () => {
       'action_doubts',
       'actions',
       'actions_by_id',
+      'actions_by_type',
       'chain_statistics',
       'projection_versions',
       'subject_statistics',

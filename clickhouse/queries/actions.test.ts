@@ -175,6 +175,8 @@ const MANY = 60_000;
 /** One in so many is of dave, too, and one in many more of another type. */
 const DAVES = 6_000;
 const RARE = 20_000;
+/** One in so many is no part of another one. */
+const PARTS = 50;
 const [carol, dave, nobody] = [Buffer.alloc(36, 3), Buffer.alloc(36, 4), Buffer.alloc(36, 5)];
 
 describe('of many actions', () => {
@@ -188,8 +190,9 @@ describe('of many actions', () => {
     await migrate({ clickhouse: busy, logger: silent });
     const place = `1000 * (1 + number) AS trace_end_lt, toFixedString('', 32) AS trace_id, 0 AS n, toUInt32(1) AS told, toUInt32(1) AS end,
       if(number % ${RARE} = 7, 'nft_mint', 'ton_transfer') AS type`;
-    await busy.command(`INSERT INTO actions (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, action_id)
-    SELECT ${place}, toFixedString(toString(trace_end_lt), 32) FROM numbers(${MANY})`);
+    await busy.command(`INSERT INTO actions (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, ancestors, action_id)
+    SELECT ${place}, if(number % ${PARTS} = 0, [], ['jetton_swap']), toFixedString(toString(trace_end_lt), 32)
+    FROM numbers(${MANY})`);
     await busy.command(`INSERT INTO action_accounts (trace_end_lt, trace_id, number, mc_seqno, end_mc_seqno, type, account)
     SELECT ${place}, account FROM numbers(${MANY})
     ARRAY JOIN if(number % ${DAVES} = 0, [${sqlBytes(carol)}, ${sqlBytes(dave)}], [${sqlBytes(carol)}]) AS account`);
@@ -198,6 +201,31 @@ describe('of many actions', () => {
   }, 120_000);
 
   afterAll(() => busy?.close());
+
+  /** First pages, and those behind them. */
+  async function expectPages(
+    actions: ReturnType<typeof actionQueries>['actions'],
+    asked: readonly [Partial<ActionFilter>, readonly number[]][],
+  ): Promise<void> {
+    for (const [which, passing] of asked) {
+      for (const [sort, page] of PAGES) {
+        const inOrder = sort === 'asc' ? passing : passing.toReversed();
+        const expected = inOrder.slice(page.offset, page.offset + page.limit);
+        const first = await actions({ ...filter, ...which, page, sort }, context);
+        const told = JSON.stringify([which, page, sort]);
+        expect(
+          first.rows.map(({ traceEndLt }) => Number(traceEndLt)),
+          told,
+        ).toEqual(expected);
+        if (first.nextCursor === null || page.offset > 0) continue;
+        const next = await actions({ ...filter, ...which, page, sort, cursor: first.nextCursor }, context);
+        expect(
+          next.rows.map(({ traceEndLt }) => Number(traceEndLt)),
+          `behind ${told}`,
+        ).toEqual(inOrder.slice(page.limit, 2 * page.limit));
+      }
+    }
+  }
 
   it('pages of several accounts are the first of all, however many actions one of them has', async () => {
     const outcomes: string[] = [];
@@ -222,25 +250,39 @@ describe('of many actions', () => {
       [{ accounts: [dave, nobody] }, daves],
       [{ accounts: [dave, nobody], ltWindow: { start: '1000', end: '1000' } }, [1000]],
     ];
-    for (const [which, passing] of asked) {
-      for (const [sort, page] of PAGES) {
-        const inOrder = sort === 'asc' ? passing : passing.toReversed();
-        const expected = inOrder.slice(page.offset, page.offset + page.limit);
-        const first = await actions({ ...filter, ...which, page, sort }, context);
-        const told = JSON.stringify([which, page, sort]);
-        expect(
-          first.rows.map(({ traceEndLt }) => Number(traceEndLt)),
-          told,
-        ).toEqual(expected);
-        if (first.nextCursor === null || page.offset > 0) continue;
-        const next = await actions({ ...filter, ...which, page, sort, cursor: first.nextCursor }, context);
-        expect(
-          next.rows.map(({ traceEndLt }) => Number(traceEndLt)),
-          `behind ${told}`,
-        ).toEqual(inOrder.slice(page.limit, 2 * page.limit));
-      }
-    }
+    await expectPages(actions, asked);
     expect(outcomes).toContain('refused');
+  });
+
+  it('pages of types are the first of all, and cost what they show, however rare or common the types are', async () => {
+    const most: number[] = [];
+    const { actions } = actionQueries({
+      ...reading,
+      async rows(sql, label, context) {
+        most.push(await rowsRead(server.server, 'busy', sql));
+        return reading.rows(sql, label, context);
+      },
+    });
+    const rare = lts.filter((_, n) => n % RARE === 7);
+    const common = lts.filter((_, n) => n % RARE !== 7);
+    const ltWindow = { start: '5000', end: '5000000' };
+    await expectPages(actions, [
+      [{ types: ['nft_mint'] }, rare],
+      [{ types: ['ton_transfer'] }, common],
+      [{ types: ['nft_mint', 'ton_transfer', 'dns_renew'] }, lts],
+      [{ types: ['dns_renew'] }, []],
+      [{ types: ['nft_mint', 'ton_transfer'], ltWindow }, lts.filter((lt) => lt >= 5_000 && lt <= 5_000_000)],
+    ]);
+    most.length = 0;
+    for (const types of [['nft_mint'], ['ton_transfer'], ['nft_mint', 'ton_transfer']]) {
+      for (const sort of ['desc', 'asc'] as const) await actions({ ...filter, types, sort }, context);
+    }
+    expect(Math.max(...most)).toBeLessThan(MANY / 10);
+    // Of those that are a part of another one that is shown, more are found than there are rows of the page.
+    const supported = new Set(['ton_transfer', 'nft_mint', 'jetton_swap']);
+    await expectPages(actions, [
+      [{ types: ['ton_transfer'], supported }, common.filter((_, n) => (common[n] / 1000 - 1) % PARTS === 0)],
+    ]);
   });
 
   it('a page costs what it shows: the server reads little, and nothing of what is before it comes here', async () => {

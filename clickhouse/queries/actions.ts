@@ -35,6 +35,12 @@ const NO_SKIPPING = 'use_skip_indexes = 0';
 const BOUNDED_ROWS = 10_000;
 /** For each account and each row of a page of several accounts; a granule of each table in each of a dozen parts. */
 const ROWS_READ = 4096;
+/** Of that many types the newest are found one by one. */
+const MOST_TYPES = 8;
+/** How many tellings of these are looked at for each row of a page at first, how many more then, and how often. */
+const MORE_ROWS = 1.1;
+const FARTHER_TYPES = 4;
+const TRIES = 3;
 /** How much farther, or less far, is looked from the beginning of such a page when that was not enough, or too much. */
 const FARTHER = 16n;
 
@@ -74,7 +80,9 @@ export function actionQueries(reading: Reading) {
         order === 'lt' && filter.accounts.length > 1 && whereOf(filter, conditions).table === 'action_accounts';
       const found = isMerged
         ? await nearest(filter, conditions, { page, ends: () => endsOfActions(reading, context) })
-        : await page(conditions);
+        : isOfTypes(filter, order, conditions)
+          ? await newestOfTypes(filter, conditions, { page, end: (sql) => endOf(reading, sql, context) })
+          : await page(conditions);
       const rows = found.map(({ row }) => row);
       rows.sort((a, b) => compareActions(a, b, filter, order));
       const nextCursor = nextActions(rows, filter, order);
@@ -116,6 +124,68 @@ async function nearest(
       else rows *= Number(FARTHER);
     }
   }
+}
+
+/** Whether nothing but the types, and where it ends, says which actions are asked for. */
+function isOfTypes(filter: ActionFilter, order: TraceOrder, { own, ownPlace }: Conditions): boolean {
+  const { types, accounts, excludeAccounts, traceIds, txHashes, messageHashes, mcSeqno, page } = filter;
+  const others = [accounts, excludeAccounts, traceIds, txHashes, messageHashes, own, ownPlace];
+  return (
+    order === 'lt' &&
+    types.length > 0 &&
+    types.length <= MOST_TYPES &&
+    mcSeqno === undefined &&
+    page.offset + page.limit <= BOUNDED_ROWS &&
+    others.every(({ length }) => length === 0)
+  );
+}
+
+/**
+ * The page of some types: as many tellings of these types are looked at as the page has rows, and a few more. Where they
+ * do not fill it, as some are shown by what they are a part of, or what was told again has another type now, more are.
+ */
+async function newestOfTypes(
+  filter: ActionFilter,
+  conditions: Conditions,
+  { page, end }: { page: (asked: Conditions) => Promise<Told[]>; end: (sql: string) => Promise<string | null> },
+): Promise<Told[]> {
+  const { sort, ltWindow, types } = filter;
+  const { offset, limit } = filter.page;
+  const after = readActionCursor(filter, 'lt');
+  const place = after === null ? undefined : String(after[0]);
+  const within = where(actionTable, [
+    { column: 'mcSeqno', to: conditions.told },
+    { column: 'traceEndLt', from: ltWindow.start, to: ltWindow.end },
+    { column: 'traceEndLt', ...(sort === 'desc' ? { to: place } : { from: place }) },
+  ]);
+  const named = `type IN (${types.map(textLiteral).join(', ')})`;
+  const [least, sign] = sort === 'desc' ? ['min', '>='] : ['max', '<='];
+  let reach = Math.ceil(MORE_ROWS * (offset + limit));
+  for (let tries = 0; tries < TRIES; tries++, reach *= FARTHER_TYPES) {
+    const ordered = `ORDER BY trace_end_lt ${direction(sort)} LIMIT ${reach}`;
+    const each = types.map(
+      (type) => `(SELECT trace_end_lt FROM actions_by_type WHERE type = ${textLiteral(type)} AND ${within} ${ordered})`,
+    );
+    const last = await end(`SELECT count() >= ${reach}, ${least}(trace_end_lt) FROM
+      (SELECT trace_end_lt FROM (${each.join(' UNION ALL ')}) ${ordered})`);
+    const bound = last === null ? [] : [`trace_end_lt ${sign} ${last}`];
+    const keys = `SELECT trace_end_lt, number FROM actions_by_type WHERE ${all([named, within, ...bound])}`;
+    const found = await page({
+      ...conditions,
+      ends: [...conditions.ends, ...bound],
+      place: [...conditions.place, ...bound, `(trace_end_lt, number) IN (${keys})`],
+    });
+    if (last === null || found.length === limit) return found;
+  }
+  return page(conditions);
+}
+
+/** Where the rows that were looked for end, when there are as many. */
+async function endOf(reading: Reading, sql: string, context: QueryContext): Promise<string | null> {
+  const rows = await reading.rows(sql, 'newest actions of types', context);
+  const areMany = rows.bool();
+  const last = rows.u64();
+  return areMany ? last : null;
 }
 
 /** One in `share` of the span, at the end that the page begins with. */

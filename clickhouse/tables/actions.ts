@@ -38,7 +38,17 @@ export const actions = table({
   },
   kind: 'fact',
   key: ['traceEndLt', 'traceId', 'number', 'mcSeqno'],
-  indexes: [{ name: 'actions_by_id', key: ['actionId', 'traceEndLt', 'number', 'mcSeqno'], also: [] }],
+  indexes: [
+    { name: 'actions_by_id', key: ['actionId', 'traceEndLt', 'number', 'mcSeqno'], also: [] },
+    {
+      name: 'actions_by_type',
+      key: ['type', 'traceEndLt', 'number', 'mcSeqno'],
+      also: [],
+      where: "type != ''",
+      // Traces of different shards may end at the same logical time.
+      shared: true,
+    },
+  ],
   inStatus: true,
 });
 
