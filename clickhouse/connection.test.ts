@@ -21,7 +21,7 @@ afterEach(() => {
 /** A server that answers so, and a connection to it. */
 async function open(
   answer: (response: ServerResponse, heard: Heard) => void,
-  { path = '', maxConnections = 4 } = {},
+  { path = '', maxConnections = 4, idleMs = 5_000 } = {},
 ): Promise<Connection> {
   server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -31,7 +31,7 @@ async function open(
   server.on('connection', () => sockets++);
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-  connection = openConnection({ url, username: 'someone', password: 'pass:word', maxConnections });
+  connection = openConnection({ url, username: 'someone', password: 'pass:word', maxConnections, idleMs });
   return connection;
 }
 
@@ -101,6 +101,15 @@ describe('a connection to ClickHouse', () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     expect(sockets).toBe(3);
+  });
+
+  it('is closed when it is not used for a while, not while an answer takes long', async () => {
+    const to = await open((response) => void setTimeout(() => response.end('1'), 300), { idleMs: 50 });
+    await to.run(statement());
+    const connected = (): Promise<number> =>
+      new Promise((resolve) => server?.getConnections((_, count) => resolve(count)));
+    await expect.poll(connected, { timeout: 5_000 }).toBe(0);
+    expect(sockets).toBe(1);
   });
 
   it('has so many statements at a time at most', async () => {

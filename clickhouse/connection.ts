@@ -17,6 +17,8 @@ export interface ConnectionOptions {
   password: string;
   /** Statements at a time; further ones wait. */
   maxConnections: number;
+  /** A connection that is not used so long is closed: before the server does it, which may cross with a statement. */
+  idleMs?: number;
 }
 
 export interface Statement {
@@ -67,7 +69,6 @@ export class ResultTooLarge extends Error {
   override name = 'ResultTooLarge';
 }
 
-/** A connection that is not used so long is closed: before the server does it, which may cross with a statement. */
 const IDLE_MS = 5_000;
 const OK = 200;
 /** Of an error's text: the server quotes statements. */
@@ -78,7 +79,8 @@ const TYPE = /\s*\(([A-Z][A-Z0-9_]*)\)\s*(?:\(version [^)]*\)+)?\s*$/;
 /** Characters at the end that have the type. */
 const TYPE_LENGTH = 300;
 
-export function openConnection({ url, username, password, maxConnections }: ConnectionOptions): Connection {
+export function openConnection(options: ConnectionOptions): Connection {
+  const { url, username, password, maxConnections, idleMs = IDLE_MS } = options;
   const base = new URL(url);
   const isHttps = base.protocol === 'https:';
   const request = isHttps ? requestHttps : requestHttp;
@@ -86,7 +88,7 @@ export function openConnection({ url, username, password, maxConnections }: Conn
     keepAlive: true,
     maxSockets: maxConnections,
     maxFreeSockets: maxConnections,
-    timeout: IDLE_MS,
+    timeout: idleMs,
     scheduling: 'lifo',
   });
   const path = base.pathname.replace(/\/*$/, '/');
@@ -100,9 +102,9 @@ export function openConnection({ url, username, password, maxConnections }: Conn
     'User-Agent': 'tonstream',
   };
 
-  function send(options: RequestOptions, body: string | readonly Buffer[]): Promise<IncomingMessage> {
+  function send(asked: RequestOptions, body: string | readonly Buffer[]): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const sent = request({ ...common, ...options });
+      const sent = request({ ...common, ...asked });
       // Also of what happens after the answer began, which its reader hears of as well.
       sent.on('error', reject);
       sent.on('response', resolve);
@@ -123,13 +125,13 @@ export function openConnection({ url, username, password, maxConnections }: Conn
       for (const [name, value] of parameters) query.set(`param_${name}`, value);
       if (values !== null) query.set('query', sql);
       const length = values === null ? Buffer.byteLength(sql) : values.reduce((sum, { length: one }) => sum + one, 0);
-      const options = {
+      const asked = {
         method: 'POST',
         path: `${path}?${query}`,
         headers: { ...headers, 'Content-Length': length },
         signal,
       };
-      const answer = await send(options, values ?? sql);
+      const answer = await send(asked, values ?? sql);
       const isError = answer.statusCode !== OK || answer.headers['x-clickhouse-exception-code'] !== undefined;
       if (isError) throw await readError(answer);
       const summary = answer.headers['x-clickhouse-summary'];
