@@ -111,8 +111,9 @@ function stepPair(table: Table, index: Index, done: number): Pair {
   const all = [...plain, ...steps.map((step) => `shown_${step}`)].join(', ');
   const { columns, where } = indexSelect(table, index);
   const conditions = [isDone(steps, done), ...notReplaced(table, index, done)];
+  const distinct = index.shared ? 'DISTINCT ' : '';
   const from = (name: string, selected: string, asked: readonly string[]) =>
-    `(SELECT ${[selected, ...shown].join(', ')} FROM ${name} FINAL WHERE ${asked.join(' AND ')})`;
+    `(SELECT ${distinct}${[selected, ...shown].join(', ')} FROM ${name} FINAL WHERE ${asked.join(' AND ')})`;
   return {
     name: index.name,
     actual: rowsText(all, from(index.name, plain.join(', '), conditions)),
