@@ -161,6 +161,8 @@ function readBounded(answer: IncomingMessage, maxBytes: number): Promise<Buffer>
       else chunks.push(chunk);
     });
     answer.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes)));
+    // However it ended: who waits hears of it.
+    answer.on('close', () => reject(new Error('aborted')));
   });
 }
 

@@ -3,6 +3,7 @@
  * a million of each, made up, in an embedded server: p50 of one client, and CPU time of the server and of this process.
  * Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
  */
+import { z } from 'zod';
 import { addressOf } from '../../src/chain/address.ts';
 import type { EventFilter, JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
@@ -62,7 +63,24 @@ async function sample(clickhouse: ClickHouse): Promise<{ address: Address; balan
   return { address: row.fixed(36), balance: row.i256() };
 }
 
+/** What each takes on the disk in its own tables: with different owners and data, and one jetton or collection. */
+async function tellSizes(clickhouse: ClickHouse): Promise<void> {
+  for (const [what, tables] of [
+    ['a wallet', '^jetton_(wallets|holders)'],
+    ['an item', '^nft_items'],
+    ['a transfer', '^jetton_transfers'],
+  ]) {
+    const [{ bytes: all }] = await clickhouse.json(
+      `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
+       WHERE active AND database = currentDatabase() AND match(table, '${tables}')`,
+      z.object({ bytes: z.coerce.number() }),
+    );
+    line(`${what} takes ${(all / COUNT).toFixed(0)} bytes on the disk`);
+  }
+}
+
 async function measure({ clickhouse, reading, tell }: Listings): Promise<void> {
+  await tellSizes(clickhouse);
   const source = contractQueries(reading, async () => []);
   const { address, balance } = await sample(clickhouse);
   const page = { limit: 100, offset: 0 };
