@@ -116,10 +116,10 @@ export function jettonQueries(reading: NewestReading) {
       if (owners.length > 0) {
         const owner = `owner IN ${addresses(owners)}`;
         const both = jetton === null ? owner : `${owner} AND ${jetton}`;
-        keys.push(owner, `address IN (SELECT address FROM jetton_wallets_by_owner WHERE ${both})`);
+        keys.push(owner, `address IN (${withIds(`SELECT id FROM jetton_wallets_by_owner WHERE ${both}`)})`);
       }
       if (only && jettons.length > 1) {
-        keys.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
+        keys.push(`address IN (${withIds(`SELECT id FROM jetton_wallets_by_jetton WHERE ${jetton}`)})`);
       } else if (only) {
         const told = at === undefined ? [] : [toldUpTo(at)];
         const detected =
@@ -130,7 +130,7 @@ export function jettonQueries(reading: NewestReading) {
         } else if (byBalance === undefined && at === undefined) {
           return positive(detected, filter.page, context);
         } else if (jetton !== null) {
-          keys.push(`address IN (SELECT address FROM jetton_wallets_by_jetton WHERE ${jetton})`);
+          keys.push(`address IN (${withIds(`SELECT id FROM jetton_wallets_by_jetton WHERE ${jetton}`)})`);
         }
       }
       const conditions = [...(jetton === null ? [] : [jetton]), ...(excludeZeroBalance ? ['balance > 0'] : [])];
@@ -222,13 +222,17 @@ const detectedWallets =
 
 const ofJetton =
   (jetton: Address, conditions: readonly string[]): Detected =>
-  (page) =>
-    firstDetected('jetton_wallets_by_jetton', [`jetton = ${bytes(jetton)}`, ...conditions], page, 'jetton, id');
+  (page) => {
+    const from = `jetton_wallets_by_jetton WHERE ${all([`jetton = ${bytes(jetton)}`, ...conditions])}`;
+    return withIds(`SELECT id FROM ${from} ORDER BY jetton, id LIMIT 1 BY id ${limits(page)}`);
+  };
 
-/**
- * Addresses of a page in the order of first detection. Keys stand more than once until they are merged.
- * @param order that of the table's key as far as the id: what a page does not need is not read
- */
-export function firstDetected(keys: string, conditions: readonly string[], page: Page, order = 'id'): string {
-  return `SELECT address FROM ${keys} WHERE ${all(conditions)} ORDER BY ${order} LIMIT 1 BY id ${limits(page)}`;
+/** SQL: addresses of wallets whose ids these are; the tables by owner and by jetton name them by ids alone. */
+function withIds(ids: string): string {
+  return `SELECT address FROM jetton_wallets_by_id WHERE id IN (${ids})`;
+}
+
+/** Addresses of a page in the order of first detection. Keys stand more than once until they are merged. */
+export function firstDetected(keys: string, conditions: readonly string[], page: Page): string {
+  return `SELECT address FROM ${keys} WHERE ${all(conditions)} ORDER BY id LIMIT 1 BY id ${limits(page)}`;
 }

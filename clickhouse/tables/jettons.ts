@@ -42,8 +42,8 @@ export const jettonWallets = table({
   },
   indexes: [
     ...detectedIndexes('jetton_wallets'),
-    { name: 'jetton_wallets_by_owner', key: ['owner', 'id'], also: ['address', 'jetton'], stays: true },
-    { name: 'jetton_wallets_by_jetton', key: ['jetton', 'id'], also: ['address'], stays: true },
+    { name: 'jetton_wallets_by_owner', key: ['owner', 'id'], also: ['jetton'], stays: true },
+    { name: 'jetton_wallets_by_jetton', key: ['jetton', 'id'], also: [], stays: true },
   ],
 });
 
