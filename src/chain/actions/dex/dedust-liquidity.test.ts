@@ -1,7 +1,7 @@
 /** Deposits to DeDust as no recorded trace shows them: they hold the code to the description. */
 import { expect, test } from 'vitest';
 import { account, accountBytes, op, type Sent, written } from '../../../../test/made-trace.ts';
-import { arriving, inline, sending, tell, wallets } from '../../../../test/made-transfers.ts';
+import { arriving, Body, call, inline, sending, tell, wallets } from '../../../../test/made-transfers.ts';
 import type { Cell } from '../../builder.ts';
 import { CellView } from '../../layouts/cell-view.ts';
 import { dedustDepositAll, dedustDepositLiquidity, dedustDepositPayload } from '../../layouts/dex/dedust.ts';
@@ -142,4 +142,41 @@ test('jettons from a wallet that is not known are no deposit', () => {
     expect(tell([deposit], known).map(({ type }) => type)).toContain('dex_deposit_liquidity');
     expect(tell([deposit], unknown).map(({ type }) => type)).not.toContain('dex_deposit_liquidity');
   }
+});
+
+test('of a deposit what follows the amounts is not read, nor is the proof', () => {
+  const assets = (into: Body) => into.u(0, 4).grams(100n).u(1, 4).i(0, 8).bytes(red.address).grams(50n);
+  const body = call(0xb56b9598).ref(new Body().cell()).to('alice').grams(1n).ref(assets(new Body()).cell()).cell();
+  const lp = { ...arriving({ from: 'pool', to: 'alice', jetton: 'lp', amount: '7' }), sends: [] };
+  const pooled: Sent = { to: 'pool', body, sends: [lp] };
+  const params = (into: Body) => into.bit(0).u(0, 4).u(1, 4).i(0, 8).bytes(red.address);
+  const balances = (into: Body) => into.grams(1n).grams(100n).grams(50n);
+  const ton = params(call(0xd55e4686).grams(100n)).ref(balances(new Body()).cell()).cell();
+  const payload = balances(params(new Body().u(0x40e108d6, 32))).cell();
+  const jettons = sending({
+    from: 'alice',
+    to: 'vault',
+    jetton: 'red',
+    amount: '50',
+    payload,
+    after: [created('deposit', pooled)],
+  });
+  const [told, ...others] = tell([{ to: 'ton vault', body: ton, sends: [created('deposit')] }, jettons], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['dex_deposit_liquidity', true]);
+  expect(told.details).toMatchObject({
+    amount_1: '100',
+    asset_1: null,
+    amount_2: '50',
+    asset_2: account('red'),
+    target_amount_1: '100',
+    target_amount_2: '50',
+    lp_tokens_minted: '7',
+  });
+  // The first half by itself is told by its payload.
+  const [half] = tell(
+    [sending({ from: 'alice', to: 'vault', jetton: 'red', amount: '50', payload, after: [created('deposit')] })],
+    known,
+  );
+  expect([half.type, half.details.target_amount_2]).toEqual(['dex_deposit_liquidity', '50']);
 });

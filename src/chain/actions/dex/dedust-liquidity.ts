@@ -2,7 +2,9 @@
 
 import { rawAddress } from '../../address.ts';
 import { compareDecimal } from '../../decimal.ts';
+import { internalAddress } from '../../layouts/addresses.ts';
 import {
+  dedustAsset,
   dedustCreateDeposit,
   dedustDepositAll,
   dedustDepositAsset,
@@ -11,8 +13,8 @@ import {
   dedustDepositPayload,
   dedustInstall,
   dedustPayOutFromDeposit,
-  dedustPayOutFromPool,
   dedustPayout,
+  dedustPoolParams,
   dedustRejectDeposit,
 } from '../../layouts/dex/dedust.ts';
 import {
@@ -21,6 +23,9 @@ import {
   jettonNotify,
   jettonTransfer as transferBody,
 } from '../../layouts/jettons.ts';
+import { body } from '../../layouts/layout.ts';
+import { coins, u64 } from '../../layouts/numbers.ts';
+import { cell, record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import { Block } from '../block.ts';
 import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf, tryBody } from '../bodies.ts';
@@ -30,7 +35,7 @@ import type { KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import { tonTransfer } from '../ton.ts';
 import type { RawAddress } from '../trace.ts';
-import { assetText } from './dedust.ts';
+import { assetText, payoutHead } from './dedust.ts';
 import {
   type AssetAmount,
   type AssetTarget,
@@ -44,6 +49,27 @@ import {
 import { masterOf } from './swap.ts';
 
 const FULFILL = 0xaae79256;
+
+// Of each body what is told, and nothing behind it.
+
+const targetFields = { min_lp_amount: coins, asset0_target_balance: coins, asset1_target_balance: coins };
+const tonDeposit = body('dedust_deposit_liquidity', dedustDepositLiquidity.opcode, {
+  query_id: u64,
+  amount: coins,
+  pool_params: dedustPoolParams,
+  deposit_params: ref(record(null, targetFields)),
+});
+const jettonDeposit = body('dedust_deposit_liquidity', dedustDepositPayload.opcode, {
+  pool_params: dedustPoolParams,
+  ...targetFields,
+});
+const depositAll = body('dedust_deposit_liquidity_all', dedustDepositAll.opcode, {
+  query_id: u64,
+  proof: cell,
+  owner_addr: internalAddress,
+  min_lp_amount: coins,
+  assets: ref(record(null, { asset0: dedustAsset, amount0: coins, asset1: dedustAsset, amount1: coins })),
+});
 
 /** How one asset came to a vault, TON (`tonIn`) or a jetton (`transfer`, `notified`), which then made the deposit known. */
 const created: Pattern = {
@@ -109,7 +135,7 @@ export const dedustDeposit = declareDeposit('dedust', 'dedust_deposit_liquidity'
 ]);
 
 function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | null {
-  const { owner_addr, assets } = readBody(found.head, dedustDepositAll);
+  const { owner_addr, assets } = readBody(found.head, depositAll);
   const owner = rawAddress(owner_addr);
   const first = deposited(owner, found, known);
   const lp = found.first('lp');
@@ -123,8 +149,8 @@ function readDeposit(found: Match, known: KnownContracts): Reading<Deposit> | nu
       destination: sourceOf(found.head),
       lp: lp === null ? null : (arrived(lp)?.amount ?? null),
       targets: [
-        { asset: assetText(assets.asset0), amount: assets.asset0_amount },
-        { asset: assetText(assets.asset1), amount: assets.asset1_amount },
+        { asset: assetText(assets.asset0), amount: assets.amount0 },
+        { asset: assetText(assets.asset1), amount: assets.amount1 },
       ],
       excesses: excessesTo(owner, found, known),
       contract: sourceOf(found.head),
@@ -180,12 +206,12 @@ function targetsOf(
   ];
 }
 
-/** The targets stand in a reference, or beside the rest. */
+/** The targets stand in a reference, or beside the rest where the whole body says so. */
 function readTonDeposit(block: Block): Asked {
-  const own = tryBody(block, dedustDepositLiquidity);
-  if (own !== null) return { amount: own.amount, targets: targetsOf(own.pool_params, own.deposit_params) };
-  const inline = readBody(block, dedustDepositLiquidityInline);
-  return { amount: inline.amount, targets: targetsOf(inline.pool_params, inline) };
+  const inline = tryBody(block, dedustDepositLiquidity) === null ? tryBody(block, dedustDepositLiquidityInline) : null;
+  if (inline !== null) return { amount: inline.amount, targets: targetsOf(inline.pool_params, inline) };
+  const { amount, pool_params, deposit_params } = readBody(block, tonDeposit);
+  return { amount, targets: targetsOf(pool_params, deposit_params) };
 }
 
 /** The first of two assets, which waits for the other. */
@@ -214,7 +240,7 @@ function readPartial(found: Match, known: KnownContracts): Reading<Deposit> | nu
   const notified = found.first('notified');
   if (notified === null || notified.prev === null) return null;
   const { sender, amount, forward_payload } = readBody(notified, jettonNotify);
-  const asked = forward_payload.inReference ? dedustDepositPayload.in(forward_payload.cell) : null;
+  const asked = forward_payload.inReference ? jettonDeposit.in(forward_payload.cell) : null;
   if (asked === null) return null;
   const asset = masterOf(sourceOf(notified), known);
   if (asset === null) return null;
@@ -291,7 +317,7 @@ function added(one: Part, other: Part): { first: Part; second: Part } {
 
 /** What a pool has a vault pay of one asset. */
 const payout: Pattern = {
-  op: dedustPayOutFromPool.opcode,
+  op: payoutHead.opcode,
   as: 'payout',
   child: { any: [{ op: dedustPayout.opcode }, { block: jettonTransfer.block }] },
 };
@@ -325,7 +351,7 @@ function readWithdrawal(found: Match, known: KnownContracts): Reading<Withdrawal
 }
 
 function paidPart(block: Block): Part {
-  const { amount } = readBody(block, dedustPayOutFromPool);
+  const { amount } = readBody(block, payoutHead);
   for (const next of block.next) {
     const transfer = jettonTransfer.of(next);
     if (transfer !== null) return { asset: transfer.asset, amount, wallet: transfer.receiverWallet };

@@ -17,6 +17,7 @@ import {
 } from '../../layouts/dex/dedust.ts';
 import { body } from '../../layouts/layout.ts';
 import { coins, u64 } from '../../layouts/numbers.ts';
+import { cell } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
 import { destinationOf, messageOf, readBody } from '../bodies.ts';
@@ -30,6 +31,13 @@ import { declareSwap, type Hop, type Leg, type Swap, tonLeg, transferLeg } from 
 const swapHead = body('dedust_swap', swapBody.opcode, { query_id: u64, amount: coins, step: dedustStep });
 const payloadHead = body('dedust_swap', dedustSwapPayload.opcode, { step: dedustStep });
 
+/** What a vault is to pay; neither who proves to be a pool nor who gets it is asked. */
+export const payoutHead = body('dedust_pay_out_from_pool', dedustPayOutFromPool.opcode, {
+  query_id: u64,
+  proof: cell,
+  amount: coins,
+});
+
 /** The jetton's master, null for TON. */
 export function assetText(asset: ValueOf<typeof dedustAsset>): Asset {
   return asset.kind === 'native' ? null : rawAddress(addressOf(asset.workchain_id, asset.address));
@@ -37,7 +45,7 @@ export function assetText(asset: ValueOf<typeof dedustAsset>): Asset {
 
 /** What a pool has a vault pay. */
 const payout: Pattern = {
-  op: dedustPayOutFromPool.opcode,
+  op: payoutHead.opcode,
   as: 'payout',
   child: {
     any: [
@@ -106,7 +114,7 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   const hops = readHops(found.named('event'));
   const first = hops.at(0);
   const last = hops.at(-1);
-  const paid = paidLeg(found, readBody(payouts[0], dedustPayOutFromPool).amount);
+  const paid = paidLeg(found, readBody(payouts[0], payoutHead).amount);
   if (paid === null) return null;
   const { incoming } = request;
   return {

@@ -5,6 +5,7 @@ import { address } from '../../layouts/addresses.ts';
 import type { CellView } from '../../layouts/cell-view.ts';
 import { stonfiPayToV2, stonfiSwapV2, stonfiSwapV2Payload } from '../../layouts/dex/stonfi.ts';
 import { jettonNotify, ptonTonTransfer } from '../../layouts/jettons.ts';
+import { body } from '../../layouts/layout.ts';
 import { amount, coins, u64 } from '../../layouts/numbers.ts';
 import { maybeCell, record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
@@ -31,6 +32,9 @@ const crossSwap = record('cross_swap', {
   tx_deadline: u64,
   cross_swap_body: ref(record(null, { min_out: amount, receiver: address, fwd_gas: coins, custom_payload: maybeCell })),
 });
+
+/** Of what a router was asked for, the wallet of the first pool's other asset. */
+const payloadHead = body('stonfi_swap_v2_forward_payload', stonfiSwapV2Payload.opcode, { token_wallet1: address });
 
 /** A pool's trade, what it has the router pay, and the next pool where that goes to one. */
 const trade: Pattern = {
@@ -138,7 +142,7 @@ function requestedAsset(found: Match, got: Asset, known: KnownContracts): Asset 
   const ton = found.first('tonIn');
   const payload =
     ton === null ? paidTransfer(found)?.forwardPayload : tryBody(ton, ptonTonTransfer)?.forward_payload.cell;
-  const fields = payload === null || payload === undefined ? null : stonfiSwapV2Payload.in(payload);
+  const fields = payload === null || payload === undefined ? null : payloadHead.in(payload);
   const named = fields === null ? null : masterOf(addressText(fields.token_wallet1), known);
   return named === null ? got : named;
 }

@@ -4,7 +4,8 @@ import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
 import { stonfiPaymentRequest, stonfiSwapPayload, stonfiSwap as swapBody } from '../../layouts/dex/stonfi.ts';
 import { body } from '../../layouts/layout.ts';
-import { amount } from '../../layouts/numbers.ts';
+import { amount, u32, u64 } from '../../layouts/numbers.ts';
+import { record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
 import { addressText, readBody, tryBody } from '../bodies.ts';
@@ -27,6 +28,14 @@ const payloadHead = body('stonfi_swap_forward_payload', stonfiSwapPayload.opcode
   to_address: address,
 });
 
+/** Whatever pools say before it, what is to be paid stands in the reference. */
+const paymentRequest = body('stonfi_payment_request', stonfiPaymentRequest.opcode, {
+  query_id: u64,
+  owner: address,
+  exit_code: u32,
+  params: ref(record(null, { amount0: amount, token0: address, amount1: amount, token1: address })),
+});
+
 export const stonfiSwap = declareSwap('stonfi', [
   {
     rank: 20,
@@ -36,8 +45,8 @@ export const stonfiSwap = declareSwap('stonfi', [
         op: swapBody.opcode,
         as: 'swap',
         child: {
-          op: stonfiPaymentRequest.opcode,
-          where: (block) => tryBody(block, stonfiPaymentRequest)?.exit_code !== REFERRAL_PAYMENT,
+          op: paymentRequest.opcode,
+          where: (block) => tryBody(block, paymentRequest)?.exit_code !== REFERRAL_PAYMENT,
           as: 'request',
           child: { block: jettonTransfer.block },
         },
@@ -58,13 +67,13 @@ interface Request {
 function paidRequest(found: Match): Request | null {
   let largest: Request | null = null;
   for (const block of found.named('request')) {
-    const { exit_code: exitCode, params } = readBody(block, stonfiPaymentRequest);
+    const { exit_code: exitCode, params } = readBody(block, paymentRequest);
     if (!OUTCOMES.has(exitCode)) continue;
-    const { amount0_out, token0_address, amount1_out, token1_address } = params.value;
+    const { amount0, token0, amount1, token1 } = params;
     const request =
-      amount0_out !== '0'
-        ? { block, exitCode, amount: amount0_out, token: addressText(token0_address) }
-        : { block, exitCode, amount: amount1_out, token: addressText(token1_address) };
+      amount0 !== '0'
+        ? { block, exitCode, amount: amount0, token: addressText(token0) }
+        : { block, exitCode, amount: amount1, token: addressText(token1) };
     if (largest === null || compareDecimal(request.amount, largest.amount) > 0) largest = request;
   }
   return largest;

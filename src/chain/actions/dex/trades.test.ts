@@ -6,7 +6,6 @@ import type { Cell } from '../../builder.ts';
 import { CellView } from '../../layouts/cell-view.ts';
 import { type DedustStep, dedustSwap, dedustSwapEvent, dedustSwapPayload } from '../../layouts/dex/dedust.ts';
 import {
-  stonfiPaymentRequest,
   stonfiPayToV2,
   stonfiSwap,
   stonfiSwapPayload,
@@ -60,9 +59,10 @@ const pool = (name: string, opcode: number, ...sends: Sent[]): Sent => ({ to: na
 const first = (...sends: Sent[]): Sent => pool('pool', 0x61ee542d, ...sends);
 const second = (...sends: Sent[]): Sent => pool('second pool', 0x72aca8aa, ...sends);
 
+const proof = new Body().to('factory').u(2, 8).bit(0).u(0, 4).u(0, 4).cell();
+
 /** What a pool has a vault pay: a query id, the proof, the amount, no recipient, no payload. */
 function payout(amount: bigint, then: Sent): Sent {
-  const proof = new Body().to('factory').u(2, 8).bit(0).u(0, 4).u(0, 4).cell();
   const body = call(0xad4eb6f5).ref(proof).grams(amount).to(null).bit(0).cell();
   return { to: 'vault', body, sends: [then] };
 }
@@ -179,23 +179,31 @@ test('of what DeDust is asked for, the way alone is read', () => {
   }
 });
 
+test('of what a pool of DeDust has a vault pay, the amount alone is read', () => {
+  const body = call(0xad4eb6f5).ref(new Body().cell()).grams(50n).cell();
+  const red = sending({ from: 'vault', to: 'alice', jetton: 'red', amount: '50' });
+  const paid: Sent = { to: 'vault', body, sends: [red] };
+  const [told, ...others] = tell([tonIn('100', route('pool'), first(traded(null, '100', 'red', '50'), paid))], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', true]);
+  expect(told.details.dex_outgoing_transfer).toEqual(leg('red', '50', 'vault', 'alice'));
+});
+
 test('a pool of DeDust that nothing is known of is no trade', () => {
   const back = first(payout(100n, tonOut('99')));
   const types = tell([tonIn('100', route('pool'), back)], { jettonWallet: wallets }).map(({ type }) => type);
   expect(types).not.toContain('jetton_swap');
 });
 
+const givenBackAmounts = new Body().grams(10n).to("router's red").grams(0n).to("router's blue").cell();
+
+/** What a pool of STON.fi has the router pay. Pools say first that the amounts stand in a reference. */
+const routerPays = (exitCode: number): Cell =>
+  call(0xf93bb43f).to('alice').u(exitCode, 32).bit(1).ref(givenBackAmounts).cell();
+
 /** Red jettons that a pool of STON.fi was asked to trade, and that it had the router give back. */
-function givenBack(exit_code: number, wallet = "router's red"): Sent {
+function givenBack(exitCode: number, wallet = "router's red", pay = routerPays(exitCode)): Sent {
   const back = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
-  const amounts = {
-    amount0_out: '10',
-    token0_address: accountBytes("router's red"),
-    amount1_out: '0',
-    token1_address: accountBytes("router's blue"),
-  };
-  const params = { side: 'second', value: amounts } as const;
-  const pay = written(stonfiPaymentRequest, { query_id: '1', owner: accountBytes('alice'), exit_code, params });
   const swap = written(stonfiSwap, {
     query_id: '1',
     to_address: accountBytes('alice'),
@@ -232,6 +240,14 @@ test('STON.fi gives back what it does not trade', () => {
     });
     expect(told.accounts).toContain(account("router's blue"));
   }
+});
+
+test('what a router of STON.fi is to pay stands in a reference, said or not', () => {
+  const pay = call(0xf93bb43f).to('alice').u(NO_LIQUIDITY, 32).ref(givenBackAmounts).cell();
+  const [told, ...others] = tell([givenBack(NO_LIQUIDITY, undefined, pay)], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details.dex_outgoing_transfer).toEqual(leg('red', '10', 'router', 'alice'));
 });
 
 test('what came to a wallet of STON.fi that is not known is no trade', () => {
@@ -386,6 +402,14 @@ test('a way over pools of STON.fi v2 is no trade when a wallet on it is not know
     { asset_in: account('lp'), amount_in: '10', asset_out: account('blue'), amount_out: '10' },
   ]);
   expect(trade('unheard of').map(({ type }) => type)).not.toContain('jetton_swap');
+});
+
+test('of what STON.fi v2 was asked for, the wallet alone is read', () => {
+  const further = CellView.from(payloadV2("somebody's green"));
+  const payload = new Body().u(0x6664de2a, 32).to("router's blue").cell();
+  const after = [tradedV2({ further }, sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' }))];
+  const [told] = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', payload, after })], known);
+  expect([told.type, told.success, told.details.asset_out]).toEqual(['jetton_swap', false, account('blue')]);
 });
 
 test('of what STON.fi v2 did not trade, the first asset on the way is told when the last is not known', () => {
