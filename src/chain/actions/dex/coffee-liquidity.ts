@@ -12,8 +12,8 @@ import {
 } from '../../layouts/dex/coffee.ts';
 import { jettonInternalTransfer, provideWalletAddress, takeWalletAddress } from '../../layouts/jettons.ts';
 import { body } from '../../layouts/layout.ts';
-import { coins, u64 } from '../../layouts/numbers.ts';
-import { record, ref, rest } from '../../layouts/shapes.ts';
+import { coins, u64, uint } from '../../layouts/numbers.ts';
+import { maybeCell, record, ref, rest } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
 import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf } from '../bodies.ts';
@@ -243,22 +243,30 @@ export const coffeeCreatePoolCreator = declare<PoolCreator>({
   }),
 });
 
+/** The pool that is asked for, whatever its formula, and whose it will be; more of the terms is not told. */
+const terms = {
+  pool: record(null, { first: coffeeAsset, second: coffeeAsset, amm: uint(3), settings: maybeCell }),
+  recipient: address,
+};
+const poolPayload = body('coffee_create_pool_forward_payload', coffeeCreatePoolPayload.opcode, terms);
+const tonPoolRequest = body('coffee_create_pool', createPoolBody.opcode, { query_id: u64, amount: coins, ...terms });
+
 /** Null for a deposit in an extra currency, of which nothing is told. */
 function readPoolCreator(found: Match): Reading<PoolCreator> | null {
   const contract = found.first('contract');
   const transfer = jettonTransfer.of(found.first('in'));
   const ton = found.first('tonIn');
-  const asked = ton === null ? null : readBody(ton, createPoolBody);
+  const asked = ton === null ? null : readBody(ton, tonPoolRequest);
   const payload = transfer?.forwardPayload ?? null;
-  const terms = asked ?? (payload === null ? null : coffeeCreatePoolPayload.in(payload));
-  if (contract === null || terms === null) return null;
+  const agreed = asked ?? (payload === null ? null : poolPayload.in(payload));
+  if (contract === null || agreed === null) return null;
   const asset = transfer?.asset ?? null;
-  const { first, second } = terms.params;
+  const { first, second } = agreed.pool;
   return {
     data: {
       source: transfer?.sender ?? (ton === null ? null : messageOf(ton).source),
       wallet: transfer?.senderWallet ?? null,
-      recipient: addressText(terms.creation_params.public.recipient),
+      recipient: addressText(agreed.recipient),
       contract: destinationOf(contract),
       asset,
       amount: transfer?.amount ?? asked?.amount ?? '0',

@@ -115,6 +115,42 @@ test('jettons are put into a pool of swap.coffee beside an extra currency', () =
   });
 });
 
+/** What a vault of swap.coffee has made of a request for a pool. */
+const poolCreator: Sent = {
+  to: 'factory',
+  body: op(0xc0ffee23),
+  sends: [{ to: 'creator', body: op(0xc0ffee22) }],
+};
+
+/** A pool of TON and red jettons, for bob; whatever its formula. */
+const poolTerms = (into: Body, formula: number): Body =>
+  coffeeAsset(coffeeAsset(into, null), 'red').u(formula, 3).bit(0).to('bob').u(0, 1).bit(0).u(1, 1).bit(0);
+
+test('jettons and TON are put by for a pool of swap.coffee, whatever its formula', () => {
+  for (const formula of [0, 1, 2]) {
+    const payload = poolTerms(new Body().u(0xc0ffee11, 32), formula).cell();
+    const red = sending({ from: 'alice', to: 'vault', jetton: 'red', amount: '10', payload, after: [poolCreator] });
+    const body = poolTerms(call(0xc0ffee02).grams(10n), formula).cell();
+    for (const [sent, asset] of [
+      [red, account('red')],
+      [{ to: 'vault', body, sends: [poolCreator] }, null],
+    ] as const) {
+      const [told] = tell([sent], known);
+      expect(told.type).toBe('coffee_create_pool_creator');
+      expect(told.details).toEqual({
+        source: account('alice'),
+        source_jetton_wallet: asset === null ? null : account("alice's red"),
+        deposit_recipient: account('bob'),
+        pool_creator_contract: account('creator'),
+        provided_asset: null,
+        asset_1: asset,
+        asset_2: null,
+        amount: '10',
+      });
+    }
+  }
+});
+
 test('jettons that the pool is not of are no deposit', () => {
   const types = tell([coffeeDeposit('blue', null)], known).map(({ type }) => type);
   expect(types).not.toContain('dex_deposit_liquidity');
