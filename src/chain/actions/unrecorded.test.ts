@@ -84,6 +84,21 @@ test('liquidity is taken out of a STON.fi v2 pool', () => {
   expect(told.accounts).toContain(account("alice's lp"));
 });
 
+test('what routers of STON.fi v2 give back beside what a withdrawal pays stays apart', () => {
+  const excess: Sent = { to: 'alice', body: op(0xd53276db) };
+  const pays = (amount: string, jetton: string): Sent => {
+    const paid = routerPays(amount, jetton);
+    return { ...paid, sends: [...(paid.sends ?? []), excess] };
+  };
+  const notice = { to: 'pool', body: op(0x297437cf), sends: [pays('11', 'red'), pays('22', 'blue'), excess] };
+  const told = tell([burning('alice', 'lp', '33', notice)], { jettonWallet: wallets });
+  expect(told.map(({ type, details }) => [type, details.amount_2, details.opcode])).toEqual([
+    ['dex_withdraw_liquidity', '22', undefined],
+    ['call_contract', undefined, '0xd53276db'],
+    ['call_contract', undefined, '0xd53276db'],
+  ]);
+});
+
 /** One half of a deposit, and what it brought. */
 function providing(amount1: bigint, amount2: bigint, outcome: Sent): Sent {
   const body = new Builder().u(0x37c096df, 32).u(0, 16).u(1, 48).u(0b100, 3).i(0, 8);

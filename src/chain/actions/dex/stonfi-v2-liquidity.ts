@@ -104,11 +104,22 @@ function isOtherHalf(other: Deposit | null, own: Deposit): boolean {
   return other !== null && other.source === own.source && other.pool === own.pool && other.lp !== own.lp;
 }
 
-/** What the router pays for the pool's tokens, or gives back. */
+/** What the router pays for the pool's tokens, or gives back: once for each asset. */
 const paid: Pattern = {
   op: stonfiPayToV2.opcode,
   as: 'paid',
   child: { block: jettonTransfer.block, child: { op: PTON_TRANSFER, optional: true } },
+};
+
+/** The payments beside the one that is tried. What they give back themselves stays apart, as with that one. */
+const allPaid: Pattern = {
+  ...paid,
+  child: {
+    block: jettonTransfer.block,
+    child: { op: PTON_TRANSFER, optional: true, returns: false },
+    returns: false,
+  },
+  returns: false,
 };
 
 export const stonfiV2Withdrawal = declareWithdrawal('stonfi_v2', 'dex_withdraw_liquidity', [
@@ -118,8 +129,8 @@ export const stonfiV2Withdrawal = declareWithdrawal('stonfi_v2', 'dex_withdraw_l
       ...paid,
       parent: {
         any: [
-          { op: BURN_NOTIFICATION_EXT, child: paid, parent: { block: jettonBurn.block, as: 'burn' } },
-          { op: REFUND_ME, child: paid, parent: { op: DIRECT_REFUND, as: 'refund' } },
+          { op: BURN_NOTIFICATION_EXT, child: allPaid, parent: { block: jettonBurn.block, as: 'burn' } },
+          { op: REFUND_ME, child: allPaid, parent: { op: DIRECT_REFUND, as: 'refund' } },
         ],
       },
     },
