@@ -36,10 +36,15 @@ test('a payout that waits is the item that was made, whatever else was begun', (
 
 /** Payouts, each of which has the next one burnt. */
 function paying(owner: string, ...then: Sent[]): Sent {
+  return payingFor(owner, owner, ...then);
+}
+
+/** The same for an item whose owner is called by a name, or by none. */
+function payingFor(named: string | null, owner: string, ...then: Sent[]): Sent {
   const notice = call(0xed58b0b2).grams(7n);
   const told: Sent = {
     to: 'payouts',
-    body: notice.to(owner).cell(),
+    body: notice.to(named).cell(),
     sends: [{ to: owner, body: op(0xdb3b8abd), value: '9' }, ...then],
   };
   return { to: `payout of ${owner}`, body: op(0xf127fe4e), sends: [told] };
@@ -64,4 +69,12 @@ test('payouts are told one after the other, with the pool where the pool began t
       })),
     );
   }
+});
+
+test('a payout of an item that names no owner is told all the same', () => {
+  const [told, ...others] = tell([{ to: 'payouts', body: op(0x1140a64f), sends: [payingFor(null, 'bob')] }]).filter(
+    ({ type }) => type === 'stake_withdrawal',
+  );
+  expect(others).toEqual([]);
+  expect(told.details).toMatchObject({ stake_holder: null, payout_nft: account('payout of bob'), tokens_burnt: '7' });
 });

@@ -1,6 +1,5 @@
 /** Liquid staking (ton-blockchain/liquid-staking-contract). */
-import { rawAddress } from '../address.ts';
-import { internalAddress } from '../layouts/addresses.ts';
+import { address } from '../layouts/addresses.ts';
 import { jettonBurnNotification, jettonInternalTransfer, jettonNotify } from '../layouts/jettons.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, u64 } from '../layouts/numbers.ts';
@@ -16,7 +15,7 @@ import {
 } from '../layouts/staking.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
+import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
 import { nextCall } from './dex/swap.ts';
 import { arrived, burnHead } from './jettons.ts';
 import { declare, type Reading } from './kind.ts';
@@ -134,7 +133,7 @@ export const liquidWithdrawal = declare<StakeWithdrawal>({
 const burntHead = body('payout_nft_burnt', payoutNftBurnNotification.opcode, {
   query_id: u64,
   amount: coins,
-  owner: internalAddress,
+  owner: address,
 });
 
 function readDelayed(found: Match): Reading<StakeWithdrawal> | null {
@@ -144,7 +143,7 @@ function readDelayed(found: Match): Reading<StakeWithdrawal> | null {
   const { amount: tokensBurnt, owner } = readBody(burnt, burntHead);
   return {
     data: {
-      holder: rawAddress(owner),
+      holder: addressText(owner),
       pool: distributor(burning),
       amount: sentValue(found.head),
       payoutNft: sourceOf(burnt),
