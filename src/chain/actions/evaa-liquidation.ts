@@ -10,7 +10,7 @@ import type { Details } from './details.ts';
 import { groups, hex256, payloadOf, request, TON_ASSET, thanks, userCall } from './evaa-messages.ts';
 import { jettonTransfer } from './jettons.ts';
 import { declare } from './kind.ts';
-import type { Match, Pattern } from './pattern.ts';
+import { BOUNCED, type Match, type Pattern } from './pattern.ts';
 import type { RawAddress } from './trace.ts';
 
 const LIQUIDATE = 0x3;
@@ -173,26 +173,24 @@ const liquidate = declare<Liquidate>({
         any: [
           userCall(LIQUIDATE_USER, {
             as: 'user',
-            children: [
-              {
-                any: [
-                  {
-                    op: LIQUIDATE_OK,
-                    as: 'liquidated',
-                    children: [userCall(LIQUIDATE_PAID, { child: thanks }), settled],
-                  },
-                  {
-                    op: LIQUIDATE_OK,
-                    as: 'unpaid',
-                    children: [{ op: LIQUIDATE_FAILED }, settled],
-                  },
-                  { op: LIQUIDATE_REFUSED, as: 'refused', child: settled },
-                ],
-              },
-            ],
+            child: {
+              any: [
+                {
+                  op: LIQUIDATE_OK,
+                  as: 'liquidated',
+                  children: [userCall(LIQUIDATE_PAID, { child: thanks }), settled],
+                },
+                {
+                  op: LIQUIDATE_OK,
+                  children: [{ op: LIQUIDATE_FAILED }, settled],
+                },
+                { op: LIQUIDATE_REFUSED, as: 'refused', child: settled },
+              ],
+            },
           }),
-          { op: 0xffffffff, as: 'returned' },
-          { block: jettonTransfer.block, as: 'returned' },
+          // Sent back at once.
+          { op: BOUNCED },
+          { block: jettonTransfer.block },
         ],
       }),
       read(found) {
@@ -242,11 +240,11 @@ const liquidate = declare<Liquidate>({
 });
 
 function refusal(found: Match): string {
-  if (found.first('returned') !== null) return 'immediate_rejection';
-  // The borrower's contract agreed: it was the master that could not pay.
-  if (found.first('unpaid') !== null) return 'master_not_enough_liquidity';
+  if (found.first('user') === null) return 'immediate_rejection';
   const refused = found.first('refused');
-  const code = refused === null ? null : readBody(refused, unsatisfiedBody).details.error.opcode;
+  // The borrower's contract agreed: it was the master that could not pay.
+  if (refused === null) return 'master_not_enough_liquidity';
+  const code = readBody(refused, unsatisfiedBody).details.error.opcode;
   return code === null ? 'parse_error' : (REASONS.get(code) ?? 'unknown');
 }
 

@@ -44,11 +44,11 @@ export function payloadOf(transfer: JettonTransfer | null, opcode: number): Curs
 export function request(opcode: number, then: Pattern): Pattern {
   return {
     any: [
-      { op: opcode, children: [then] },
+      { op: opcode, child: then },
       {
         block: jettonTransfer.block,
         where: (block) => payloadOf(jettonTransfer.of(block), opcode) !== null,
-        children: [then],
+        child: then,
       },
     ],
   };

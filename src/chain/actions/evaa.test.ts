@@ -99,16 +99,22 @@ test('the master refuses at once', () => {
   expect(details).toEqual({ ...failed, borrower_contract: null, fail_reason: 'immediate_rejection' });
 });
 
-/** Jettons sent for a liquidation, and sent back at once. */
-function refunded(payload: Cell): Sent {
+/** Jettons sent for a liquidation, and sent back at once, before anything else. */
+function refunded(payload: Cell, ...after: Sent[]): Sent {
   const back = sending({ from: 'master', to: 'alice', jetton: 'red', amount: '70' });
-  return sending({ from: 'alice', to: 'master', jetton: 'red', amount: '70', payload, after: [back] });
+  return sending({ from: 'alice', to: 'master', jetton: 'red', amount: '70', payload, after: [back, ...after] });
 }
 
 test('a loan in jettons is liquidated', () => {
   const { details } = only([refunded(asked(call(3), 0n))]);
   expect(details).toMatchObject({ ...failed, borrower_contract: null, debt_amount: '0' });
   expect(details.fail_reason).toBe('immediate_rejection');
+});
+
+test("what the borrower's contract did counts, whatever came back beside it", () => {
+  const update = { to: 'bob at evaa', body: headed(0x311a).cell() };
+  const { success, details } = only([refunded(asked(call(3), 0n), atUser(satisfied(update, report)))]);
+  expect([success, details]).toEqual([true, { ...common, fail_reason: null, debt_amount: '60', amount: '80' }]);
 });
 
 test('a request in jettons without a query id is none', () => {
@@ -189,6 +195,15 @@ test('jettons are supplied for someone else', () => {
     asset: account('red'),
     amount: '9',
   });
+});
+
+test('what comes back of a supply that failed is part of it', () => {
+  const back = sending({ from: 'master', to: 'bob', jetton: 'red', amount: '10' });
+  const [told, ...others] = wholes([supplying('bob', { to: 'master', body: op(0x11f) }, back)], {
+    jettonWallet: wallets,
+  });
+  expect([told.type, told.success, others]).toEqual(['evaa_supply', false, []]);
+  expect(told.details).toMatchObject({ amount: '10', recipient_jetton_wallet: account("bob's red") });
 });
 
 test('a supply that nothing came of is a transfer', () => {

@@ -95,15 +95,13 @@ const supply = declare<Supply>({
         SUPPLY,
         userCall(SUPPLY_USER, {
           as: 'user',
-          children: [
-            {
-              any: [
-                { op: SUPPLY_OK, as: 'supplied', child: thanks },
-                { op: SUPPLY_FAILED },
-                { block: jettonTransfer.block },
-              ],
-            },
-          ],
+          child: {
+            any: [
+              { op: SUPPLY_OK, as: 'supplied', child: thanks },
+              { op: SUPPLY_FAILED },
+              { block: jettonTransfer.block },
+            ],
+          },
         }),
       ),
       read(found) {
@@ -199,42 +197,37 @@ const withdraw = declare<Withdraw>({
       rank: 53,
       pattern: {
         op: WITHDRAW,
-        children: [
-          userCall(WITHDRAW_USER, {
-            as: 'user',
-            children: [
+        child: userCall(WITHDRAW_USER, {
+          as: 'user',
+          child: {
+            any: [
               {
-                any: [
+                op: WITHDRAW_OK,
+                as: 'withdrawn',
+                children: [
                   {
-                    op: WITHDRAW_OK,
-                    as: 'withdrawn',
-                    children: [
-                      {
-                        any: [
-                          { op: WITHDRAW_PAID, child: thanks },
-                          { block: jettonTransfer.block, as: 'paid' },
-                        ],
-                      },
-                      userCall(WITHDRAW_PAID, { child: { block: tonTransfer.block } }),
+                    any: [
+                      { op: WITHDRAW_PAID, child: thanks },
+                      { block: jettonTransfer.block, as: 'paid' },
                     ],
                   },
-                  {
-                    op: WITHDRAW_OK,
-                    children: [userCall(WITHDRAW_FAILED, { child: { op: WITHDRAW_NO_FUNDS, as: 'none' } })],
-                  },
-                  ...[...REFUSALS.keys()].flatMap((op) => (op === null ? [] : [{ op, as: 'refused' }])),
+                  userCall(WITHDRAW_PAID, { child: { block: tonTransfer.block } }),
                 ],
               },
+              {
+                op: WITHDRAW_OK,
+                child: userCall(WITHDRAW_FAILED, { child: { op: WITHDRAW_NO_FUNDS, as: 'none' } }),
+              },
+              ...[...REFUSALS.keys()].flatMap((op) => (op === null ? [] : [{ op, as: 'refused' }])),
             ],
-          }),
-        ],
+          },
+        }),
       },
       read(found) {
         const user = found.first('user');
         if (user === null) return null;
         const asked = readBody(found.head, withdrawBody);
         const withdrawn = found.first('withdrawn');
-        const noFunds = found.first('none') === null ? null : 'withdraw_no_funds_excess';
         const assetId = hex256(asked.asset_id);
         const paid = jettonTransfer.of(found.first('paid'));
         // TON is paid in TON, jettons in jettons.
@@ -248,7 +241,7 @@ const withdraw = declare<Withdraw>({
             assetId,
             amount: withdrawn === null ? asked.amount : readBody(withdrawn, withdrawnBody).amount,
             paid,
-            failReason: REFUSALS.get(found.first('refused')?.opcode ?? null) ?? noFunds,
+            failReason: withdrawn === null ? refusal(found) : null,
           },
           failed: withdrawn === null,
         };
@@ -269,5 +262,10 @@ const withdraw = declare<Withdraw>({
   }),
   accounts: ({ source, recipient, owner }) => ({ source, destination: recipient, destination2: owner }),
 });
+
+function refusal(found: Match): string | null {
+  if (found.first('none') !== null) return 'withdraw_no_funds_excess';
+  return REFUSALS.get(found.first('refused')?.opcode ?? null) ?? null;
+}
 
 export const kinds = [supply, withdraw];
