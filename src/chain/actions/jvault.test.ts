@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { account, op, type Sent, written } from '../../../test/made-trace.ts';
 import { Body, call, sending, wallets, wholes } from '../../../test/made-transfers.ts';
+import { Builder } from '../builder.ts';
 import { CellView } from '../layouts/cell-view.ts';
 import { jvaultClaimRewards } from '../layouts/services.ts';
 import type { KnownContracts } from './known.ts';
@@ -10,6 +11,28 @@ const ofWallet = CellView.from(new Body().to('pool').to('minter').cell());
 const data: KnownContracts['data'] = (address) => (address === account('stake') ? ofWallet : undefined);
 
 const asking = (...sends: Sent[]): Sent[] => [{ to: 'stake', body: call(0x0168d4b7).grams(5n).cell(), sends }];
+
+/** What alice stakes, and what her stake does then. */
+function staking(...answers: Sent[]): Sent {
+  const received: Sent = { to: 'stake', body: op(0xd68a4ac1), sends: answers };
+  const payload = new Body().u(0, 32).u(86400, 32).cell();
+  return sending({ from: 'alice', to: 'pool', jetton: 'red', amount: '5', payload, after: [received] });
+}
+
+test('a stake that was called off failed, whatever else was done for it', () => {
+  const back = sending({ from: 'pool', to: 'alice', jetton: 'red', amount: '5' });
+  const cancelled: Sent = { to: 'pool', body: op(0x9eada1d9), sends: [back] };
+  for (const [answers, success] of [
+    [[updating(false)], true],
+    [[updating(true)], false],
+    [[cancelled], false],
+    [[updating(false), cancelled], false],
+  ] as const) {
+    const [told, ...others] = wholes([staking(...answers)], { jettonWallet: wallets });
+    expect([told.type, told.success, others]).toEqual(['jvault_stake', success, []]);
+    expect(told.details).toMatchObject({ period: 86400, stake_wallet: account('stake'), pool: account('pool') });
+  }
+});
 
 function updating(aborted: boolean): Sent {
   const update: Sent = { to: 'stake', body: op(0xae9307ce) };
@@ -30,6 +53,21 @@ test('what is staked for is told by the stake alone, and what failed at the pool
       asset: null,
       staking_asset: account('minter'),
     });
+  }
+});
+
+test('a request that the pool answered is one whatever the stake can tell', () => {
+  const empty = CellView.from(new Builder().cell());
+  const cases: [stake: CellView | undefined, pool: CellView | undefined, minter: string | null][] = [
+    [undefined, undefined, null],
+    [empty, undefined, null],
+    [ofWallet, empty, account('minter')],
+  ];
+  for (const [stake, pool, minter] of cases) {
+    const known: KnownContracts['data'] = (address) => (address === account('stake') ? stake : pool);
+    const [told, ...others] = wholes(asking(updating(false)), { data: known });
+    expect([told.type, told.success, others]).toEqual(['jvault_unstake_request', true, []]);
+    expect(told.details).toMatchObject({ pool: account('pool'), asset: null, staking_asset: minter });
   }
 });
 

@@ -1,6 +1,8 @@
 /** JVault: pools in which jettons are staked for rewards. */
 import { addressOf, rawAddress } from '../address.ts';
+import { DecodeError } from '../errors.ts';
 import { internalAddress } from '../layouts/addresses.ts';
+import type { Codec } from '../layouts/codec.ts';
 import type { Layout } from '../layouts/layout.ts';
 import { body } from '../layouts/layout.ts';
 import { bit, coins, u32, u64 } from '../layouts/numbers.ts';
@@ -62,18 +64,14 @@ const stake = declare<Stake>({
         block: jettonTransfer.block,
         children: [
           {
-            any: [
-              {
-                op: jvaultReceiveJettons.opcode,
-                as: 'received',
-                child: { op: REQUEST_UPDATE, as: 'done', children: [referrers, update] },
-              },
-              {
-                op: jvaultReceiveJettons.opcode,
-                as: 'received',
-                child: { op: CANCEL_STAKE, as: 'cancelled', child: { ...payout, optional: true } },
-              },
-            ],
+            op: jvaultReceiveJettons.opcode,
+            as: 'received',
+            child: {
+              any: [
+                { op: REQUEST_UPDATE, as: 'done', children: [referrers, update] },
+                { op: CANCEL_STAKE, as: 'cancelled', child: { ...payout, optional: true } },
+              ],
+            },
           },
           { op: SET_DATA, optional: true },
         ],
@@ -132,13 +130,23 @@ interface Staked {
 }
 
 function stakedIn(wallet: RawAddress, known: KnownContracts): Staked | null {
-  const own = known.data(wallet);
-  if (own === undefined) return null;
-  const { pool, minter } = walletData.read(own.cursor());
-  const data = known.data(rawAddress(pool));
-  const lock = data === undefined ? null : rawAddress(poolData.read(data.cursor()).lock_wallet);
-  const asset = lock === null ? null : (known.jettonWallet(lock)?.jetton ?? null);
-  return { pool: rawAddress(pool), asset, minter: rawAddress(minter) };
+  const own = dataOf(wallet, walletData, known);
+  if (own === null) return null;
+  const pool = rawAddress(own.pool);
+  const lock = dataOf(pool, poolData, known)?.lock_wallet;
+  const asset = lock === undefined ? null : (known.jettonWallet(rawAddress(lock))?.jetton ?? null);
+  return { pool, asset, minter: rawAddress(own.minter) };
+}
+
+/** What a contract keeps, null when that is not known or not of this layout. */
+function dataOf<T>(address: RawAddress, layout: Codec<T>, known: KnownContracts): T | null {
+  try {
+    const data = known.data(address);
+    return data === undefined ? null : layout.read(data.cursor());
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
 }
 
 interface Unstake {
