@@ -10,14 +10,15 @@ const wrap = (inner: Cell): Cell => new Builder().ref(inner).cell();
 const object = (): Builder => new Builder().bytes(Buffer.alloc(43)).u(0, 6);
 const hash = (last: number): Buffer => Buffer.alloc(32, 0).fill(last, 31);
 
-function packetTo(oapp: Buffer, nonce = 5n): Cell {
+const CAFE = new Builder().u(0xcafe, 16).cell();
+
+function packetTo(oapp: Buffer, nonce = 5n, message = CAFE): Cell {
   const path = object().u(30343, 32).bytes(hash(1)).u(30101, 32).bytes(oapp).cell();
-  const message = new Builder().bytes(Buffer.from('cafe', 'hex')).cell();
   return object().ref(path).ref(message).big(nonce, 64).bytes(hash(3)).cell();
 }
 
-function sentBody(nonce = 5n, fee = 6n): Cell {
-  const packet = packetTo(hash(2), nonce);
+function sentBody(nonce = 5n, fee = 6n, message = CAFE): Cell {
+  const packet = packetTo(hash(2), nonce, message);
   const fees = new Builder().bytes(hash(4)).big(fee, 128).bytes(Buffer.alloc(15)).u(7, 8).cell();
   const send = object().u(0, 32).u(8, 32).bytes(hash(9)).bytes(hash(10));
   const options = new Builder().cell();
@@ -66,6 +67,12 @@ test('a message is sent', () => {
       message: '0xcafe',
     },
   });
+});
+
+test('the bits of a message are told as they are, zeros behind those of its last byte', () => {
+  const message = new Builder().u(0xcafe, 16).u(0b101, 3).ref(CAFE).cell();
+  const [{ details }] = wholes(sendingBody(sentBody(5n, 6n, message), event));
+  expect(details.layerzero_packet_data).toMatchObject({ message: '0xcafea0' });
 });
 
 test('without the event of its library nothing was sent', () => {

@@ -1,6 +1,6 @@
 /** LayerZero messages between chains. Objects of its contracts begin with a header that says how they are laid out. */
 import type { Cursor } from '../cursor.ts';
-import { DecodeError } from '../errors.ts';
+import { bits } from '../layouts/numbers.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { destinationOf, messageOf, numberHex, sourceOf } from './bodies.ts';
@@ -57,7 +57,6 @@ function readPacket(cursor: Cursor): Packet {
   const sourceOapp = hex256(path);
   const destinationEid = path.u(32);
   const destinationOapp = hex256(path);
-  if (message.bitsLeft % 8 !== 0) throw new DecodeError('a message that is not whole bytes');
   return {
     sourceOapp,
     destinationOapp,
@@ -68,7 +67,7 @@ function readPacket(cursor: Cursor): Packet {
       dst_eid: destinationEid,
       nonce,
       guid,
-      message: `0x${message.bytes(message.bitsLeft / 8).toString('hex')}`,
+      message: `0x${bits(message.bitsLeft).read(message).toString('hex')}`,
     },
   };
 }
