@@ -1,6 +1,6 @@
 /** What tgBTC's logs tell by themselves, which no recorded trace shows of these two. */
 import { expect, test } from 'vitest';
-import { account, type Sent } from '../../../test/made-trace.ts';
+import { account, op, type Sent } from '../../../test/made-trace.ts';
 import { Body, burning, call, tell, wallets, wholes } from '../../../test/made-transfers.ts';
 
 const logging = (body: Body): Sent[] => [{ to: 'teleport', sends: [{ to: null, body: body.cell() }] }];
@@ -48,4 +48,28 @@ test('what was burnt is what the burn or the log says, whichever is less, but no
     return action.details.amount;
   };
   expect([told('5', 7n), told('7', 5n), told('0', 7n)]).toEqual(['5', '5', '7']);
+});
+
+test('keys that were made before a new one is taken up are part of it', () => {
+  const made: Sent = { to: null, body: opcode(0x453443a6).big(9n, 64).big(0xabcn, 256).cell() };
+  const taken: Sent = { to: null, body: opcode(0x27756729).grams(5n).big(0xabcn, 256).to('pegout').cell() };
+  const teleport: Sent = { to: 'teleport', body: call(0x690f357a).cell(), sends: [taken] };
+  const [told, ...others] = wholes([{ to: 'coordinator', body: op(1), sends: [made, made, teleport] }]);
+  expect([told.type, told.success, others]).toEqual(['tgbtc_new_key', true, []]);
+  expect(told.details).toEqual({
+    source: account('coordinator'),
+    pubkey: 'abc',
+    coordinator: account('teleport'),
+    pegout: account('pegout'),
+    amount: '5',
+    asset: null,
+  });
+});
+
+test('bitcoins may be asked for by an account of any workchain', () => {
+  const body = opcode(0xca444ce6).grams(5n).to('alice').u(0b100, 3).i(15, 8).big(0xabcn, 256).cell();
+  const atTeleport: Sent = { to: 'teleport', body: call(0x587643a2).cell(), sends: [{ to: null, body }] };
+  const [told, ...others] = wholes([burning('alice', 'red', '5', atTeleport)], { jettonWallet: wallets });
+  expect([told.type, others]).toEqual(['tgbtc_burn', []]);
+  expect(told.details.destination).toBe(`15:${'ABC'.padStart(64, '0')}`);
 });

@@ -264,7 +264,7 @@ const newKey = declare<NewKey>({
       pattern: {
         op: NEW_KEY,
         children: [keyLog, pegout],
-        parent: { children: [{ op: tgbtcDkgCompletedEvent.opcode, as: 'generated' }] },
+        parent: { child: { op: tgbtcDkgCompletedEvent.opcode, as: 'generated' } },
       },
       read(found) {
         const log = found.first('log');
