@@ -66,10 +66,17 @@ test('keys that were made before a new one is taken up are part of it', () => {
   });
 });
 
-test('bitcoins may be asked for by an account of any workchain', () => {
-  const body = opcode(0xca444ce6).grams(5n).to('alice').u(0b100, 3).i(15, 8).big(0xabcn, 256).cell();
-  const atTeleport: Sent = { to: 'teleport', body: call(0x587643a2).cell(), sends: [{ to: null, body }] };
-  const [told, ...others] = wholes([burning('alice', 'red', '5', atTeleport)], { jettonWallet: wallets });
-  expect([told.type, others]).toEqual(['tgbtc_burn', []]);
-  expect(told.details.destination).toBe(`15:${'ABC'.padStart(64, '0')}`);
+test('where bitcoins are asked for from may be of any workchain, and one of many accounts, but of standard length', () => {
+  const destinationOf = (pegout: Body) => {
+    const body = opcode(0xca444ce6).grams(5n).to('alice').append(pegout.big(0xabcn, 256).cell()).cell();
+    const atTeleport: Sent = { to: 'teleport', body: call(0x587643a2).cell(), sends: [{ to: null, body }] };
+    const [told, ...others] = wholes([burning('alice', 'red', '5', atTeleport)], { jettonWallet: wallets });
+    expect([told.type, others]).toEqual(['tgbtc_burn', []]);
+    return told.details.destination;
+  };
+  const address = `15:${'ABC'.padStart(64, '0')}`;
+  expect(destinationOf(new Body().u(0b100, 3).i(15, 8))).toBe(address);
+  expect(destinationOf(new Body().u(0b101, 3).u(4, 5).u(0b1010, 4).i(15, 8))).toBe(address);
+  expect(destinationOf(new Body().u(0b101, 3).u(0, 5).i(15, 8))).toBeNull();
+  expect(destinationOf(new Body().u(0b111, 3).u(4, 5).u(0b1010, 4).u(256, 9).i(15, 32))).toBeNull();
 });

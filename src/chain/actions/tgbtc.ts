@@ -1,11 +1,13 @@
 /** tgBTC: bitcoins behind a bridge whose keys a group of signers holds. Its contracts tell in logs what they did. */
 
 import { compareDecimal } from '../decimal.ts';
+import { DecodeError } from '../errors.ts';
 import { address } from '../layouts/addresses.ts';
+import type { Codec } from '../layouts/codec.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, u256 } from '../layouts/numbers.ts';
 import { tgbtcBurnEvent, tgbtcDkgCompletedEvent, tgbtcMintEvent, tgbtcNewKeyEvent } from '../layouts/services.ts';
-import type { Decimal } from '../model.ts';
+import type { Address, Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, messageOf, readBody, tryBody } from './bodies.ts';
 import type { Details } from './details.ts';
@@ -24,8 +26,45 @@ const BURN_NOTIFICATION = 0x7bdd97de;
 const PEGOUT = 0xbe44e7a6;
 const PEGOUT_ANSWER = 0x1a84c0e0;
 const NEW_KEY = 0x690f357a;
+/** Tag of an address that is 256 bits in a workchain. */
+const STANDARD = 2;
 /** Blocks between the request of a mint and its answer. */
 const LONGEST_WAY = 20;
+
+/** An address as early logs have it, by chance also one for any of several accounts: what it begins with is passed over. */
+const logAddress: Codec<Address | null> = {
+  ...address,
+  read(cursor) {
+    const { at } = cursor;
+    if (cursor.u(2) === STANDARD && cursor.bit()) {
+      const depth = cursor.u(5);
+      if (depth === 0) throw new DecodeError('anycast depth 0');
+      cursor.skip(depth);
+      return cursor.address(cursor.i(8));
+    }
+    cursor.at = at;
+    return address.read(cursor);
+  },
+};
+
+const mintEvent = body('tgbtc_mint_event', tgbtcMintEvent.opcode, {
+  amount: coins,
+  recipient_address: logAddress,
+  bitcoin_txid: u256,
+});
+const burnAmount = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins });
+const burnSender = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins, sender_address: logAddress });
+const burnEvent = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, {
+  amount: coins,
+  sender_address: logAddress,
+  pegout_address: logAddress,
+});
+const keyHead = body('tgbtc_new_key_event', tgbtcNewKeyEvent.opcode, { amount: coins, new_internal_pubkey: u256 });
+const keyEvent = body('tgbtc_new_key_event', tgbtcNewKeyEvent.opcode, {
+  amount: coins,
+  new_internal_pubkey: u256,
+  pegout_address: logAddress,
+});
 
 const mintLog: Pattern = { op: tgbtcMintEvent.opcode, as: 'log' };
 const burnLog: Pattern = { op: tgbtcBurnEvent.opcode, as: 'log' };
@@ -72,7 +111,7 @@ function bitcoinId(id: Decimal): string {
 }
 
 function readMintLog(log: Block) {
-  const { amount, recipient_address: recipient, bitcoin_txid: id } = readBody(log, tgbtcMintEvent);
+  const { amount, recipient_address: recipient, bitcoin_txid: id } = readBody(log, mintEvent);
   const teleport = messageOf(log).source;
   return { teleport, destination: addressText(recipient), amount, bitcoinTx: bitcoinId(id) };
 }
@@ -154,9 +193,6 @@ const burnDetails = ({ source, wallet, destination, amount, asset }: Burn): Deta
 
 const burnAccounts = ({ source, wallet, destination }: Burn) => ({ source, source2: wallet, destination });
 
-const burnAmount = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins });
-const burnSender = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins, sender_address: address });
-
 const burn = declare<Burn>({
   block: 'tgbtc_burn',
   groups,
@@ -177,7 +213,7 @@ const burn = declare<Burn>({
           data: {
             source: burnt.owner,
             wallet: burnt.wallet,
-            destination: addressText(tryBody(log, tgbtcBurnEvent)?.pegout_address ?? null),
+            destination: addressText(tryBody(log, burnEvent)?.pegout_address ?? null),
             amount: burnt.amount !== '0' && compareDecimal(burnt.amount, amount) < 0 ? burnt.amount : amount,
             asset: burnt.asset,
           },
@@ -203,7 +239,7 @@ const burnFallback = declare<Burn>({
           data: {
             source: addressText(tryBody(head, burnSender)?.sender_address ?? null),
             wallet: null,
-            destination: addressText(tryBody(head, tgbtcBurnEvent)?.pegout_address ?? null),
+            destination: addressText(tryBody(head, burnEvent)?.pegout_address ?? null),
             amount: readBody(head, burnAmount).amount,
             asset: null,
           },
@@ -238,15 +274,13 @@ const keyAccounts = ({ source, coordinator, pegout }: NewKey) => ({
   destination2: pegout,
 });
 
-const keyHead = body('tgbtc_new_key_event', tgbtcNewKeyEvent.opcode, { amount: coins, new_internal_pubkey: u256 });
-
 function readKeyLog(log: Block) {
   const { amount, new_internal_pubkey: key } = readBody(log, keyHead);
   return {
     amount,
     pubkey: keyText(key),
     coordinator: messageOf(log).source,
-    pegout: addressText(tryBody(log, tgbtcNewKeyEvent)?.pegout_address ?? null),
+    pegout: addressText(tryBody(log, keyEvent)?.pegout_address ?? null),
   };
 }
 
