@@ -38,6 +38,12 @@ test('a new key by its log alone', () => {
   });
 });
 
+test('a new key that is not told whole is none', () => {
+  expect(tell(logging(opcode(0x27756729).grams(5n).big(0xabcn, 256))).map(({ type }) => type)).toEqual([
+    'ton_transfer',
+  ]);
+});
+
 test('what was burnt is what the burn or the log says, whichever is less, but not a burn of nothing', () => {
   const told = (burnt: string, logged: bigint) => {
     const log: Sent = { to: null, body: opcode(0xca444ce6).grams(logged).to('alice').to('pegout').cell() };

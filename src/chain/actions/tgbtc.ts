@@ -59,7 +59,6 @@ const burnEvent = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, {
   sender_address: logAddress,
   pegout_address: logAddress,
 });
-const keyHead = body('tgbtc_new_key_event', tgbtcNewKeyEvent.opcode, { amount: coins, new_internal_pubkey: u256 });
 const keyEvent = body('tgbtc_new_key_event', tgbtcNewKeyEvent.opcode, {
   amount: coins,
   new_internal_pubkey: u256,
@@ -275,13 +274,8 @@ const keyAccounts = ({ source, coordinator, pegout }: NewKey) => ({
 });
 
 function readKeyLog(log: Block) {
-  const { amount, new_internal_pubkey: key } = readBody(log, keyHead);
-  return {
-    amount,
-    pubkey: keyText(key),
-    coordinator: messageOf(log).source,
-    pegout: addressText(tryBody(log, keyEvent)?.pegout_address ?? null),
-  };
+  const { amount, new_internal_pubkey: key, pegout_address: pegout } = readBody(log, keyEvent);
+  return { amount, pubkey: keyText(key), coordinator: messageOf(log).source, pegout: addressText(pegout) };
 }
 
 function keyText(key: Decimal): string {
