@@ -117,7 +117,8 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
     pieces(event, subscription, heard, around) {
       const chosen = isOfTrace(event) ? heard.chosen(event) : NONE;
       const { addressBook, metadata, isV1 } = subscription;
-      const book = addressBook || metadata ? createBook(testOnly(), rows) : NO_BOOK;
+      const none = testOnly() ? NO_TEST_BOOK : NO_BOOK;
+      const book = addressBook || metadata ? createBook(testOnly(), rows) : none;
       const content = contentOf({ event, chosen, book, around, renderings });
       const begin = isV1 ? beginOfV1(event) : beginOf(event);
       return [begin, ...content, endOf(event, book.addresses(), subscription, around)];
@@ -131,6 +132,7 @@ function joined(pieces: Pieces): Buffer {
 
 /** Where nobody asks which addresses are printed. */
 const NO_BOOK: Book = {
+  testOnly: false,
   text: rawAddress,
   none: () => NO_ADDRESS,
   hasNone: false,
@@ -138,6 +140,9 @@ const NO_BOOK: Book = {
   addresses: () => [],
   json: () => '{}',
 };
+const NO_TEST_BOOK: Book = { ...NO_BOOK, testOnly: true };
+
+const isKept = (book: Book): boolean => book !== NO_BOOK && book !== NO_TEST_BOOK;
 
 const NONE: readonly number[] = [];
 
@@ -167,7 +172,7 @@ function contentOf({ event, chosen, book, around, renderings }: Parts): Pieces {
     }
     case 'message':
     case 'external_out': {
-      const told = renderings.messagePieces(around.messageRecord(event), book === NO_BOOK ? null : book);
+      const told = renderings.messagePieces(around.messageRecord(event), isKept(book) ? book : null);
       return [`${traced},"message":`, ...told];
     }
     case 'jettons_change':

@@ -137,6 +137,44 @@ const ASSETS: ReadonlyMap<string, RawAddress> = new Map([
   ],
 ]);
 
+/** The same on testnet. */
+const TESTNET_ASSETS: ReadonlyMap<string, RawAddress> = new Map([
+  [
+    '0xb387968236197958ca4ac55e9b5be38e688c7631af84c86756431f49a878ef33',
+    '0:5EE20B5240CC4CE51A4C60BAF8C9D358EF617C26463E89C6571B534972C8EEF1',
+  ],
+  [
+    '0x83d916c68510802104d1f75aa6ce30eb1e477aede0d380eee2188e0e56581fc6',
+    '0:DA639C946AD6271DE8BBDC706A457FCEC7D2CAD979D1ED7B8263D3050B620D6D',
+  ],
+  [
+    '0x495668e908644f30322b997de8faaafc21f05aa52f8982f042dac1fe0b4d09d0',
+    '0:B70EEC37760F24F7CC5FE52EC19BB60E595279416F219B788BA857C97DAFE0F6',
+  ],
+  [
+    '0xb8a51f42ccbb912d973e58a22dda26decc7dfc83718c325c24432045ad78dc5a',
+    '0:E8CB571401B1AADB9DEFC1FA0F72A4A5A0E0D5016903067891D763C91541E72B',
+  ],
+  [
+    '0xc585bac25948a5feea8f2a9e052eb45995882b15dfb784b37cd271cc163f3aea',
+    '0:5EE20B5240CC4CE51A4C60BAF8C9D358EF617C26463E89C6571B534972C8EEF1',
+  ],
+]);
+
+/** The jetton that an id of an asset stands for, and whether anything is known of the id: TON has no master. */
+function namedAsset(id: string, masters: ReadonlyMap<string, RawAddress>) {
+  const asset = masters.get(id) ?? null;
+  return { asset, is_known_asset: asset !== null || id === TON_ASSET };
+}
+
+/**
+ * Details of a liquidation as testnet prints them. They are told alike on every network, and which one it is shows when
+ * they are printed.
+ */
+export function liquidationOnTestnet(details: Details): Details {
+  return { ...details, ...namedAsset(String(details.asset_id), TESTNET_ASSETS) };
+}
+
 interface Liquidate {
   source: RawAddress | null;
   borrower: RawAddress | null;
@@ -162,7 +200,7 @@ function liquidateRequest(head: Block) {
   return { source: messageOf(head).source, asked: liquidateBody.read(cursor) };
 }
 
-const liquidate = declare<Liquidate>({
+export const liquidate = declare<Liquidate>({
   block: 'evaa_liquidate',
   groups,
   leaf: false,
@@ -222,7 +260,6 @@ const liquidate = declare<Liquidate>({
   ],
   details({ source, borrower, contract, collateral, debt, amount, failReason }): Details {
     const assetId = hex256(collateral);
-    const asset = ASSETS.get(assetId) ?? null;
     return {
       fail_reason: failReason,
       debt_amount: debt,
@@ -231,8 +268,7 @@ const liquidate = declare<Liquidate>({
       borrower_contract: contract,
       collateral,
       asset_id: assetId,
-      asset,
-      is_known_asset: asset !== null || assetId === TON_ASSET,
+      ...namedAsset(assetId, ASSETS),
       amount,
     };
   },

@@ -8,6 +8,8 @@ import { type BookRows, createBookRows, NO_ADDRESS, NO_ADDRESS_LINE } from './bo
 export type DomainOf = (account: Address) => string | null;
 
 export interface Book {
+  /** Whether what is printed is of a test network. */
+  readonly testOnly: boolean;
   /** The raw text of the address, which is thereby noted. */
   text(address: Address): string;
   /** What is printed where the chain has no internal address, which is thereby noted. */
@@ -29,6 +31,7 @@ export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)
   const noted = new Map<string, Address>();
   let hasNone = false;
   return {
+    testOnly,
     get hasNone() {
       return hasNone;
     },
