@@ -72,6 +72,56 @@ describe.skipIf(shelf === null)('address books of pending transactions', () => {
     expect(await bookOf(`/pendingTraces?account=${account}&x_no_address_book=1`)).toEqual([]);
   });
 
+  describe('a transaction whose account is known before it and after it', () => {
+    const state = {
+      status: 'active' as const,
+      balance: '7',
+      extraCurrencies: {},
+      frozenHash: null,
+      codeHash: madeHash('code'),
+      dataHash: null,
+    };
+    const action = { ...madeAction(madeHash('own')), ancestors: [], transactions: transaction.hash };
+    const known = { ...trace, actions: [{ ...action, content: JSON.stringify([{}, [account]]) }] };
+    const told = z.looseObject({ account_state_before: z.unknown(), account_state_after: z.unknown() });
+    const some = z.looseObject({
+      transactions: z.array(told).optional(),
+      traces: z.array(z.looseObject({ transactions: z.record(z.string(), told) })).optional(),
+      actions: z.array(z.looseObject({ transactions_full: z.array(told) })).optional(),
+    });
+
+    it.each([
+      `/pendingTransactions?account=${account}`,
+      `/pendingTraces?account=${account}`,
+      `/pendingActions?account=${account}&include_transactions=1`,
+    ])('shows the hashes of its states alone: %s', async (path) => {
+      const store = createPendingStore();
+      store.apply(
+        { kind: 'trace', trace: { ...known, nodes: [{ ...node, states: encodeStates(state, state) }] } },
+        true,
+      );
+      server = await serveApi(createFakeSource().source, { pending: store });
+      const { transactions, traces, actions } = some.parse(await (await fetch(`${server.url}/api/v3${path}`)).json());
+      const [shownOne] =
+        transactions ??
+        actions?.flatMap((one) => one.transactions_full) ??
+        Object.values(traces?.[0].transactions ?? {});
+      const only = (hash: Buffer) => ({
+        hash: hash.toString('base64'),
+        balance: null,
+        extra_currencies: null,
+        account_status: null,
+        frozen_hash: null,
+        data_hash: null,
+        code_hash: null,
+      });
+      expect(shownOne).toMatchObject({
+        account_state_before: only(transaction.stateBefore),
+        account_state_after: only(transaction.stateAfter),
+      });
+    });
+  });
+
   describe('a trace whose actions are found by others than its accounts', () => {
     const other = rawAddress(addressOf(0, Buffer.alloc(32, 0x77)));
     const did = (name: string, accounts: string[]) => ({

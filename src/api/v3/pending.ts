@@ -3,6 +3,7 @@
 import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { Address, Hash } from '../../chain/model.ts';
+import type { TransactionRecord } from '../../chain/records.ts';
 import { isTold } from '../../emulation/told.ts';
 import { actionRecords, traceRecord, transactionRecords } from '../../pending/records.ts';
 import type { OpenTrace } from '../../pending/store.ts';
@@ -62,11 +63,24 @@ export async function notStored(traces: readonly OpenTrace[], { source, context 
 
 const keyOf = (hash: Hash | null | undefined): string[] => (hash ? [hashKey(hash)] : []);
 
+/**
+ * The transactions of a trace as the operations for what is pending show them: of the states of an account they tell the
+ * hashes alone (spec v3 semantics 2.1).
+ */
+export function pendingTransactions(one: OpenTrace): TransactionRecord[] {
+  return transactionRecords(one).map((record) => ({ ...record, before: null, after: null }));
+}
+
 /** With its transactions, and the actions of types that the client knows. */
-export function pendingTraceJson(one: OpenTrace, known: ReadonlySet<string>, { book, renderings }: Asked): Buffer {
+export function pendingTraceJson(
+  one: OpenTrace,
+  known: ReadonlySet<string>,
+  { book, renderings }: Asked,
+  transactions = transactionRecords(one),
+): Buffer {
   const actions = actionRecords(one)
     .filter((action) => isTold(action, known))
     .sort((a, b) => compareDecimal(a.startLt, b.startLt) || compareDecimal(a.endLt, b.endLt))
     .map((action) => actionJson(action, book, { accounts: true }));
-  return traceJson(traceRecord(one), { transactions: transactionRecords(one), actions }, book, renderings);
+  return traceJson(traceRecord(one), { transactions, actions }, book, renderings);
 }

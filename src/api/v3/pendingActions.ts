@@ -5,10 +5,10 @@ import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { PendingActionRecord } from '../../chain/records.ts';
 import { isTold } from '../../emulation/told.ts';
-import { actionRecords, transactionRecords } from '../../pending/records.ts';
+import { actionRecords } from '../../pending/records.ts';
 import { supportedTypesOf } from './actions.ts';
 import { address, flag, hashes, supportedTypes } from './parameters.ts';
-import { notStored, pendingOf } from './pending.ts';
+import { notStored, pendingOf, pendingTransactions } from './pending.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
 import { createBook } from './render/book.ts';
 import { joinRows } from './render/renderings.ts';
@@ -41,7 +41,7 @@ export function pendingActionsRoute(): Route {
       const list = rows.map(({ one, action }) => {
         const wanted = new Set(actionTransactions(action).map(hashKey));
         const full = include_transactions
-          ? transactionRecords(one)
+          ? pendingTransactions(one)
               .filter(({ transaction: { hash } }) => wanted.has(hashKey(hash)))
               .map((record) => renderings.transaction(record, unlisted))
           : undefined;

@@ -3,7 +3,7 @@ import { compareDecimal } from '../../chain/decimal.ts';
 import { traceRecord } from '../../pending/records.ts';
 import { supportedTypesOf } from './actions.ts';
 import { address, hashes, supportedTypes } from './parameters.ts';
-import { notStored, pendingOf, pendingTraceJson } from './pending.ts';
+import { notStored, pendingOf, pendingTraceJson, pendingTransactions } from './pending.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Route, route } from './route.ts';
 import { traces } from './schemas.ts';
@@ -30,7 +30,7 @@ export function pendingTracesRoute(): Route {
             compareDecimal(b.record.endLt, a.record.endLt) ||
             a.one.trace.externalHash.compare(b.one.trace.externalHash),
         );
-      const list = found.map(({ one }) => pendingTraceJson(one, known, asked));
+      const list = found.map(({ one }) => pendingTraceJson(one, known, asked, pendingTransactions(one)));
       return joinRows('{"traces":[', list, `],"address_book":${await addressBook()},"metadata":${await metadata()}}`);
     },
   });

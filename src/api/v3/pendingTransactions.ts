@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { compareDecimal } from '../../chain/decimal.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { TransactionRecord } from '../../chain/records.ts';
-import { transactionRecords } from '../../pending/records.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { addresses, hashes } from './parameters.ts';
-import { distinct, notStored } from './pending.ts';
+import { distinct, notStored, pendingTransactions } from './pending.ts';
 import { joinRows } from './render/renderings.ts';
 import { type Asked, type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
@@ -33,7 +32,7 @@ export function pendingTransactionsRoute(limits: ApiLimits): Route {
       if (found.length === 0) throw new ApiError(404, 'emulated traces not found');
       const wanted = new Set(accounts.map(hashKey));
       const emulated = (await notStored(found, asked))
-        .flatMap(transactionRecords)
+        .flatMap(pendingTransactions)
         .filter(({ finality, transaction }) => {
           return finality === 'pending' && (wanted.size === 0 || wanted.has(hashKey(transaction.account)));
         });
