@@ -8,13 +8,12 @@ import { ApiError, Refusal } from './errors.ts';
 /** Of what a method leaves: no more than is printed within some milliseconds. */
 export const RESULT_LIMITS: StackLimits = { maxDepth: MAX_RESULT_DEPTH, maxValues: 32_768 };
 
-/** Id of a method by its name, or by its number as number or text. */
-export function methodOf(method: string | number): number {
+/** Id of a method by its name, or by its number as number or text; null for a number that is none. */
+export function methodOf(method: string | number): number | null {
   const given =
     typeof method === 'number' ? method : /^(\d{1,10}|0x[0-9a-fA-F]{1,8})$/.test(method) ? Number(method) : null;
   if (given === null) return methodId(String(method));
-  if (given < -(2 ** 31) || given >= 2 ** 31) throw new ApiError(422, `no id of a method: ${given}`);
-  return given;
+  return given >= -(2 ** 31) && given < 2 ** 31 ? given : null;
 }
 
 /** @throws {ApiError} for what becomes of the contract, 429 where too many run already */

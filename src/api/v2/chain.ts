@@ -74,8 +74,11 @@ export function getConfigParamRoute(): Route {
       seqno,
     }),
     response: schemas.configInfo,
-    async answer({ param, config_id: id, seqno: at }, asked) {
-      check(param === undefined || id === undefined, 'only one of config_id or param should be specified');
+    async answer({ param, config_id: id, seqno: at }, asked, sent) {
+      // In a query, where each is a list of values, the older name counts.
+      const isBody = !Array.isArray(sent.get('config_id'));
+      const areBoth = param !== undefined && id !== undefined;
+      check(!(areBoth && isBody), 'only one of config_id or param should be specified');
       const index = required(id ?? param, 'param');
       check(index >= 0, 'param should be non-negative');
       const config = await asked.states.config(await stepOf(at, asked), asked.context);

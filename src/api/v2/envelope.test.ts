@@ -12,13 +12,13 @@ import { statesOf } from '../../../test/states.ts';
 import { noLiteservers } from '../../node/liteservers.ts';
 import { createViews } from '../../state/view.ts';
 import { createContracts } from '../contracts.ts';
-import { ApiError } from '../errors.ts';
 import { createFront } from '../front.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
 import { openApiDocument } from '../openapi.ts';
 import { type Api, bind } from '../route.ts';
 import { int32 } from '../v3/parameters.ts';
 import { ENVELOPE, JSON_RPC } from './envelope.ts';
+import { required } from './parameters.ts';
 import { createRenderings } from './render/renderings.ts';
 import { route } from './route.ts';
 
@@ -29,10 +29,10 @@ const double = route({
   parameters: z.object({ number: int32('A number.') }),
   response: z.int(),
   async answer({ number }) {
-    if (number === undefined) throw new ApiError(422, 'number required');
-    if (number === 429) throw Object.assign(new Error('many'), { name: 'Overloaded' });
-    if (number === 500) throw new Error('broken');
-    return String(number * 2);
+    const given = required(number, 'number');
+    if (given === 429) throw Object.assign(new Error('many'), { name: 'Overloaded' });
+    if (given === 500) throw new Error('broken');
+    return String(given * 2);
   },
 });
 const { source } = createFakeSource({});
@@ -101,7 +101,8 @@ describe('the envelope', () => {
   });
 
   it.each([
-    ['getDouble', undefined, 'GET', 422, 'number required'],
+    ['getDouble', undefined, 'GET', 422, 'failed to parse get request: number required'],
+    ['getDouble', {}, 'POST', 422, 'failed to parse post request: number required'],
     ['getDouble?number=x', undefined, 'GET', 422, 'failed to parse get request: failed to parse number'],
     ['getDouble', { number: 'x' }, 'POST', 422, 'failed to parse post request: failed to parse number'],
     ['getDouble', [], 'POST', 422, 'failed to parse post request: request body is not a JSON object'],
@@ -121,10 +122,10 @@ describe('the envelope', () => {
   it.each([
     [call({ method: 'getTriple' }), 'Unknown method'],
     [call({ params: [1] }), 'params must contain an object'],
-    [call({ params: {} }), 'number required'],
-    [call({ params: null }), 'number required'],
-    [call({ params: [] }), 'number required'],
-    [call({ params: undefined }), 'number required'],
+    [call({ params: {} }), 'failed to parse post request: number required'],
+    [call({ params: null }), 'failed to parse post request: number required'],
+    [call({ params: [] }), 'failed to parse post request: number required'],
+    [call({ params: undefined }), 'failed to parse post request: number required'],
   ])('is around the refusal of the call %j', async (body, error) => {
     const { status, answer } = await ask('jsonRPC', body);
     const refusal = { ok: false, error, code: 422, '@extra': '_', jsonrpc: '2.0', id: 1 };

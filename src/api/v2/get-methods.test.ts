@@ -329,15 +329,17 @@ it('says what is wrong with a question', async () => {
   });
   expect(response.status).toBe(422);
   const cases: [object, number, RegExp][] = [
-    [{ method: 'x', stack: [] }, 422, /address required/],
-    [{ address, stack: [] }, 422, /method required/],
-    [{ address, method: 'x' }, 422, /stack required/],
-    [{ address, method: 'x', stack: 5 }, 422, /failed to parse/],
+    [{ method: 'x', stack: [] }, 422, /^failed to parse post request: address required$/],
+    [{ address, stack: [] }, 422, /^failed to parse post request: method required$/],
+    [{ address, method: 'x' }, 422, /^failed to parse post request: stack required$/],
+    [{ address, method: 'x', stack: 5 }, 422, /^failed to parse post request: failed to parse stack$/],
     [{ address, method: 'x', stack: [['num', 'x']] }, 422, /Invalid number/],
     [{ address, method: 'x', stack: [['tvm.Cell', 'AAAA']] }, 500, /^cannot deserialize bag-of-cells: /],
     [{ address, method: 'x', stack: [['tvm.Builder', '']] }, 542, /Unsupported stack entry type: tvm.Builder/],
     [{ address, method: 'x', stack: Array(9000).fill(['num', 1]) }, 422, /8000/],
-    [{ address, method: 2 ** 40, stack: [] }, 422, /method/],
+    [{ address, method: {}, stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
+    [{ address, method: 2 ** 40, stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
+    [{ address, method: '4294967296', stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
     [{ address, method: 'x', stack: [], seqno: 0 }, 422, /seqno should be positive/],
     [{ address, method: 'x', stack: [], seqno: 1000 }, 500, /^LITE_SERVER_NOTREADY/],
   ];

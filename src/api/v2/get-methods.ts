@@ -5,7 +5,7 @@ import type { StackValue } from '../../tvm/stack.ts';
 import { methodOf, RESULT_LIMITS, running } from '../running.ts';
 import { address, check, int32, required } from './parameters.ts';
 import { blockId, transactionId } from './render/values.ts';
-import { type Asked, type Route, route } from './route.ts';
+import { type Asked, ParameterError, type Route, route } from './route.ts';
 import { blockId as blockIdType, transactionId as transactionIdType } from './schemas.ts';
 import { pairStack, readPairs, readTyped, typedStack } from './stack.ts';
 
@@ -14,7 +14,7 @@ const TAG = 'run method';
 const call = z.object({
   address: address(),
   method: z
-    .union([z.string(), z.int()])
+    .union([z.string(), z.int()], 'failed to parse method')
     .optional()
     .meta({ type: ['string', 'integer'], description: 'Name of the method, or its id.', required: true }),
   stack: z
@@ -41,6 +41,7 @@ async function run(
 ) {
   const { address: account } = required(parameters.address, 'address');
   const method = methodOf(required(parameters.method, 'method'));
+  if (method === null) throw new ParameterError(422, 'failed to parse method');
   const stack = read(required(parameters.stack, 'stack'));
   const { seqno } = parameters;
   check(seqno === undefined || seqno > 0, 'seqno should be positive');

@@ -4,6 +4,7 @@ import { parseAddress, parseHash } from '../../chain/address.ts';
 import type { Address, Decimal, Hash, Shard } from '../../chain/model.ts';
 import { ApiError } from '../errors.ts';
 import { scalar, sent } from '../parameters.ts';
+import { ParameterError } from './route.ts';
 
 /** An address with the form it was given in. */
 export interface GivenAddress {
@@ -84,9 +85,9 @@ export function given(hash: Hash | undefined): Hash | undefined {
   return hash === undefined || hash.length === 0 ? undefined : hash;
 }
 
-/** Throws ApiError 422 for a parameter that was not given. */
+/** Throws ParameterError for a parameter that was not given. */
 export function required<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new ApiError(422, `${name} required`);
+  if (value === undefined) throw new ParameterError(422, `${name} required`);
   return value;
 }
 

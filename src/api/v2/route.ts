@@ -31,7 +31,7 @@ export function route<T extends Parameters>(declaration: Declaration<T, Asked>):
   return declare({ methods: ['GET', 'POST'], ...declaration }, refuse);
 }
 
-/** A parameter cannot be read. */
+/** A parameter is missing or cannot be read: the envelope says of which form of request. */
 export class ParameterError extends ApiError {
   override name = 'ParameterError';
 }

@@ -111,15 +111,16 @@ test('what is no external message is refused before anybody is asked', async () 
   const bag = body.toBoc().toString('base64');
   const of = { address: to.toString(), body: bag };
   const cases: [string, object, number, RegExp][] = [
-    ['v2/sendBoc', {}, 422, /boc required/],
-    ['v2/sendBoc', { boc: '' }, 422, /empty boc/],
-    ['v2/sendBoc', { boc: '%%' }, 422, /failed to parse post request/],
+    ['v2/sendBoc', {}, 422, /^failed to parse post request: boc required$/],
+    ['v2/sendBoc', { boc: '' }, 422, /^failed to validate request: empty boc$/],
+    ['v2/sendBoc', { boc: '%%' }, 422, /^failed to parse post request: failed to parse boc$/],
+    ['v2/sendBoc', { boc: 5 }, 422, /^failed to parse post request: failed to parse boc$/],
     ['v2/sendBoc', { boc: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
     ['v2/sendBoc', { boc: body.toBoc().toString('base64') }, 500, /^INVALID_BAG_OF_CELLS: body/],
     ['v2/sendBoc', { boc: Buffer.alloc(100_000).toString('base64') }, 500, /65535 at most/],
     ['v2/sendBocUnsafe', { boc: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
     ['v2/sendQuery', { body: boc }, 422, /address required/],
-    ['v2/sendQuery', { address: to.toString() }, 422, /body required/],
+    ['v2/sendQuery', { address: to.toString() }, 422, /^failed to parse post request: body required$/],
     ['v2/sendQuery', { address: to.toString(), body: 5 }, 422, /Invalid body/],
     ['v2/sendQuery', { address: to.toString(), body: '%%' }, 422, /Invalid body: not base64/],
     ['v2/sendQuery', { address: to.toString(), body: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],

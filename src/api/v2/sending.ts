@@ -20,13 +20,15 @@ const messageInfo = z.object({ '@type': z.literal('raw.extMessageInfo'), hash: z
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Base64; undefined stays so. */
-const bytes = (description: string) =>
-  z
-    .string()
-    .regex(BASE64, 'not base64')
+const bytes = (name: string, description: string) => {
+  const unread = `failed to parse ${name}`;
+  return z
+    .string(unread)
+    .regex(BASE64, unread)
     .transform((text) => Buffer.from(text, 'base64'))
     .optional()
     .meta({ type: 'string', description });
+};
 
 /** A cell, read when it is called for: a bag of cells in base64, or cells as nested objects. Null for the empty text. */
 const cell = (name: string, description: string) =>
@@ -38,7 +40,7 @@ const cell = (name: string, description: string) =>
     .optional()
     .meta({ type: ['string', 'object'], description });
 
-const messageOnly = z.object({ boc: bytes('An external message: a bag of cells in base64.') });
+const messageOnly = z.object({ boc: bytes('boc', 'An external message: a bag of cells in base64.') });
 
 function bocOf({ boc }: z.output<typeof messageOnly>): Buffer {
   const given = required(boc, 'boc');

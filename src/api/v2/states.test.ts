@@ -206,7 +206,7 @@ describe('accounts', () => {
   });
 
   it.each<[object, number, string]>([
-    [{}, 422, 'address required'],
+    [{}, 422, 'failed to parse post request: address required'],
     [{ address: NOBODY, seqno: 0 }, 422, 'failed to validate request: seqno should be positive'],
     [{ address: NOBODY, seqno: 13 }, 500, 'LITE_SERVER_NOTREADY: ltdb: block not found'],
     [{ address: NOBODY, seqno: 999_999 }, 500, 'LITE_SERVER_NOTREADY: ltdb: block not found'],
@@ -252,6 +252,8 @@ describe('the chain', () => {
     const both = await ask('getConfigParam', { param: 1, config_id: 2 });
     const error = 'failed to validate request: only one of config_id or param should be specified';
     expect(both).toMatchObject({ status: 422, error });
+    const asked = await fetch(`${server.url}/api/v2/getConfigParam?param=1&config_id=21`);
+    expect(answered.parse(await asked.json()).result).toEqual(gas);
   });
 
   it('has no libraries that nobody has published', async () => {

@@ -73,7 +73,8 @@ async function pageOf(parameters: Page, { source, context }: Asked): Promise<{ r
   check(limit > 0, 'limit should be positive');
   check(limit <= MAX_LIMIT, `limit should be less or equal ${MAX_LIMIT}`);
   check((lt === undefined) === (startHash === undefined), 'lt and hash should be used together');
-  check((lt ?? 0n) >= 0n && toLt >= 0n, 'lt should be non-negative');
+  check((lt ?? 0n) >= 0n, 'lt should be non-negative');
+  check(toLt >= 0n, 'to_lt should be non-negative');
   const start = lt === undefined || startHash === undefined ? null : { lt: lt.toString(), hash: startHash };
   const window = { start: (toLt + 1n).toString(), end: start?.lt };
   const { rows } = await source.transactions(filterOf([account], window, limit), context);

@@ -31,11 +31,11 @@ export function runGetMethodRoute(): Route {
       if (!method) throw new ApiError(401, 'method is required');
       const account = parseAddress(address);
       if (account === null) throw new ApiError(422, `invalid address: ${address.slice(0, 100)}`);
+      const id = methodOf(method);
+      if (id === null) throw new ApiError(422, `no id of a method: ${method}`);
       const values = readEntities(stack);
       const contract = await contracts.open(account, undefined, context);
-      const ran = await running(() =>
-        contract.run(methodOf(method), values, { limits: RESULT_LIMITS, longStacks: true }),
-      );
+      const ran = await running(() => contract.run(id, values, { limits: RESULT_LIMITS, longStacks: true }));
       return JSON.stringify({ gas_used: ran.gasUsed, exit_code: ran.exitCode, stack: stackEntities(ran.stack) });
     },
   });
