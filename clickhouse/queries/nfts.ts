@@ -246,13 +246,12 @@ interface Selling {
   condition: string;
 }
 
-function itemOrder({ owners, collections, byLastTransaction, includeOnSale }: NftItemFilter): string {
+function itemOrder({ owners, collections, byLastTransaction }: NftItemFilter): string {
   if (byLastTransaction) return 'last_transaction_lt DESC, address';
   if (collections.length === 1) return 'collection_address, nft_index, address';
   if (owners.length > 0) {
-    // Who owns an item that is on sale is its contract: those of one seller stand together.
-    const owner = includeOnSale ? '' : 'owner_address, ';
-    return `${owner}collection_address = ${NO_ADDRESS}, collection_address, nft_index, address`;
+    // Whoever it is on the chain: of an item on sale the contract that sells it.
+    return `owner_address, collection_address = ${NO_ADDRESS}, collection_address, nft_index, address`;
   }
   return 'id, address';
 }
