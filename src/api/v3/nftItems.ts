@@ -27,12 +27,12 @@ export function nftItemsRoute(limits: ApiLimits): Route {
       at_mc_seqno: atStep(),
     }),
     response: nftItems,
-    async answer(p, asked) {
+    async answer(p, asked, query) {
       const { source, context, book, testOnly } = asked;
       if (p.collection_address.length > 1 && p.owner_address.length !== 1) {
         throw new ApiError(422, 'exact one owner_address required for multiple collection_address');
       }
-      if (p.index.length > 0 && p.collection_address.length === 0) {
+      if (query.has('index') && p.collection_address.length === 0) {
         throw new ApiError(422, 'index parameter is not allowed without the collection_address');
       }
       const isOrdered = p.address.length + p.owner_address.length === 0 && p.collection_address.length <= 1;

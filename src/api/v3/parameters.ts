@@ -276,10 +276,11 @@ export const optionalSort = (description: string) =>
     .optional()
     .meta({ type: 'string', enum: ['asc', 'desc'], description });
 
-/** Numbers of up to 256 bits in decimal. */
+/** Numbers of up to 256 bits in decimal; empty values are dropped. */
 export const indexes = (description: string, maxItems: number) =>
   sent
-    .transform((values, context): string[] => {
+    .transform((texts, context): string[] => {
+      const values = texts.filter((text) => text !== '');
       if (values.length > maxItems) {
         context.addIssue({ code: 'custom', message: `maximum ${maxItems} indexes allowed` });
       } else if (values.every((value) => /^\d{1,78}$/.test(value) && BigInt(value) < 2n ** 256n)) {

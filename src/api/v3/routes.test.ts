@@ -4,11 +4,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../../test/api-server.ts';
-import { createFakeSource, type FakeSource } from '../../../test/fake-source.ts';
+import { createFakeSource, type FakeSource, noContracts } from '../../../test/fake-source.ts';
 import { type RecordedChain, recordedChain } from '../../../test/recorded-chain.ts';
 import { requireShelf, shelf } from '../../../test/shelf.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
 import type { ChainSource } from '../../chain/chain-source.ts';
+import type { NftItemFilter } from '../../chain/contract-records.ts';
 import type { AccountRecord, TraceRecord } from '../../chain/records.ts';
 import type { Contracts } from '../contracts.ts';
 import { accountJson } from './render/account.ts';
@@ -99,6 +100,23 @@ describe('what routes ask', () => {
   ])('%s', async (path, filter) => {
     const { asked } = await ask(path);
     expect(asked[0][1]).toMatchObject(filter);
+  });
+
+  it.each([
+    ['index=', []],
+    ['index=&index=007', ['7']],
+  ])('leaves empty values of %s out', async (query, indexes) => {
+    const asked: string[][] = [];
+    const nftItems = async (filter: NftItemFilter) => {
+      asked.push(filter.indexes);
+      return [];
+    };
+    const contracts = { ...noContracts(), nftItems };
+    const path = `/nft/items?collection_address=${ACCOUNT}&${query}`;
+    expect(await ask(path, { contracts })).toMatchObject({ status: 200 });
+    expect(asked).toEqual([indexes]);
+    await server.close();
+    expect(await ask(`/nft/items?${query}`, { contracts })).toMatchObject({ status: 422 });
   });
 
   it('answers opcode with direction=out without asking', async () => {
