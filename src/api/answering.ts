@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client';
 import { makeAnswer, sendAnswer } from './answers.ts';
 import { durationsOf, requestDurations, watchAnswers } from './api-metrics.ts';
-import { membersOf, readJson, readMembers } from './body.ts';
+import { membersOf, mostBodyBytes, readJson, readMembers } from './body.ts';
 import { createCompression } from './compression.ts';
 import type { Exchange } from './form.ts';
 import type { ApiLimits } from './limits.ts';
@@ -62,9 +62,10 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
     return { switches, context, key: keyOf(request.headers) };
   }
 
-  function handlerOf({ base }: Api, route: Route<Asker>, method: Method): Handler {
+  function handlerOf({ base, most }: Api, route: Route<Asker>, method: Method): Handler {
     const ended = durationsOf(durations, `${base}${route.path}`);
-    const maxBytes = Math.min(route.maxBodyBytes ?? limits.maxBodyBytes, limits.maxBodyBytes);
+    const ofAll = mostBodyBytes(limits, most);
+    const maxBytes = Math.min(route.maxBodyBytes ?? ofAll, ofAll);
     return async (exchange) => {
       const { request } = exchange;
       const asker = receive(exchange, ended);
@@ -73,13 +74,13 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
     };
   }
 
-  function callsHandler({ base, routes }: Api, { path, read, unknown }: CallsByName): Handler {
+  function callsHandler({ base, routes, most }: Api, { path, read, unknown }: CallsByName): Handler {
     const ended = durationsOf(durations, `${base}${path}`);
     const called = routes.filter(({ methods }) => methods.includes('POST'));
     const byName = new Map(called.map((route) => [route.path.slice(1).toLowerCase(), route]));
     return async (exchange) => {
       const asker = receive(exchange, ended);
-      exchange.call = await readJson(exchange.request, limits.maxBodyBytes);
+      exchange.call = await readJson(exchange.request, mostBodyBytes(limits, most));
       const { name, parameters } = read(exchange.call);
       const route = byName.get(name.toLowerCase());
       if (route === undefined) throw unknown(name);

@@ -120,6 +120,15 @@ describe('documentation', () => {
     for (const name of assets) expect((await get(`/api/v3/${name}`)).status, name).toBe(200);
   });
 
+  it.each(['/api/v3', '/api/v3/index.html', '/api/v3/doc.json', '/api/v2/openapi.json', '/api/v3/swagger-ui.css'])(
+    'refuses other methods at %s',
+    async (path) => {
+      await start();
+      const response = await get(path, { method: 'POST', body: '{}' });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    },
+  );
+
   it('describes every route', async () => {
     await start();
     const document = Document.parse(await (await get('/api/v3/openapi.json')).json());

@@ -1,14 +1,28 @@
 /** Bodies of requests, read into the parameters that an operation declares. */
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
+import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
 import { queryOf } from './request.ts';
+import type { Api } from './route.ts';
 
 /** The body cannot be read as what it is to be. */
 export class BodyError extends ApiError {
   constructor(reason: string, options?: ErrorOptions) {
     super(422, reason, options);
     this.name = 'BodyError';
+  }
+}
+
+/** The largest body of all requests, or of those of an API that takes less. */
+export function mostBodyBytes({ maxBodyBytes }: Pick<ApiLimits, 'maxBodyBytes'>, most: Api['most']): number {
+  return Math.min(maxBodyBytes, most?.bodyBytes ?? maxBodyBytes);
+}
+
+/** Throws ApiError 414 for a path and query that are longer than an API takes. */
+export function refuseLongTarget({ url = '' }: IncomingMessage, maxBytes: number | undefined): void {
+  if (maxBytes !== undefined && url.length > maxBytes) {
+    throw new ApiError(414, `request target is longer than ${maxBytes} bytes`);
   }
 }
 

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import express, { type Router } from 'express';
+import { serveGet } from './methods.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -31,18 +32,20 @@ export function documentation(makeDocument: () => object): Router {
   const router = express.Router();
   let text: string | null = null;
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  router.get(['/openapi.json', '/doc.json'], (_request, response) => {
-    text ??= JSON.stringify(makeDocument());
-    response.type('application/json').send(text);
-  });
-  router.get('/index.html', (_request, response) => {
+  for (const path of ['/openapi.json', '/doc.json']) {
+    serveGet(router, path, (_request, response) => {
+      text ??= JSON.stringify(makeDocument());
+      response.type('application/json').send(text);
+    });
+  }
+  serveGet(router, '/index.html', (_request, response) => {
     response.type('html').send(PAGE);
   });
-  router.get('/start.js', (_request, response) => {
+  serveGet(router, '/start.js', (_request, response) => {
     response.type('text/javascript').send(START);
   });
   for (const name of ASSETS) {
-    router.get(`/${name}`, (_request, response) => response.sendFile(name, { root: folder, maxAge: '1d' }));
+    serveGet(router, `/${name}`, (_request, response) => response.sendFile(name, { root: folder, maxAge: '1d' }));
   }
   return router;
 }

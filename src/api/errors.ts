@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeError } from '../node/chain-node.ts';
 import { NoNetworkError } from '../node/liteservers.ts';
 import type { Exchange, Failure } from './form.ts';
+import { dropRest } from './refused-body.ts';
 
 export class ApiError extends Error {
   constructor(
@@ -75,10 +76,14 @@ function clientStatusOf(error: Error): number | null {
 
 /** Writes JSON, or what it was packed into, as it is; `HEAD` gets the same headers without the body. */
 export function sendJson(response: ServerResponse, status: number, json: string | Buffer): void {
+  setJson(response, status, json);
+  response.end(json);
+}
+
+function setJson(response: ServerResponse, status: number, json: string | Buffer): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(json));
-  response.end(json);
 }
 
 /** For paths that belong to no API. */
@@ -100,5 +105,15 @@ export function answerFailure(error: unknown, exchange: Exchange, report: Report
     return;
   }
   if (failure.retryAfter !== undefined) response.setHeader('Retry-After', failure.retryAfter);
-  sendJson(response, failure.status, form.refusal(failure, exchange));
+  const json = form.refusal(failure, exchange);
+  if (failure.status === 413) sendBeforeRest(exchange, json);
+  else sendJson(response, failure.status, json);
+}
+
+/** To a client that is sending still: the connection is of no more use, and ends when he has come to read the answer. */
+function sendBeforeRest({ request, response }: Exchange, json: string): void {
+  setJson(response, 413, json);
+  response.setHeader('Connection', 'close');
+  response.write(json);
+  void dropRest(request).then(() => response.end());
 }

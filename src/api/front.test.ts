@@ -1,6 +1,7 @@
 /** Methods, bodies and forms of APIs, with operations made for it. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
+import { connect } from 'node:net';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -131,6 +132,48 @@ describe('bodies', () => {
     expect([response.statusCode, response.headers.connection]).toEqual([413, 'close']);
     sending.destroy();
     expect(acted).toBe(0);
+  });
+});
+
+/** What a client receives that sends all it has before it reads. */
+async function receivedBehind(url: string, head: string, body: Buffer): Promise<string> {
+  const { port, pathname } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1').pause();
+  await new Promise<void>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.write(`POST ${pathname}/read HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
+    socket.write(body, () => resolve());
+  });
+  const chunks = await socket.toArray();
+  return Buffer.concat(chunks).toString();
+}
+
+describe('bodies that are too large', () => {
+  const limits = { ...DEFAULT_LIMITS, maxBodyBytes: 1_000_000 };
+
+  it('are refused so that clients come to read it that send all of them first', async () => {
+    const url = await start({ limits });
+    const bytes = 24_000_000;
+    const body = Buffer.alloc(bytes, ' ');
+    const declared = await receivedBehind(url, `Content-Length: ${bytes}`, body);
+    const chunk = Buffer.concat([Buffer.from(`${bytes.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
+    const counted = await receivedBehind(url, 'Transfer-Encoding: chunked', chunk);
+    for (const received of [declared, counted]) {
+      expect(received).toMatch(/^HTTP\/1.1 413 /);
+      expect(received).toContain('{"error":"request body is larger than 1000000 bytes"}');
+      expect(received).toMatch(/\r\nConnection: close\r\n/i);
+    }
+  });
+
+  it('of an API that takes less than all are, too, and longer addresses', async () => {
+    const url = await start({ apis: [{ ...api, most: { bodyBytes: 50, urlBytes: 30 } }] });
+    expect(await post(`${url}/read`, `{"x":"${'x'.repeat(50)}"}`)).toEqual([
+      413,
+      { error: 'request body is larger than 50 bytes' },
+    ]);
+    expect((await fetch(`${url}/read?number=1234567890`)).status).toBe(200);
+    const long = await fetch(`${url}/read?number=1234567890&xx`);
+    expect([long.status, await long.json()]).toEqual([414, { error: 'request target is longer than 30 bytes' }]);
   });
 });
 

@@ -3,21 +3,14 @@
  * Listening is the caller's, with SERVER_OPTIONS of limits.ts.
  */
 import type { RequestListener, ServerResponse } from 'node:http';
-import express, {
-  type Express,
-  type IRouter,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import { type AnsweringOptions, createAnswering, type Methods } from './answering.ts';
-import { refuseLargeBody } from './body.ts';
+import { mostBodyBytes, refuseLargeBody, refuseLongTarget } from './body.ts';
 import { allowOrigins } from './cors.ts';
 import { documentation } from './documentation.ts';
 import { ApiError, answerFailure, type Report } from './errors.ts';
 import { type Exchange, PLAIN_FORM } from './form.ts';
+import { refusedMethod, serveGet } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
 import { pathOf } from './request.ts';
 import type { Api } from './route.ts';
@@ -51,7 +44,7 @@ export function createFront(options: FrontOptions): RequestListener {
   // Express knows a handler of errors by its four parameters.
   elsewhere.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const { api } = belongsTo(pathOf(request.originalUrl));
-    fail(error, { request, response, began: performance.now(), form: api?.form ?? PLAIN_FORM });
+    answerFailure(error, { request, response, began: performance.now(), form: api?.form ?? PLAIN_FORM }, report);
   });
 
   function belongsTo(path: string): Partial<(typeof served)[number]> {
@@ -59,20 +52,15 @@ export function createFront(options: FrontOptions): RequestListener {
   }
 
   /** Every part of the way, in order; each may answer, or refuse by throwing an ApiError. */
-  function answer(exchange: Exchange, methods: Methods | undefined): Promise<void> | void {
+  function answer(exchange: Exchange, methods: Methods | undefined, api: Api | undefined): Promise<void> | void {
     const { request, response } = exchange;
     if (allowOrigins(exchange)) return;
-    refuseLargeBody(request, limits.maxBodyBytes);
+    refuseLongTarget(request, api?.most?.urlBytes);
+    refuseLargeBody(request, mostBodyBytes(limits, api?.most));
     if (methods === undefined) return elsewhere(request, response);
     const handler = methods.get(methodOf(request.method));
     if (handler === undefined) throw refusedMethod(response, [...methods.keys()]);
     return handler(exchange);
-  }
-
-  function fail(error: unknown, exchange: Exchange): void {
-    // What the client has sent is not all read: the connection is of no more use.
-    if (error instanceof ApiError && error.status === 413) exchange.response.setHeader('Connection', 'close');
-    answerFailure(error, exchange, report);
   }
 
   return async (request, response) => {
@@ -82,9 +70,9 @@ export function createFront(options: FrontOptions): RequestListener {
     const exchange: Exchange = { request, response, began, form: api?.form ?? PLAIN_FORM };
     stampAnswer(response, began, (api ?? apis[0]).version);
     try {
-      await answer(exchange, handlers?.get(path.slice(api?.base.length)));
+      await answer(exchange, handlers?.get(path.slice(api?.base.length)), api);
     } catch (error) {
-      fail(error, exchange);
+      answerFailure(error, exchange, report);
     }
   };
 }
@@ -92,12 +80,6 @@ export function createFront(options: FrontOptions): RequestListener {
 /** HEAD is answered as GET, without the body. */
 function methodOf(method = ''): string {
   return method === 'HEAD' ? 'GET' : method;
-}
-
-function refusedMethod(response: ServerResponse, methods: readonly string[]): ApiError {
-  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  response.setHeader('Allow', [...allowed, 'OPTIONS'].join(', '));
-  return new ApiError(405, 'Method Not Allowed');
 }
 
 /** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on whatever answer is sent, by whomever. */
@@ -118,10 +100,4 @@ function describe(app: Express, api: Api): void {
     base,
     documentation(() => openApiDocument(api)),
   );
-}
-
-/** GET and HEAD go to the handler, any other method to 405. */
-export function serveGet(router: IRouter, path: string, handler: RequestHandler): void {
-  router.get(path, handler);
-  router.all(path, (_request, response, next) => next(refusedMethod(response, ['GET'])));
 }

@@ -80,6 +80,8 @@ export interface Api {
     failures: Readonly<Record<number, string>>;
   };
   form: Form;
+  /** What a request of it may have at most, where that is less than all requests may. */
+  most?: { bodyBytes: number; urlBytes: number };
   routes: readonly Route<Asker>[];
   calls?: CallsByName;
 }

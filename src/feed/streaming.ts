@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import express, { type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError, sendJson } from '../api/errors.ts';
-import { serveGet } from '../api/front.ts';
+import { serveGet } from '../api/methods.ts';
 import type { Upgrade } from '../api/upgrades.ts';
 import { createBookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';

@@ -2,7 +2,7 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError } from '../api/errors.ts';
-import { serveGet } from '../api/front.ts';
+import { serveGet } from '../api/methods.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
 import { asset, readAsset, sendPage } from './assets.ts';

@@ -25,6 +25,9 @@ export interface V2Options {
 
 const VERSION = '2.1.0';
 
+/** Of a request: those of the server whose contract this is. */
+const MOST = { bodyBytes: 1024 * 1024, urlBytes: 8 * 1024 };
+
 const DOCUMENT: Api['document'] = {
   title: 'tonstream v2',
   description: 'Blocks, transactions and accounts of a TON network in the form of its nodes, get-methods and sending.',
@@ -47,6 +50,7 @@ export function v2Api(options: V2Options): Api {
     version: VERSION,
     document: DOCUMENT,
     form: ENVELOPE,
+    most: MOST,
     routes: v2Routes().map((route) =>
       bind(route, ({ context: caller }) => {
         const context = wholeRows(caller);

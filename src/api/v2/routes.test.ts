@@ -366,6 +366,26 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
   });
 });
 
+it('takes requests as large as the contract says', async () => {
+  const { url, close } = await serveApi(createFakeSource().source);
+  const hash = '0'.repeat(64);
+  const body = (path: string, bytes: number) =>
+    fetch(`${url}/api/v2/${path}`, {
+      method: 'POST',
+      body: `{"method":"detectHash","hash":"${hash}","params":{"hash":"${hash}"}}`.padEnd(bytes),
+    });
+  const target = (bytes: number) => fetch(url + `/api/v2/detectHash?hash=${hash}&x=`.padEnd(bytes, 'x'));
+  for (const path of ['detectHash', 'jsonRPC']) {
+    expect((await body(path, 2 ** 20)).status).toBe(200);
+    const large = await body(path, 2 ** 20 + 1);
+    expect([large.status, await large.json()]).toMatchObject([413, { ok: false, code: 413, '@extra': '_' }]);
+  }
+  expect((await target(8192)).status).toBe(200);
+  const long = await target(8193);
+  expect([long.status, await long.json()]).toMatchObject([414, { ok: false, code: 414, '@extra': '_' }]);
+  await close();
+});
+
 it('has a name for every operation once', () => {
   const paths = v2Routes().map(({ path }) => path);
   expect(new Set(paths).size).toBe(paths.length);
