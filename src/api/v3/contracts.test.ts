@@ -212,7 +212,8 @@ it('tells what the actions of an order are', async () => {
   expect(actions[3].parsed_body.opcode).toBe(0);
   expect(actions[4].parsed_body).toEqual({ new_threshold: 1, new_signers: [raw(OWNER)], new_proposers: [] });
   const { body } = await ask(`/multisig/wallets?${A}`);
-  expect(body.multisigs[0].orders[0].actions).toBeNull();
+  expect(body.multisigs[0].orders[0].actions).toEqual([]);
+  expect((await ask(`/multisig/orders?${A}`)).body.orders[0].actions).toEqual([]);
   expect((await ask(`/multisig/wallets?${A}&include_orders=false`)).body.multisigs[0].orders).toEqual([]);
 });
 

@@ -39,7 +39,7 @@ export function orderJson(row: MultisigOrderRecord, room: Room | null, book: Boo
     `,"sent_for_execution":${row.sentForExecution},"approvals_mask":"${row.approvalsMask}"` +
     `,"approvals_num":${row.approvalsNum},"expiration_date":${row.expirationDate}` +
     `,"order_boc":"${row.orderBoc.toString('base64')}","signers":${addressList(row.signers, book)}${stateJson(row)}` +
-    `,"actions":${room === null ? 'null' : orderActionsJson(row.orderBoc, book, room)}}`
+    `,"actions":${room === null ? '[]' : orderActionsJson(row.orderBoc, book, room)}}`
   );
 }
 
