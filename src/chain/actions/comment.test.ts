@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Builder, type Cell } from '../builder.ts';
 import { CellView } from '../layouts/cell-view.ts';
-import { bodyComment, ENCRYPTED_COMMENT, payloadComment, TEXT_COMMENT } from './comment.ts';
+import { bodyComment, ENCRYPTED_COMMENT, itemComment, payloadComment, TEXT_COMMENT } from './comment.ts';
 
 const of = (opcode: number, ...parts: Buffer[]): Cell => {
   const [first = Buffer.alloc(0), ...rest] = parts;
@@ -53,4 +53,27 @@ test('is null when a cell of it cannot be read', () => {
   const encrypted = new Builder().u(ENCRYPTED_COMMENT, 32).u(65, 8).ref(library).cell();
   expect(body(encrypted)).toEqual({ text: null, encrypted: true });
   expect(payloadComment(CellView.from(encrypted))).toEqual({ text: null, encrypted: false });
+});
+
+test('is none where a cell of it refers to several', () => {
+  const empty = new Builder().cell();
+  const forked = (opcode: number) => new Builder().u(opcode, 32).u(65, 8).ref(empty).ref(empty).cell();
+  const further = (opcode: number) => {
+    return new Builder().u(opcode, 32).u(65, 8).ref(new Builder().u(66, 8).ref(empty).ref(empty).cell()).cell();
+  };
+  expect(text(further(TEXT_COMMENT))).toBeNull();
+  expect(body(further(ENCRYPTED_COMMENT))).toEqual({ text: null, encrypted: true });
+  for (const made of [forked, further]) {
+    for (const opcode of [TEXT_COMMENT, ENCRYPTED_COMMENT]) {
+      const payload = CellView.from(made(opcode));
+      expect(payloadComment(payload)).toEqual({ text: null, encrypted: false });
+      expect(itemComment(payload)).toEqual({ text: null, encrypted: false });
+    }
+  }
+});
+
+test('of an item may end within a byte, of a jetton it may not', () => {
+  const half = CellView.from(new Builder().u(TEXT_COMMENT, 32).u(0x41, 8).u(0b0110, 4).cell());
+  expect(itemComment(half)).toEqual({ text: 'A`', encrypted: false });
+  expect(payloadComment(half)).toEqual({ text: null, encrypted: false });
 });

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import type { CellView } from '../layouts/cell-view.ts';
+import { readSnake } from '../layouts/texts.ts';
 
 export const TEXT_COMMENT = 0x00000000;
 export const ENCRYPTED_COMMENT = 0x2167da4b;
@@ -19,13 +20,15 @@ const MAX_CELLS = 1024;
 
 /**
  * The bytes from where the cursor stands, over the chain of first references (snake format, TEP-64).
- * Throws DecodeError when a cell does not hold whole bytes or the chain is longer than a bag of cells can be.
+ * Throws DecodeError when a cell does not hold whole bytes or has several references, or the chain is longer than a bag
+ * of cells can be.
  */
 export function snakeBytes(cursor: Cursor): Buffer {
   const parts: Buffer[] = [];
   let part = cursor;
   for (let cells = 0; ; cells++) {
     if (part.bitsLeft % 8 !== 0) throw new DecodeError('text that is not whole bytes');
+    if (part.refsLeft > 1) throw new DecodeError('text that goes on in several cells');
     if (cells === MAX_CELLS) throw new DecodeError('text longer than a bag of cells');
     parts.push(part.bytes(part.bitsLeft / 8));
     if (part.refsLeft === 0) return parts.length === 1 ? parts[0] : Buffer.concat(parts);
@@ -92,22 +95,26 @@ export function bodyComment(opcode: number | null, body: () => CellView): Commen
  * is none, not even an encrypted one.
  */
 export function payloadComment(payload: CellView | null): Comment {
-  return forwardedComment(payload, commentText);
+  return forwardedComment(payload, snakeBytes, commentText);
 }
 
-/** The same of an item's transfer, whose text is told as it is, NUL included. */
+/** The same of an item's transfer, whose text is told as it is, NUL included, and to its last bit. */
 export function itemComment(payload: CellView): Comment {
-  return forwardedComment(payload, plainText);
+  return forwardedComment(payload, readSnake, plainText);
 }
 
-function forwardedComment(payload: CellView | null, textOf: (bytes: Buffer) => string): Comment {
+function forwardedComment(
+  payload: CellView | null,
+  bytesAt: (cursor: Cursor) => Buffer,
+  textOf: (bytes: Buffer) => string,
+): Comment {
   const opcode = payload === null ? null : payload.opcode;
   if (payload === null || (opcode !== TEXT_COMMENT && opcode !== ENCRYPTED_COMMENT)) return NO_COMMENT;
   const encrypted = opcode === ENCRYPTED_COMMENT;
   try {
     const cursor = payload.cursor();
     cursor.skip(32);
-    const bytes = snakeBytes(cursor);
+    const bytes = bytesAt(cursor);
     return { text: encrypted ? bytes.toString('base64') : textOf(bytes), encrypted };
   } catch (error) {
     if (error instanceof DecodeError) return NO_COMMENT;
