@@ -2,6 +2,7 @@
 import { Address, beginCell, Cell as CoreCell, internal, storeMessageRelaxed } from '@ton/core';
 import { expect, test } from 'vitest';
 import { account, comment, knowing, madeTrace } from '../../../test/made-trace.ts';
+import { call } from '../../../test/made-transfers.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../builder.ts';
 import { classify } from './classify.ts';
 
@@ -37,4 +38,37 @@ test('what was to be deployed by an unsent message is read past', () => {
     });
     expect(actions[0].accounts).toEqual([account('wallet')]);
   }
+});
+
+/** A body that asks a wallet to send these. */
+function asking(...messages: CoreCell[]): Cell {
+  const head = new Builder().bytes(Buffer.alloc(64 + 12));
+  for (const message of messages) head.u(3, 8).ref(parseBoc(message.toBoc()));
+  return head.cell();
+}
+
+const relaxed = (value: bigint, body: Cell): CoreCell => {
+  const message = internal({ to: Address.parse(account("alice's red")), value, body: core(body) });
+  return beginCell().store(storeMessageRelaxed(message)).endCell();
+};
+
+test('what is no message between contracts is passed over', () => {
+  const out = beginCell().storeUint(0b11, 2).endCell();
+  const inward = beginCell().storeUint(0b10, 2).endCell();
+  const body = asking(out, relaxed(7n, comment('one')), inward, relaxed(8n, comment('two')));
+  const { actions } = classify(madeTrace({ to: 'wallet', body }), knowing());
+  expect(actions.map(({ type, details }) => [type, details.value])).toEqual([
+    ['ton_transfer', '7'],
+    ['ton_transfer', '8'],
+  ]);
+});
+
+test('a call without a value does not count as failed, of jettons neither', () => {
+  const transfer = call(0x0f8a7ea5).grams(7n).to('bob').to('alice').bit(0).grams(1n).bit(0).cell();
+  const told = (value: bigint) => {
+    const { actions } = classify(madeTrace({ to: 'wallet', body: asking(relaxed(value, transfer)) }), knowing());
+    return actions.map(({ type, success }) => [type, success]);
+  };
+  expect(told(5n)).toEqual([['jetton_transfer', false]]);
+  expect(told(0n)).toEqual([['jetton_transfer', true]]);
 });

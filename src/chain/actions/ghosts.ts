@@ -13,6 +13,9 @@ const ACTION_SEND_MSG = 0x0ec3c86d;
 /** The out list of a transaction holds no more. */
 const MAX_ACTIONS = 255;
 
+/** What a wallet was asked to send; null for what goes to no contract or comes from none. */
+type Asked = TraceMessage | null;
+
 /** What actions read of a decoded message. Text forms and cells are made when they are asked for. */
 function traceMessage(message: Message): TraceMessage {
   const { source, destination, extraCurrencies, createdLt, createdAt, value, opcode, bounce } = message;
@@ -41,7 +44,8 @@ export function ghostNodes(root: TraceNode): TraceNode[] {
   if (message === null) return [];
   for (const read of [simpleWalletMessages, walletV5Messages]) {
     try {
-      return read(message.body().cursor()).map((asked, index) => {
+      return read(message.body().cursor()).flatMap((asked, index) => {
+        if (asked === null) return [];
         const hash = Buffer.from(`${asked.hash}${index}`, 'latin1').toString('base64');
         const ghost = { ...asked, hash, source: transaction.account, createdLt: null, createdAt: null };
         return new TraceNode(ghost, transaction, root, 'ghost');
@@ -54,16 +58,16 @@ export function ghostNodes(root: TraceNode): TraceNode[] {
 }
 
 /** v3: signature, subwallet, valid until, seqno, then a message in each reference. v4 bodies read the same. */
-function simpleWalletMessages(body: Cursor): TraceMessage[] {
+function simpleWalletMessages(body: Cursor): Asked[] {
   body.skip(512 + 3 * 32);
   return Array.from({ length: body.refsLeft }, () => readMessage(body.boc, body.nextRef()));
 }
 
 /** v5r1: the list of actions is read from the last one inwards; what is no sending is passed over. */
-function walletV5Messages(body: Cursor): TraceMessage[] {
+function walletV5Messages(body: Cursor): Asked[] {
   body.tag(32, V5_SIGNED_EXTERNAL, 'signed_external');
   body.skip(3 * 32);
-  const messages: TraceMessage[] = [];
+  const messages: Asked[] = [];
   const first = body.maybeRef();
   let list = first < 0 ? null : new Cursor(body.boc, first);
   for (let actions = 0; list !== null && list.refsLeft > 0; actions++) {
@@ -78,8 +82,6 @@ function walletV5Messages(body: Cursor): TraceMessage[] {
   return messages;
 }
 
-function readMessage(boc: Boc, cell: number): TraceMessage {
-  const message = decodeMessage(boc, cell);
-  if (message.kind === 'external_in') throw new DecodeError('an external message cannot be sent');
-  return traceMessage(message);
+function readMessage(boc: Boc, cell: number): Asked {
+  return new Cursor(boc, cell).bit() ? null : traceMessage(decodeMessage(boc, cell));
 }

@@ -179,7 +179,7 @@ function readPtonTransfer(found: Match, known: KnownContracts): Reading<JettonTr
 function readUnsentTransfer(found: Match, known: KnownContracts): Reading<JettonTransfer> {
   const request = requested(found);
   const asset = known.jettonWallet(destinationOf(found.head))?.jetton ?? null;
-  return { data: { ...request, asset, receiverWallet: null, hasInternal: false }, failed: true };
+  return { data: { ...request, asset, receiverWallet: null, hasInternal: false }, failed: found.head.failed };
 }
 
 /** The fields before the custom payload, which wallets do not ask for. */
