@@ -72,3 +72,16 @@ test('a call without a value does not count as failed, of jettons neither', () =
   expect(told(5n)).toEqual([['jetton_transfer', false]]);
   expect(told(0n)).toEqual([['jetton_transfer', true]]);
 });
+
+test('of what a wallet v5 was asked to do, the messages are told', () => {
+  const send = new Builder()
+    .u(0x0ec3c86d, 32)
+    .u(3, 8)
+    .ref(new Builder().cell())
+    .ref(parseBoc(relaxed(7n, comment('one')).toBoc()));
+  const code = new Builder().u(0xad4de08e, 32).ref(send.cell()).ref(comment('code')).cell();
+  const head = new Builder().u(0x7369676e, 32).bytes(Buffer.alloc(12));
+  const body = head.bit(1).ref(code).bit(0).bytes(Buffer.alloc(64)).cell();
+  const { actions } = classify(madeTrace({ to: 'wallet', body }), knowing());
+  expect(actions.map(({ type, details }) => [type, details.value])).toEqual([['ton_transfer', '7']]);
+});

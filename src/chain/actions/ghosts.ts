@@ -42,7 +42,8 @@ function traceMessage(message: Message): TraceMessage {
 export function ghostNodes(root: TraceNode): TraceNode[] {
   const { message, transaction } = root;
   if (message === null) return [];
-  for (const read of [simpleWalletMessages, walletV5Messages]) {
+  // A body of v5 is told by its tag; one of another wallet may begin with anything.
+  for (const read of [walletV5Messages, simpleWalletMessages]) {
     try {
       return read(message.body().cursor()).flatMap((asked, index) => {
         if (asked === null) return [];
