@@ -10,7 +10,7 @@ import { allowOrigins } from './cors.ts';
 import { documentation } from './documentation.ts';
 import { ApiError, answerFailure, type Report } from './errors.ts';
 import { type Exchange, PLAIN_FORM } from './form.ts';
-import { refusedMethod, serveGet } from './methods.ts';
+import { methodOf, refusedMethod, serveGet } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
 import { pathOf } from './request.ts';
 import type { Api } from './route.ts';
@@ -75,11 +75,6 @@ export function createFront(options: FrontOptions): RequestListener {
       answerFailure(error, exchange, report);
     }
   };
-}
-
-/** HEAD is answered as GET, without the body. */
-function methodOf(method = ''): string {
-  return method === 'HEAD' ? 'GET' : method;
 }
 
 /** `Server-timing: app;dur=<ms>ms` and `X-API-Version` on whatever answer is sent, by whomever. */

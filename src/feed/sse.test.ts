@@ -83,6 +83,56 @@ describe('server-sent events', () => {
   });
 });
 
+describe('a request at the path of server-sent events', () => {
+  const ask = (method: string, query = '', version = 'v2') =>
+    fetch(`http://127.0.0.1:${fed.server.port}/api/streaming/${version}/sse${query}`, {
+      method,
+      signal: AbortSignal.timeout(10_000),
+    });
+
+  it('for the head is answered as a stream begins, and counts as no connection', async () => {
+    await fed.start(1);
+    const head = await ask('HEAD', '?types=block');
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    expect(fed.server.streaming.feed.figures.lines).toBe(0);
+    expect((await ask('HEAD', '?types=nothing')).status).toBe(400);
+  });
+
+  it('with another method is told which there are', async () => {
+    await fed.start(1);
+    for (const [version, method, allowed] of [
+      ['v2', 'PUT', 'GET, HEAD, POST, OPTIONS'],
+      ['v1', 'GET', 'POST, OPTIONS'],
+    ]) {
+      const refused = await ask(method, '', version);
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, allowed]);
+    }
+  });
+
+  it('by GET may write a switch as any other request does, and is told of one that is none', async () => {
+    await fed.start(10);
+    for (const yes of ['true', 'True', '1', 't']) {
+      const listener = await openEvents(fed.server.port, `types=transactions&everything=${yes}`);
+      await expect.poll(() => listener.answers).toEqual([{ status: 'subscribed' }]);
+      listener.close();
+    }
+    const refused = await ask('GET', '?types=block&include_metadata=maybe');
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toEqual({
+      error: expect.stringMatching(/^invalid subscription request: include_metadata: /),
+    });
+  });
+
+  it('by GET may name a trace by standard base64 as it stands', async () => {
+    await fed.start(1);
+    const hash = `${'+/'.repeat(21)}8=`;
+    const subscribed = vi.spyOn(fed.server.streaming.feed, 'subscribe');
+    const listener = await openEvents(fed.server.port, `types=trace&trace_external_hash_norms=${hash}`);
+    expect(subscribed.mock.calls[0][1].traceHashes).toEqual(new Set([hash]));
+    listener.close();
+  });
+});
+
 describe('a stream that is ended while its client reads nothing', () => {
   it('is written no more, and is let go at last', async () => {
     await fed.start(1);

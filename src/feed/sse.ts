@@ -1,5 +1,7 @@
 /** Streaming v2 as server-sent events (HTML standard, 9.2): one subscription for the life of the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseBool, readQuery } from '../api/request.ts';
+import { parseAddress, parseHash } from '../chain/address.ts';
 import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
@@ -24,7 +26,10 @@ const KEEP_ALIVE = ': keepalive\n\n';
 /** For what waits when a stream ends to be taken, as long as a WebSocket has to close. */
 const FAREWELL_MS = 30_000;
 
-/** POST with the subscription as body, as the protocol has it; GET with it as query, for a browser's EventSource. */
+/**
+ * POST with the subscription as body, as the protocol has it; GET with it as query, for a browser's EventSource. HEAD is
+ * answered as GET would begin, and listens to nothing.
+ */
 export function createSse(options: SseOptions) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const gone = new AbortController();
@@ -34,6 +39,11 @@ export function createSse(options: SseOptions) {
     try {
       const asked = await readAsked(request, options);
       id = asked.id;
+      if (request.method === 'HEAD') {
+        beginStream(response);
+        response.end();
+        return;
+      }
       admitted = await options.admission.admit(request.headers);
       gone.signal.throwIfAborted();
       await listen(request, response, asked.subscription, { ...options, admitted, id, signal: gone.signal });
@@ -82,14 +92,18 @@ async function listen(
     return;
   }
   if (response.writableEnded) return;
-  response.setHeader('Content-Type', 'text/event-stream');
-  response.setHeader('Cache-Control', 'no-cache');
-  response.setHeader('Connection', 'keep-alive');
-  response.setHeader('X-Accel-Buffering', 'no');
+  beginStream(response);
   response.write(`event: connected\ndata: ${JSON.stringify({ id, status: 'subscribed' })}\n\n`);
   frames.start();
   const beat = setInterval(frames.keepAlive, keepAliveMs);
   response.once('close', () => clearInterval(beat));
+}
+
+function beginStream(response: ServerResponse): void {
+  response.setHeader('Content-Type', 'text/event-stream');
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Connection', 'keep-alive');
+  response.setHeader('X-Accel-Buffering', 'no');
 }
 
 function refuse(response: ServerResponse, status: number, body: object): void {
@@ -137,17 +151,26 @@ const SWITCHES = new Set(['include_address_book', 'include_metadata', 'everythin
 
 /** The query in the form of the body: lists are repeated or separated by commas. An EventSource always resumes. */
 function queryOf(request: IncomingMessage): Record<string, unknown> {
-  const query = new URLSearchParams((request.url ?? '').split('?')[1] ?? '');
   const body: Record<string, unknown> = { with_cursor: true };
-  for (const name of new Set(query.keys())) {
-    const values = query.getAll(name);
+  for (const [name, values] of readQuery(request.url ?? '')) {
     const last = values[values.length - 1];
-    if (LISTS.has(name)) body[name] = values.flatMap((value) => value.split(',')).filter((value) => value !== '');
+    if (LISTS.has(name))
+      body[name] = values
+        .flatMap((value) => value.split(','))
+        .filter(Boolean)
+        .map(asSent);
     else if (NUMBERS.has(name)) body[name] = /^-?\d+$/.test(last) ? Number(last) : last;
-    else if (SWITCHES.has(name)) body[name] = last === 'true' || last === '1';
+    else if (SWITCHES.has(name)) body[name] = last !== '' && (parseBool(last) ?? last);
     else body[name] = last;
   }
   return body;
+}
+
+/** Standard base64 in a query as it stands is read with spaces for its plus signs. */
+function asSent(value: string): string {
+  if (!value.includes(' ')) return value;
+  const sent = value.replaceAll(' ', '+');
+  return parseHash(sent) === null && parseAddress(sent) === null ? value : sent;
 }
 
 /** Frames of events; those that come before `start` wait. Nothing is written once the stream has ended. */

@@ -1,9 +1,8 @@
 /** The paths of the feed: `/api/streaming/v2/ws`, `/api/streaming/v2/sse`, `/api/streaming/healthz`. */
-import type { ServerResponse } from 'node:http';
 import express, { type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError, sendJson } from '../api/errors.ts';
-import { serveGet } from '../api/methods.ts';
+import { methodOf, refusedMethod, serveGet } from '../api/methods.ts';
 import type { Upgrade } from '../api/upgrades.ts';
 import { createBookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
@@ -11,6 +10,7 @@ import type { ChainSource } from '../chain/chain-source.ts';
 import type { PendingStore } from '../pending/store.ts';
 import { createAdmission } from './admission.ts';
 import { createFeed, type Feed } from './feed.ts';
+import { healthOf } from './health.ts';
 import type { KeyCounts } from './key-counts.ts';
 import type { FeedMetrics } from './metrics.ts';
 import { createNames } from './names.ts';
@@ -19,7 +19,7 @@ import type { Positions } from './positions.ts';
 import { NOTHING, readBody, readRequest } from './protocol.ts';
 import { NOTHING_V1, readBodyV1, readRequestV1 } from './protocol-v1.ts';
 import { createSse } from './sse.ts';
-import { createStepReader, type StepReader } from './steps.ts';
+import { createStepReader } from './steps.ts';
 import { createUnfinished } from './unfinished.ts';
 import { createFeedSockets, type FeedSockets } from './websocket.ts';
 
@@ -71,8 +71,8 @@ export interface Streaming {
 
 const BASE = '/api/streaming';
 const PROTOCOLS = {
-  v2: { protocol: { readRequest, nothing: NOTHING }, readBody, methods: ['get', 'post'] },
-  v1: { protocol: { readRequest: readRequestV1, nothing: NOTHING_V1 }, readBody: readBodyV1, methods: ['post'] },
+  v2: { protocol: { readRequest, nothing: NOTHING }, readBody, methods: ['GET', 'POST'] },
+  v1: { protocol: { readRequest: readRequestV1, nothing: NOTHING_V1 }, readBody: readBodyV1, methods: ['POST'] },
 } as const;
 const KEEP_ALIVE_MS = 15_000;
 /** Some 25 KB each once they are decoded, by what a worker of a soak grew to with 20,000 of them; not measured alone. */
@@ -87,8 +87,6 @@ const AHEAD_STEPS = 3_600;
 const MAX_UNANSWERED = 64;
 /** Of messages and bodies that are not finished, of all connections. */
 const UNFINISHED_BYTES = 64 * 1024 * 1024;
-/** Above it the service does not call itself healthy. */
-const OLD_SECONDS = 15;
 
 export function createStreaming(options: StreamingOptions): Streaming {
   const { source, head, limits, metrics, report } = options;
@@ -133,7 +131,12 @@ export function createStreaming(options: StreamingOptions): Streaming {
     if (version === 'v1' && !options.withV1) continue;
     const { protocol, readBody, methods } = spoken;
     const sse = createSse({ ...shared, readBody, maxBodyBytes: maxMessageBytes, keepAliveMs: KEEP_ALIVE_MS });
-    for (const method of methods) router[method](`${BASE}/${version}/sse`, sse);
+    router.all(`${BASE}/${version}/sse`, (request, response, next) => {
+      const asked = methodOf(request.method);
+      return methods.some((method) => method === asked)
+        ? sse(request, response)
+        : next(refusedMethod(response, methods));
+    });
     serveGet(router, `${BASE}/${version}/ws`, (_request, response) => {
       response.setHeader('Upgrade', 'websocket');
       sendError(response, 426, 'this path is for WebSocket connections');
@@ -143,7 +146,10 @@ export function createStreaming(options: StreamingOptions): Streaming {
       createFeedSockets({ ...shared, protocol, names, maxMessageBytes, maxUnanswered: MAX_UNANSWERED, report }),
     );
   }
-  serveGet(router, `${BASE}/healthz`, (_request, response) => sendHealth(steps, head, response));
+  serveGet(router, `${BASE}/healthz`, async (_request, response) => {
+    const health = await healthOf({ steps, head });
+    sendJson(response, health.ok ? 200 : 503, JSON.stringify(health));
+  });
   const ended = new AbortController();
   const running = feed.run(ended.signal);
 
@@ -157,16 +163,4 @@ export function createStreaming(options: StreamingOptions): Streaming {
       for (const { close } of sockets.values()) close();
     },
   };
-}
-
-/** One component, the chain that is told of: this service has no emulator beside it. */
-async function sendHealth(steps: StepReader, head: Pick<Head, 'seqno'>, response: ServerResponse): Promise<void> {
-  const now = Math.floor(Date.now() / 1000);
-  const step = head.seqno > 0 ? await steps.read(head.seqno, AbortSignal.timeout(2_000)) : null;
-  const age = step === null ? null : now - step.utime;
-  const ok = age !== null && age <= OLD_SECONDS;
-  const known = step && { last_finalized_mc_block_time: step.utime, finalized_age_seconds: age };
-  const error = step === null ? 'there is no step yet' : `the newest step is ${age} s old`;
-  const component = { ok, ...(ok ? {} : { error }), ...known };
-  sendJson(response, ok ? 200 : 503, JSON.stringify({ ok, now, components: { 'ton-trace-emulator': component } }));
 }
