@@ -9,6 +9,8 @@ const ALLOWED_HEADERS = [
   'X-No-Metadata',
   'X-Debug-Request',
   'X-Actions-Version',
+  // Of clients that read server-sent events by themselves, to go on where a stream broke.
+  'Last-Event-ID',
   // Of @ton/ton, which sends it with every call.
   'X-Ton-Client-Version',
 ].join(', ');
