@@ -19,7 +19,7 @@ const ASK_AGAIN_MS = 5_000;
 
 export function createOverdue(
   store: PendingStore,
-  roots: ReturnType<typeof createRoots>,
+  roots: Pick<ReturnType<typeof createRoots>, 'standing'>,
   lifetimes: Lifetimes,
   maxTraces: number,
 ) {

@@ -1,5 +1,5 @@
 import { Address } from '@ton/core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { rounds } from '../../test/chance.ts';
 import {
   expectOrder,
@@ -15,6 +15,7 @@ import {
 import { readExternalMessage } from '../chain/external-message.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { OutMessage } from '../devnet/actors/wallets.ts';
+import { NodeError } from '../node/chain-node.ts';
 import type { Tracker, TrackerLimits } from './tracker.ts';
 
 let net: PendingDevnet;
@@ -246,6 +247,36 @@ it('tells one end of what comes long after it was sent, and of what never does w
   await later(tracker, 11_000);
   await tracker.expire(SIGNAL);
   expect(storiesOf(net.told).get(keyOfMessage(lost))?.at(-1)).toMatchObject({ reason: 'expired' });
+});
+
+it('goes on past steps whose states nodes have no more, and ends later what they have made void', async () => {
+  await rest();
+  const orders = await rivals();
+  const isGone = vi.fn(() => false);
+  const { tracker } = net.openTracker({
+    beforeRun() {
+      if (isGone()) throw new NodeError('not_found', 'state of block is not in db');
+    },
+  });
+  const messages = orders.map((boc) => ({ boc, time: net.nowMs }));
+  await net.passOn(tracker, messages);
+  const storyOf = (message: SentMessage) => storiesOf(net.told).get(keyOfMessage(message)) ?? [];
+  const invalid = () => messages.filter((one) => storyOf(one).some(({ kind }) => kind === 'invalidated')).length;
+  isGone.mockReturnValue(true);
+  const own = await net.nextStep();
+  // A node may be a little behind the index, and has the state soon.
+  await expect(tracker.step(own, SIGNAL)).rejects.toThrow('not in db');
+  let head = own;
+  while (head < own + 40) head = net.devnet.chain.produce((net.nowMs + 1_000) / 1000).mc.seqno;
+  for (let seqno = own; seqno <= head; seqno++) await tracker.step(seqno, SIGNAL);
+  expect(tracker.mcSeqno).toBe(head);
+  expect(isGone.mock.calls.length).toBeGreaterThan(3);
+  expect(invalid()).toBe(0);
+  isGone.mockReturnValue(false);
+  await later(tracker, 1_000);
+  await tracker.expire(SIGNAL);
+  expect(invalid()).toBe(1);
+  expectOrder(storiesOf(net.told));
 });
 
 it('brings what was seen in a signed block that another has replaced to one end', async () => {

@@ -15,6 +15,7 @@ import type { QueryContext } from '../chain/records.ts';
 import { accountLeft, type Emulated, type Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
 import { NotAccepted } from '../emulation/trace.ts';
+import { NodeError } from '../node/chain-node.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Step } from '../state/steps.ts';
 import type { Comparison } from './compare.ts';
@@ -30,7 +31,7 @@ import { createPrepared } from './prepared.ts';
 import { createRates } from './rates.ts';
 import { createRecentSteps } from './recent-steps.ts';
 import { createReplaced } from './replaced.ts';
-import { createRoots } from './roots.ts';
+import { createRoots, type Standing } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
 import { createUntold } from './untold.ts';
@@ -100,6 +101,8 @@ const TRIES = 3;
 const WAITED_MS = 3_000;
 /** The time of a block says the second that it was made in. */
 const SECOND_MS = 1_000;
+/** Steps behind the newest from which on nodes may have let go of states; nearer by, one may not have them yet. */
+const FAR_STEPS = 32;
 /** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
 const SIGNED_MESSAGES = 1_024;
 
@@ -125,7 +128,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     report(error);
   });
   const growth = createGrowth({ ...options, deeds, memory, clock, context });
-  const overdue = createOverdue(store, roots, lifetimes, limits.traces);
+  const overdue = createOverdue(store, { standing }, lifetimes, limits.traces);
   const replaced = createReplaced(store);
   let { mcSeqno } = options;
   /** Unix milliseconds up to which the chain is known: it may stand still, or be behind, and what is pending with it. */
@@ -283,14 +286,34 @@ export function createTracker(options: TrackerOptions): Tracker {
     replaced.forget(trace.hashNorm);
   }
 
+  /**
+   * How what waits for an account stands on a step. Of one that is far behind nodes may have the states no more: then it
+   * is known once all is told up to a newer one.
+   */
+  async function standing(
+    account: Address,
+    step: Step,
+    nowMs: number | undefined,
+    context: QueryContext,
+  ): Promise<Standing[]> {
+    try {
+      return await roots.standing(account, step, nowMs, context);
+    } catch (error) {
+      if (!(error instanceof NodeError) || error.code !== 'not_found') throw error;
+      const newest = await states.step(undefined, context);
+      if (newest.header.seqno - step.header.seqno < FAR_STEPS) throw error;
+      return [];
+    }
+  }
+
   /** Emulated traces whose message its account does not accept any more, now that another one has come. */
   async function superseded(account: Address, step: Step, signal: AbortSignal): Promise<PendingChange[]> {
-    const standing = await roots.standing(account, step, undefined, context(signal));
-    for (const { one, left } of standing) {
+    const found = await standing(account, step, undefined, context(signal));
+    for (const { one, left } of found) {
       const known = memory.get(hashKey(one.trace.hashNorm));
       if (left !== null && known !== undefined) known.ahead = left;
     }
-    const over = standing.flatMap(({ one, left }) => (left === null ? [one] : []));
+    const over = found.flatMap(({ one, left }) => (left === null ? [one] : []));
     return giveUp(over, 'superseded', signal);
   }
 
