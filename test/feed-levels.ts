@@ -97,6 +97,22 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(one, heard, ['transactions pending 2 0', 'transactions finalized 2 0']);
     });
 
+    it('tells one who has just come what is said by one who has not seen the newest step', async () => {
+      const one = await listen({ types: ['transactions'], addresses: everywhere(), min_finality: 'pending' });
+      await say(['pending', 'pending', 'pending'], chain.head.seqno - 1);
+      await expectHeard(one, heard, ['transactions pending 2 1 0']);
+    });
+
+    it('tells one who has just come nothing that was so before a step that nobody was told of', async () => {
+      const before = chain.head.seqno;
+      await advance(0);
+      const one = await listen({ types: ['transactions'], addresses: everywhere(), min_finality: 'pending' });
+      await say(['pending', 'pending', 'pending'], before);
+      await expectHeard(one, heard, []);
+      await say(['finalized', 'pending', 'pending'], steps[0]);
+      await expectHeard(one, heard, ['transactions pending 2 1 0']);
+    });
+
     it('takes back what was told of a trace that does not come, once and from those who heard of it', async () => {
       const [first, confirmed, stranger, final] = [
         await listen({ types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true }),

@@ -132,7 +132,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
     const { addressBook, metadata } = wanted;
     const beside = await loaded(one, { addressBook: addressBook > 0, metadata: metadata > 0 });
     const hash = one.trace.hashNorm.toString('base64');
-    if (one.finality !== 'finalized' && !steps.isCurrent(hash, knownAt(one, mcSeqno))) return metrics.leftOut('old');
+    if (one.finality !== 'finalized' && !(await isCurrent(one, mcSeqno))) return metrics.leftOut('old');
     const before = traces.get(hash)?.one ?? null;
     const prospect = traces.of(hash, one, mcSeqno);
     if (before !== null) states.takeBack(prospect, before, one);
@@ -164,6 +164,17 @@ export function createProspects(options: ProspectsOptions): Prospects {
       }
     }
     for (const line of full) options.onFull(line);
+  }
+
+  /** Whether no step says more than what was said of a trace: of steps that nobody was told of the index knows. */
+  async function isCurrent(one: OpenTrace, mcSeqno: number): Promise<boolean> {
+    const { hashNorm } = one.trace;
+    const hash = hashNorm.toString('base64');
+    const known = knownAt(one, mcSeqno);
+    if (steps.isCurrent(hash, known)) return true;
+    if (steps.hasBehind(hash, known)) return false;
+    const isStored = await stored.hasTold(hashNorm, () => true, known);
+    return !isStored && !steps.hasBehind(hash, known);
   }
 
   /** Not again at a level below one that was told. */

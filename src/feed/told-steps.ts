@@ -12,6 +12,8 @@ export interface ToldSteps {
    * cannot be known, because steps since were not looked at or are forgotten.
    */
   isCurrent(trace: string, mcSeqno: number): boolean;
+  /** Whether a told step behind this one that is still remembered has a transaction of the trace. */
+  hasBehind(trace: string, mcSeqno: number): boolean;
 }
 
 /** Pending traces live for a minute: a few hundred steps at the shortest block times. */
@@ -47,6 +49,7 @@ export function createToldSteps(from: number): ToldSteps {
       [first, last] = [mcSeqno + 1, mcSeqno];
     },
     has: (trace) => steps.has(trace),
+    hasBehind: (trace, mcSeqno) => (steps.get(trace) ?? 0) > mcSeqno,
     isCurrent(trace, mcSeqno) {
       if (mcSeqno >= last) return true;
       return mcSeqno >= first - 1 && (steps.get(trace) ?? 0) <= mcSeqno;
