@@ -54,6 +54,17 @@ it('finds a message by both its hashes, also one that was sent after it was aske
   writer.close();
 });
 
+it('knows the normal form of a message by the hash that it was sent with, and of no other', async () => {
+  const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
+  const sent = createSentMessages({ log, topic });
+  const [one, other] = [message(1), message(2)];
+  await writer.note(one);
+  expect(await sent.normOf(one.hash, signal)).toEqual(one.hashNorm);
+  expect(await sent.normOf(one.hashNorm, signal)).toBeNull();
+  expect(await sent.normOf(other.hash, signal)).toBeNull();
+  writer.close();
+});
+
 it('keeps the newest messages only, and goes on behind what was trimmed', async () => {
   const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
   const sent = createSentMessages({ log, topic, maxMessages: 2 });

@@ -15,20 +15,26 @@ export interface SentMessages {
    * @throws {LogError} when the topic cannot be read; the signal's reason when it aborts
    */
   sentAt(hash: Hash, signal: AbortSignal): Promise<number | null>;
+  /**
+   * Hash of the normal form of a message, by the hash that it was sent with; null when no host of ours sent it in this
+   * encoding, or it is the same.
+   * @throws as `sentAt`
+   */
+  normOf(hash: Hash, signal: AbortSignal): Promise<Hash | null>;
 }
 
 export interface SentMessagesOptions {
   log: EventLog;
   /** The topic of pending messages. */
   topic: string;
-  /** Most messages that are remembered, the newest; some 300 bytes each. As many as the topic keeps by default. */
+  /** Most messages that are remembered, the newest; some 400 bytes each. As many as the topic keeps by default. */
   maxMessages?: number;
   /** Longest time to read what is new in the topic. */
   timeoutMs?: number;
 }
 
 /** For where nobody sends. */
-export const noSentMessages: SentMessages = { sentAt: async () => null };
+export const noSentMessages: SentMessages = { sentAt: async () => null, normOf: async () => null };
 
 const MAX_MESSAGES = 65_536;
 const TIMEOUT_MS = 10_000;
@@ -40,23 +46,30 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
   const retentionMs = topicRetentionMs(topic);
   // A message has two hashes.
   const times = new LRUCache<string, number>(atMost(2 * maxMessages));
+  /** By the hash that a message was sent with, where its normal form has another one. */
+  const norms = new LRUCache<string, string>(atMost(maxMessages));
   let next = 0;
   let reading: Promise<void> | null = null;
+
+  function forget(): void {
+    times.clear();
+    norms.clear();
+  }
 
   async function catchUp(): Promise<void> {
     const end = await log.end(topic);
     // A topic that ends before is another one.
-    if (end < next) times.clear();
+    if (end < next) forget();
     let from = Math.max(end < next ? 0 : next, await log.low(topic));
     const signal = AbortSignal.timeout(timeoutMs);
     while (from < end) {
       const before = from;
       for await (const records of log.read(topic, from, { signal, stopAtEnd: true, maxBytes: BATCH_BYTES })) {
         for (const record of records) {
-          for (const hash of readPendingKeys(record, topic)) {
-            // What is sent again was sent before.
-            if (!times.has(hashKey(hash))) times.set(hashKey(hash), record.time);
-          }
+          const [own, norm] = readPendingKeys(record, topic).map(hashKey);
+          // What is sent again was sent before.
+          for (const key of [own, norm]) if (!times.has(key)) times.set(key, record.time);
+          if (own !== norm) norms.set(own, norm);
           from = record.offset + 1;
         }
         next = from;
@@ -67,16 +80,30 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
     next = from;
   }
 
+  /** All that is on the topic by now is known then. */
+  async function upToDate(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    reading ??= catchUp().finally(() => {
+      reading = null;
+    });
+    await reading;
+    signal.throwIfAborted();
+  }
+
+  function timeOf(key: string): number | null {
+    const time = times.get(key);
+    return time !== undefined && time >= Date.now() - retentionMs ? time : null;
+  }
+
   return {
     async sentAt(hash, signal) {
-      signal.throwIfAborted();
-      reading ??= catchUp().finally(() => {
-        reading = null;
-      });
-      await reading;
-      signal.throwIfAborted();
-      const time = times.get(hashKey(hash));
-      return time !== undefined && time >= Date.now() - retentionMs ? time : null;
+      await upToDate(signal);
+      return timeOf(hashKey(hash));
+    },
+    async normOf(hash, signal) {
+      await upToDate(signal);
+      const norm = norms.get(hashKey(hash));
+      return norm === undefined || timeOf(hashKey(hash)) === null ? null : Buffer.from(norm, 'latin1');
     },
   };
 }

@@ -9,7 +9,7 @@ import { shelf } from '../../../test/shelf.ts';
 import type { ChainSource } from '../../chain/chain-source.ts';
 import type { Finality, TraceFilter, TraceRecord, TransactionRecord } from '../../chain/records.ts';
 import { createPendingStore, type PendingStore } from '../../pending/store.ts';
-import type { SentMessages } from '../sent-messages.ts';
+import { noSentMessages, type SentMessages } from '../sent-messages.ts';
 import { messageTrace } from './schemas.ts';
 
 let server: ApiServer;
@@ -59,7 +59,7 @@ it('refuses what is no hash, and none', async () => {
 });
 
 it('has seen what was sent and is in no block', async () => {
-  const sent = { sentAt: async (hash: Buffer) => (hash.equals(HASH) ? 1_700_000_000_123 : null) };
+  const sent = { ...noSentMessages, sentAt: async (hash: Buffer) => (hash.equals(HASH) ? 1_700_000_000_123 : null) };
   const { body } = await ask(HASH, {}, sent);
   expect(body).toMatchObject({ ...NOTHING, stage: 'seen', seen_utime_ms: 1_700_000_000_123 });
 });
@@ -114,7 +114,7 @@ describe.skipIf(shelf === null)('a message that a block has', () => {
   });
 
   it('is complete with its trace, and was seen when the message that began it was sent', async () => {
-    const sent = { sentAt: async (hash: Buffer) => (hash.equals(inMsg.hash) ? 12_345 : null) };
+    const sent = { ...noSentMessages, sentAt: async (hash: Buffer) => (hash.equals(inMsg.hash) ? 12_345 : null) };
     const { body } = await ask(transaction.hash, sourceOf('complete', 'by hash'), sent);
     expect(body).toMatchObject({
       stage: 'complete',
@@ -152,6 +152,13 @@ describe.skipIf(shelf === null)('a message that a block has', () => {
     const confirmed = await ask(hashNorm, {}, undefined, told(['pending', 1_000], ['confirmed', 1_100]));
     const times = { pending_utime_ms: 1_000, confirmed_utime_ms: 1_100, finalized_utime_ms: null };
     expect(confirmed.body).toMatchObject({ ...NOTHING, stage: 'confirmed', ...times, trace: { trace: root } });
+  });
+
+  it('is known by the hash of every encoding that it was sent in', async () => {
+    const again = Buffer.alloc(32, 0x55);
+    const sent = { ...noSentMessages, normOf: async (hash: Buffer) => (hash.equals(again) ? hashNorm : null) };
+    const pending = await ask(again, {}, sent, told(['pending', 1_000]));
+    expect(pending.body).toMatchObject({ stage: 'pending', trace: { trace_id: null } });
   });
 
   it('is invalidated, and says why', async () => {

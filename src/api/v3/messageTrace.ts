@@ -31,14 +31,16 @@ export function messageTraceRoute(): Route {
     async answer(p, asked) {
       if (p.hash === undefined) throw new ApiError(422, 'hash is required');
       const { addressBook, metadata } = asked;
-      const record = await transactionOf(p.hash, asked);
+      // However a message was sent, it is in a block and known as pending by its normal form.
+      const wanted = (await asked.sent.normOf(p.hash, asked.context.signal)) ?? p.hash;
+      const record = await transactionOf(wanted, asked);
       const trace = record?.traceId && (await findTrace({ traceIds: [record.traceId], growing: true }, asked));
       const began = record?.externalHash ?? null;
-      const sentAt = await sentAtOf(began === null ? [p.hash] : [p.hash, began], asked);
+      const sentAt = await sentAtOf(began === null ? [wanted] : [wanted, began], asked);
       const known = supportedTypesOf(p.supported_action_types, asked);
       const { pending } = asked;
-      const life = pending.lifeOf(p.hash) ?? (began === null ? undefined : pending.lifeOf(began));
-      const one = record === null ? pending.byMessage(p.hash) : undefined;
+      const life = pending.lifeOf(wanted) ?? (began === null ? undefined : pending.lifeOf(began));
+      const one = record === null ? pending.byMessage(wanted) : undefined;
       const [list] = trace ? await traceList([trace], known, asked) : one ? [pendingTraceJson(one, known, asked)] : [];
       const isComplete = trace?.state === 'complete';
       const stage = record === null ? stageOf(life, sentAt) : isComplete ? 'complete' : 'included';

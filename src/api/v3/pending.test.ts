@@ -9,6 +9,7 @@ import { recordedChain } from '../../../test/recorded-chain.ts';
 import { shelf } from '../../../test/shelf.ts';
 import { addressOf, rawAddress } from '../../chain/address.ts';
 import { createPendingStore } from '../../pending/store.ts';
+import { noSentMessages } from '../sent-messages.ts';
 import { actionJson } from './render/action.ts';
 import { createBook } from './render/book.ts';
 import { transactionJson } from './render/transaction.ts';
@@ -134,10 +135,10 @@ describe.skipIf(shelf === null)('address books of pending transactions', () => {
     const idsOf = (shownActions: Record<string, unknown>[] = []) => shownActions.map(({ action_id: id }) => id);
     const [own, theirs] = actions.map(({ actionId }) => actionId.toString('base64'));
 
-    async function ask(path: string, finality: 'pending' | 'confirmed' = 'pending') {
+    async function ask(path: string, finality: 'pending' | 'confirmed' = 'pending', sent = noSentMessages) {
       const store = createPendingStore();
       store.apply({ kind: 'trace', trace: { ...trace, nodes: [{ ...node, finality }], actions } }, true);
-      server = await serveApi(createFakeSource().source, { pending: store });
+      server = await serveApi(createFakeSource().source, { pending: store, sent });
       return shown.parse(await (await fetch(`${server.url}/api/v3${path}`)).json());
     }
 
@@ -148,6 +149,18 @@ describe.skipIf(shelf === null)('address books of pending transactions', () => {
       const { actions: told } = await ask(`/pendingActions?account=${asked}`);
       expect(idsOf(told)).toEqual([id]);
       expect(told).toMatchObject([{ accounts: [asked] }]);
+    });
+
+    it.each([
+      ['pendingTraces', 0x55, 1],
+      ['pendingTraces', 0x56, 0],
+      ['pendingActions', 0x55, 2],
+      ['pendingActions', 0x56, 0],
+    ])('is told by %s of its message by the hash of every encoding that it was sent in', async (name, byte, found) => {
+      const normOf = async (hash: Buffer) => (hash.equals(Buffer.alloc(32, 0x55)) ? hashNorm : null);
+      const hash = Buffer.alloc(32, byte).toString('hex');
+      const shownOf = await ask(`/${name}?ext_msg_hash=${hash}`, 'pending', { ...noSentMessages, normOf });
+      expect(shownOf.traces ?? shownOf.actions).toHaveLength(found);
     });
 
     it('is told of its message with all actions, each with its accounts', async () => {

@@ -20,15 +20,23 @@ const MAX_TRACES = 1_000;
  * @param ofAccount what counts as an account's
  * @throws {ApiError} when nothing is asked for
  */
-export function pendingOf(
+export async function pendingOf(
   account: Address | undefined,
   messages: readonly Hash[],
-  { pending }: Asked,
+  asked: Asked,
   ofAccount: 'byAccount' | 'byActor' = 'byAccount',
-): OpenTrace[] {
-  if (account !== undefined) return pending[ofAccount](account).slice(0, MAX_TRACES);
+): Promise<OpenTrace[]> {
+  if (account !== undefined) return asked.pending[ofAccount](account).slice(0, MAX_TRACES);
   if (messages.length === 0) throw new ApiError(422, 'account or ext_msg_hash should be specified');
-  return distinct(messages.flatMap((hash) => pending.byMessage(hash) ?? []));
+  return distinct((await Promise.all(messages.map((hash) => begunBy(hash, asked)))).flatMap((one) => one ?? []));
+}
+
+/** A message that came again in another encoding is of the same trace (spec v3 semantics 3.3). */
+async function begunBy(hash: Hash, { pending, sent, context }: Asked): Promise<OpenTrace | undefined> {
+  const known = pending.byMessage(hash);
+  if (known !== undefined || pending.size === 0) return known;
+  const norm = await sent.normOf(hash, context.signal);
+  return norm === null ? undefined : pending.get(norm);
 }
 
 export function distinct(traces: readonly OpenTrace[]): OpenTrace[] {

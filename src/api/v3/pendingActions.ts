@@ -33,7 +33,7 @@ export function pendingActionsRoute(): Route {
       const unlisted = createBook(testOnly);
       const known = supportedTypesOf(names, asked);
       const own = account === undefined ? null : rawAddress(account);
-      const found = await notStored(pendingOf(account, messages, asked, 'byActor'), asked);
+      const found = await notStored(await pendingOf(account, messages, asked, 'byActor'), asked);
       const rows = found
         .flatMap((one) => actionRecords(one).map((action) => ({ one, action })))
         .filter(({ action }) => isTold(action, known) && (own === null || readContent(action.content)[1].includes(own)))

@@ -23,7 +23,7 @@ export function pendingTracesRoute(): Route {
     async answer({ account, ext_msg_hash: messages, supported_action_types: names }, asked) {
       const { addressBook, metadata } = asked;
       const known = supportedTypesOf(names, asked);
-      const found = (await notStored(pendingOf(account, messages, asked), asked))
+      const found = (await notStored(await pendingOf(account, messages, asked), asked))
         .map((one) => ({ one, record: traceRecord(one) }))
         .sort(
           (a, b) =>
