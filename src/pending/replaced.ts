@@ -1,34 +1,49 @@
 import { hashKey } from '../chain/hash.ts';
-import type { Hash } from '../chain/model.ts';
-import { topFor } from '../emulation/trace.ts';
-import type { Step } from '../state/steps.ts';
-import type { OpenTrace, PendingStore } from './store.ts';
+import type { Address, BlockHeader, Hash } from '../chain/model.ts';
+import type { Finality } from '../chain/records.ts';
+import { type ShardTop, topFor } from '../emulation/trace.ts';
 
-/** Steps after the one that passed a block by, in which what was in it may come again. */
+/** Steps behind the one that passed a block by, in which what was in it may come again. */
 const GRACE_STEPS = 2;
 
-/** Traces that were seen in signed blocks that others have replaced, and that do not come again. */
-export function createReplaced(store: PendingStore) {
-  /** Steps that passed by a block that a confirmed transaction was in. */
-  const passed = new Map<string, number>();
+/** What is looked at of a trace. */
+interface Seen {
+  trace: { hashNorm: Hash };
+  nodes: readonly { node: { finality: Finality; block: { seqno: number } }; transaction: { account: Address } }[];
+}
+
+interface Passed {
+  /** The step that passed the block by. */
+  mcSeqno: number;
+  /** Of the newest block of its shard then. */
+  seqno: number;
+}
+
+/**
+ * Traces that were seen in signed blocks that others have replaced, and that do not come again: not in the steps of
+ * grace, nor in the next block that their shard has (spec v3 actions 1.2), which may be longer in coming.
+ */
+export function createReplaced<T extends Seen>(store: { all(): Iterable<T> }) {
+  const passed = new Map<string, Passed>();
   return {
-    at({ header, tops }: Step): OpenTrace[] {
-      const over: OpenTrace[] = [];
+    at({ header, tops }: { header: Pick<BlockHeader, 'seqno'>; tops: readonly ShardTop[] | null }): T[] {
+      const over: T[] = [];
       for (const one of store.all()) {
         // What follows from a final transaction comes, in whatever block.
         if (one.nodes[0].node.finality === 'finalized') continue;
-        const left = one.nodes.filter(({ node }) => node.finality === 'confirmed');
-        const isPassed = left.some(
-          ({ node, transaction }) => topFor(tops ?? [], transaction.account).seqno >= node.block.seqno,
-        );
+        const newest = one.nodes
+          .filter(({ node }) => node.finality === 'confirmed')
+          .map(({ node, transaction }) => ({ node, top: topFor(tops ?? [], transaction.account) }))
+          .find(({ node, top }) => top.seqno >= node.block.seqno);
         const key = hashKey(one.trace.hashNorm);
-        if (!isPassed) {
+        if (newest === undefined) {
           passed.delete(key);
           continue;
         }
-        const since = passed.get(key) ?? header.seqno;
+        const { seqno } = newest.top;
+        const since = passed.get(key) ?? { mcSeqno: header.seqno, seqno };
         passed.set(key, since);
-        if (header.seqno - since >= GRACE_STEPS) over.push(one);
+        if (header.seqno - since.mcSeqno >= GRACE_STEPS && seqno > since.seqno) over.push(one);
       }
       return over;
     },
