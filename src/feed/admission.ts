@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type KeyCounts, NO_LIMIT } from './key-counts.ts';
 import type { FeedMetrics } from './metrics.ts';
+import type { Subscription } from './protocol.ts';
 
 /** A connection that was taken. To be released once. */
 export interface Admitted {
@@ -16,6 +17,18 @@ export interface Admitted {
   release(): void;
   /** Most addresses of one connection that says once what it listens to: of a key that is told none, none. */
   readonly maxAddresses: number;
+  /** The same of its gateway's word alone; null where that sets no limit. */
+  readonly mostOnce: number | null;
+  /** What the gateway lets one who subscribes again and again listen to; null where it sets no limit. */
+  readonly most: number | null;
+}
+
+/**
+ * All accounts are more than any number of addresses.
+ * @param most what a gateway allows, see above
+ */
+export function refusalOfEverything({ filter }: Pick<Subscription, 'filter'>, most: number | null): string | null {
+  return filter.everything && most !== null ? `everything is above the limit of addresses: max ${most}` : null;
 }
 
 /** `X-Actions-Version`: what clients of a key support that do not say. */
@@ -75,6 +88,7 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
       });
       const sent = key === null ? null : numberOf(headers['x-max-subscribed-addr']);
       const ofKey = sent !== null && sent > 0 ? sent : null;
+      const mostOnce = key === null || sent === UNLIMITED ? null : (sent ?? 0);
       let own = 0;
       let released = false;
 
@@ -101,7 +115,9 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
       }
 
       return {
-        maxAddresses: key === null || sent === UNLIMITED ? maxAddresses : Math.min(sent ?? 0, maxAddresses),
+        maxAddresses: Math.min(mostOnce ?? maxAddresses, maxAddresses),
+        mostOnce,
+        most: ofKey,
         addresses: takeAddresses,
         release() {
           if (released) return;

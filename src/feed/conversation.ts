@@ -1,6 +1,6 @@
 /** What a client says to its line and what it is answered, whatever carries it. */
 import type { Address } from '../chain/model.ts';
-import { type Admitted, RefusedError } from './admission.ts';
+import { type Admitted, RefusedError, refusalOfEverything } from './admission.ts';
 import type { Feed } from './feed.ts';
 import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
@@ -39,6 +39,8 @@ export interface TalkOptions extends ConversationOptions {
 /** Subscribes a line. @returns what went wrong, in the words of the protocol; null when it is subscribed */
 export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
+  const refusal = refusalOfEverything(subscription, admitted.most);
+  if (refusal !== null) return { error: refusal };
   try {
     // What it hears already stays counted until it hears the new ones: where that fails it goes on as it was.
     const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);

@@ -206,6 +206,36 @@ describe('a WebSocket', () => {
     third.close();
   });
 
+  it('may hear everything where its key may have any number of addresses, and only there', async () => {
+    await fed.start(1);
+    const key = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '-1' };
+    const all = { types: ['transactions'], everything: true };
+    const limited = await openSocket(fed.server.port, { ...key, 'x-max-subscribed-addr': '5' });
+    limited.send({ operation: 'subscribe', id: 'a', ...all });
+    await expect
+      .poll(() => limited.answers)
+      .toEqual([{ id: 'a', error: 'everything is above the limit of addresses: max 5' }]);
+    limited.send({ operation: 'subscribe', id: 'b', types: ['block'] });
+    await expect.poll(() => limited.answers[1]).toEqual({ id: 'b', status: 'subscribed' });
+    for (const headers of [{}, { ...key, 'x-max-subscribed-addr': '0' }, { ...key, 'x-max-subscribed-addr': '-1' }]) {
+      const free = await openSocket(fed.server.port, headers);
+      free.send({ operation: 'subscribe', ...all });
+      await expect.poll(() => free.answers).toEqual([{ status: 'subscribed' }]);
+      free.close();
+    }
+    limited.close();
+    for (const [most, status] of [
+      ['0', 400],
+      ['5', 400],
+      ['-1', 200],
+    ] as const) {
+      const headers = { ...key, 'x-max-subscribed-addr': most };
+      const { response, close } = await openEvents(fed.server.port, all, headers);
+      expect(response.status).toBe(status);
+      close();
+    }
+  });
+
   it('is counted what it hears when it fails to hear something else', async () => {
     await fed.start(1);
     const headers = { 'x-limiting-key': 'k', 'x-max-parallel-connections': '2', 'x-max-subscribed-addr': '2' };

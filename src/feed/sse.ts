@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseBool, readQuery } from '../api/request.ts';
 import { parseAddress, parseHash } from '../chain/address.ts';
-import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
+import { type Admission, type Admitted, actionsVersion, RefusedError, refusalOfEverything } from './admission.ts';
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import { LOW_WATER, type Sink } from './line.ts';
@@ -78,6 +78,8 @@ async function listen(
   if (length > admitted.maxAddresses) {
     throw new RequestError(`too many addresses: ${length} > max ${admitted.maxAddresses}`, id);
   }
+  const refusal = refusalOfEverything(subscription, admitted.mostOnce);
+  if (refusal !== null) throw new RequestError(refusal, id);
   // Nothing of the stream may come before the answer.
   const frames = sinkOf(response, queueBytes);
   const line = feed.open(frames.sink);
