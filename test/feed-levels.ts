@@ -113,6 +113,34 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(one, heard, ['transactions pending 2 1 0']);
     });
 
+    it('tells one who comes while something is looked up for another with the names that he asked for', async () => {
+      const own = { types: ['transactions'], addresses: [account(0)], min_finality: 'pending' };
+      const { book, transactionsByMessage } = chain.source;
+      const asked: string[] = [];
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      chain.source.transactionsByMessage = async (...question) => {
+        asked.push('message');
+        await released;
+        return transactionsByMessage(...question);
+      };
+      chain.source.book = async (...question) => {
+        asked.push('book');
+        return book(...question);
+      };
+      const first = await listen(own);
+      const saying = say(['pending', 'pending', 'pending'], chain.head.seqno - 1);
+      await expect.poll(() => asked, PATIENT).toEqual(['message']);
+      const second = await listen({ ...own, include_address_book: true });
+      release();
+      await saying;
+      for (const one of [first, second]) await expectHeard(one, typesOf, ['transactions']);
+      expect(asked).toContain('book');
+      expect(second.events[0]).toHaveProperty(['address_book', account(0), 'interfaces']);
+    });
+
     it('takes back what was told of a trace that does not come, once and from those who heard of it', async () => {
       const [first, confirmed, stranger, final] = [
         await listen({ types: ['actions'], addresses: [account(0)], min_finality: 'pending', with_cursor: true }),

@@ -93,6 +93,9 @@ export function createProspects(options: ProspectsOptions): Prospects {
     if (line.subscription.metadata) wanted.metadata += change;
   }
 
+  /** Of all who listen. */
+  const wants = () => ({ addressBook: wanted.addressBook > 0, metadata: wanted.metadata > 0 });
+
   async function loaded(one: OpenTrace, what: { addressBook: boolean; metadata: boolean }) {
     const made = around.get(one) ?? pendingSurroundings(one, source);
     around.set(one, made);
@@ -129,10 +132,17 @@ export function createProspects(options: ProspectsOptions): Prospects {
   async function tell(said: Said): Promise<void> {
     if (said.kind === 'invalidated') return take(said);
     const { trace: one, mcSeqno } = said;
-    const { addressBook, metadata } = wanted;
-    const beside = await loaded(one, { addressBook: addressBook > 0, metadata: metadata > 0 });
     const hash = one.trace.hashNorm.toString('base64');
-    if (one.finality !== 'finalized' && !(await isCurrent(one, mcSeqno))) return metrics.leftOut('old');
+    const isFinal = one.finality === 'finalized';
+    if (!isFinal && !(await isCurrent(one, mcSeqno))) return metrics.leftOut('old');
+    let asked = wants();
+    let beside = await loaded(one, asked);
+    // Others may have come meanwhile, who want more.
+    while ((wants().addressBook && !asked.addressBook) || (wants().metadata && !asked.metadata)) {
+      asked = wants();
+      beside = await loaded(one, asked);
+    }
+    if (!isFinal && steps.hasBehind(hash, knownAt(one, mcSeqno))) return metrics.leftOut('old');
     const before = traces.get(hash)?.one ?? null;
     const prospect = traces.of(hash, one, mcSeqno);
     if (before !== null) states.takeBack(prospect, before, one);
