@@ -21,6 +21,8 @@ export interface HashmapWalk {
   leaf: (value: Cursor, key: Buffer) => void;
   /** Without it a pruned branch is an error. */
   pruned?: (cell: number) => void;
+  /** Asked behind the leaves of each left branch: true ends the walk there. */
+  done?: () => boolean;
 }
 
 /**
@@ -56,6 +58,7 @@ function walkFrom(cursor: Cursor, walk: HashmapWalk, key: Buffer, at: number, li
   const right = cursor.nextRef();
   setBit(key, end, 0);
   walkNode(cursor.boc, left, walk, key, end + 1, limit);
+  if (walk.done?.()) return true;
   setBit(key, end, 1);
   walkNode(cursor.boc, right, walk, key, end + 1, limit);
   return true;

@@ -74,6 +74,61 @@ describe('content of tokens', () => {
     expect(readContent(content)).toEqual({ uri: 'ipfs://x' });
   });
 
+  it('reads the named attributes alone, whatever the other keys lead to', () => {
+    const dictionary = Dictionary.empty(Dictionary.Keys.BigUint(256), Dictionary.Values.Cell());
+    dictionary.set(0n, snake('no attribute')).set(key('uri'), snake('ipfs://x')).set(key('symbol'), snake('USD'));
+    // Forks over the first bit, and below its 0 over the second: behind that of the zeros is no part of a dictionary.
+    const [zero, one] = beginCell().storeDictDirect(dictionary).endCell().refs;
+    const fork = (left: TonCell, right: TonCell) =>
+      beginCell().storeUint(0, 2).storeRef(left).storeRef(right).endCell();
+    const content = (left: TonCell) =>
+      view(
+        beginCell()
+          .storeUint(0, 8)
+          .storeMaybeRef(fork(fork(left, zero.refs[1]), one))
+          .endCell(),
+      );
+    expect(readContent(content(zero.refs[0]))).toEqual({ uri: 'ipfs://x', symbol: 'USD' });
+    expect(readContent(content(beginCell().endCell()))).toEqual({ uri: 'ipfs://x', symbol: 'USD' });
+    expect(readContent(view(beginCell().storeUint(0, 8).storeMaybeRef(fork(zero, zero)).endCell()))).toEqual({
+      uri: 'ipfs://x',
+    });
+  });
+
+  it('is none whose dictionary is broken on the way to an attribute', () => {
+    const broken = beginCell().storeUint(0, 2).storeRef(beginCell().endCell()).endCell();
+    expect(readContent(view(beginCell().storeUint(0, 8).storeMaybeRef(broken).endCell()))).toBeNull();
+  });
+
+  it('takes of a chunk what stands in its own cell', () => {
+    const chunks = Dictionary.empty(Dictionary.Keys.Uint(32), Dictionary.Values.Cell());
+    chunks.set(0, beginCell().storeStringTail('Dol').storeRef(beginCell().storeStringTail('phin').endCell()).endCell());
+    chunks.set(1, beginCell().storeStringTail('lar').endCell());
+    expect(readContent(onChain({ name: beginCell().storeUint(1, 8).storeDict(chunks).endCell() }))).toEqual({
+      name: 'Dollar',
+    });
+  });
+
+  it('reads chunks up to the first that is missing, whatever comes behind', () => {
+    const chunks = Dictionary.empty(Dictionary.Keys.Uint(32), Dictionary.Values.Uint(8));
+    chunks.set(3, 1);
+    const value = beginCell().storeUint(1, 8).storeDict(chunks).endCell();
+    expect(readContent(onChain({ name: value, symbol: snake('USD') }))).toEqual({ name: '', symbol: 'USD' });
+    chunks.set(0, 1);
+    const broken = beginCell().storeUint(1, 8).storeDict(chunks).endCell();
+    expect(readContent(onChain({ name: broken, symbol: snake('USD') }))).toEqual({ symbol: 'USD' });
+  });
+
+  it('is nothing but its dictionary, and so is a value in chunks', () => {
+    const chunks = Dictionary.empty(Dictionary.Keys.Uint(32), Dictionary.Values.Cell()).set(0, snake('Dollar', null));
+    const name = beginCell().storeUint(1, 8).storeDict(chunks);
+    const more = beginCell().storeUint(1, 8).storeDict(chunks).storeBit(0);
+    expect(readContent(onChain({ name: name.endCell() }))).toEqual({ name: 'Dollar' });
+    expect(readContent(onChain({ name: more.endCell(), symbol: snake('USD') }))).toEqual({ symbol: 'USD' });
+    expect(readContent(view(beginCell().storeUint(0, 8).storeBit(0).storeBit(0).endCell()))).toBeNull();
+    expect(readContent(view(beginCell().storeUint(0, 8).storeBit(0).storeRef(name.endCell()).endCell()))).toBeNull();
+  });
+
   it('may be empty', () => {
     expect(readContent(view(beginCell().storeUint(0, 8).storeBit(0).endCell()))).toEqual({});
   });

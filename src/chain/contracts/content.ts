@@ -6,7 +6,7 @@ import { createHash, hash } from 'node:crypto';
 import { Builder } from '../builder.ts';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
-import { type Allowance, walkAllowance, walkHashmap } from '../hashmap.ts';
+import { type Allowance, lookupHashmap, walkAllowance, walkHashmap } from '../hashmap.ts';
 import { CellView } from '../layouts/cell-view.ts';
 import type { Codec } from '../layouts/codec.ts';
 import { cell } from '../layouts/shapes.ts';
@@ -37,9 +37,10 @@ const OFF_CHAIN = 1;
 const SNAKE = 0;
 const CHUNKED = 1;
 
-const NAMES: ReadonlyMap<string, string> = new Map(
-  ATTRIBUTES.map((name) => [createHash('sha256').update(name).digest('hex'), name]),
-);
+const KEYS: readonly (readonly [name: string, key: Buffer])[] = ATTRIBUTES.map((name) => [
+  name,
+  createHash('sha256').update(name).digest(),
+]);
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The content in a cell; null when it has neither form, or its text is none. Never throws. */
@@ -70,25 +71,25 @@ export function readText(cell: CellView): string | null {
   }
 }
 
+/** Of the dictionary only what leads to these keys is looked at. */
 function readAttributes(cursor: Cursor): Content {
-  const root = cursor.maybeRef();
-  const found = new Map<string, string>();
-  const allowance = walkAllowance(cursor.boc);
-  if (root !== -1) {
-    const leaf = (value: Cursor, key: Buffer): void => {
-      const name = NAMES.get(key.toString('hex'));
-      if (name === undefined) return;
-      const printed = readAttribute(value, name, allowance);
-      if (printed !== null) found.set(name, printed);
-    };
-    walkHashmap(cursor.boc, root, { keyBits: 256, leaf }, allowance);
-  }
+  const root = onlyDictionary(cursor);
   const content: Record<string, string> = {};
-  for (const name of ATTRIBUTES) {
-    const value = found.get(name);
-    if (value !== undefined) content[name] = value;
+  if (root === -1) return content;
+  const allowance = walkAllowance(cursor.boc);
+  for (const [name, key] of KEYS) {
+    const value = lookupHashmap(cursor.boc, root, 256, key);
+    const printed = value && readAttribute(value, name, allowance);
+    if (printed !== null) content[name] = printed;
   }
   return content;
+}
+
+/** The root of a `HashmapE` with nothing behind it; -1 for the empty one. */
+function onlyDictionary(cursor: Cursor): number {
+  const root = cursor.maybeRef();
+  if (cursor.bitsLeft > 0 || cursor.refsLeft > 0) throw new DecodeError('something behind a dictionary');
+  return root;
 }
 
 /** Null for a value that does not parse: the others stay. */
@@ -107,17 +108,16 @@ function readValue(cursor: Cursor, allowance: Allowance): Buffer {
   const tag = cursor.u(8);
   if (tag === SNAKE) return snake(cursor);
   if (tag !== CHUNKED) throw new DecodeError(`value with tag ${tag}`);
-  const root = cursor.maybeRef();
+  const root = onlyDictionary(cursor);
   if (root === -1) return Buffer.alloc(0);
   const parts = createParts();
   let next = 0;
-  let full = false;
+  let ended = false;
   const leaf = (chunk: Cursor, key: Buffer): void => {
-    if (full || key.readUInt32BE() !== next) return;
-    next++;
-    full = !addSnake(chunk.open(), parts);
+    // A chunk is one cell.
+    ended ||= key.readUInt32BE() !== next++ || !parts.add(chunk.open());
   };
-  walkHashmap(cursor.boc, root, { keyBits: 32, leaf }, allowance);
+  walkHashmap(cursor.boc, root, { keyBits: 32, leaf, done: () => ended }, allowance);
   return parts.bytes();
 }
 
@@ -154,21 +154,15 @@ function append(out: Buffer, at: number, cursor: Cursor): number {
   return to;
 }
 
+/** A chain of cells. */
 function snake(cursor: Cursor): Buffer {
   const parts = createParts();
-  addSnake(cursor, parts);
-  return parts.bytes();
-}
-
-/** A chain of cells; false when the limit ended it. */
-function addSnake(cursor: Cursor, parts: ReturnType<typeof createParts>): boolean {
   let links = MAX_VALUE_BYTES;
-  for (let current = cursor; ; current = current.open()) {
-    if (!parts.add(current)) return false;
-    if (current.refsLeft === 0) return true;
+  for (let current = cursor; parts.add(current) && current.refsLeft > 0; current = current.open()) {
     // Cells without bits cost no bytes: they are counted instead.
     if (--links === 0) throw new DecodeError('text of too many cells');
   }
+  return parts.bytes();
 }
 
 function text(bytes: Buffer): string {
