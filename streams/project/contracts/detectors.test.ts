@@ -156,24 +156,66 @@ describe('sales', () => {
     ['nothing', empty],
     ['zeros', new Builder().u(0, 8).cell()],
     ['an external address', new Builder().u(1, 2).u(0, 9).cell()],
+    ['an address and a bit', new Builder().append(addressCell(OWNER)).bit(0).cell()],
+    ['an address and a reference', new Builder().append(addressCell(OWNER)).ref(empty).cell()],
   ])('are none with %s for an owner', async (_, owner) => {
     expect(await sold(owner)).toBeNull();
   });
 });
 
+describe('sales that tell more', () => {
+  const newer = (price: bigint, jettons: StackValue = { type: 'null' }): StackValue[] => [
+    ...[0, 1].map(int),
+    ...[OTHER, ITEM, OWNER].map(addressCell).map(slice),
+    int(price),
+    ...[1, 2].flatMap((fee) => [slice(addressCell(OTHER)), int(fee)]),
+    ...[10, 11].map(int),
+    jettons,
+  ];
+  const older = (price: bigint): StackValue[] => [int(0x46495850), ...newer(price).slice(0, 10)];
+
+  it('are told by what tells more', async () => {
+    const left = { get_fix_price_data_v4: newer(8n), get_sale_data: older(9n) };
+    expect(await told(nftSale, left)).toMatchObject({ fullPrice: '8', soldAt: 10, soldQueryId: '11' });
+  });
+
+  it('are told as others are where that leaves anything else', async () => {
+    for (const wrong of [newer(8n).slice(1), newer(8n, int(1)), []]) {
+      const left = { get_fix_price_data_v4: wrong, get_sale_data: older(9n) };
+      expect(await told(nftSale, left)).toMatchObject({ fullPrice: '9', soldAt: null, soldQueryId: null });
+      expect(await told(nftSale, { get_fix_price_data_v4: wrong })).toBeNull();
+    }
+  });
+});
+
 describe('auctions', () => {
-  const by = (minStep: bigint) =>
-    told(nftAuction, {
-      get_sale_data: [
-        ...[0x415543, 0, 1].map(int),
-        ...[OTHER, ITEM, OWNER].map(addressCell).map(slice),
-        int(9),
-        slice(none),
-        int(minStep),
-        ...[1, 2].flatMap((fee) => [slice(addressCell(OTHER)), int(fee), int(100)]),
-        ...[20, 3, 4, 5, 0].map(int),
-      ],
-    });
+  const older = (minStep: bigint): StackValue[] => [
+    ...[0x415543, 0, 1].map(int),
+    ...[OTHER, ITEM, OWNER].map(addressCell).map(slice),
+    int(9),
+    slice(none),
+    int(minStep),
+    ...[1, 2].flatMap((fee) => [slice(addressCell(OTHER)), int(fee), int(100)]),
+    ...[20, 3, 4, 5, 0].map(int),
+  ];
+  const newer = (minStep: bigint): StackValue[] => [
+    int(-1),
+    ...older(minStep).slice(1),
+    ...[6, 7].map(int),
+    ...[addressCell(OTHER), none].map(slice),
+    ...[0, 8].map(int),
+  ];
+  const by = (minStep: bigint) => told(nftAuction, { get_sale_data: older(minStep) });
+
+  it('are told by what tells more, and as others are where that leaves anything else', async () => {
+    const left = { get_auction_data_v4: newer(8n), get_sale_data: older(9n) };
+    expect(await told(nftAuction, left)).toMatchObject({ minStep: '8', jettonWallet: OTHER, jettonMaster: null });
+    for (const wrong of [newer(8n).slice(0, 25), [...newer(8n).slice(0, 22), ...[1, 2, 3, 4].map(int)]]) {
+      const both = { ...left, get_auction_data_v4: wrong };
+      expect(await told(nftAuction, both)).toMatchObject({ minStep: '9', jettonWallet: null, jettonMaster: null });
+      expect(await told(nftAuction, { get_auction_data_v4: wrong })).toBeNull();
+    }
+  });
 
   it('may rise by more than four coins at a time', async () => {
     expect(await by(5_000_000_000n)).toMatchObject({ minStep: '5000000000', nftAddress: ITEM, nftOwner: OWNER });

@@ -15,50 +15,59 @@ import type { Subject } from './subject.ts';
 const FIX_PRICE = 0x46495850n;
 const AUCTION = 0x415543n;
 
-/** What the first of several methods leaves that the contract has. */
-async function firstOf(subject: Subject, methods: readonly string[], ask: Asking) {
-  for (const method of methods) {
-    try {
-      return { method, results: await ask.call(subject, method) };
-    } catch (error) {
-      if (!(error instanceof OtherKind)) throw error;
-    }
-  }
-  throw new OtherKind('none of its methods answers');
-}
-
+const SALE = 'get_sale_data';
 const SALE_V4 = 'get_fix_price_data_v4';
 const AUCTION_V4 = 'get_auction_data_v4';
+
+/** What the newer method leaves, or where that is anything else the older one. */
+async function newestOf<A, B>(newer: () => Promise<A>, older: () => Promise<B>): Promise<A | B> {
+  try {
+    return await newer();
+  } catch (error) {
+    if (!(error instanceof OtherKind)) throw error;
+    return older();
+  }
+}
 
 export const nftSale = kind(
   'nft_sale',
   nftSales,
-  { methods: ['get_sale_data', SALE_V4] },
-  async (subject, ask) => {
-    const { method, results } = await firstOf(subject, [SALE_V4, 'get_sale_data'], ask);
-    const newer = method === SALE_V4;
-    if (newer ? results.length < 13 : results.length < 11 || results.big(0) !== FIX_PRICE) {
-      throw new OtherKind('no sale with a fixed price');
-    }
-    const from = newer ? 0 : 1;
-    return {
-      isComplete: results.flag(from),
-      createdAt: results.u32(from + 1),
-      marketplace: results.address(from + 2),
-      nftAddress: results.address(from + 3),
-      nftOwner: results.addressOrNone(from + 4),
-      fullPrice: results.int(from + 5),
-      marketplaceFeeAddress: results.address(from + 6),
-      marketplaceFee: results.int(from + 7),
-      royaltyAddress: results.address(from + 8),
-      royaltyAmount: results.int(from + 9),
-      soldAt: newer ? results.u32(10) : null,
-      soldQueryId: newer ? results.uint(11, 64) : null,
-      jettonPrices: newer ? jettonPrices(results) : null,
-    };
-  },
+  { methods: [SALE, SALE_V4] },
+  (subject, ask) =>
+    newestOf(
+      async () => {
+        const results = await ask.call(subject, SALE_V4);
+        return {
+          ...saleIn(results, 0),
+          soldAt: results.u32(10),
+          soldQueryId: results.uint(11, 64),
+          jettonPrices: jettonPrices(results),
+        };
+      },
+      async () => {
+        const results = await ask.call(subject, SALE);
+        if (results.big(0) !== FIX_PRICE) throw new OtherKind('no sale with a fixed price');
+        return { ...saleIn(results, 1), soldAt: null, soldQueryId: null, jettonPrices: null };
+      },
+    ),
   { states: nftSaleStates },
 );
+
+/** @param from where the values stand that both methods leave */
+function saleIn(results: Results, from: number) {
+  return {
+    isComplete: results.flag(from),
+    createdAt: results.u32(from + 1),
+    marketplace: results.address(from + 2),
+    nftAddress: results.address(from + 3),
+    nftOwner: results.addressOrNone(from + 4),
+    fullPrice: results.int(from + 5),
+    marketplaceFeeAddress: results.address(from + 6),
+    marketplaceFee: results.int(from + 7),
+    royaltyAddress: results.address(from + 8),
+    royaltyAmount: results.int(from + 9),
+  };
+}
 
 /** Prices by the account id of the jetton's master. */
 function jettonPrices(results: Results): string {
@@ -72,38 +81,51 @@ function jettonPrices(results: Results): string {
 export const nftAuction = kind(
   'nft_auction',
   nftAuctions,
-  { methods: ['get_sale_data', AUCTION_V4] },
-  async (subject, ask) => {
-    const { method, results } = await firstOf(subject, [AUCTION_V4, 'get_sale_data'], ask);
-    const newer = method === AUCTION_V4;
-    if (newer ? results.length < 26 : results.length < 20 || results.big(0) !== AUCTION)
-      throw new OtherKind('no auction');
-    return {
-      endFlag: results.flag(1),
-      endTime: results.u32(2),
-      marketplace: results.address(3),
-      nftAddress: results.address(4),
-      nftOwner: results.addressOrNone(5),
-      lastBid: results.int(6),
-      lastMember: results.addressOrNone(7),
-      minStep: results.uint(8, 64),
-      mpFeeAddress: results.address(9),
-      mpFeeFactor: results.u32(10),
-      mpFeeBase: results.u32(11),
-      royaltyFeeAddress: results.address(12),
-      royaltyFeeFactor: results.u32(13),
-      royaltyFeeBase: results.u32(14),
-      maxBid: results.int(15),
-      minBid: results.int(16),
-      createdAt: results.u32(17),
-      lastBidAt: results.u32(18),
-      isCanceled: results.flag(19),
-      jettonWallet: newer ? results.addressOrNone(22) : null,
-      jettonMaster: newer ? results.addressOrNone(23) : null,
-    };
-  },
+  { methods: [SALE, AUCTION_V4] },
+  (subject, ask) =>
+    newestOf(
+      async () => {
+        const results = await ask.call(subject, AUCTION_V4);
+        for (const place of [0, 20, 21, 24, 25]) results.big(place);
+        return {
+          ...auctionIn(results),
+          jettonWallet: results.addressOrNone(22),
+          jettonMaster: results.addressOrNone(23),
+        };
+      },
+      async () => {
+        const results = await ask.call(subject, SALE);
+        if (results.big(0) !== AUCTION) throw new OtherKind('no auction');
+        return { ...auctionIn(results), jettonWallet: null, jettonMaster: null };
+      },
+    ),
   { states: nftAuctionStates },
 );
+
+/** The values that both methods leave. */
+function auctionIn(results: Results) {
+  return {
+    endFlag: results.flag(1),
+    endTime: results.u32(2),
+    marketplace: results.address(3),
+    nftAddress: results.address(4),
+    nftOwner: results.addressOrNone(5),
+    lastBid: results.int(6),
+    lastMember: results.addressOrNone(7),
+    minStep: results.uint(8, 64),
+    mpFeeAddress: results.address(9),
+    mpFeeFactor: results.u32(10),
+    mpFeeBase: results.u32(11),
+    royaltyFeeAddress: results.address(12),
+    royaltyFeeFactor: results.u32(13),
+    royaltyFeeBase: results.u32(14),
+    maxBid: results.int(15),
+    minBid: results.int(16),
+    createdAt: results.u32(17),
+    lastBidAt: results.u32(18),
+    isCanceled: results.flag(19),
+  };
+}
 
 export const telemintItem = kind(
   'telemint_item',

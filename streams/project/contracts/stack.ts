@@ -93,14 +93,16 @@ export class Results {
   }
 }
 
-/** `addr_std` without anycast, null for `addr_none` alone. Throws OtherKind for all else. */
+/** `addr_std` without anycast and with nothing behind it, null for `addr_none` alone. Throws OtherKind for all else. */
 function readAddress(cell: Cell): Address | null {
   return reading(() => {
     const slice = new Slice(cell);
     const tag = slice.u(2);
     if (tag === 0 && slice.bitsLeft === 0) return null;
     if (tag !== 2 || slice.bit()) throw new OtherKind('no standard address');
-    return addressOf(slice.i(8), slice.bytes(32));
+    const address = addressOf(slice.i(8), slice.bytes(32));
+    if (slice.bitsLeft > 0 || slice.refsLeft > 0) throw new OtherKind('something behind an address');
+    return address;
   });
 }
 
