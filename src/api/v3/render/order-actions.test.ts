@@ -103,6 +103,60 @@ it('a mint is one whatever the wallet is told', () => {
   ]);
 });
 
+it('an action that does not stand in a reference is not parsed, and the others are', () => {
+  const actions = Dictionary.empty(Dictionary.Keys.Uint(8), {
+    serialize: (inside: boolean, builder: Body) => {
+      if (inside) builder.storeUint(0xf1381e5b, 32);
+      else builder.storeRef(send(begun(0x12345678).endCell()));
+    },
+    parse: () => false,
+  });
+  actions.set(0, true).set(1, false);
+  const text = orderActionsJson(
+    beginCell().storeDictDirect(actions).endCell().toBoc(),
+    createBook(false),
+    roomForActions(),
+  );
+  expect(JSON.parse(text)).toEqual([
+    expect.objectContaining({ parsed: false, parsed_body: null, parsed_body_type: 'unknown' }),
+    expect.objectContaining({ parsed: true, parsed_body: expect.objectContaining({ opcode: 0x12345678 }) }),
+  ]);
+});
+
+it('a burn is one with or without what stands behind whom the rest goes to', () => {
+  const burn = () => begun(0x595f07bc).storeCoins(7n).storeAddress(ton(1));
+  const told = { type: 'jetton_burn', body: { query_id: 1, amount: '7', response_destination: raw(1) } };
+  expect(sent(burn())).toMatchObject(told);
+  expect(sent(burn().storeBit(0))).toMatchObject(told);
+  expect(sent(burn().storeBit(1).storeRef(beginCell().endCell()))).toMatchObject(told);
+  expect(sent(begun(0x595f07bc))).toMatchObject({ type: 'unknown', body: { opcode: 0 } });
+});
+
+it.each([
+  ['of whole bytes', beginCell().storeBuffer(Buffer.from('hey')), 'hey'],
+  [
+    'of bytes that go on',
+    beginCell()
+      .storeBuffer(Buffer.from('he'))
+      .storeRef(beginCell().storeBuffer(Buffer.from('y'))),
+    'hey',
+  ],
+  ['of nothing', beginCell(), ''],
+  ['of a reference alone', beginCell().storeRef(beginCell().storeBuffer(Buffer.from('hey'))), ''],
+  ['of some bits', beginCell().storeUint(1, 7), ''],
+  ['of bytes that are no text', beginCell().storeBuffer(Buffer.from([0xff])), ''],
+])('a body %s is a plain transfer', (_what, body, comment) => {
+  expect(sent(body)).toMatchObject({ type: 'ton_transfer', body: { comment, encrypted: false } });
+});
+
+it('a nominator may be told of no validator', () => {
+  const body = begun(0x1001).storeAddress(null);
+  expect(sent(body)).toMatchObject({
+    type: 'single_nominator_change_validator',
+    body: { query_id: 1, validator_address: null },
+  });
+});
+
 it('an order of one body that all of its actions share is told up to a size, the rest as not parsed', () => {
   let body = beginCell().endCell();
   for (let i = 0; i < 100; i++) body = beginCell().storeUint(i, 1000).storeRef(body).endCell();

@@ -1,7 +1,7 @@
 /** What an order of a multisig does, action by action (spec v3 semantics 6.7). */
 import type { Boc } from '../../../chain/boc.ts';
 import { DecodeError } from '../../../chain/errors.ts';
-import { address, internalAddress } from '../../../chain/layouts/addresses.ts';
+import { address } from '../../../chain/layouts/addresses.ts';
 import { CellView } from '../../../chain/layouts/cell-view.ts';
 import { commentOf } from '../../../chain/layouts/common.ts';
 import { type Entries, hashmap } from '../../../chain/layouts/dictionaries.ts';
@@ -12,7 +12,7 @@ import { multisigAction } from '../../../chain/layouts/multisig.ts';
 import { nftTransfer } from '../../../chain/layouts/nfts.ts';
 import { coins, u8, u32, u64 } from '../../../chain/layouts/numbers.ts';
 import { cell, type Payload, record, ref, rest } from '../../../chain/layouts/shapes.ts';
-import { readSnake, snakeText } from '../../../chain/layouts/texts.ts';
+import { plainText, readSnake, snakeText } from '../../../chain/layouts/texts.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { Book } from './book.ts';
 import { addressOrNull } from './tokens.ts';
@@ -50,7 +50,7 @@ function base64(view: CellView | null): string {
 /** JSON text of an order's `actions`; `null` when the order is no dictionary. @param room is less by what is told */
 export function orderActionsJson(orderBoc: Buffer, book: Book, room: Room): string {
   try {
-    const entries = hashmap(8, cell).read(CellView.parse(orderBoc).cursor());
+    const entries = hashmap(8, rest).read(CellView.parse(orderBoc).cursor());
     const keys = [...entries.keys()].sort();
     let left = Math.min(MOST_TOLD, room.bytes);
     const actions = keys.map((key) => {
@@ -74,8 +74,10 @@ function entryOf(entries: Entries<CellView>, key: string): CellView {
   return entry;
 }
 
-function actionJson(entry: CellView, book: Book): string {
+/** @param value what stands under a key: a reference with the action in it */
+function actionJson(value: CellView, book: Book): string {
   try {
+    const entry = cell.read(value.cursor());
     if (entry.opcode !== SEND) return updateJson(entry, book);
     const cursor = entry.cursor();
     cursor.skip(32);
@@ -135,7 +137,7 @@ function bodyJson(view: CellView, book: Book): Parsed {
   const { opcode } = view;
   if (opcode === null || opcode === 0 || opcode === ENCRYPTED) {
     const encrypted = opcode === ENCRYPTED;
-    const comment = encrypted ? encryptedText(view) : opcode === null ? '' : (commentOf(view) ?? '');
+    const comment = encrypted ? encryptedText(view) : ((opcode === null ? shortText(view) : commentOf(view)) ?? '');
     return { type: 'ton_transfer', json: `{"comment":${JSON.stringify(comment)},"encrypted":${encrypted}}` };
   }
   for (const known of KNOWN) {
@@ -148,6 +150,11 @@ function bodyJson(view: CellView, book: Book): Parsed {
     }
   }
   return { type: 'unknown', json: `{"opcode":${opcode},"data":${base64(view)}}` };
+}
+
+/** Of a body that is too short for an opcode: whole bytes are its text. */
+function shortText(view: CellView): string | null {
+  return view.isExotic || view.bits === 0 || (view.bits & 7) !== 0 ? null : plainText(view.cursor());
 }
 
 /** Base64: it is no text for anyone but its reader. */
@@ -231,6 +238,13 @@ const jettonMint = body('jetton_mint', 0x642b7d07, {
   master_msg: ref(record(null, { opcode: u32, ...query, amount: coins, rest })),
 });
 
+/** What stands behind is not asked for: there are wallets that do not, either. */
+const jettonBurnHead = body('jetton_burn', jettonBurn.opcode, {
+  ...query,
+  amount: coins,
+  response_destination: address,
+});
+
 const KNOWN: readonly KnownBody[] = [
   known('jetton_transfer', jettonTransfer, (one, book) => ({
     amount: quoted(one.amount),
@@ -240,7 +254,7 @@ const KNOWN: readonly KnownBody[] = [
     forward_amount: quoted(one.forward_ton_amount),
     ...forwardFields(one.forward_payload, book),
   })),
-  known('jetton_burn', jettonBurn, (one, book) => ({
+  known('jetton_burn', jettonBurnHead, (one, book) => ({
     amount: quoted(one.amount),
     response_destination: addressOrNull(one.response_destination, book),
   })),
@@ -290,7 +304,7 @@ const KNOWN: readonly KnownBody[] = [
   })),
   known(
     'single_nominator_change_validator',
-    body('single_nominator_change_validator', 0x00001001, { ...query, validator: internalAddress }),
+    body('single_nominator_change_validator', 0x00001001, { ...query, validator: address }),
     ({ validator }, book) => ({ validator_address: addressOrNull(validator, book) }),
   ),
   known(
