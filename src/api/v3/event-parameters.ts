@@ -60,6 +60,11 @@ export function eventFilter(
   };
 }
 
+/** What the events are of: wallets or items, with their master or collection. */
+export function tokensOf(events: readonly TokenEvent[]): Address[] {
+  return events.flatMap(({ transaction: { transaction }, token }) => [transaction.account, ...(token ? [token] : [])]);
+}
+
 /** What stands behind the events of an answer: the next page's cursor, where it is asked for. */
 export function nextEvents(p: Sent, events: readonly TokenEvent[]): string {
   const place = placeOf(p);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
 import { jettonBurns } from './contract-schemas.ts';
-import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
+import { eventFilter, eventParameters, nextEvents, tokensOf } from './event-parameters.ts';
 import { address, addresses } from './parameters.ts';
 import { listing, type Route, route } from './route.ts';
 
@@ -25,6 +25,7 @@ export function jettonBurnsRoute(limits: ApiLimits): Route {
         events.map((event) => eventRows.row('jetton_burns', event, book)),
         asked,
         nextEvents(p, events),
+        tokensOf(events),
       );
     },
   });

@@ -5,7 +5,7 @@ import { nftItems } from './contract-schemas.ts';
 import { byId, byIndex } from './keyset.ts';
 import { addresses, atStep, cursor, flag, indexes, limit, offset } from './parameters.ts';
 import { createBook } from './render/book.ts';
-import { itemJson } from './render/tokens.ts';
+import { itemJson, itemTokens } from './render/tokens.ts';
 import { listing, nextCursor, type Route, route } from './route.ts';
 import { requireMasterchainBlock } from './transactions.ts';
 
@@ -68,7 +68,7 @@ export function nftItemsRoute(limits: ApiLimits): Route {
             p.limit,
           ),
         ),
-        items.map(({ item }) => item.address),
+        itemTokens(items),
       );
     },
   });

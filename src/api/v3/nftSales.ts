@@ -4,7 +4,7 @@ import type { ApiLimits } from '../limits.ts';
 import { nftSales } from './contract-schemas.ts';
 import { addresses } from './parameters.ts';
 import { createBook } from './render/book.ts';
-import { saleRows } from './render/tokens.ts';
+import { itemTokens, saleRows } from './render/tokens.ts';
 import { listing, type Route, route } from './route.ts';
 
 export function nftSalesRoute(limits: ApiLimits): Route {
@@ -18,7 +18,8 @@ export function nftSalesRoute(limits: ApiLimits): Route {
       const { source, context, book, testOnly } = asked;
       if (p.address.length === 0) throw new ApiError(422, 'at least 1 address required');
       const found = await source.contracts.nftSales(p.address, context);
-      return listing('nft_sales', saleRows(found, book, createBook(testOnly)), asked);
+      const tokens = itemTokens([...found.items.values()]);
+      return listing('nft_sales', saleRows(found, book, createBook(testOnly)), asked, '', tokens);
     },
   });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiLimits } from '../limits.ts';
 import { nftTransfers } from './contract-schemas.ts';
-import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
+import { eventFilter, eventParameters, nextEvents, tokensOf } from './event-parameters.ts';
 import { address, addresses, transferDirection } from './parameters.ts';
 import { listing, type Route, route } from './route.ts';
 
@@ -26,6 +26,7 @@ export function nftTransfersRoute(limits: ApiLimits): Route {
         events.map((event) => eventRows.row('nft_transfers', event, book)),
         asked,
         nextEvents(p, events),
+        tokensOf(events),
       );
     },
   });

@@ -84,6 +84,14 @@ export function itemJson({ item, collection, sale }: ListedNftItem, book: Book, 
   );
 }
 
+/** Items and their collections. */
+export function itemTokens(items: readonly ListedNftItem[]): Address[] {
+  return items.flatMap(({ item: { address, collectionAddress } }) => [
+    address,
+    ...(collectionAddress ? [collectionAddress] : []),
+  ]);
+}
+
 function saleOf(sale: ListedNftItem['sale'], unlisted: Book): string {
   if (sale === null) return '';
   const seller = sale.seller === null ? '' : `,"real_owner":"${unlisted.text(sale.seller)}"`;
