@@ -4,7 +4,7 @@ import { stateJson } from '../api/v3/render/account.ts';
 import { actionJson } from '../api/v3/render/action.ts';
 import { blockJson } from '../api/v3/render/block.ts';
 import { type Book, createBook, type DomainOf } from '../api/v3/render/book.ts';
-import { type BookRows, NO_ADDRESS } from '../api/v3/render/book-rows.ts';
+import type { BookRows } from '../api/v3/render/book-rows.ts';
 import { formStateAfter } from '../api/v3/render/forms.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
 import { jettonTransferJson, nftTransferJson, stateJson as tokenStateJson } from '../api/v3/render/tokens.ts';
@@ -134,8 +134,8 @@ function joined(pieces: Pieces): Buffer {
 const NO_BOOK: Book = {
   testOnly: false,
   text: rawAddress,
-  none: () => NO_ADDRESS,
-  hasNone: false,
+  place: (placeholder) => placeholder,
+  placeholders: new Set(),
   note: () => undefined,
   addresses: () => [],
   json: () => '{}',

@@ -37,6 +37,27 @@ export const address: Codec<Address | null> = {
   sample: (chance) => (chance.below(3) === 0 ? null : internalAddress.sample(chance)),
 };
 
+/** What stands where no internal address does. */
+export type Placeholder = 'addr_none' | 'addr_extern';
+
+/** {@link address}, with none and external ones told apart. */
+export const placedAddress: Codec<Address | Placeholder> = {
+  read(cursor) {
+    const tag = cursor.u(2);
+    if (tag === NONE) return 'addr_none';
+    if (tag !== EXTERNAL) return readInternal(cursor, tag);
+    cursor.skip(cursor.u(9));
+    return 'addr_extern';
+  },
+  write(builder, value) {
+    if (value === 'addr_none') builder.u(NONE, 2);
+    else if (value === 'addr_extern') builder.u(EXTERNAL, 2).u(0, 9);
+    else writeInternal(builder, value);
+  },
+  print: address.print,
+  sample: (chance) => (chance.below(3) === 0 ? 'addr_extern' : (address.sample(chance) ?? 'addr_none')),
+};
+
 /** `MsgAddressInt`: none and external addresses do not belong here. */
 export const internalAddress: Codec<Address> = {
   read: (cursor) => readInternal(cursor, internalTag(cursor)),

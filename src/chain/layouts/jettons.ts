@@ -1,18 +1,22 @@
 /** Jettons: TEP-74, TEP-89, the reference and stablecoin minters, proxy TON. */
 import { address, internalAddress } from './addresses.ts';
+import type { Codec } from './codec.ts';
 import { body } from './layout.ts';
 import { amount, bool, coins, u64, uint } from './numbers.ts';
 import { cell, maybe, maybeCell, payload, ref, rest } from './shapes.ts';
 
-export const jettonTransfer = body('jetton_transfer', 0x0f8a7ea5, {
-  query_id: u64,
-  amount,
-  destination: address,
-  response_destination: address,
-  custom_payload: maybeCell,
-  forward_ton_amount: amount,
-  forward_payload: payload,
-});
+/** @param some reads its addresses */
+export const jettonTransferWith = <A>(some: Codec<A>) =>
+  body('jetton_transfer', 0x0f8a7ea5, {
+    query_id: u64,
+    amount,
+    destination: some,
+    response_destination: some,
+    custom_payload: maybeCell,
+    forward_ton_amount: amount,
+    forward_payload: payload,
+  });
+export const jettonTransfer = jettonTransferWith(address);
 
 const internalTransferHead = {
   query_id: u64,
@@ -40,12 +44,15 @@ export const jettonNotify = body('jetton_notify', 0x7362d09c, {
   forward_payload: payload,
 });
 
-export const jettonBurn = body('jetton_burn', 0x595f07bc, {
-  query_id: u64,
-  amount,
-  response_destination: address,
-  custom_payload: maybeCell,
-});
+/** @param some reads its address */
+export const jettonBurnWith = <A>(some: Codec<A>) =>
+  body('jetton_burn', 0x595f07bc, {
+    query_id: u64,
+    amount,
+    response_destination: some,
+    custom_payload: maybeCell,
+  });
+export const jettonBurn = jettonBurnWith(address);
 
 export const jettonBurnNotification = body('jetton_burn_notification', 0x7bdd97de, {
   query_id: u64,

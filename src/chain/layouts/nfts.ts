@@ -1,17 +1,21 @@
 /** NFT items and collections: TEP-62, TEP-66, TEP-85, sales of GetGems. */
 import { address } from './addresses.ts';
+import type { Codec } from './codec.ts';
 import { body } from './layout.ts';
 import { amount, bool, coins, u16, u64, u256 } from './numbers.ts';
 import { cell, maybeCell, payload } from './shapes.ts';
 
-export const nftTransfer = body('nft_transfer', 0x5fcc3d14, {
-  query_id: u64,
-  new_owner: address,
-  response_destination: address,
-  custom_payload: maybeCell,
-  forward_amount: amount,
-  forward_payload: payload,
-});
+/** @param some reads its addresses */
+export const nftTransferWith = <A>(some: Codec<A>) =>
+  body('nft_transfer', 0x5fcc3d14, {
+    query_id: u64,
+    new_owner: some,
+    response_destination: some,
+    custom_payload: maybeCell,
+    forward_amount: amount,
+    forward_payload: payload,
+  });
+export const nftTransfer = nftTransferWith(address);
 
 export const nftOwnershipAssigned = body('nft_ownership_assigned', 0x05138d91, {
   query_id: u64,

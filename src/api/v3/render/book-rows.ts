@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../at-most.ts';
 import { friendlyAddress, rawAddress } from '../../../chain/address.ts';
 import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
+import type { Placeholder } from '../../../chain/layouts/addresses.ts';
 import type { BookRecord } from '../../../chain/records.ts';
 
 export interface BookRows {
@@ -80,9 +81,10 @@ export function bookRow(record: BookRecord, domain: string | null, testOnly: boo
   return `{"user_friendly":"${friendly}","domain":${JSON.stringify(domain)},"interfaces":${interfacesJson(record)}}`;
 }
 
-/** What is printed where the chain has no internal address, and the row of it (spec v3 semantics 4.1 and 6.3). */
-export const NO_ADDRESS = 'addr_none';
-export const NO_ADDRESS_LINE = `"${NO_ADDRESS}":{"user_friendly":"${NO_ADDRESS}","domain":null,"interfaces":[]}`;
+/** The row of what is printed where the chain has no internal address, with its key (spec v3 semantics 4.1 and 6.3). */
+export function placeholderLine(placeholder: Placeholder): string {
+  return `"${placeholder}":{"user_friendly":"addr_none","domain":null,"interfaces":[]}`;
+}
 
 /** What is said of a text that is no address. */
 export const UNREADABLE_ROW = '{"user_friendly":null,"domain":null,"interfaces":[]}';

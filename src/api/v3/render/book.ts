@@ -1,8 +1,9 @@
 /** The address book of an answer: which addresses it prints, and how each of them is described. */
 import { rawAddress } from '../../../chain/address.ts';
+import type { Placeholder } from '../../../chain/layouts/addresses.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord } from '../../../chain/records.ts';
-import { type BookRows, createBookRows, NO_ADDRESS, NO_ADDRESS_LINE } from './book-rows.ts';
+import { type BookRows, createBookRows, placeholderLine } from './book-rows.ts';
 
 /** The name of an account; null when it has none. */
 export type DomainOf = (account: Address) => string | null;
@@ -12,10 +13,10 @@ export interface Book {
   readonly testOnly: boolean;
   /** The raw text of the address, which is thereby noted. */
   text(address: Address): string;
-  /** What is printed where the chain has no internal address, which is thereby noted. */
-  none(): string;
-  /** Whether that was noted. */
-  readonly hasNone: boolean;
+  /** The text of what stands where the chain has no internal address, which is thereby noted. */
+  place(placeholder: Placeholder): string;
+  /** Those that were noted. */
+  readonly placeholders: ReadonlySet<Placeholder>;
   /** Notes several, one behind the other. The bytes are kept, not copied. */
   note(addresses: Buffer): void;
   /** Every noted address, once. */
@@ -29,15 +30,13 @@ export const ADDRESS_BYTES = 36;
 /** One book for one answer. `testOnly` sets the test flag in user-friendly forms. */
 export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)): Book {
   const noted = new Map<string, Address>();
-  let hasNone = false;
+  const placeholders = new Set<Placeholder>();
   return {
     testOnly,
-    get hasNone() {
-      return hasNone;
-    },
-    none() {
-      hasNone = true;
-      return NO_ADDRESS;
+    placeholders,
+    place(placeholder) {
+      placeholders.add(placeholder);
+      return placeholder;
     },
     text(address) {
       const key = address.toString('latin1');
@@ -53,7 +52,7 @@ export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)
     addresses: () => [...noted.values()],
     json(records, domainOf) {
       const lines = records.map((record) => rows.line(record, testOnly, domainOf?.(record.account)));
-      if (hasNone) lines.push(NO_ADDRESS_LINE);
+      for (const placeholder of placeholders) lines.push(placeholderLine(placeholder));
       return `{${lines.sort().join(',')}}`;
     },
   };

@@ -1,5 +1,6 @@
 /** JSON text of rows, the ones asked for lately kept with the addresses that they print. */
 import { LRUCache } from 'lru-cache';
+import type { Placeholder } from '../../../chain/layouts/addresses.ts';
 import { type Book, createBook } from './book.ts';
 
 export interface KeptRows {
@@ -15,7 +16,7 @@ export interface KeptRows {
 interface Kept {
   text: string;
   addresses: Buffer;
-  hasNone: boolean;
+  placeholders: ReadonlySet<Placeholder>;
 }
 
 /** An entry and its key besides the text, in memory. */
@@ -37,7 +38,7 @@ export function createKeptRows(maxBytes: number): KeptRows {
       const found = kept.get(key);
       if (found !== undefined) {
         book.note(found.addresses);
-        if (found.hasNone) book.none();
+        for (const one of found.placeholders) book.place(one);
         return found.text;
       }
       const own = createBook(false);
@@ -45,8 +46,8 @@ export function createKeptRows(maxBytes: number): KeptRows {
       // In memory of its own: an address may be a part of the page it came in, which would stay alive with it.
       const addresses = Buffer.concat(own.addresses());
       book.note(addresses);
-      if (own.hasNone) book.none();
-      const made = { text, addresses, hasNone: own.hasNone };
+      for (const one of own.placeholders) book.place(one);
+      const made = { text, addresses, placeholders: own.placeholders };
       if (sizeCalculation(made) <= largest) kept.set(key, made);
       return text;
     },

@@ -13,11 +13,12 @@ import type {
 } from '../../../chain/contract-records.ts';
 import { DecodeError } from '../../../chain/errors.ts';
 import { hashKey } from '../../../chain/hash.ts';
+import { type Placeholder, placedAddress } from '../../../chain/layouts/addresses.ts';
 import { CellView } from '../../../chain/layouts/cell-view.ts';
 import { decodeBody } from '../../../chain/layouts/decode.ts';
-import { jettonBurn, jettonTransfer } from '../../../chain/layouts/jettons.ts';
+import { jettonBurnWith, jettonTransferWith } from '../../../chain/layouts/jettons.ts';
 import type { Layout } from '../../../chain/layouts/layout.ts';
-import { nftTransfer } from '../../../chain/layouts/nfts.ts';
+import { nftTransferWith } from '../../../chain/layouts/nfts.ts';
 import type { Payload } from '../../../chain/layouts/shapes.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { Book } from './book.ts';
@@ -27,8 +28,12 @@ import { hashJson } from './values.ts';
 export const addressOrNull = (address: Address | null, book: Book): string =>
   address === null ? 'null' : `"${book.text(address)}"`;
 
-const addressOrNone = (address: Address | null, book: Book): string =>
-  `"${address === null ? book.none() : book.text(address)}"`;
+const placed = (address: Address | Placeholder | null, book: Book): string =>
+  `"${Buffer.isBuffer(address) ? book.text(address) : book.place(address ?? 'addr_none')}"`;
+
+const shownTransfer = jettonTransferWith(placedAddress);
+const shownBurn = jettonBurnWith(placedAddress);
+const shownMove = nftTransferWith(placedAddress);
 
 export function masterJson(row: JettonMasterRecord, book: Book): string {
   return (
@@ -120,38 +125,38 @@ function told<T>({ transaction: { transaction } }: TokenEvent, layout: Layout<T>
 }
 
 export function jettonTransferJson(event: TokenEvent, book: Book): string {
-  const { from, body } = told(event, jettonTransfer);
+  const { from, body } = told(event, shownTransfer);
   const [transaction, trace] = transactionJson(event);
   return (
-    `{"query_id":"${body.query_id}","source":${addressOrNone(from, book)}` +
-    `,"destination":${addressOrNone(body.destination, book)},"amount":"${body.amount}"` +
+    `{"query_id":"${body.query_id}","source":${placed(from, book)}` +
+    `,"destination":${placed(body.destination, book)},"amount":"${body.amount}"` +
     `,"source_wallet":"${book.text(event.transaction.transaction.account)}"` +
-    `,"jetton_master":${addressOrNone(event.token, book)}${transaction}` +
-    `,"response_destination":${addressOrNone(body.response_destination, book)}` +
+    `,"jetton_master":${placed(event.token, book)}${transaction}` +
+    `,"response_destination":${placed(body.response_destination, book)}` +
     `${customJson(body.custom_payload)},"forward_ton_amount":"${body.forward_ton_amount}"` +
     `${forwardJson(body.forward_payload)}${trace}}`
   );
 }
 
 export function jettonBurnJson(event: TokenEvent, book: Book): string {
-  const { from, body } = told(event, jettonBurn);
+  const { from, body } = told(event, shownBurn);
   const [transaction, trace] = transactionJson(event);
   return (
-    `{"query_id":"${body.query_id}","owner":${addressOrNone(from, book)}` +
+    `{"query_id":"${body.query_id}","owner":${placed(from, book)}` +
     `,"jetton_wallet":"${book.text(event.transaction.transaction.account)}"` +
-    `,"jetton_master":${addressOrNone(event.token, book)}${transaction},"amount":"${body.amount}"` +
-    `,"response_destination":${addressOrNone(body.response_destination, book)}${customJson(body.custom_payload)}${trace}}`
+    `,"jetton_master":${placed(event.token, book)}${transaction},"amount":"${body.amount}"` +
+    `,"response_destination":${placed(body.response_destination, book)}${customJson(body.custom_payload)}${trace}}`
   );
 }
 
 export function nftTransferJson(event: TokenEvent, book: Book): string {
-  const { from, body } = told(event, nftTransfer);
+  const { from, body } = told(event, shownMove);
   const [transaction, trace] = transactionJson(event);
   return (
     `{"query_id":"${body.query_id}","nft_address":"${book.text(event.transaction.transaction.account)}"` +
-    `,"nft_collection":${addressOrNone(event.token, book)}${transaction}` +
-    `,"old_owner":${addressOrNone(from, book)},"new_owner":${addressOrNone(body.new_owner, book)}` +
-    `,"response_destination":${addressOrNone(body.response_destination, book)}` +
+    `,"nft_collection":${placed(event.token, book)}${transaction}` +
+    `,"old_owner":${placed(from, book)},"new_owner":${placed(body.new_owner, book)}` +
+    `,"response_destination":${placed(body.response_destination, book)}` +
     `${customJson(body.custom_payload)},"forward_amount":"${body.forward_amount}"` +
     `${forwardJson(body.forward_payload)}${trace}}`
   );
