@@ -664,7 +664,7 @@ export const settings = {
     about:
       'Age at which a document of a token is fetched again, in hours; one that failed is tried again after a day, then twice as late each time, up to that age; 0 fetches none again',
     group: 'Limits',
-    schema: integer(0, 87_600).default(720),
+    schema: integer(0, 87_600).default(168),
   },
   metadataPrivate: {
     flag: 'metadata-private',

@@ -173,6 +173,9 @@ const attributes = z.record(z.string(), z.string());
 const members = z.record(z.string(), z.unknown());
 const SHOWN = ['name', 'symbol', 'description', 'image'] as const;
 
+/** Where others name copies of the picture that a resizing proxy serves: a document has no say in that. */
+const PROXIED = new Set(['small', 'medium', 'big'].flatMap((size) => [`_image_${size}`, `_image_${size}_blur`]));
+
 const readAttributes = (content: string): Record<string, string> => attributes.parse(JSON.parse(content));
 
 /**
@@ -192,7 +195,7 @@ function describe(
   let text = `{"valid":true,"type":"${type}"`;
   const isShown = (name: string): boolean => SHOWN.some((shown) => shown === name) && typeof known[name] === 'string';
   for (const name of SHOWN) if (isShown(name)) text += `,"${name}":${JSON.stringify(known[name])}`;
-  const others = Object.entries(known).filter(([name]) => !isShown(name));
+  const others = Object.entries(known).filter(([name]) => !isShown(name) && !(PROXIED.has(name) && isShown('image')));
   const extra = JSON.stringify(Object.fromEntries(others));
   return { indexed: true, json: `${text}${index},"is_nsfw":false,"is_scam":false,"extra":${extra}}` };
 }

@@ -1,0 +1,56 @@
+/** What is said of tokens, from content and documents that are made up. */
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { addressOf, rawAddress } from '../../../chain/address.ts';
+import type { ShownTokens, TokenDocument } from '../../../chain/contract-records.ts';
+import { metadataJson } from './metadata.ts';
+
+const TOKEN = addressOf(0, Buffer.alloc(32, 1));
+const URI = 'https://ton.example/1.json';
+const NONE: ShownTokens = { items: [], collections: [], masters: [], wallets: [] };
+const context = { signal: AbortSignal.timeout(60_000), timeoutMs: 60_000 };
+const shape = z.record(z.string(), z.object({ is_indexed: z.boolean(), token_info: z.array(z.looseObject({})) }));
+
+/** What is said of an item with this content, once its document was fetched. */
+async function told(content: object, document: object) {
+  const nothing = { tokens: async () => ({ items: [], collections: [], masters: [], wallets: [] }) };
+  const documents = new Map<string, TokenDocument>([[URI, { content: JSON.stringify(document) }]]);
+  const item = { address: TOKEN, nftIndex: '7', content: JSON.stringify({ uri: URI, ...content }) };
+  const text = await metadataJson([], { ...nothing, documents: async () => documents }, context, {
+    fresh: { ...NONE, items: [item] },
+  });
+  return shape.parse(JSON.parse(text))[rawAddress(TOKEN)].token_info[0];
+}
+
+const picture = {
+  image: 'https://ton.example/1.png',
+  _image_small: 'https://ton.example/other.png',
+  image_data: 'AA==',
+};
+
+it('other members of a document are said unchanged, but for pictures that are not its own to name', async () => {
+  const named = { name: 'Item', attributes: [{ value: null }], ...picture };
+  expect(await told({}, { ...named, _image_medium: 1, _image_big_blur: {} })).toEqual({
+    valid: true,
+    type: 'nft_items',
+    name: 'Item',
+    image: picture.image,
+    nft_index: '7',
+    is_nsfw: false,
+    is_scam: false,
+    extra: { uri: URI, attributes: [{ value: null }], image_data: 'AA==' },
+  });
+});
+
+it('they are members like others where there is no picture', async () => {
+  const { extra } = await told({}, { name: 'Item', image: 7, _image_small: 'x' });
+  expect(extra).toEqual({ uri: URI, image: 7, _image_small: 'x' });
+});
+
+it('the chain goes before a document', async () => {
+  const info = await told(
+    { name: 'Chain', domain: 'a.ton' },
+    { name: 'Document', description: 'of it', domain: 'b.ton' },
+  );
+  expect(info).toMatchObject({ name: 'Chain', description: 'of it', extra: { domain: 'a.ton' } });
+});
