@@ -158,7 +158,12 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     pending: parts.pending,
     sent: createSentMessages({ log: parts.log, topic: topicNames(config.topicPrefix).pending }),
     emulator: createEmulator({ states, viewOf, pool: parts.tvm }),
-    knowledge: createKnowledge({ clickhouse, pool: parts.tvm, dnsCollections: config.dnsCollections }),
+    knowledge: createKnowledge({
+      clickhouse,
+      pool: parts.tvm,
+      dnsCollections: config.dnsCollections,
+      globalId: () => head.globalId,
+    }),
     health: () => health(parts, beyond),
     status,
     metrics: metrics.registry,

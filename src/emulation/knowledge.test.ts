@@ -24,7 +24,7 @@ afterAll(async () => {
 
 it('knows a sale that the trace ends, though the tables do not know it yet', async () => {
   const clickhouse = { query: async () => Buffer.alloc(0) } as unknown as ClickHouse;
-  const { classify } = createKnowledge({ clickhouse, pool, dnsCollections: [] });
+  const { classify } = createKnowledge({ clickhouse, pool, dnsCollections: [], globalId: () => null });
   const sent: Buffer[] = [];
   const stop = devnet.chain.onExternal((boc) => void sent.push(boc));
   let told: string[] | null = null;

@@ -71,6 +71,8 @@ export interface KnowledgeOptions {
   pool: TvmPool;
   /** Collections whose items are domains, beside those known by name. */
   dnsCollections: readonly string[];
+  /** Of the network; null until it is known. */
+  globalId(): number | null;
 }
 
 /** Rounds of looking up what was asked for, as the projector's. */
@@ -98,7 +100,7 @@ type Detected = { [K in keyof ShownTokens]: ShownTokens[K][number][] };
 
 const keyOf = (kind: string, address: RawAddress): string => `${kind} ${address}`;
 
-export function createKnowledge({ clickhouse, pool, dnsCollections: more }: KnowledgeOptions): Knowledge {
+export function createKnowledge({ clickhouse, pool, dnsCollections: more, globalId }: KnowledgeOptions): Knowledge {
   const methods = createMethods(newCounters(), pool);
   const isDnsCollection = dnsCollections(more);
   /** What the tables say may be another thing after each step. */
@@ -163,7 +165,7 @@ export function createKnowledge({ clickhouse, pool, dnsCollections: more }: Know
       hasConfirmed: async () => false,
       methods,
       isDnsCollection,
-      step: { now: Math.floor(nowMs / 1000), config: surroundings.view.config },
+      step: { now: Math.floor(nowMs / 1000), config: surroundings.view.config, globalId: globalId() },
       signal,
     };
 

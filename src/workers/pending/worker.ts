@@ -85,7 +85,12 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
     states,
     liteservers,
     emulator: createEmulator({ states, viewOf, pool }),
-    knowledge: createKnowledge({ clickhouse, pool, dnsCollections: config.dnsCollections }),
+    knowledge: createKnowledge({
+      clickhouse,
+      pool,
+      dnsCollections: config.dnsCollections,
+      globalId: () => head.globalId,
+    }),
     limits: { traces: config.pendingTraces, perAccount: config.pendingRate, bytes: config.pendingBytes },
     metrics: figures((figure) => send({ type: 'figure', figure })),
     queryTimeoutMs: config.queryTimeoutMs,

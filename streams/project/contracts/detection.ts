@@ -5,6 +5,7 @@ import type { StackValue } from '../../../src/tvm/stack.ts';
 import type { BatchAccounts } from '../accounts.ts';
 import type { CodeStore, KnownCode } from './codes.ts';
 import { dnsRecord } from './dns.ts';
+import type { IsDnsCollection } from './domains.ts';
 import { jettonMaster, jettonWallet } from './jettons.ts';
 import { type Asking, CONFIRMING, type DetectedRow, type Found, type Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
@@ -60,7 +61,7 @@ export interface DetectionOptions {
   known: Pick<KnownRows, 'get'>;
   hasConfirmed: Asking['hasConfirmed'];
   methods: Methods;
-  isDnsCollection(collection: Address): boolean;
+  isDnsCollection: IsDnsCollection;
   step: StepView;
   signal: AbortSignal;
 }
@@ -133,7 +134,7 @@ function createAsking(options: DetectionOptions): Asking {
   }
 
   return {
-    isDnsCollection,
+    isDnsCollection: (collection) => isDnsCollection(collection, step.globalId),
     hasConfirmed,
     call(subject, method, args = []) {
       if (args.length > 0) return run(subject, method, args);

@@ -7,12 +7,18 @@ import type { Asking } from './kinds.ts';
 import { OtherKind } from './stack.ts';
 import type { Subject } from './subject.ts';
 
-/** Collections of the public networks whose items are domains: `.ton` of mainnet and testnet, `t.me`. */
-export const DNS_COLLECTIONS: readonly string[] = [
+/** The global id of the public test network. */
+const TESTNET = -3;
+/** Its collection whose items are domains: `.ton`. */
+const OF_TESTNET = '0:E33ED33A42EB2032059F97D90C706F8400BB256D32139CA707F1564AD699C7DD';
+/** Those of mainnet, and of networks that are told by nothing else: `.ton`, `t.me`. */
+const OF_MAINNET = [
   '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF',
-  '0:E33ED33A42EB2032059F97D90C706F8400BB256D32139CA707F1564AD699C7DD',
   '0:80D78A35F955A14B679FAA887FF4CD5BFC0F43B4A4EEA2A7E6927F3701B273C2',
 ];
+
+/** Whether the items of a collection are domains on the network with this global id, null where that is not known. */
+export type IsDnsCollection = (collection: Address, globalId: number | null) => boolean;
 
 const MAX_DOMAIN_BYTES = 1_000;
 
@@ -42,11 +48,13 @@ async function bytesOf(subject: Subject, method: string, ask: Asking): Promise<B
 }
 
 /**
- * Whether the items of a collection are domains.
+ * A collection counts on its own network alone: on another one anyone can deploy it at the same address, and sell the
+ * same names.
  *
  * @param more raw addresses of collections that a setting names besides
  */
-export function dnsCollections(more: readonly string[]): (collection: Address) => boolean {
-  const all = new Set([...DNS_COLLECTIONS, ...more]);
-  return (collection) => all.has(rawAddress(collection));
+export function dnsCollections(more: readonly string[]): IsDnsCollection {
+  const ofTestnet = new Set([OF_TESTNET, ...more]);
+  const ofOthers = new Set([...OF_MAINNET, ...more]);
+  return (collection, globalId) => (globalId === TESTNET ? ofTestnet : ofOthers).has(rawAddress(collection));
 }

@@ -47,11 +47,13 @@ const REMEMBERED_ENTRY_BYTES = 512;
 /** Of what a method leaves. */
 const LIMITS = { maxDepth: 64, maxValues: 1_000 };
 
-/** What of a step the runs see. */
+/** What is told of a step besides its states. The runs see its time and its configuration. */
 export interface StepView {
   /** Generation time of its masterchain block, Unix seconds. */
   now: number;
   config: TvmConfig;
+  /** Of the network; null where that is not known. */
+  globalId: number | null;
 }
 
 export type Methods = ReturnType<typeof createMethods>;
@@ -119,7 +121,8 @@ export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
       const { header } = blocks[blocks.length - 1].record;
       const { version, capabilities } = header.genSoftware ?? { version: 0, capabilities: '0' };
       const known = Math.min(version, KNOWN_VERSION.version);
-      return { now: header.genUtime, config: configOf(known, BigInt(capabilities) & KNOWN_VERSION.capabilities) };
+      const config = configOf(known, BigInt(capabilities) & KNOWN_VERSION.capabilities);
+      return { now: header.genUtime, config, globalId: header.globalId };
     },
     /** @throws {OtherKind} when the method fails @throws {NotShown} for a library that is not known */
     async call(

@@ -87,7 +87,7 @@ function optionsOf(contracts: readonly RecordedContract[], ties = new Map<string
     hasConfirmed: async () => false,
     methods,
     isDnsCollection: () => false,
-    step: { now: 1_750_000_000, config: tvmConfig(versionConfig(13, 0x3ffn)) },
+    step: { now: 1_750_000_000, config: tvmConfig(versionConfig(13, 0x3ffn)), globalId: -239 },
     signal,
   };
 }
