@@ -8,7 +8,7 @@ import type { ApiLimits } from '../limits.ts';
 import { accountStates } from './account-schemas.ts';
 import { orNull } from './newest-state.ts';
 import { addresses, atStep, flag, hashes } from './parameters.ts';
-import { accountJson } from './render/account.ts';
+import { accountJson, goneAmong } from './render/account.ts';
 import { type Asked, listing, type Route, route } from './route.ts';
 import { requireMasterchainBlock } from './transactions.ts';
 
@@ -30,11 +30,11 @@ export function accountStatesRoute(limits: ApiLimits): Route {
       const cells = (p.include_boc ?? true) ? 'all' : 'none';
       if (p.at_mc_seqno !== undefined) {
         const past = await pastStates(p.address, p.code_hash, cells, p.at_mc_seqno, asked);
-        return listing('accounts', past.map(accountJson), asked);
+        return listing('accounts', past.map(accountJson), asked, '', goneAmong(past));
       }
       const found = await source.accountStates(p.address, p.code_hash, cells, context);
       const rows = found.map(accountJson).join(',');
-      const [book, tokens] = await Promise.all([addressBook(found), metadata(found)]);
+      const [book, tokens] = await Promise.all([addressBook(found), metadata(found, { listed: goneAmong(found) })]);
       return `{"accounts":[${rows}],"address_book":${book},"metadata":${tokens}}`;
     },
   });

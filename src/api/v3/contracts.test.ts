@@ -18,10 +18,21 @@ import {
 } from '../../../test/made-contracts.ts';
 import { shelf } from '../../../test/shelf.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
+import type { Address } from '../../chain/model.ts';
+import type { AccountRecord } from '../../chain/records.ts';
 
 let server: ApiServer;
 beforeAll(async () => {
-  const { source } = createFakeSource({ contracts, book: async (accounts) => accounts.map(bookOf) });
+  const frozen = (account: Address): AccountRecord => ({
+    ...{ account, hash: Buffer.alloc(32, 5), lastTransactionHash: Buffer.alloc(32, 6), lastTransactionLt: '7' },
+    ...{ balance: '0', extraCurrencies: {}, status: 'frozen', frozenHash: Buffer.alloc(32, 8) },
+    ...{ codeHash: null, dataHash: null, codeBoc: null, dataBoc: null, methods: null },
+  });
+  const { source } = createFakeSource({
+    contracts,
+    book: async (accounts) => accounts.map(bookOf),
+    accountStates: async (accounts) => accounts.map(frozen),
+  });
   server = await serveApi(source);
 });
 afterAll(() => server.close());
@@ -118,6 +129,13 @@ describe.skipIf(shelf === null)('shapes of the contract', () => {
     } finally {
       destroyed.clear();
     }
+  });
+
+  it.each(['/accountStates', '/walletStates'])('%s has the metadata of tokens that are frozen', async (path) => {
+    const { body } = await ask(`${path}?address=${raw(ITEM)}&address=${raw(COLLECTION)}`);
+    const { body: before } = await ask(`/metadata?address=${raw(ITEM)}&address=${raw(COLLECTION)}`);
+    expect(Object.keys(before)).toEqual([raw(ITEM), raw(COLLECTION)]);
+    expect(body.metadata).toMatchObject(before);
   });
 
   it('/metadata has what was fetched, but for what the chain says itself, and tells where nothing was to be had', async () => {

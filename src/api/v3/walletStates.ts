@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { walletStates } from './account-schemas.ts';
 import { addresses, hashes } from './parameters.ts';
+import { goneAmong } from './render/account.ts';
 import { walletStateJson } from './render/wallet.ts';
 import { type Route, route } from './route.ts';
 
@@ -20,7 +21,7 @@ export function walletStatesRoute(limits: ApiLimits): Route {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
       const found = await source.accountStates(p.address, p.code_hash, 'wallets', context);
       const rows = found.map(walletStateJson).join(',');
-      const [book, tokens] = await Promise.all([addressBook(found), metadata(found)]);
+      const [book, tokens] = await Promise.all([addressBook(found), metadata(found, { listed: goneAmong(found) })]);
       return `{"wallets":[${rows}],"address_book":${book},"metadata":${tokens}}`;
     },
   });

@@ -1,5 +1,5 @@
 import { rawAddress } from '../../../chain/address.ts';
-import type { Hash } from '../../../chain/model.ts';
+import type { Address, Hash } from '../../../chain/model.ts';
 import type { AccountRecord, BalanceRecord, KnownState } from '../../../chain/records.ts';
 import { interfacesJson } from './book-rows.ts';
 import { once } from './once.ts';
@@ -33,6 +33,12 @@ export const accountJson = once(
     `,"contract_methods":${record.methods === null ? 'null' : `[${record.methods.join(',')}]`}` +
     `,"interfaces":${interfacesJson(record)}}`,
 );
+
+/** Those of which a code is left no more, and of which the tables may still tell what tokens they were. */
+export function goneAmong(records: readonly AccountRecord[]): Address[] {
+  const gone = records.filter(({ status }) => status === 'frozen' || status === 'nonexist');
+  return gone.map(({ account }) => account);
+}
 
 function optional(name: string, bytes: Buffer | null): string {
   return bytes === null ? '' : `,"${name}":"${bytes.toString('base64')}"`;
