@@ -31,6 +31,10 @@ Settings are flags or environment variables; docs/settings.md lists them all.
 `;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
+// Whoever reads may have read enough (`| head`): what is being done goes on, and what only prints ends.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 /**
  * Commands that open the log and the tables; the result, when it is a number, is the exit status. Each is loaded when it
@@ -93,7 +97,10 @@ async function main(): Promise<number> {
   if (command === 'classify') return (await import('./commands/classify.ts')).runClassify(rest, { print });
   if (command === 'faucet') return (await import('./commands/faucet.ts')).runFaucet(config, rest, { print });
   if (command === 'watch') {
-    return (await import('./commands/watch.ts')).runWatch(config, rest, { print, signal: stopSignal() });
+    const unread = new AbortController();
+    process.stdout.once('error', () => unread.abort());
+    const signal = AbortSignal.any([stopSignal(), unread.signal]);
+    return (await import('./commands/watch.ts')).runWatch(config, rest, { print, signal });
   }
   if (command === 'sql') {
     return (await import('./commands/sql.ts')).runSql(config, rest, flags, { print, signal: stopSignal() });

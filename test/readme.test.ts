@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { settingsPath, withSettings } from '../scripts/config-tables.ts';
 import { settings } from '../src/config.ts';
-import { runTonstream } from './processes.ts';
+import { runTonstream, waitFor } from './processes.ts';
 
 function page(name: string): string {
   return readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
@@ -42,6 +45,26 @@ it.each(['help', '--help', '-h', 'start --help'])('tonstream %s names every comm
   const named = [...readme.matchAll(/npx tonstream ([a-z]+)/g)].map(([, command]) => command);
   expect(named.length).toBeGreaterThan(0);
   for (const command of named) expect(run.output()).toContain(`tonstream ${command}`);
+});
+
+it('tonstream watch ends when nobody reads it any more', async () => {
+  const block = { workchain: -1, shard: '8000000000000000', seqno: 1, gen_utime: '1700000000', tx_count: 3 };
+  const told = JSON.stringify({ type: 'block', cursor: 'c', block });
+  const service = createServer((_request, response) => {
+    const timer = setInterval(() => response.write(`event: event\ndata: ${told}\n\n`), 20);
+    response.on('close', () => clearInterval(timer));
+  });
+  await once(service.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const run = runTonstream('watch', '--port', String((service.address() as AddressInfo).port));
+    await waitFor('a line', run, async () => run.output().includes('block -1:8000000000000000:1'));
+    run.child.stdout?.destroy();
+    expect(await run.ended).toBe(0);
+    expect(run.output()).not.toContain('EPIPE');
+  } finally {
+    service.closeAllConnections();
+    service.close();
+  }
 });
 
 describe.each(pages)('%s', (name) => {
