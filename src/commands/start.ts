@@ -3,6 +3,7 @@ import { createQueryGate } from '../../clickhouse/gate.ts';
 import { createHead, type Head } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { migrateSubscribers } from '../../clickhouse/subscribers.ts';
+import { startPoint } from '../../streams/ingest/follow-start.ts';
 import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
@@ -29,6 +30,8 @@ const HEAD_POLL_MS = 250;
 export async function runStart(running: Running): Promise<void> {
   const { config, logger, shutdown } = running;
   const { network } = config;
+  // A start that cannot be read is refused now, not by the ingester's thread when all else is up.
+  startPoint(config);
   const devnet = network === 'devnet' ? openDevnet(running) : null;
   // Its failure is told where it is waited for; until then it is not unhandled.
   devnet?.catch(() => undefined);

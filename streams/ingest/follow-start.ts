@@ -32,7 +32,7 @@ export function parseStart(text: string): StartPoint {
     if (!Number.isNaN(ms)) return { utime: Math.floor(ms / 1000) };
   }
   throw new StartPointError(
-    `${JSON.stringify(text)} is no start: give head, genesis, a masterchain seqno, Unix seconds or an ISO date`,
+    `--from: ${JSON.stringify(text)} is no start: give head, genesis, a masterchain seqno, Unix seconds or an ISO date`,
   );
 }
 
