@@ -47,6 +47,26 @@ it('prints what happens, and goes on where it was stopped', async () => {
   expect(told(second.lines)).toEqual(hashes(60).slice(hashes(40).length));
 });
 
+it('begins at a time, as Unix seconds or as a date, which is UTC where it names no zone', async () => {
+  const chain = createFeedSource('private');
+  chain.advance(chain.steps[60]);
+  server = await serveFeed(chain);
+  const [{ transaction }] = chain.transactionsOf(chain.steps[55]);
+  const date = new Date(transaction.now * 1000).toISOString();
+  const heard: string[][] = [];
+  for (const from of [`${transaction.now}`, date, date.slice(0, 19)]) {
+    const listener = watch(server.port, from);
+    await expect.poll(() => listener.lines.includes('— up to date —')).toBe(true);
+    listener.stop();
+    expect(await listener.ended).toBe(0);
+    expect(listener.complaints).toEqual([]);
+    heard.push(listener.lines.slice(0, listener.lines.indexOf('— up to date —')));
+  }
+  expect(heard[0][0].startsWith(date.replace('T', ' ').slice(0, 19))).toBe(true);
+  expect(heard[1]).toEqual(heard[0]);
+  expect(heard[2]).toEqual(heard[0]);
+});
+
 it('says what the service refuses, and tries again when there is none', async () => {
   const chain = createFeedSource('private');
   chain.advance(chain.steps[1]);

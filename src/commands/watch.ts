@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { parseStart, StartPointError } from '../../streams/ingest/follow-start.ts';
 import type { Config } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
@@ -92,11 +93,17 @@ class Refused extends Error {
 type Start = Record<string, string | number>;
 
 function startOf(from: string | undefined): Start {
-  if (from === undefined || from === 'head') return {};
-  if (from === 'genesis') return { from_mc_seqno: 0 };
-  if (/^\d{1,10}$/.test(from)) return { from_mc_seqno: Number(from) };
-  const time = /^\d{4}-\d{2}/.test(from) ? Date.parse(from) : Number.NaN;
-  return Number.isNaN(time) ? { from_cursor: from } : { from_utime: Math.floor(time / 1000) };
+  if (from === undefined) return {};
+  if (from === '0') return { from_mc_seqno: 0 };
+  try {
+    const start = parseStart(from);
+    if (start === 'head') return {};
+    if (start === 'genesis') return { from_mc_seqno: 0 };
+    return 'seqno' in start ? { from_mc_seqno: start.seqno } : { from_utime: start.utime };
+  } catch (error) {
+    if (error instanceof StartPointError) return { from_cursor: from };
+    throw error;
+  }
 }
 
 async function* listen(url: string, body: object, signal: AbortSignal): AsyncGenerator<Notification> {
