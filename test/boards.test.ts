@@ -87,6 +87,15 @@ it('panels have ids and places of their own, and sources that are provisioned', 
   }
 });
 
+it('docker-compose.yml has the API ask the network that is ingested', () => {
+  const compose = readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8');
+  const [ingest, api] = ['ingest', 'api'].map((role) =>
+    new RegExp(`command: \\[${role}, --network, ("[^"]+")`).exec(compose),
+  );
+  expect(ingest?.[1]).toBeDefined();
+  expect(api?.[1]).toBe(ingest?.[1]);
+});
+
 it('docker-compose.yml mounts files that there are', () => {
   const compose = readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8');
   const mounted = [...compose.matchAll(/- (\.\/boards\/\S+?):/g)].map(([, path]) => path);
