@@ -6,7 +6,7 @@ import { keyOf, readQuery } from '../request.ts';
 import { refusalOf } from '../sql/failures.ts';
 import { EXPORT_FORMATS, type Slice, type Slices } from './slices.ts';
 
-const seqno = z.coerce.number().int().min(0).max(0xffff_ffff);
+const seqno = z.coerce.number('give a masterchain seqno').int().min(0).max(0xffff_ffff);
 const asked = z.object({
   from: seqno,
   to: seqno.nullish().transform((to) => to ?? null),
