@@ -207,7 +207,7 @@ export const settings = {
   metricsHost: {
     flag: 'metrics-host',
     env: 'TONSTREAM_METRICS_HOST',
-    about: 'Address that `--metrics-port` is of',
+    about: 'Address at which `--metrics-port` listens',
     group: 'Service',
     schema: text.default('127.0.0.1'),
   },
