@@ -242,6 +242,8 @@ describe.skipIf(shelf === null)('SQL', () => {
         `${service.api.url}/api/sql?sql=${encodeURIComponent('SELECT {x:UInt8} + 1 AS a')}&param_x=4`,
       );
       expect([get.status, get.headers.get('x-mc-seqno')]).toEqual([200, String(service.head)]);
+      const exposed = get.headers.get('access-control-expose-headers')?.split(', ');
+      expect(exposed).toEqual(expect.arrayContaining(['Retry-After', 'X-Mc-Seqno', 'X-Truncated']));
       expect(answer.parse(await get.json()).rows).toEqual([[5]]);
     });
 

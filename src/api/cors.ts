@@ -15,10 +15,17 @@ const ALLOWED_HEADERS = [
   'X-Ton-Client-Version',
 ].join(', ');
 
+const EXPOSED_HEADERS = 'X-API-Version, Server-timing, Retry-After, ETag';
+
+/** Lets web pages read headers of this answer besides those of all answers. */
+export function exposeHeaders(response: Exchange['response'], names: string): void {
+  response.setHeader('Access-Control-Expose-Headers', `${EXPOSED_HEADERS}, ${names}`);
+}
+
 /** Any web page may read what is served. True for preflight requests, which are answered thereby. */
 export function allowOrigins({ request, response }: Exchange): boolean {
   response.setHeader('Access-Control-Allow-Origin', '*');
-  response.setHeader('Access-Control-Expose-Headers', 'X-API-Version, Server-timing, Retry-After, ETag');
+  response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
   if (request.method !== 'OPTIONS') return false;
   response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, DELETE, OPTIONS');
   response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);

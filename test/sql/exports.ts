@@ -57,6 +57,8 @@ export function describeExports(service: () => SqlService): void {
     const tag = whole.headers.get('etag') ?? '';
     expect(tag).toMatch(/^"[\w-]+"$/);
     expect(whole.headers.get('cache-control')).toContain('immutable');
+    const exposed = whole.headers.get('access-control-expose-headers')?.split(', ');
+    expect(exposed).toEqual(expect.arrayContaining(['ETag', 'Link', 'Content-Range', 'X-To-Seqno']));
     // A message from outside may come again.
     const messages = await get('messages?from=0&to=132&format=csv');
     expect(messages.headers.get('cache-control')).toBe('no-cache');

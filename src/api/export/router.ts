@@ -1,6 +1,7 @@
 /** `/api/export/{view}` over HTTP: whole, in parts (RFC 9110, 14), or its head alone. */
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
+import { exposeHeaders } from '../cors.ts';
 import { ApiError } from '../errors.ts';
 import { keyOf, readQuery } from '../request.ts';
 import { refusalOf } from '../sql/failures.ts';
@@ -58,6 +59,7 @@ interface Place {
 function send(request: Request, response: Response, slice: Slice, { path, format, hasEnd }: Place): void {
   const { body, tag, from, to, asked: end } = slice;
   const address = (first: number, last: number): string => `${path}?from=${first}&to=${last}&format=${format}`;
+  exposeHeaders(response, 'Accept-Ranges, Content-Location, Content-Range, Link, X-From-Seqno, X-To-Seqno');
   response.setHeader('Content-Type', slice.contentType);
   response.setHeader('ETag', tag);
   response.setHeader('Cache-Control', hasEnd && slice.isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');

@@ -3,6 +3,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { MAX_SQL_BYTES, type Parameter } from '../../../clickhouse/reader.ts';
 import { readText } from '../body.ts';
+import { exposeHeaders } from '../cors.ts';
 import { ApiError, sendJson } from '../errors.ts';
 import { keyOf, readQuery } from '../request.ts';
 import { FORMATS, type FormatName } from './formats.ts';
@@ -48,6 +49,7 @@ export function sqlRouter({ queries, schema }: SqlParts): Router {
     const answering = await queries();
     const told = await answering.answer({ ...question, key, signal: hangUp.signal });
     response.setHeader('Content-Type', told.contentType);
+    exposeHeaders(response, 'X-Mc-Seqno, X-Truncated');
     response.setHeader('X-Mc-Seqno', told.mcSeqno);
     response.setHeader('X-Truncated', String(told.truncated));
     response.setHeader('Cache-Control', 'no-store');
