@@ -22,7 +22,12 @@ export interface Setting<T = unknown> {
 
 const text = z.string().min(1);
 const optionalText = z.string().min(1).optional();
-const integer = (low: number, high: number) => z.coerce.number().int().min(low).max(high);
+const integer = (low: number, high: number) =>
+  z.coerce
+    .number({ error: ({ code }) => (code === 'invalid_type' ? 'a whole number is wanted' : undefined) })
+    .int()
+    .min(low)
+    .max(high);
 const bool = z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1')]);
 const MB = 1024 * 1024;
 const MOST_WORKERS_UNASKED = 4;
@@ -777,12 +782,18 @@ export function readConfig(
     if (!result.success) {
       const origin = flag === undefined ? setting.env : `--${setting.flag}`;
       const shown = setting.secret ? '(hidden)' : JSON.stringify(given);
-      const why = result.error.issues.map((issue) => issue.message).join('; ');
+      const why = result.error.issues.flatMap(reasonsOf).join('; ');
       throw new ConfigError(`${origin}: ${shown} is not allowed: ${why}`);
     }
     config[name] = result.data;
   }
   return { config: config as Config, words: parsed.positionals, flags: parsed.values };
+}
+
+/** Of a union, what its last member says: the one that reads text. */
+function reasonsOf(issue: z.core.$ZodIssue): string[] {
+  const inner = issue.code === 'invalid_union' ? (issue.errors.at(-1) ?? []) : [];
+  return inner.length > 0 ? inner.flatMap(reasonsOf) : [issue.message];
 }
 
 /** The settings as a Markdown table, one for each group. */

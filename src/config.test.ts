@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { readConfig } from './config.ts';
+
+it.each([
+  ['port', 'abc', 'a whole number is wanted'],
+  ['port', '99999', 'Too big: expected number to be <=65535'],
+  ['feed-v1', 'maybe', 'Invalid option: expected one of '],
+  ['window-bytes', '5X', 'a number of bytes such as 512, 64k, 256M or 8G'],
+  ['dns-collections', 'xyz', 'xyz is no address'],
+  ['ipfs-gateways', 'ftp://a', 'ftp://a is no http or https URL'],
+])('--%s %s is refused with what is wanted', (flag, value, why) => {
+  expect(() => readConfig([`--${flag}`, value], {})).toThrow(`--${flag}: "${value}" is not allowed: ${why}`);
+});
+
+it('names the environment variable that is refused', () => {
+  expect(() => readConfig([], { TONSTREAM_PORT: 'abc' })).toThrow('TONSTREAM_PORT: "abc" is not allowed');
+});
