@@ -39,7 +39,11 @@ interface WindowParts {
  */
 export function openWindowWriter(running: Running, { log, metrics, tables, clickhouse }: WindowParts): WindowWriter {
   const { config, logger, shutdown } = running;
-  if (config.windowBytes === 0) return { head: tables.head, wake: () => undefined };
+  if (config.windowBytes === 0) {
+    if (config.archiveBytes !== 0)
+      logger.warn('the archive is kept behind a window: with --window-bytes 0 there is none');
+    return { head: tables.head, wake: () => undefined };
+  }
   const folder = join(config.dataDir, 'window');
   const window = openWindow({ folder, maxBytes: config.windowBytes, form: transactionForm });
   showWindow(window, folder, metrics);
