@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes } from '../../clickhouse/literal.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import { accountData } from '../../clickhouse/tables/accounts.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
+import { Builder, toBoc } from '../../src/chain/builder.ts';
 import { madeHash } from '../../test/made-chain.ts';
 import { createKnownStore } from './known-contracts.ts';
 import { createStepRows } from './step-rows.ts';
@@ -101,5 +103,30 @@ describe('what is known of contracts', () => {
     expect(now()).toEqual({ ...found, owner: rawAddress(other) });
     store.written(1);
     expect(now()).toEqual({ ...found, owner: rawAddress(other) });
+  });
+
+  it('is the data that the step left, though the tables have it last and nobody asked before', async () => {
+    const store = createKnownStore({ query: async () => Buffer.alloc(0) } as Partial<ClickHouse> as ClickHouse);
+    const ask = async (number: number): Promise<number | null | undefined> => {
+      const { contracts, missing } = store.known();
+      contracts.data(rawAddress(wallet));
+      await store.loadMissing(missing, { number, firstMcSeqno: number }, signal);
+      return store.known().contracts.data(rawAddress(wallet))?.opcode;
+    };
+    const shown = (mcSeqno: number, opcode: number) => {
+      const rows = createStepRows(mcSeqno);
+      const boc = toBoc(new Builder().u(opcode, 32).cell());
+      rows.add(accountData, { account: wallet, lt: String(mcSeqno), mcSeqno, dataHash: madeHash(`${opcode}`), boc });
+      return rows;
+    };
+    store.take(shown(1, 7), 1);
+    // Of the batch itself, and of one before it that is on its way.
+    expect(await ask(1)).toBe(7);
+    store.take(shown(2, 8), 2);
+    expect(await ask(2)).toBe(8);
+    store.written(1);
+    expect(await ask(3)).toBe(8);
+    store.written(2);
+    expect(await ask(3)).toBe(8);
   });
 });

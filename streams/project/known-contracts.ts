@@ -130,10 +130,21 @@ export type KnownStore = ReturnType<typeof createKnownStore>;
 export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
   const cache = createKindCache<object>(ASKED, cached);
   const unwritten = byKind<Kind, { said: Said; batch: number }>(ASKED);
-  const find = (kind: Kind, address: RawAddress): Said | undefined => {
+  /** Data that nobody asked for yet: it goes into the tables last, so what is there may be that of steps before. */
+  const unasked = new Map<RawAddress, { boc: Buffer; batch: number }>();
+
+  function find(kind: Kind, address: RawAddress): Said | undefined {
+    if (kind === 'data') readUnasked(address);
     const fresh = entriesOf(unwritten, kind).get(address);
     return fresh === undefined ? cache.get(kind, address) : fresh.said;
-  };
+  }
+
+  function readUnasked(address: RawAddress): void {
+    const found = unasked.get(address);
+    if (found === undefined) return;
+    unasked.delete(address);
+    entriesOf(unwritten, 'data').set(address, { said: CellView.parse(found.boc), batch: found.batch });
+  }
 
   async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
     const { table, columns, read: readRow } = SOURCES[kind];
@@ -234,11 +245,13 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
           entriesOf(unwritten, kind).set(rawAddress(address), { said, batch });
         }
       }
+      const asked = entriesOf(unwritten, 'data');
       for (const { account, boc } of rows.of(accountData)) {
         const address = rawAddress(account);
-        // Few are ever asked for: those that were not are read when they are.
-        if (find('data', address) !== undefined)
-          entriesOf(unwritten, 'data').set(address, { said: CellView.parse(boc), batch });
+        // Few are ever asked for: only of those it is opened.
+        if (asked.has(address) || cache.get('data', address) !== undefined)
+          asked.set(address, { said: CellView.parse(boc), batch });
+        else unasked.set(address, { boc, batch });
       }
     },
     /** Answers from memory, and notes what it cannot answer, and which contracts are none of what was asked for. */
@@ -264,6 +277,7 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
       return { contracts, missing, unknown };
     },
     written(batch: number): void {
+      for (const [address, { batch: of }] of unasked) if (of <= batch) unasked.delete(address);
       for (const [kind, entries] of unwritten) {
         for (const [address, { said, batch: of }] of entries) {
           if (of > batch) continue;
