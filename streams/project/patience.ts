@@ -9,6 +9,8 @@ export interface PatienceOptions {
   logger: Pick<Logger, 'warn'>;
   signal: AbortSignal;
   onRetry?: () => void;
+  /** Whether what failed may still be done: throws where it may not. */
+  mayTryAgain?: () => Promise<void>;
 }
 
 const FIRST_WAIT_MS = 100;
@@ -19,13 +21,15 @@ const LONGEST_WAIT_MS = 5_000;
  * repetition: whether the failed try was done is not known.
  */
 export async function persist<T>(work: () => Promise<T>, options: PatienceOptions): Promise<T> {
-  const { outageMs, logger, signal, onRetry } = options;
+  const { outageMs, logger, signal, onRetry, mayTryAgain } = options;
   const giveUpAt = Date.now() + outageMs;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+  for (let waitMs = FIRST_WAIT_MS, failed = false; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     try {
+      if (failed) await mayTryAgain?.();
       return await work();
     } catch (error) {
       if (signal.aborted || !isTransient(error) || Date.now() > giveUpAt) throw error;
+      failed = true;
       onRetry?.();
       logger.warn({ err: error, waitMs }, 'ClickHouse is away or busy, trying again');
       await sleep(waitMs, undefined, { signal });
@@ -33,13 +37,22 @@ export async function persist<T>(work: () => Promise<T>, options: PatienceOption
   }
 }
 
+export interface PatientOptions extends Omit<PatienceOptions, 'mayTryAgain'> {
+  /** Asked before each repetition of an insert, which an outage may have put off for long: throws where it must not be. */
+  mayInsertAgain?: () => Promise<void>;
+}
+
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
-export function createPatientClickHouse(clickhouse: ClickHouse, options: PatienceOptions): ClickHouse {
+export function createPatientClickHouse(
+  clickhouse: ClickHouse,
+  { mayInsertAgain, ...options }: PatientOptions,
+): ClickHouse {
+  const inserting = { ...options, ...(mayInsertAgain ? { mayTryAgain: mayInsertAgain } : {}) };
   return {
     ...clickhouse,
     command: (sql, asked) => persist(() => clickhouse.command(sql, asked), options),
     query: (sql, asked) => persist(() => clickhouse.query(sql, asked), options),
     json: (sql, row, asked) => persist(() => clickhouse.json(sql, row, asked), options),
-    insert: (table, columns, rows, asked) => persist(() => clickhouse.insert(table, columns, rows, asked), options),
+    insert: (table, columns, rows, asked) => persist(() => clickhouse.insert(table, columns, rows, asked), inserting),
   };
 }

@@ -28,16 +28,20 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   // One for each request under way: a batch has an insert for each table.
   setMaxListeners(MAX_REQUESTS, signal);
   const counters = newCounters();
-  const clickhouse = createPatientClickHouse(options.clickhouse, {
+  const patience = {
     outageMs: config.outageMs,
     logger,
     signal,
     onRetry: () => {
       counters.retries++;
     },
-  });
-  const store = options.claimed ?? createPositionStore(clickhouse);
+  };
+  const store = options.claimed ?? createPositionStore(createPatientClickHouse(options.clickhouse, patience));
   if (!options.claimed) await store.claim(signal);
+  // An outage may outlast what the tables remember of tokens, and another projector may have begun in it, or a rebuild
+  // have put other tables in their place: rows that came late would be there twice.
+  const mayInsertAgain = () => store.checkOwner(signal);
+  const clickhouse = createPatientClickHouse(options.clickhouse, { ...patience, mayInsertAgain });
   const position = await store.read(signal);
   await holdVersions(clickhouse, options.projections ?? PROJECTIONS, position, signal, options.remade);
   await log.ensureTopic(topics.blocks);
