@@ -163,6 +163,18 @@ describe('documents of tokens', () => {
     await again.close();
   });
 
+  it('come again where the tables have lost them, whatever they remember of the insert', async () => {
+    const losing = await tables('documents_lost');
+    await project(losing);
+    const hashes = (await tableHashes(losing)).documents;
+    // A mutation leaves the tokens, as a kill between token and rows does.
+    await losing.command('ALTER TABLE documents DELETE WHERE true SETTINGS mutations_sync = 1');
+    expect((await tableHashes(losing)).documents).toMatch(/^0 rows/);
+    await project(losing);
+    expect((await tableHashes(losing)).documents).toBe(hashes);
+    await losing.close();
+  });
+
   it('are told to who asks', async () => {
     const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 10 });
     const { documents } = documentQueries(createReading(clickhouse, gate, createHead(clickhouse)));

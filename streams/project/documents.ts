@@ -1,4 +1,5 @@
 /** Documents from the log into their table, beside the steps: a row is its record, so what comes twice is the same. */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
@@ -21,7 +22,7 @@ export interface DocumentsOptions {
 const BATCH_BYTES = 4 * 1024 * 1024;
 const placeRow = z.object({ next: z.coerce.number() });
 
-type Batch = { rows: StoredDocument[]; last: number };
+type Batch = { rows: StoredDocument[] };
 
 /** All that the topic has now. @throws {LogError} */
 export async function projectDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
@@ -71,11 +72,12 @@ async function* read(
         return [];
       }
     });
-    yield { items: { rows, last }, nextOffset: last + 1 };
+    yield { items: { rows }, nextOffset: last + 1 };
   }
 }
 
-async function write({ clickhouse }: DocumentsOptions, { rows, last }: Batch, signal: AbortSignal): Promise<void> {
+/** @throws Error when a killed server has lost the rows: they are to be read and written once more */
+async function write(options: DocumentsOptions, { rows }: Batch, signal: AbortSignal): Promise<void> {
   if (rows.length === 0) return;
   const writer = new RowWriter();
   for (const { uriHash, offset, fetchedAt, uri, content, failures } of rows) {
@@ -84,7 +86,10 @@ async function write({ clickhouse }: DocumentsOptions, { rows, last }: Batch, si
     const row = { uriHash, place: String(offset), fetchedAt, found, uri, content: text, failures };
     documents.write(writer, row);
   }
-  const name = `${documents.name}/${rows[0].offset}-${last}`;
-  const options = { dedupToken: name, label: 'inserting documents', signal };
-  await clickhouse.insert(documents.name, tableColumns(documents), writer.take(), options);
+  // Another one each time: a killed server may remember the token of an insert whose rows it has lost.
+  const asked = { dedupToken: randomUUID(), label: 'inserting documents', signal };
+  await options.clickhouse.insert(documents.name, tableColumns(documents), writer.take(), asked);
+  // The insert may have been repeated under its token, and is there as a whole or not at all.
+  if ((await position(options, signal)) <= rows[rows.length - 1].offset)
+    throw new Error('rows of documents do not stay');
 }
