@@ -10,7 +10,8 @@ export interface StepWriter {
   append(steps: readonly FetchedStep[]): Promise<void>;
   /**
    * Between two appends: `work` gets the offset that the next block will have and the newest step that this writer
-   * wrote, null before the first; and no block is appended before it ends.
+   * wrote, null before the first; and no block is appended before it ends. After an append that failed it is not known
+   * where the log ends, so nothing follows: it rejects with that failure.
    */
   between<T>(work: (nextOffset: number, mcSeqno: number | null) => Promise<T>): Promise<T>;
 }
@@ -35,9 +36,15 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
   let newest: number | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
+  /** Of an append: what it was to write may be in the log all the same. */
+  let failure: { error: unknown } | null = null;
+
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = queue.then(work);
-    // The caller hears of a failure; those behind it in the queue have their own.
+    const result = queue.then(() => {
+      if (failure !== null) throw failure.error;
+      return work();
+    });
+    // The caller hears of a failure; those behind it in the queue hear of theirs.
     queue = result.catch(() => undefined);
     return result;
   };
@@ -74,7 +81,13 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
   }
 
   return {
-    append: (steps) => inTurn(() => appendAll(steps)),
+    append: (steps) =>
+      inTurn(() =>
+        appendAll(steps).catch((error: unknown) => {
+          failure = { error };
+          throw error;
+        }),
+      ),
     between: (work) => inTurn(() => work(nextOffset, newest)),
   };
 }
