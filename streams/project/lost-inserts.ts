@@ -44,10 +44,25 @@ export async function restoreLost(
 }
 
 async function forgetTokens(clickhouse: ClickHouse, table: string, signal: AbortSignal): Promise<void> {
-  for (const window of [0, DEDUPLICATION_WINDOW]) {
-    const sql = `ALTER TABLE ${identifier(table)} MODIFY SETTING non_replicated_deduplication_window = ${window}`;
-    await clickhouse.command(sql, { label: `forgetting the tokens of ${table}`, signal });
-  }
+  for (const window of [0, DEDUPLICATION_WINDOW]) await setWindow(clickhouse, table, window, signal);
+}
+
+async function setWindow(clickhouse: ClickHouse, table: string, window: number, signal: AbortSignal): Promise<void> {
+  const sql = `ALTER TABLE ${identifier(table)} MODIFY SETTING non_replicated_deduplication_window = ${window}`;
+  await clickhouse.command(sql, { label: `forgetting the tokens of ${table}`, signal });
+}
+
+const forgetful = z.object({ name: z.string() });
+
+/** A kill in the middle of forgetting tokens leaves a table that notes none: from here on it does. */
+export async function noteTokens(clickhouse: ClickHouse, signal: AbortSignal): Promise<void> {
+  const found = await clickhouse.json(
+    `SELECT name FROM system.tables
+     WHERE database = currentDatabase() AND match(engine_full, 'non_replicated_deduplication_window = 0\\\\b')`,
+    forgetful,
+    { label: 'looking which tables note no tokens', signal },
+  );
+  for (const { name } of found) await setWindow(clickhouse, name, DEDUPLICATION_WINDOW, signal);
 }
 
 async function findLost(clickhouse: ClickHouse, batch: Batch, inserts: Insert[], signal: AbortSignal) {

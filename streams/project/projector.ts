@@ -5,6 +5,7 @@ import { readSteps, type Step } from '../steps.ts';
 import { cutBatches } from './batches.ts';
 import { type Counters, newCounters } from './counters.ts';
 import { followDocuments, projectDocuments } from './documents.ts';
+import { noteTokens } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
 import { type Batch, createPositionStore, type Intent, type Position, PositionError } from './position.ts';
@@ -42,6 +43,7 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   // have put other tables in their place: rows that came late would be there twice.
   const mayInsertAgain = () => store.checkOwner(signal);
   const clickhouse = createPatientClickHouse(options.clickhouse, { ...patience, mayInsertAgain });
+  await noteTokens(clickhouse, signal);
   const position = await store.read(signal);
   await holdVersions(clickhouse, options.projections ?? PROJECTIONS, position, signal, options.remade);
   await log.ensureTopic(topics.blocks);
