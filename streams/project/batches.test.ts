@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Step } from '../steps.ts';
 import { type BatchLimits, cutBatches } from './batches.ts';
 
@@ -25,6 +25,10 @@ async function seqnos(batches: AsyncIterable<Step[]>): Promise<number[][]> {
   for await (const batch of batches) cut.push(batch.map(({ mcSeqno }) => mcSeqno));
   return cut;
 }
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 describe('cutBatches', () => {
   it('cuts by the number of steps, across what comes at a time', async () => {
@@ -52,6 +56,22 @@ describe('cutBatches', () => {
     expect((await batches.next()).value?.map(({ mcSeqno }: Step) => mcSeqno)).toEqual([1, 2]);
     goOn();
     expect(await seqnos(batches)).toEqual([[3]]);
+  });
+
+  it('waits no longer for a clock that was set back', async () => {
+    const now = Date.now.bind(Date);
+    let asked = 0;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() - (asked++ === 0 ? 0 : 3_600_000));
+    const stop = new AbortController();
+    async function* slow(): AsyncGenerator<Step[]> {
+      yield [step(1)];
+      await sleep(60_000, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+    const batches = cutBatches(slow(), { ...wide, maxWaitMs: 0 }, never);
+    const first = batches.next().then(({ value }) => value?.map(({ mcSeqno }: Step) => mcSeqno));
+    expect(await Promise.race([first, sleep(1_000)])).toEqual([1]);
+    stop.abort();
+    await batches.return([]);
   });
 
   it('gives out nothing half gathered when it is stopped', async () => {

@@ -31,7 +31,7 @@ export async function* cutBatches(
   try {
     let coming = ahead(source);
     for (;;) {
-      const waitMs = pending.length > 0 ? since + limits.maxWaitMs - Date.now() : null;
+      const waitMs = pending.length > 0 ? since + limits.maxWaitMs - performance.now() : null;
       const arrived = await firstOf(coming, waitMs);
       if (arrived === 'late') {
         yield take();
@@ -40,7 +40,7 @@ export async function* cutBatches(
       if (arrived.done) break;
       coming = ahead(source);
       for (const step of arrived.value) {
-        if (pending.length === 0) since = Date.now();
+        if (pending.length === 0) since = performance.now();
         pending.push(step);
         bytes += step.blocks.reduce((sum, block) => sum + block.boc.length, 0);
         if (bytes >= limits.maxBytes || pending.length >= limits.maxSteps) yield take();

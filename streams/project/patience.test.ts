@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { type ClickHouseErrorCode, ClickHouseQueryError } from '../../clickhouse/query-error.ts';
 import { silent } from '../../clickhouse/test-server.ts';
@@ -23,6 +23,10 @@ function patient(clickhouse: ClickHouse, outageMs = 60_000, signal = new AbortCo
   return { seen, clickhouse: createPatientClickHouse(clickhouse, { outageMs, logger: silent, signal, onRetry }) };
 }
 
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 describe('createPatientClickHouse', () => {
   it('tries again while the server is away, busy or silent, and counts', async () => {
     for (const code of ['connection', 'busy', 'timeout'] as const) {
@@ -40,6 +44,15 @@ describe('createPatientClickHouse', () => {
 
   it('gives up after the longest outage', async () => {
     await expect(patient(failing(1e9, 'connection'), 250).clickhouse.query('SELECT 1')).rejects.toThrow('connection');
+  });
+
+  it('takes a clock that is set for no outage', async () => {
+    const now = Date.now.bind(Date);
+    let asked = 0;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + asked++ * 3_600_000);
+    const { seen, clickhouse } = patient(failing(2, 'connection'));
+    expect(await clickhouse.query('SELECT 1')).toEqual(Buffer.from('rows'));
+    expect(seen.retries).toBe(2);
   });
 
   it('ends its wait with the signal', async () => {

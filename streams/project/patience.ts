@@ -22,13 +22,13 @@ const LONGEST_WAIT_MS = 5_000;
  */
 export async function persist<T>(work: () => Promise<T>, options: PatienceOptions): Promise<T> {
   const { outageMs, logger, signal, onRetry, mayTryAgain } = options;
-  const giveUpAt = Date.now() + outageMs;
+  const giveUpAt = performance.now() + outageMs;
   for (let waitMs = FIRST_WAIT_MS, failed = false; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     try {
       if (failed) await mayTryAgain?.();
       return await work();
     } catch (error) {
-      if (signal.aborted || !isTransient(error) || Date.now() > giveUpAt) throw error;
+      if (signal.aborted || !isTransient(error) || performance.now() > giveUpAt) throw error;
       failed = true;
       onRetry?.();
       logger.warn({ err: error, waitMs }, 'ClickHouse is away or busy, trying again');
