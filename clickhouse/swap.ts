@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ClickHouse } from './client.ts';
+import { type ClickHouse, ClickHouseQueryError } from './client.ts';
 import { identifier, list, textLiteral } from './literal.ts';
 import type { Table } from './tables/table.ts';
 
@@ -53,47 +55,87 @@ export async function beginSwap(fresh: ClickHouse, signal: AbortSignal, tables?:
   await fresh.command('RENAME TABLE swap_list TO swap', { label, signal });
 }
 
+/** Another process may be at the same work: what is left is looked at anew so often. */
+const TRIES = 50;
+const PAUSE_MS = 20;
+const GONE = new Set(['UNKNOWN_TABLE', 'UNKNOWN_DATABASE']);
+
+const label = 'exchanging tables';
+
+type Meant = z.output<typeof tableRow>;
+
 /**
  * Exchanges the tables noted by a rebuild and drops the old ones. Views stay: they go by name, so they feed the new
- * tables. Run at every start, in case a rebuild was killed half way. True when there was something to do.
+ * tables. Run at every start, in case a rebuild was killed half way, also while another process does it. True when there
+ * was something to do.
  */
 export async function finishSwap(clickhouse: ClickHouse, signal: AbortSignal): Promise<boolean> {
   const from = rebuildDatabase(clickhouse);
-  const label = 'exchanging tables';
-  const noted = await clickhouse.json(
-    `SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = '${from}' AND name = 'swap'`,
-    tableRow,
-    { label, signal },
-  );
-  if (noted.length === 0) return false;
-  const tables = await clickhouse.json(
-    `SELECT name, uuid FROM ${identifier(from)}.swap ORDER BY name IN ${list(LAST.map(textLiteral))}, name`,
-    tableRow,
-    {
-      label,
-      signal,
-    },
-  );
-  for (const { name } of await missing(clickhouse, tables, signal)) {
-    const pair = [clickhouse.database, from].map((database) => `${identifier(database)}.${identifier(name)}`);
-    await clickhouse.command(`EXCHANGE TABLES ${pair.join(' AND ')}`, { label, signal });
+  for (let tries = 0; ; tries++) {
+    const tables = await notedTables(clickhouse, from, signal);
+    if (tables === null) return tries > 0;
+    try {
+      for (const table of tables) await putInPlace(clickhouse, table, signal);
+      const wrong = await missing(clickhouse, tables, signal);
+      if (wrong.length === 0) {
+        await clickhouse.command(`DROP DATABASE ${identifier(from)} SYNC`, {
+          label: 'dropping the former tables',
+          signal,
+        });
+        return true;
+      }
+      const names = wrong.map(({ name }) => name).join(', ');
+      if (tries >= TRIES)
+        throw new Error(
+          `${names} of database ${clickhouse.database} did not take the place of the former: start again`,
+        );
+    } catch (error) {
+      const isTaken = error instanceof ClickHouseQueryError && GONE.has(error.serverType ?? '');
+      if (!isTaken || tries >= TRIES) throw error;
+    }
+    await sleep(PAUSE_MS * (1 + Math.random()), undefined, { signal });
   }
-  // An exchange whose answer was lost may have been done after it was asked for again, and so undone.
-  const wrong = await missing(clickhouse, tables, signal);
-  if (wrong.length > 0) {
-    const names = wrong.map(({ name }) => name).join(', ');
-    throw new Error(`${names} of database ${clickhouse.database} did not take the place of the former: start again`);
-  }
-  await clickhouse.command(`DROP DATABASE ${identifier(from)} SYNC`, { label: 'dropping the former tables', signal });
-  return true;
+}
+
+/** Which tables are to be exchanged; null when no rebuild has noted any. */
+async function notedTables(clickhouse: ClickHouse, from: string, signal: AbortSignal): Promise<Meant[] | null> {
+  if ((await tablesNamed(clickhouse, from, "name = 'swap'", signal)).length === 0) return null;
+  const order = `name IN ${list(LAST.map(textLiteral))}, name`;
+  return clickhouse
+    .json(`SELECT name, uuid FROM ${identifier(from)}.swap ORDER BY ${order}`, tableRow, { label, signal })
+    .catch((error: unknown) => {
+      if (error instanceof ClickHouseQueryError && GONE.has(error.serverType ?? '')) return null;
+      throw error;
+    });
+}
+
+/**
+ * An exchange that is done twice is undone: by another process, or when its answer was lost. So it is asked for under a
+ * name that nobody else uses, and whoever goes on gives the table another one first: an earlier exchange that comes
+ * later then finds nothing.
+ */
+async function putInPlace(clickhouse: ClickHouse, { name, uuid }: Meant, signal: AbortSignal): Promise<void> {
+  const from = rebuildDatabase(clickhouse);
+  const [waiting] = await tablesNamed(clickhouse, from, `uuid = ${textLiteral(uuid)}`, signal);
+  // In its place already.
+  if (waiting === undefined) return;
+  const own = `${name}_${randomUUID().replaceAll('-', '')}`;
+  const at = (database: string, table: string): string => `${identifier(database)}.${identifier(table)}`;
+  await clickhouse.command(`RENAME TABLE ${at(from, waiting.name)} TO ${at(from, own)}`, { label, signal });
+  // It may have been exchanged between the two: then it is the old one that has this name.
+  const [taken] = await tablesNamed(clickhouse, from, `name = ${textLiteral(own)}`, signal);
+  if (taken?.uuid !== uuid) return;
+  const exchange = `EXCHANGE TABLES ${at(clickhouse.database, name)} AND ${at(from, own)}`;
+  await clickhouse.command(exchange, { label, signal });
+}
+
+function tablesNamed(clickhouse: ClickHouse, database: string, which: string, signal: AbortSignal): Promise<Meant[]> {
+  const sql = `SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = ${textLiteral(database)} AND ${which}`;
+  return clickhouse.json(sql, tableRow, { label, signal });
 }
 
 /** Those of the tables that are not in the live database. */
-async function missing(clickhouse: ClickHouse, tables: z.output<typeof tableRow>[], signal: AbortSignal) {
-  const live = await clickhouse.json(
-    `SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = '${clickhouse.database}'`,
-    tableRow,
-    { label: 'reading which tables are live', signal },
-  );
+async function missing(clickhouse: ClickHouse, tables: Meant[], signal: AbortSignal): Promise<Meant[]> {
+  const live = await tablesNamed(clickhouse, clickhouse.database, 'true', signal);
   return tables.filter(({ name, uuid }) => !live.some((table) => table.name === name && table.uuid === uuid));
 }

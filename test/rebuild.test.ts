@@ -86,7 +86,7 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
     expect(await tableHashes(clickhouse)).toEqual(good);
   });
 
-  it('drops no table when an exchange was undone by one whose answer had been lost', async () => {
+  it('is undone by no exchange whose answer had been lost and that is done late', async () => {
     const place = { folder: join(at.home, 'good'), database: 'undone' };
     const clickhouse = await at.clone('good', place.database);
     await clickhouse.command('TRUNCATE TABLE balances');
@@ -102,18 +102,15 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
     await expect(at.run(runRebuild, place, loses.url)).rejects.toThrow('exchanging tables');
     await loses.close();
     const statement = String(lost);
-    let again = false;
+    let refused = 0;
     const late = await startClickHouseProxy(at.url, async (sql) => {
       // The lost one is done only now, behind the one that was sent in its place.
-      if (again && sql.includes('FROM system.tables')) await clickhouse.command(statement);
-      again = sql.startsWith(statement) || (again && !sql.includes('FROM system.tables'));
+      if (sql.startsWith('DROP DATABASE')) await clickhouse.command(statement).catch(() => refused++);
       return false;
     });
-    await expect(at.run(runVerify, place, late.url)).rejects.toThrow(
-      /did not take the place of the former: start again/,
-    );
+    expect(await at.run(runVerify, place, late.url)).toMatchObject({ status: 0 });
+    expect(refused).toBe(1);
     await late.close();
-    expect(await at.run(runVerify, place)).toMatchObject({ status: 0 });
     expect(await tableDifferences(clickhouse, place.database, 'good')).toBe('');
   });
 
