@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from './client.ts';
-import { beginSwap, finishSwap, rebuildDatabase } from './swap.ts';
+import { beginSwap, callOffSwap, finishSwap, rebuildDatabase } from './swap.ts';
 import { silent, startTestServer, type TestServer } from './test-server.ts';
 
 const { signal } = new AbortController();
@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** Old tables that a view fills, and new ones that are to take their place. */
-async function begin(): Promise<void> {
+async function begin(mayBegin = async (): Promise<void> => undefined): Promise<void> {
   const fresh = clickhouse.withDatabase(rebuildDatabase(clickhouse));
   const system = clickhouse.withDatabase('system');
   for (const [to, says] of [
@@ -34,8 +34,7 @@ async function begin(): Promise<void> {
     await to.command(`INSERT INTO a VALUES ('${says}')`);
   }
   await system.close();
-  await beginSwap(fresh, signal);
-  await fresh.close();
+  await beginSwap(fresh, signal, { mayBegin }).finally(() => fresh.close());
 }
 
 async function live(): Promise<string[]> {
@@ -109,5 +108,19 @@ describe('the exchange of tables', () => {
       await finishSwap(clickhouse, signal);
       expect(await live()).toEqual(['a new', 'b new']);
     }
+  });
+
+  it('is called off by who claims the old tables when he may not be seen any more, unless it has begun', async () => {
+    const offs: boolean[] = [];
+    const claim = async (): Promise<void> => void offs.push(await callOffSwap(clickhouse, signal));
+    await expect(begin(claim)).rejects.toThrow('swap_list');
+    expect(await finishSwap(clickhouse, signal)).toBe(false);
+    expect(await live()).toEqual(['a old', 'b old']);
+    await begin();
+    await claim();
+    await finishSwap(clickhouse, signal);
+    await claim();
+    expect(offs).toEqual([true, false, true]);
+    expect(await live()).toEqual(['a new', 'b new']);
   });
 });

@@ -38,8 +38,13 @@ const namesOf = (tables: readonly Table[]): string[] =>
 /**
  * Notes which tables are to take the place of the old ones, so that a crash in between is continued, not begun anew.
  * @param tables those of them that are meant, with their indexes. Default: all
+ * @param mayBegin throws where it must not be: a projector that begins later calls it off
  */
-export async function beginSwap(fresh: ClickHouse, signal: AbortSignal, tables?: readonly Table[]): Promise<void> {
+export async function beginSwap(
+  fresh: ClickHouse,
+  signal: AbortSignal,
+  { tables, mayBegin }: { tables?: readonly Table[] | undefined; mayBegin?: () => Promise<void> } = {},
+): Promise<void> {
   const label = 'preparing the exchange of tables';
   const meant = tables ? `AND name IN ${list([...namesOf(tables), 'projection_versions'].map(textLiteral))}` : '';
   await fresh.command('CREATE TABLE swap_list (name String, uuid String) ENGINE = MergeTree ORDER BY name', {
@@ -51,8 +56,26 @@ export async function beginSwap(fresh: ClickHouse, signal: AbortSignal, tables?:
      WHERE database = '${fresh.database}' AND engine LIKE '%MergeTree' AND name NOT IN ('swap_list', 'migrations') ${meant}`,
     { label, signal },
   );
+  // Behind the list: whoever claims the tables after this answer finds it.
+  await mayBegin?.();
   // From here on the new tables are the ones that count.
   await fresh.command('RENAME TABLE swap_list TO swap', { label, signal });
+}
+
+/**
+ * To be asked by who has just claimed the live tables, before he writes: a rebuild that was about to put others in their
+ * place cannot do so any more.
+ * @returns false when it has begun to
+ */
+export async function callOffSwap(clickhouse: ClickHouse, signal: AbortSignal): Promise<boolean> {
+  const from = rebuildDatabase(clickhouse);
+  const noted = async () =>
+    (await tablesNamed(clickhouse, from, "name IN ('swap_list', 'swap')", signal)).map(({ name }) => name);
+  if ((await noted()).includes('swap_list')) {
+    const sql = `DROP TABLE IF EXISTS ${identifier(from)}.swap_list SYNC`;
+    await clickhouse.command(sql, { label: 'calling off an exchange of tables', signal });
+  }
+  return !(await noted()).includes('swap');
 }
 
 /** Another process may be at the same work: what is left is looked at anew so often. */

@@ -114,6 +114,19 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
     expect(await tableDifferences(clickhouse, place.database, 'good')).toBe('');
   });
 
+  it('leaves the tables to a projector that begins when it was about to put others in their place', async () => {
+    const place = { folder: join(at.home, 'good'), database: 'taken' };
+    const clickhouse = await at.clone('good', place.database);
+    const proxy = await startClickHouseProxy(at.url, async (sql) => {
+      if (sql.startsWith('RENAME TABLE swap_list')) await at.projectAll(place);
+      return false;
+    });
+    await expect(at.run(runRebuild, place, proxy.url)).rejects.toThrow('preparing the exchange of tables');
+    await proxy.close();
+    expect(await at.run(runVerify, place)).toMatchObject({ status: 0 });
+    expect(await tableHashes(clickhouse)).toEqual(good);
+  });
+
   it('lets a projector go on that runs, and stops it when the new tables take the place of the old', async () => {
     const place = { folder: join(at.home, 'rivals'), database: 'rivals' };
     const lines = readSequence(sequenceFile(SEQUENCE));

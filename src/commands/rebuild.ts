@@ -119,7 +119,8 @@ export async function rebuild(
     await log.ensureTopic(topics.steps);
     await log.trim(topics.steps, await log.end(topics.steps));
     const { done } = await made.read(signal);
-    await beginSwap(fresh, signal, isPart ? remade.flatMap(({ tables }) => tables) : undefined);
+    const tables = isPart ? remade.flatMap((one) => one.tables) : undefined;
+    await beginSwap(fresh, signal, { tables, mayBegin: () => store.checkOwner(signal) });
     await finishSwap(clickhouse, signal);
     return done?.mcSeqno ?? null;
   } finally {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { callOffSwap } from '../../clickhouse/swap.ts';
 import { decodeEnvelope } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { readSteps, type Step } from '../steps.ts';
@@ -38,7 +39,11 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
     },
   };
   const store = options.claimed ?? createPositionStore(createPatientClickHouse(options.clickhouse, patience));
-  if (!options.claimed) await store.claim(signal);
+  if (!options.claimed) {
+    await store.claim(signal);
+    if (!(await callOffSwap(options.clickhouse, signal)))
+      throw new PositionError('a rebuild puts its tables in the place of these: start again');
+  }
   // An outage may outlast what the tables remember of tokens, and another projector may have begun in it, or a rebuild
   // have put other tables in their place: rows that came late would be there twice.
   const mayInsertAgain = () => store.checkOwner(signal);
