@@ -1,7 +1,11 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from './client.ts';
-import { beginSwap, callOffSwap, finishSwap, rebuildDatabase } from './swap.ts';
+import { migrate } from './migrate.ts';
+import { beginSwap, bringUp, callOffSwap, finishSwap, rebuildDatabase } from './swap.ts';
 import { silent, startTestServer, type TestServer } from './test-server.ts';
 
 const { signal } = new AbortController();
@@ -123,4 +127,27 @@ describe('the exchange of tables', () => {
     expect(offs).toEqual([true, false, true]);
     expect(await live()).toEqual(['a new', 'b new']);
   });
+
+  it('comes before what a later version adds to the schema', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tonstream-schema-'));
+    const live = clickhouse.withDatabase('upgraded');
+    const fresh = clickhouse.withDatabase(rebuildDatabase(live));
+    // There is nothing yet.
+    expect(await bringUp({ clickhouse: live, logger: silent, folder: await withFirst(folder) })).toBe(false);
+    await migrate({ clickhouse: fresh, logger: silent, folder });
+    await beginSwap(fresh, signal);
+    await writeFile(join(folder, '002_second.sql'), 'ALTER TABLE a ADD COLUMN IF NOT EXISTS more String');
+    expect(await bringUp({ clickhouse: live, logger: silent, folder })).toBe(true);
+    expect((await live.query('SELECT more FROM a')).length).toBe(0);
+    await Promise.all([live.close(), fresh.close()]);
+    await rm(folder, { recursive: true });
+  });
 });
+
+async function withFirst(folder: string): Promise<string> {
+  await writeFile(
+    join(folder, '001_first.sql'),
+    'CREATE TABLE IF NOT EXISTS a (k UInt32) ENGINE = MergeTree ORDER BY k',
+  );
+  return folder;
+}

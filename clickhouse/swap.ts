@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type ClickHouse, ClickHouseQueryError } from './client.ts';
 import { identifier, list, textLiteral } from './literal.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import type { Table } from './tables/table.ts';
 
 const tableRow = z.object({ name: z.string(), uuid: z.string() });
@@ -63,6 +64,17 @@ export async function beginSwap(
 }
 
 /**
+ * At a start: the tables as this version has them. First come those of a rebuild that was killed in the exchange, for
+ * they are as its version made them.
+ * @returns whether there was such a rebuild
+ */
+export async function bringUp(options: MigrateOptions): Promise<boolean> {
+  const isFinished = await finishSwap(options.clickhouse, options.signal ?? new AbortController().signal);
+  await migrate(options);
+  return isFinished;
+}
+
+/**
  * To be asked by who has just claimed the live tables, before he writes: a rebuild that was about to put others in their
  * place cannot do so any more.
  * @returns false when it has begun to
@@ -113,24 +125,26 @@ export async function finishSwap(clickhouse: ClickHouse, signal: AbortSignal): P
           `${names} of database ${clickhouse.database} did not take the place of the former: start again`,
         );
     } catch (error) {
-      const isTaken = error instanceof ClickHouseQueryError && GONE.has(error.serverType ?? '');
-      if (!isTaken || tries >= TRIES) throw error;
+      if (!isGone(error) || tries >= TRIES) throw error;
     }
     await sleep(PAUSE_MS * (1 + Math.random()), undefined, { signal });
   }
 }
 
-/** Which tables are to be exchanged; null when no rebuild has noted any. */
+/** Which tables are to be exchanged; null when no rebuild has noted any, as before there are tables at all. */
 async function notedTables(clickhouse: ClickHouse, from: string, signal: AbortSignal): Promise<Meant[] | null> {
-  if ((await tablesNamed(clickhouse, from, "name = 'swap'", signal)).length === 0) return null;
-  const order = `name IN ${list(LAST.map(textLiteral))}, name`;
-  return clickhouse
-    .json(`SELECT name, uuid FROM ${identifier(from)}.swap ORDER BY ${order}`, tableRow, { label, signal })
-    .catch((error: unknown) => {
-      if (error instanceof ClickHouseQueryError && GONE.has(error.serverType ?? '')) return null;
-      throw error;
-    });
+  try {
+    if ((await tablesNamed(clickhouse, from, "name = 'swap'", signal)).length === 0) return null;
+    const order = `name IN ${list(LAST.map(textLiteral))}, name`;
+    const sql = `SELECT name, uuid FROM ${identifier(from)}.swap ORDER BY ${order}`;
+    return await clickhouse.json(sql, tableRow, { label, signal });
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
 }
+
+const isGone = (error: unknown): boolean => error instanceof ClickHouseQueryError && GONE.has(error.serverType ?? '');
 
 /**
  * An exchange that is done twice is undone: by another process, or when its answer was lost. So it is asked for under a

@@ -1,11 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClickHouse, isTransient } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { connect, openServer } from '../../clickhouse/open.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
 import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
-import { finishSwap } from '../../clickhouse/swap.ts';
+import { bringUp } from '../../clickhouse/swap.ts';
 import { makeViews } from '../../clickhouse/views/all.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
@@ -43,8 +42,8 @@ export async function openParts(running: Running): Promise<Parts> {
     logger.warn({ err: error }, 'the views of SQL cannot be made: grant it, or start with --sql off');
   };
   await despiteOutages(running, async () => {
-    await migrate({ clickhouse, logger, signal: shutdown.signal });
-    if (await finishSwap(clickhouse, shutdown.signal)) logger.info('finished a rebuild that had been interrupted');
+    if (await bringUp({ clickhouse, logger, signal: shutdown.signal }))
+      logger.info('finished a rebuild that had been interrupted');
     if (servesSql(config)) await makeViews(clickhouse, config.sqlDatabase, shutdown.signal).catch(refuseUnlessAsked);
   });
   const log = await openLog(config, logger);
