@@ -73,6 +73,12 @@ describe('migrate', () => {
     expect(await names('SELECT name FROM migrations FINAL WHERE number = 2')).toHaveLength(2);
   });
 
+  it('gives a statement hours: one may fill a table from all rows of another', async () => {
+    const statement = "SELECT throwIf(toUInt64(getSetting('max_execution_time')) < 36000, 'too short')";
+    await writeFile(join(folder, '002_second.sql'), statement);
+    expect(await run()).toEqual(['001_first.sql', '002_second.sql']);
+  });
+
   it('knows a file that was only begun, and refuses it when it has changed since', async () => {
     const begun = `${SECOND};\nSELECT 1;\nSELECT throwIf(1, 'stopped');\n`;
     await writeFile(join(folder, '002_second.sql'), begun);

@@ -36,6 +36,9 @@ export interface MigrateOptions {
 const PACKAGE_MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
 const FILE_NAME = /^(\d{3})_[a-z0-9_]+\.sql$/;
 
+/** Of one statement: given up half way it would begin anew at each start, and never be done. */
+const STATEMENT_MS = 24 * 3_600_000;
+
 /** One row for each statement that is known to be done. */
 const MIGRATIONS_TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   number UInt32,
@@ -168,7 +171,7 @@ async function apply(
   for (const index of indexes) {
     const label = `migration ${migration.name}, statement ${index + 1}`;
     try {
-      await clickhouse.command(migration.statements[index], { label, signal });
+      await clickhouse.command(migration.statements[index], { label, timeoutMs: STATEMENT_MS, signal });
     } catch (cause) {
       throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
     }
