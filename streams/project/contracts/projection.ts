@@ -44,7 +44,7 @@ const MAX_LISTENERS = 8 * AT_ONCE;
 
 export const contracts: Projection = {
   name: 'contracts',
-  version: 4,
+  version: 5,
   tables: [
     ...KINDS.flatMap(({ table, states }) => (states ? [table, states] : [table])),
     jettonWalletCodes,
