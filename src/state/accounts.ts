@@ -119,9 +119,11 @@ export function createAccounts(source: ChainSource, liteservers: Liteservers, me
     },
     async accountCell(account, step, context) {
       if (isNowhere(account, step)) return { ...NO_ACCOUNT, genUtime: step.header.genUtime };
-      const record = await newest(account, false, context);
       const top = topOf(step, account);
-      if (record === undefined || top === null) return shown(account, step, null, context);
+      // What is so before the index begins may be otherwise when it does: no transaction would tell.
+      if (top === null) return ask(account, step, context);
+      const record = await newest(account, false, context);
+      if (record === undefined) return shown(account, step, null, context);
       if (!isUpTo(record, top)) return ask(account, step, context);
       return shown(account, step, record.lastTransactionHash, context);
     },

@@ -137,6 +137,18 @@ describe('accounts', () => {
     expect(await states.accountCell(nowhere, step, context)).toMatchObject({ boc: null });
   });
 
+  it('are those of their own step before the index, as cells, and these count for no other step', async () => {
+    for (const account of addressesOf()) {
+      for (const seqno of [1, 2, 3]) {
+        const { boc } = await states.accountCell(account, await states.step(seqno, context), context);
+        const { cell } = truth(account, seqno);
+        const name = `${rawAddress(account)} at ${seqno}`;
+        expect(boc && parseBoc(boc).hash().toString('hex'), name).toBe(cell?.hash().toString('hex') ?? null);
+      }
+      await expectTrue(account, undefined);
+    }
+  });
+
   it('are answered without a network as far as they are known', async () => {
     states = open(noLiteservers());
     const step = await states.step(undefined, context);
