@@ -62,6 +62,8 @@ export interface EmulateHow {
   nowMs?: number;
   /** Accounts as earlier messages leave them, in the place of the step's; undefined for all others. */
   ahead?: (address: Buffer) => AccountBefore | undefined;
+  /** Told of each account that is asked for, as it is before the first message. */
+  onAccount?: (address: Buffer, before: AccountBefore) => void;
 }
 
 export interface Emulator {
@@ -103,14 +105,18 @@ export function createEmulator({ states, viewOf, pool, clock = Date.now }: Emula
       });
     },
     async run(beginnings, step, how, context) {
-      const { ignoreSignatures = false, ahead, limits = EMULATION_LIMITS } = how;
+      const { ignoreSignatures = false, ahead, onAccount, limits = EMULATION_LIMITS } = how;
       const view = await viewOf(step, context);
       const nowMs = Math.max(how.nowMs ?? clock(), step.header.genUtime * 1000);
       const surroundings: Surroundings = {
         pool,
         view,
         tops: step.tops ?? [step.header],
-        account: async (address) => ahead?.(address) ?? states.accountCell(address, step, context),
+        async account(address) {
+          const before = ahead?.(address) ?? (await states.accountCell(address, step, context));
+          onAccount?.(address, before);
+          return before;
+        },
       };
       const randSeed = randomBytes(32);
       const options = { nowMs, randSeed, ignoreSignatures, limits, signal: context.signal };

@@ -2,7 +2,7 @@
 import type { Action } from '../chain/actions/action.ts';
 import { contentOf } from '../chain/actions/content.ts';
 import type { Trace } from '../chain/actions/trace.ts';
-import type { Hash } from '../chain/model.ts';
+import type { Hash, Transaction } from '../chain/model.ts';
 import type { Finality, PendingActionRecord, TransactionRecord } from '../chain/records.ts';
 import type { EmulatedTransaction } from './trace.ts';
 
@@ -18,9 +18,17 @@ export interface Whose {
   globalVersion: number;
 }
 
+/** What is not final has these flags whatever it is (spec v3 semantics 2.1). */
+export function flagged(transaction: Transaction): Transaction {
+  const description = { ...transaction.description, isTock: false, installed: false };
+  // The hash of a decoded one is no field of its own.
+  return { ...transaction, hash: transaction.hash, description };
+}
+
 export function emulatedRecord(one: EmulatedTransaction, whose: Whose): TransactionRecord {
-  const { transaction, block, before, after } = one;
+  const { block, before, after } = one;
   const { traceId, externalHash, mcSeqno, globalVersion } = whose;
+  const transaction = flagged(one.transaction);
   return { transaction, block, mcSeqno, traceId, externalHash, globalVersion, before, after, finality: 'pending' };
 }
 

@@ -4,6 +4,7 @@ import { compareDecimal } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Decimal } from '../chain/model.ts';
 import type { Finality, PendingActionRecord, PendingTraceRecord, TransactionRecord } from '../chain/records.ts';
+import { flagged } from '../emulation/told.ts';
 import { leastSure } from './merge.ts';
 import { type OpenTrace, rootOf } from './store.ts';
 
@@ -15,12 +16,8 @@ export function transactionRecords(one: OpenTrace): TransactionRecord[] {
     .map(({ node, transaction }): TransactionRecord => {
       const { block, mcSeqno, finality, states } = node;
       const { externalHash, globalVersion } = trace;
-      // What is pending has these flags whatever it is (spec v3 semantics 2.1).
-      const description = { ...transaction.description, isTock: false, installed: false };
-      // The hash of a decoded one is no field of its own.
-      const shown = { ...transaction, hash: transaction.hash, description };
       return {
-        transaction: shown,
+        transaction: flagged(transaction),
         block,
         mcSeqno,
         traceId,

@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { supportedTypes } from '../../chain/actions/supported.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
-import type { Hash } from '../../chain/model.ts';
+import { hashKey } from '../../chain/hash.ts';
+import type { Address, Hash } from '../../chain/model.ts';
 import type { PendingActionRecord, QueryContext, TransactionRecord } from '../../chain/records.ts';
 import { accountLeft, beginningOf, type Emulated, type Emulator, type ReadMessage } from '../../emulation/emulator.ts';
 import { type Knowledge, traceOf } from '../../emulation/knowledge.ts';
 import { actionRecords, emulatedRecord, isTold, type Whose } from '../../emulation/told.ts';
-import { BLOCK_MS, NotAccepted } from '../../emulation/trace.ts';
+import { type AccountBefore, BLOCK_MS, NotAccepted } from '../../emulation/trace.ts';
 import { stateOfProof } from '../../state/account.ts';
 import { TvmError } from '../../tvm/pool.ts';
 import { ApiError, Refusal } from '../errors.ts';
@@ -54,7 +55,7 @@ export const emulated = z
     data_cells: cells,
     address_book: schemas.addressBook.optional(),
     metadata: schemas.metadata.optional(),
-    rand_seed: z.string().meta({ description: 'What contracts drew their random numbers from: 64 hex digits.' }),
+    rand_seed: z.string().meta({ description: 'What contracts drew their random numbers from: 32 bytes in base64.' }),
     is_incomplete: z.boolean().meta({ description: 'The trace is longer or deeper than is emulated.' }),
   })
   .meta({ id: 'EmulatedTrace' });
@@ -93,7 +94,9 @@ export async function answer(
   // Behind a step that was asked for the next block comes in its own time.
   const time = how.mc_block_seqno ? { nowMs: step.header.genUtime * 1000 + BLOCK_MS } : {};
   const begin = [beginningOf(message)];
-  const found = await accepted(() => emulator.run(begin, step, { ignoreSignatures, ...time }, context));
+  const before = new Map<string, AccountBefore>();
+  const onAccount = (address: Address, one: AccountBefore) => before.set(hashKey(address), one);
+  const found = await accepted(() => emulator.run(begin, step, { ignoreSignatures, onAccount, ...time }, context));
   const whose: Whose = {
     traceId: null,
     externalHash: message.hash,
@@ -105,7 +108,7 @@ export async function answer(
   const actions = how.with_actions ? await actionsOf(found, whose, how.actionTypes, asked, knowledge, context) : [];
   const { book, renderings } = asked;
   const { json: tree } = traceTree(records);
-  const { codes, data } = how.include_code_data ? cellsOf(found) : { codes: '', data: '' };
+  const { codes, data } = how.include_code_data ? cellsOf(found, before) : { codes: '', data: '' };
   const head = `{"mc_block_seqno":${step.header.seqno},"trace":${tree},"transactions":`;
   const shown = transactionMap(records, book, renderings);
   const fresh = how.include_metadata
@@ -115,7 +118,7 @@ export async function answer(
     `,"actions":[${actions}],"code_cells":{${codes}},"data_cells":{${data}}` +
     (how.include_address_book ? `,"address_book":${await asked.addressBook()}` : '') +
     (how.include_metadata ? `,"metadata":${await asked.metadata(undefined, fresh && { fresh })}` : '') +
-    `,"rand_seed":"${found.randSeed.toString('hex')}","is_incomplete":${found.isIncomplete}}`;
+    `,"rand_seed":"${found.randSeed.toString('base64')}","is_incomplete":${found.isIncomplete}}`;
   return Buffer.concat([Buffer.from(head), shown, Buffer.from(rest)]);
 }
 
@@ -179,13 +182,21 @@ const latestFirst = (a: PendingActionRecord, b: PendingActionRecord): number =>
   compareDecimal(b.endLt, a.endLt) || compareDecimal(b.startLt, a.startLt) || a.number - b.number;
 
 /** Members of the maps of cells that the accounts of the trace have, before it and behind each transaction. */
-function cellsOf({ transactions }: Emulated): { codes: string; data: string } {
+function cellsOf(
+  { transactions }: Emulated,
+  before: ReadonlyMap<string, AccountBefore>,
+): { codes: string; data: string } {
   const [codes, data] = [new Map<string, Buffer>(), new Map<string, Buffer>()];
-  for (const one of transactions) {
-    const proven = { ...accountLeft(one), genUtime: 0 };
-    const state = stateOfProof(one.transaction.account, proven);
+  const note = (account: Address, found: AccountBefore): void => {
+    const state = stateOfProof(account, { ...found, genUtime: 0 });
     if (state.codeHash !== null && state.code !== null) codes.set(hashJson(state.codeHash), state.code);
     if (state.dataHash !== null && state.data !== null) data.set(hashJson(state.dataHash), state.data);
+  };
+  for (const one of transactions) {
+    const { account } = one.transaction;
+    const found = before.get(hashKey(account));
+    if (found !== undefined) note(account, found);
+    note(account, accountLeft(one));
   }
   const members = (map: Map<string, Buffer>): string =>
     [...map].map(([hash, boc]) => `${hash}:"${boc.toString('base64')}"`).join(',');

@@ -1,8 +1,15 @@
-/** What `/api/emulate/v1` refuses before anything is emulated. */
+/** What `/api/emulate/v1` refuses before anything is emulated, and the form of what it tells. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ApiServer, serveApi } from '../../../test/api-server.ts';
+import { silent } from '../../../clickhouse/test-server.ts';
+import { type ApiServer, PATIENT_LIMITS, serveApi } from '../../../test/api-server.ts';
+import { COIN, serveDevnet } from '../../../test/devnet-served.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
+import { createMemoryChain } from '../../../test/memory-source.ts';
+import { parseBoc } from '../../chain/builder.ts';
+import { parseGlobalConfig } from '../../node/global-config.ts';
+import { createLitePool } from '../../node/lite-pool.ts';
+import { emulated } from './answer.ts';
 
 const refusal = z.strictObject({ error: z.string() });
 let server: ApiServer;
@@ -70,4 +77,38 @@ it('takes what is null in a message of TON Connect for left out', async () => {
   const messages = [{ ...message, payload: null, stateInit: null }];
   const { error } = await post('emulateTonConnect', JSON.stringify({ from, messages, valid_until: null }));
   expect(error).not.toMatch(/payload|stateInit/);
+});
+
+it('tells the seed, flags and the cells of accounts before and behind each transaction as TON Center does', async () => {
+  const devnet = await serveDevnet();
+  const pool = createLitePool(parseGlobalConfig(JSON.parse(devnet.server.globalConfig)), { logger: silent });
+  const blocks = devnet.steps.flatMap(({ mc, shards }) =>
+    [...shards, mc].map(({ bytes }) => ({ bytes, mcSeqno: mc.seqno })),
+  );
+  const served = await serveApi(createMemoryChain(blocks).source, { liteservers: pool, limits: PATIENT_LIMITS });
+  const [, , , from, to] = devnet.wallets;
+  const boc = from.pay({ to: to.address, value: COIN, comment: 'emulated' }).toString('base64');
+  const body = JSON.stringify({ boc, include_code_data: true });
+  const headers = { 'Content-Type': 'application/json' };
+  const response = await fetch(`${served.url}/api/emulate/v1/emulateTrace`, { method: 'POST', headers, body });
+  const json = await response.json();
+  expect(json).not.toHaveProperty('error');
+  await Promise.all([served.close(), pool.close(), devnet.close()]);
+  const { rand_seed: seed, transactions, code_cells: codes, data_cells: data } = emulated.parse(json);
+  expect(Buffer.from(seed, 'base64')).toHaveLength(32);
+  expect(Buffer.from(seed, 'base64').toString('base64')).toBe(seed);
+  const rows = Object.values(transactions);
+  expect(rows).toHaveLength(2);
+  for (const { description, account_state_before: before, account_state_after: after } of rows) {
+    expect(description).toMatchObject({ type: 'ord', is_tock: false, installed: false });
+    for (const state of [before, after]) {
+      for (const [cells, hash] of [
+        [codes, state?.code_hash],
+        [data, state?.data_hash],
+      ] as const) {
+        if (!hash) throw new Error('wallets have code and data');
+        expect(parseBoc(Buffer.from(cells[hash], 'base64')).hash().toString('base64')).toBe(hash);
+      }
+    }
+  }
 });
