@@ -20,6 +20,7 @@ import {
   type EmulationLimits,
   emulate,
   NotAccepted,
+  type ShardTop,
   type Surroundings,
 } from './trace.ts';
 
@@ -55,6 +56,16 @@ export interface Emulated extends Emulation {
   globalVersion: number;
 }
 
+/** What signed blocks leave that no step has yet: goes on from there. */
+export interface Behind {
+  /** Unix seconds: when the newest of them was made; 0 for none. */
+  genUtime: number;
+  /** A shard's newest block, by its top in the step. */
+  top(inStep: ShardTop): ShardTop;
+  /** An account, by its state in the step. */
+  account(address: Buffer, inStep: AccountBefore): AccountBefore;
+}
+
 export interface EmulateHow {
   ignoreSignatures?: boolean;
   limits?: EmulationLimits;
@@ -62,6 +73,7 @@ export interface EmulateHow {
   nowMs?: number;
   /** Accounts as earlier messages leave them, in the place of the step's; undefined for all others. */
   ahead?: (address: Buffer) => AccountBefore | undefined;
+  behind?: Behind;
   /** Told of each account that is asked for, as it is before the first message. */
   onAccount?: (address: Buffer, before: AccountBefore) => void;
 }
@@ -84,6 +96,8 @@ export interface EmulatorOptions {
   clock?: () => number;
 }
 
+const NOTHING_BEHIND: Behind = { genUtime: 0, top: (inStep) => inStep, account: (_address, inStep) => inStep };
+
 /** An account that is not there, to which something is sent that it does not take. */
 const NOBODY: AccountBefore = { boc: null, lastTransactionHash: Buffer.alloc(32), lastTransactionLt: '0' };
 const NOWHERE = Buffer.concat([Buffer.from([0x80, 0, 0, 0]), Buffer.alloc(32)]);
@@ -105,15 +119,15 @@ export function createEmulator({ states, viewOf, pool, clock = Date.now }: Emula
       });
     },
     async run(beginnings, step, how, context) {
-      const { ignoreSignatures = false, ahead, onAccount, limits = EMULATION_LIMITS } = how;
+      const { ignoreSignatures = false, ahead, behind = NOTHING_BEHIND, onAccount, limits = EMULATION_LIMITS } = how;
       const view = await viewOf(step, context);
-      const nowMs = Math.max(how.nowMs ?? clock(), step.header.genUtime * 1000);
+      const nowMs = Math.max(how.nowMs ?? clock(), step.header.genUtime * 1000, behind.genUtime * 1000);
       const surroundings: Surroundings = {
         pool,
         view,
-        tops: step.tops ?? [step.header],
+        tops: (step.tops ?? [step.header]).map(behind.top),
         async account(address) {
-          const before = ahead?.(address) ?? (await states.accountCell(address, step, context));
+          const before = ahead?.(address) ?? behind.account(address, await states.accountCell(address, step, context));
           onAccount?.(address, before);
           return before;
         },

@@ -5,9 +5,10 @@ import { parseBoc } from '../chain/builder.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { QueryContext } from '../chain/records.ts';
 import { serialize } from '../chain/serialize.ts';
-import type { Emulated, Emulator } from '../emulation/emulator.ts';
+import type { Behind, Emulated, Emulator } from '../emulation/emulator.ts';
 import { type AccountBefore, type Beginning, EMULATION_LIMITS } from '../emulation/trace.ts';
 import type { StateSource } from '../state/source.ts';
+import type { Step } from '../state/steps.ts';
 import { type Comparison, compareTraces } from './compare.ts';
 import type { Deeds } from './deeds.ts';
 import { type Dangling, leastSure, markOf, mergeNodes, type OpenNode, openNode, receives } from './merge.ts';
@@ -31,6 +32,8 @@ export interface GrowthOptions {
   emulator: Emulator;
   deeds: Deeds;
   memory: Memories;
+  /** What signed blocks leave behind a step. */
+  behind(step: Step): Behind;
   /** What one record of the topic says of a trace: a larger one is told by its steps alone. */
   largest?: { nodes: number; bytes: number };
   metrics: PendingMetrics;
@@ -62,7 +65,7 @@ export function createGrowth(options: GrowthOptions) {
     });
     try {
       const step = await states.step(undefined, context(signal));
-      const tail = await emulator.run(beginnings, step, {}, context(signal));
+      const tail = await emulator.run(beginnings, step, { behind: options.behind(step) }, context(signal));
       if (tail.isIncomplete) metrics.cutOff();
       return tail;
     } catch (error) {

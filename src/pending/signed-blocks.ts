@@ -20,11 +20,13 @@ import { NodeError } from '../node/chain-node.ts';
 import { blockIdExtFromTl, blockIdExtToTl, LiteServerError } from '../node/lite-api.ts';
 import { checkBlock } from '../node/lite-proofs.ts';
 import { type Liteservers, NoNetworkError } from '../node/liteservers.ts';
+import type { SignedState } from './signed-states.ts';
 
-/** The ordinary transactions of a signed block, by lt. */
+/** The ordinary transactions of a signed block, by lt, and what it leaves. */
 export interface SignedTransactions {
   id: BlockIdExt;
   transactions: SignedTransaction[];
+  state: SignedState;
 }
 
 export interface SignedTransaction {
@@ -169,7 +171,8 @@ export function readSigned(id: BlockIdExt, bytes: Buffer): SignedTransactions {
 }
 
 function signedIn(id: BlockIdExt, boc: Boc, block: ReturnType<typeof decodeBlock>): SignedTransactions {
-  const after = new Map(accountStatesAfter(block).map((state) => [hashKey(state.lastTransactionHash), state]));
+  const accounts = accountStatesAfter(block);
+  const after = new Map(accounts.map((state) => [hashKey(state.lastTransactionHash), state]));
   const transactions = [...blockTransactions(block)]
     .filter(({ description }) => description.type === 'ord')
     .sort((a, b) => compareDecimal(a.lt, b.lt))
@@ -177,7 +180,9 @@ function signedIn(id: BlockIdExt, boc: Boc, block: ReturnType<typeof decodeBlock
       const state = after.get(hashKey(hash)) ?? null;
       return { boc: serialize(boc, cell), states: encodeStates(null, state), claims: state && claimsOf(boc, state) };
     });
-  return { id, transactions };
+  const { endLt, genUtime } = block.header;
+  const root = boc.refs[boc.refStart[block.stateUpdate] + 1];
+  return { id, transactions, state: { bag: boc, root, endLt, genUtime, accounts } };
 }
 
 /** A block shows data that it has changed, but for the cells of it that stayed; of a wallet they are not read. */

@@ -33,6 +33,7 @@ import { createRecentSteps } from './recent-steps.ts';
 import { createReplaced } from './replaced.ts';
 import { createRoots, type Standing } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
+import { createSignedStates } from './signed-states.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
 import { createUntold } from './untold.ts';
 
@@ -127,7 +128,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     metrics.unclassified();
     report(error);
   });
-  const growth = createGrowth({ ...options, deeds, memory, clock, context });
+  const signedStates = createSignedStates();
+  const growth = createGrowth({ ...options, deeds, memory, clock, context, behind: signedStates.behind });
   const overdue = createOverdue(store, { standing }, lifetimes, limits.traces);
   const replaced = createReplaced(store);
   let { mcSeqno } = options;
@@ -321,6 +323,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (store.size + underWay.size === 0 && untold.isEmpty) {
       mcSeqno = seqno;
       recent.pass(seqno);
+      signedStates.clear();
       return;
     }
     const [records, step] = await Promise.all([
@@ -328,6 +331,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       states.step(seqno, context(signal)),
     ]);
     const accounts = recent.note(seqno, step.header.genUtime, records);
+    signedStates.pass(step);
     // What is told from now on knows of this step.
     await Promise.allSettled(telling);
     const changes: PendingChange[] = [];
@@ -388,9 +392,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     step: (seqno, signal) => alone(() => takeStep(seqno, signal)),
     retry: tryAgain,
-    signed: ({ id, transactions }, signal) =>
+    signed: ({ id, transactions, state }, signal) =>
       alone(async () => {
         if (store.size + underWay.size === 0) return;
+        signedStates.note(id, state);
         const nodes = transactions.map((one) => confirmedNode(one, id, mcSeqno + 1));
         for (const { transaction } of nodes) {
           const { inMsg } = transaction;
