@@ -8,6 +8,8 @@ import { specSchemas } from '../../../test/spec-schemas.ts';
 import { NodeError } from '../../node/chain-node.ts';
 import { LiteServerError } from '../../node/lite-api.ts';
 import { noLiteservers } from '../../node/liteservers.ts';
+import { nodeFailure } from '../node-failures.ts';
+import { sendExternal } from '../sending.ts';
 
 const to = new Address(0, Buffer.alloc(32, 7));
 const body = beginCell().storeUint(5, 32).endCell();
@@ -105,6 +107,20 @@ test('a refusal has the words of the server', async () => {
   expect(await post('v3/message', { boc })).toMatchObject({ status: 500, error });
   // Nobody is told what becomes of this one.
   expect(await post('v2/sendBocUnsafe', { boc })).toMatchObject({ status: 200 });
+});
+
+test('a deadline that ends is the time-out that clients know', async () => {
+  const never = (reasonOf: (signal: AbortSignal) => unknown) => ({
+    ...noLiteservers(),
+    sendMessage: (_boc: Buffer, signal: AbortSignal) =>
+      new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(reasonOf(signal)))),
+  });
+  const aborted = (signal: AbortSignal) => new NodeError('aborted', 'sendMessage: aborted', { cause: signal.reason });
+  for (const reasonOf of [aborted, (signal: AbortSignal): unknown => signal.reason]) {
+    const sending = sendExternal(never(reasonOf), cell.toBoc(), new AbortController().signal, 1);
+    const error = await sending.catch((thrown: unknown) => thrown);
+    expect(nodeFailure(error)).toMatchObject({ status: 504, text: 'Liteserver timeout' });
+  }
 });
 
 test('what is no external message is refused before anybody is asked', async () => {
