@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { addressOf, rawAddress } from '../../../chain/address.ts';
-import type { ShownTokens, TokenDocument } from '../../../chain/contract-records.ts';
+import type { ContractSource, ShownTokens, TokenDocument } from '../../../chain/contract-records.ts';
 import { metadataJson } from './metadata.ts';
 
 const TOKEN = addressOf(0, Buffer.alloc(32, 1));
@@ -53,4 +53,33 @@ it('the chain goes before a document', async () => {
     { name: 'Document', description: 'of it', domain: 'b.ton' },
   );
   expect(info).toMatchObject({ name: 'Chain', description: 'of it', extra: { domain: 'a.ton' } });
+});
+
+/** What is said of a jetton master with this content. */
+async function toldOfMaster(
+  content: object,
+  documents: ReadonlyMap<string, { content: string | null }>,
+): Promise<unknown> {
+  const master = { address: TOKEN, jettonContent: JSON.stringify(content) };
+  const fresh = { items: [], collections: [], masters: [master], wallets: [] } as unknown as ShownTokens;
+  const contracts = { documents: async () => documents } as unknown as ContractSource;
+  const [value] = Object.values(JSON.parse(await metadataJson([], contracts, context, { fresh })));
+  return value;
+}
+
+it('tells what the chain has of a jetton also while its document was not fetched, or when it is none', async () => {
+  // The wallet kit reads `extra.decimals` of every master among the metadata.
+  const extra = { uri: URI, decimals: '6' };
+  expect(await toldOfMaster(extra, new Map())).toEqual({
+    is_indexed: false,
+    token_info: [{ type: 'jetton_masters', extra }],
+  });
+  expect(await toldOfMaster(extra, new Map([[URI, { content: null }]]))).toEqual({
+    is_indexed: true,
+    token_info: [{ valid: false, type: 'jetton_masters', extra }],
+  });
+  expect(await toldOfMaster({}, new Map())).toEqual({
+    is_indexed: true,
+    token_info: [{ valid: false, type: 'jetton_masters', extra: {} }],
+  });
 });
