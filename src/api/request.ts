@@ -119,11 +119,15 @@ export class Caller implements QueryContext {
   }
 }
 
-/** For who shows more of a row than its form has: the caller's signal, made when it is wanted, and his time. */
-export function wholeRows(caller: Caller): QueryContext {
+/**
+ * For who shows more of a row than its form has: the caller's signal, made when it is wanted, and his time.
+ * @param nodeTimeoutMs for liteservers
+ */
+export function wholeRows(caller: Caller, nodeTimeoutMs: number): QueryContext {
   const { timeoutMs } = caller;
   return {
     timeoutMs,
+    nodeTimeoutMs,
     get signal() {
       return caller.signal;
     },

@@ -359,6 +359,8 @@ export interface QueryContext {
   signal: AbortSignal;
   /** Milliseconds for each query of the request. */
   timeoutMs: number;
+  /** For each question to liteservers; the same unless given. */
+  nodeTimeoutMs?: number | undefined;
   /**
    * Set by who shows a row with a form by that alone. Of a transaction in a listing nothing else is read then but its
    * place (account, lt, time), of a message nothing but its keys: more can be asked of the row only until the answer.

@@ -43,11 +43,11 @@ export function createAccounts(source: ChainSource, liteservers: Liteservers, me
   });
 
   async function ask(account: Address, { header }: Step, context: QueryContext): Promise<ProvenAccount> {
-    const { signal, timeoutMs } = context;
+    const { signal, timeoutMs, nodeTimeoutMs = timeoutMs } = context;
     const [workchain, id] = [workchainOf(account), account.subarray(4)];
     const answer = await liteservers.query(
       { method: 'getAccountState', id: blockIdExtToTl(header), account: { workchain, id } },
-      { signal, timeoutMs, minMcSeqno: header.seqno },
+      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: header.seqno },
     );
     metrics.answered('account', 'liteserver');
     const proven = provenAccount(answer, header, workchain, id);

@@ -61,7 +61,7 @@ export function createBlockProofs(
   zeroState: (context: QueryContext) => Promise<BlockIdExt>,
 ): BlockProofs {
   /** The links from one masterchain block to another, each checked. */
-  async function way(from: BlockIdExt, to: BlockIdExt, { signal, timeoutMs }: QueryContext) {
+  async function way(from: BlockIdExt, to: BlockIdExt, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext) {
     const signers = createSignerCache();
     const links = [];
     let at = from;
@@ -70,7 +70,7 @@ export function createBlockProofs(
       const [knownBlock, targetBlock] = [blockIdExtToTl(at), blockIdExtToTl(to)];
       const answer = await liteservers.query(
         { method: 'getBlockProof', mode: TO_TARGET, knownBlock, targetBlock },
-        { signal, timeoutMs, minMcSeqno: Math.max(at.seqno, to.seqno) },
+        { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: Math.max(at.seqno, to.seqno) },
       );
       for (const link of answer.steps.map(linkFromTl)) {
         if (!sameBlock(link.from, at)) throw new NodeError('unavailable', 'links that do not follow one another');
@@ -84,33 +84,40 @@ export function createBlockProofs(
   }
 
   /** Its header shows that there is such a block; that it is of the chain the links to it show. */
-  async function find(block: BlockId, { signal, timeoutMs }: QueryContext): Promise<BlockIdExt> {
+  async function find(
+    block: BlockId,
+    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
+  ): Promise<BlockIdExt> {
     const { workchain, shard, seqno } = block;
     const filter = { workchain, shard, seqno, utime: {}, lt: {}, page: { limit: 1, offset: 0 } };
     const [found] = (await source.blocks({ ...filter, sort: 'asc' }, { signal, timeoutMs })).rows;
     if (found !== undefined) return found.header;
     const answer = await liteservers.query(
       { method: 'lookupBlock', mode: BY_SEQNO, id: blockIdToTl(block) },
-      { signal, timeoutMs },
+      { signal, timeoutMs: nodeTimeoutMs },
     );
     const id = blockIdExtFromTl(answer.id);
     checkHeader(answer.headerProof, id);
     return id;
   }
 
-  async function committed(id: BlockIdExt, { signal, timeoutMs }: QueryContext) {
+  async function committed(id: BlockIdExt, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext) {
     if (id.workchain === -1) return { master: id, links: [] };
     const answer = await liteservers.query(
       { method: 'getShardBlockProof', id: blockIdExtToTl(id) },
-      { signal, timeoutMs },
+      { signal, timeoutMs: nodeTimeoutMs },
     );
     return provenShardLinks(answer, id);
   }
 
-  async function queueSize(id: BlockIdExt, mcSeqno: number, { signal, timeoutMs }: QueryContext): Promise<number> {
+  async function queueSize(
+    id: BlockIdExt,
+    mcSeqno: number,
+    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
+  ): Promise<number> {
     const answer = await liteservers.query(
       { method: 'getBlockOutMsgQueueSize', mode: WITH_PROOF, id: blockIdExtToTl(id), wantProof: true },
-      { signal, timeoutMs, minMcSeqno: mcSeqno },
+      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: mcSeqno },
     );
     return provenQueueSize(answer, id);
   }
@@ -141,10 +148,10 @@ export function createBlockProofs(
         const sizes = await Promise.all(some.map((top) => queueSize(top, header.seqno, context)));
         for (const [j, size] of sizes.entries()) shards.push({ id: some[j], size });
       }
-      const { signal, timeoutMs } = context;
+      const { signal, timeoutMs, nodeTimeoutMs = timeoutMs } = context;
       const { extMsgQueueSizeLimit: limit } = await liteservers.query(
         { method: 'getOutMsgQueueSizes', mode: ONE_SHARD, wc: -1, shard: shardToTl(FULL_SHARD) },
-        { signal, timeoutMs },
+        { signal, timeoutMs: nodeTimeoutMs },
       );
       return { shards, limit };
     },

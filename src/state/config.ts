@@ -35,7 +35,11 @@ export function createConfigs(masterBlock: MasterBlock, liteservers: Liteservers
     return whole === null ? null : parseBoc(whole);
   }
 
-  async function read({ header }: Step, keyBlock: number, { signal, timeoutMs }: QueryContext): Promise<Cell> {
+  async function read(
+    { header }: Step,
+    keyBlock: number,
+    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
+  ): Promise<Cell> {
     const own = await fromLog(keyBlock);
     if (own !== null) {
       metrics.answered('config', 'own');
@@ -43,7 +47,7 @@ export function createConfigs(masterBlock: MasterBlock, liteservers: Liteservers
     }
     const answer = await liteservers.query(
       { method: 'getConfigAll', mode: 0, id: blockIdExtToTl(header) },
-      { signal, timeoutMs, minMcSeqno: header.seqno },
+      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: header.seqno },
     );
     metrics.answered('config', 'liteserver');
     return parseBoc(provenConfig(answer, header));

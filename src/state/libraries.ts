@@ -16,7 +16,10 @@ export interface Libraries {
    * @param hashes at most {@link MAX_LIBRARIES}
    * @throws {NodeError} @throws {NoNetworkError}
    */
-  libraries(hashes: readonly Hash[], context: Pick<QueryContext, 'signal' | 'timeoutMs'>): Promise<Map<string, Buffer>>;
+  libraries(
+    hashes: readonly Hash[],
+    context: Pick<QueryContext, 'signal' | 'timeoutMs' | 'nodeTimeoutMs'>,
+  ): Promise<Map<string, Buffer>>;
 }
 
 const KEPT_BYTES = 32 * 1024 ** 2;
@@ -31,7 +34,7 @@ export function createLibraries(liteservers: Liteservers, metrics: StateMetrics)
   });
 
   return {
-    async libraries(hashes, { signal, timeoutMs }) {
+    async libraries(hashes, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }) {
       const found = new Map<string, Buffer>();
       const missing = new Map<string, Hash>();
       for (const hash of hashes) {
@@ -44,7 +47,10 @@ export function createLibraries(liteservers: Liteservers, metrics: StateMetrics)
         return found;
       }
       const libraryList = [...missing.values()];
-      const answer = await liteservers.query({ method: 'getLibraries', libraryList }, { signal, timeoutMs });
+      const answer = await liteservers.query(
+        { method: 'getLibraries', libraryList },
+        { signal, timeoutMs: nodeTimeoutMs },
+      );
       metrics.answered('library', 'liteserver');
       const shown = checkLibraries(answer, libraryList);
       for (const [key, hash] of missing) {

@@ -65,8 +65,8 @@ function createZeroState(source: ChainSource, liteservers: Liteservers) {
   };
 }
 
-async function askZeroState(liteservers: Liteservers, { signal, timeoutMs }: QueryContext) {
-  const { init } = await liteservers.query({ method: 'getMasterchainInfo' }, { signal, timeoutMs });
+async function askZeroState(liteservers: Liteservers, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext) {
+  const { init } = await liteservers.query({ method: 'getMasterchainInfo' }, { signal, timeoutMs: nodeTimeoutMs });
   const copy = (hash: Hash): Hash => Buffer.from(hash);
   return { rootHash: copy(init.rootHash), fileHash: copy(init.fileHash) };
 }

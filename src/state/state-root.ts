@@ -18,11 +18,11 @@ const WITH_STATE = 1;
 export function createStateRoots(masterBlock: MasterBlock, liteservers: Liteservers) {
   const kept = new LRUCache<string, Hash>({ max: KEPT });
 
-  async function ask({ header }: Step, { signal, timeoutMs }: QueryContext): Promise<Hash> {
+  async function ask({ header }: Step, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext): Promise<Hash> {
     const id = blockIdExtToTl(header);
     const answer = await liteservers.query(
       { method: 'getBlockHeader', id, mode: WITH_STATE },
-      { signal, timeoutMs, minMcSeqno: header.seqno },
+      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: header.seqno },
     );
     const proof = openBoc(answer.headerProof);
     return stateHash(proof, virtualRoot(proof, proof.roots[0], header.rootHash, 'block header'));

@@ -55,14 +55,18 @@ export function createSteps(source: ChainSource, liteservers: Liteservers): Step
   }
 
   /** One from before the index, or out of a gap in it: proven from the newest step that is indexed. */
-  async function asked(seqno: number, head: BlockHeader, { signal, timeoutMs }: QueryContext): Promise<Step> {
+  async function asked(
+    seqno: number,
+    head: BlockHeader,
+    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
+  ): Promise<Step> {
     const key = `${hashKey(head.rootHash)}${seqno}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
     const id = blockIdToTl({ workchain: -1, shard: FULL_SHARD, seqno });
     const answer = await liteservers.query(
       { method: 'lookupBlockWithProof', mode: 1, id, mcBlockId: blockIdExtToTl(head) },
-      { signal, timeoutMs, minMcSeqno: head.seqno },
+      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: head.seqno },
     );
     const step = { header: provenMasterHeader(answer, head, seqno), tops: null };
     kept.set(key, step);

@@ -60,11 +60,11 @@ export function createViews(states: StateSource, metrics: ViewMetrics): ViewOf {
   }
 
   return async (step, context) => {
-    const { timeoutMs } = context;
+    const { timeoutMs, nodeTimeoutMs } = context;
     return {
       ...(await surroundings(step, context)),
       async library(hash, signal) {
-        const boc = (await states.libraries([hash], { signal, timeoutMs })).get(hashKey(hash));
+        const boc = (await states.libraries([hash], { signal, timeoutMs, nodeTimeoutMs })).get(hashKey(hash));
         return boc === undefined ? null : parseBoc(boc);
       },
     };

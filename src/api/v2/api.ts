@@ -7,6 +7,7 @@ import { watchKept } from '../api-metrics.ts';
 import type { Contracts } from '../contracts.ts';
 import { wholeRows } from '../request.ts';
 import { type Api, bind } from '../route.ts';
+import { NODE_DEADLINE_MS } from '../sending.ts';
 import { ENVELOPE, JSON_RPC } from './envelope.ts';
 import { createRenderings } from './render/renderings.ts';
 import { v2Routes } from './routes.ts';
@@ -53,7 +54,7 @@ export function v2Api(options: V2Options): Api {
     most: MOST,
     routes: v2Routes().map((route) =>
       bind(route, ({ context: caller }) => {
-        const context = wholeRows(caller);
+        const context = wholeRows(caller, NODE_DEADLINE_MS);
         return { source, liteservers, states, contracts, renderings, context, testOnly: testnet() };
       }),
     ),

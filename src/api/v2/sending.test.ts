@@ -7,6 +7,7 @@ import { createFakeSource } from '../../../test/fake-source.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
 import { NodeError } from '../../node/chain-node.ts';
 import { LiteServerError } from '../../node/lite-api.ts';
+import type { QueryOptions } from '../../node/lite-pool.ts';
 import { noLiteservers } from '../../node/liteservers.ts';
 import { nodeFailure } from '../node-failures.ts';
 import { sendExternal } from '../sending.ts';
@@ -121,6 +122,21 @@ test('a deadline that ends is the time-out that clients know', async () => {
     const error = await sending.catch((thrown: unknown) => thrown);
     expect(nodeFailure(error)).toMatchObject({ status: 504, text: 'Liteserver timeout' });
   }
+});
+
+test('liteservers have ten seconds, as for tonlib', async () => {
+  const times: (number | undefined)[] = [];
+  const slow = {
+    ...noLiteservers(),
+    query: async (_request: object, { timeoutMs }: QueryOptions): Promise<never> => {
+      times.push(timeoutMs);
+      throw new NodeError('unavailable', 'getLibraries: no answer');
+    },
+  };
+  const other = await serveApi(createFakeSource({}).source, { liteservers: slow });
+  const response = await fetch(`${other.url}/api/v2/getLibraries?libraries=${'11'.repeat(32)}`);
+  await other.close();
+  expect([response.status, times]).toEqual([504, [10_000]]);
 });
 
 test('what is no external message is refused before anybody is asked', async () => {
