@@ -3,15 +3,19 @@ import { emulateSent } from '../../test/emulated-devnet.ts';
 import { differenceOf } from '../../test/emulated-truth.ts';
 import { createPeopledDevnet, type PeopledDevnet } from '../../test/peopled-devnet.ts';
 import { blockTransactions } from '../chain/accounts.ts';
+import { addressOf } from '../chain/address.ts';
 import { decodeBlock } from '../chain/block.ts';
 import { openBoc } from '../chain/boc.ts';
-import { readExternalMessage } from '../chain/external-message.ts';
+import { Builder, Cell, toBoc } from '../chain/builder.ts';
+import { readExternalMessage, writeExternalMessage } from '../chain/external-message.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Transaction } from '../chain/model.ts';
 import { DEEDS } from '../devnet/actors/traffic.ts';
+import { configurationOf } from '../devnet/liteserver/settings.ts';
 import type { ProducedStep } from '../devnet/model.ts';
-import { createTvmPool } from '../tvm/pool.ts';
-import { EMULATION_LIMITS, NotAccepted } from './trace.ts';
+import { createTvmPool, tvmConfig } from '../tvm/pool.ts';
+import { beginningOf, readMessage } from './emulator.ts';
+import { EMULATION_LIMITS, emulate, NotAccepted } from './trace.ts';
 
 const STEPS = 10;
 const pool = createTvmPool({ workers: 1, maxQueued: 1000, timeoutMs: 60_000 });
@@ -94,4 +98,37 @@ it('leaves out what is behind the limits, and says so', async () => {
   // The one that is above is the last.
   const light = await run(boc, { transactions: 256, depth, bytes: whole[0].boc.length + 1 });
   expect([bocs(light.transactions), light.isIncomplete]).toEqual([bocs(whole.slice(0, 2)), true]);
+});
+
+it('lets contracts load the libraries that their data names', async () => {
+  const { mc } = devnet.chain.head();
+  const state = devnet.chain.state(mc);
+  if (state === null) throw new Error('the devnet keeps its newest state');
+  const library = new Builder().u(7, 8).cell();
+  const named = new Cell(Buffer.concat([Buffer.of(2), library.hash()]), 264, [], true);
+  // ACCEPT, then c4: CTOS, PLDREF, CTOS, DROP.
+  const code = new Builder().bytes(Buffer.from('f800ed44d0d74cd030', 'hex')).cell();
+  const id = Buffer.alloc(32, 0x11);
+  const account = new Builder().u(12, 4).i(0, 8).bytes(id).varUint(0n, 3).varUint(0n, 3).u(0, 3).u(mc.genUtime, 32);
+  account.bit(0).big(0n, 64).grams(1_000_000_000n).bit(0);
+  account.u(0b100, 3).maybeRef(code).maybeRef(new Builder().ref(named).cell()).bit(0);
+  const message = writeExternalMessage({ address: addressOf(0, id), body: new Builder().cell(), init: null });
+  const config = tvmConfig(configurationOf(state, () => undefined));
+  const asked: string[] = [];
+  const view = {
+    config,
+    prevBlocks: null,
+    library: async (hash: Buffer) => {
+      asked.push(hash.toString('hex'));
+      return hash.equals(library.hash()) ? library : null;
+    },
+  };
+  const none = { lastTransactionHash: Buffer.alloc(32), lastTransactionLt: '0' };
+  const { transactions } = await emulate(
+    [beginningOf(readMessage(toBoc(message)))],
+    { pool, view, tops: [], account: async () => ({ boc: toBoc(account.cell()), ...none }) },
+    { nowMs: (mc.genUtime + 1) * 1000, randSeed: Buffer.alloc(32), signal: new AbortController().signal },
+  );
+  expect(transactions.map(({ transaction }) => transaction.description.compute)).toMatchObject([{ exitCode: 0 }]);
+  expect(asked).toContain(library.hash().toString('hex'));
 });

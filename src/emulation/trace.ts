@@ -173,12 +173,17 @@ function createRun(surroundings: Surroundings, options: EmulationOptions) {
     return { text, state: knownState(bag, account), libraries: await librariesOf(bag, account), endLt };
   }
 
-  /** Of code that names none, nothing is asked. */
+  /** Of code and data that name none, nothing is asked. */
   async function librariesOf(bag: Boc, account: number): Promise<CellText | null> {
     if (!hasLibraries(bag)) return null;
     const read = readAccount(parseBoc(serialize(bag, account)));
-    if (read === null || read.status.type !== 'active' || read.status.code === null) return null;
-    return librariesFor(view, [read.status.code], signal);
+    if (read === null || read.status.type !== 'active') return null;
+    const { code, data } = read.status;
+    return librariesFor(
+      view,
+      [code, data].filter((cell) => cell !== null),
+      signal,
+    );
   }
 
   /** Of what a message deploys. */
