@@ -1,4 +1,5 @@
 import { type AnyLiteRequest, blockIdExtFromTl, decodeAnswer } from './lite-api.ts';
+import { LieError } from './lite-faults.ts';
 import {
   checkAccount,
   checkBlock,
@@ -34,6 +35,10 @@ export function checkAnswer(request: AnyLiteRequest, bytes: Buffer): void {
     }
     case 'lookupBlock': {
       const { id, headerProof } = decodeAnswer(request.method, bytes);
+      if (id.workchain !== request.id.workchain) throw new LieError('block of another workchain than asked for');
+      if (request.mode === BY_SEQNO && id.seqno !== request.id.seqno) {
+        throw new LieError('block of another seqno than asked for');
+      }
       checkHeader(headerProof, blockIdExtFromTl(id));
       return;
     }

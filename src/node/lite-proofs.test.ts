@@ -9,9 +9,11 @@ import { openBoc } from '../chain/boc.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../chain/builder.ts';
 import { Cursor } from '../chain/cursor.ts';
 import { lookupHashmap } from '../chain/hashmap.ts';
-import type { BlockIdExt } from '../chain/model.ts';
+import type { BlockId, BlockIdExt } from '../chain/model.ts';
 import { merkleProof } from '../chain/proof.ts';
-import { blockIdExtToTl, type LiteAnswer } from './lite-api.ts';
+import { blockIdExtToTl, blockIdToTl, encodeAnswer, type LiteAnswer } from './lite-api.ts';
+import { checkAnswer } from './lite-checks.ts';
+import { LieError } from './lite-faults.ts';
 import { checkAccount, checkBlock, checkHeader, checkLibraries } from './lite-proofs.ts';
 
 /** The elector of mainnet: it has transactions in every masterchain block. */
@@ -141,6 +143,19 @@ describe.skipIf(shelf === null)('checks of answers', () => {
       const shardblk = blockIdExtToTl({ ...top, ...wrong });
       expect(() => checkAccount({ ...committed, shardblk }, id, top.workchain, inShard)).toThrow('does not commit');
     }
+  });
+
+  test('a block that was looked up by its seqno has that seqno, and is of the workchain', () => {
+    if (block === null) throw new Error('no recorded block');
+    const { id, bytes } = block;
+    const shown = { id: blockIdExtToTl(id), mode: 0, headerProof: headerProof(bytes) };
+    const answer = encodeAnswer('lookupBlock', shown);
+    const check = (changed: Partial<BlockId>, mode = 1) =>
+      checkAnswer({ method: 'lookupBlock', mode, id: blockIdToTl({ ...id, ...changed }) }, answer);
+    check({});
+    check({ seqno: 0 }, 2);
+    for (const changed of [{ seqno: id.seqno + 1 }, { workchain: 0 }]) expect(() => check(changed)).toThrow(LieError);
+    expect(() => check({ seqno: 0, workchain: 0 }, 2)).toThrow(LieError);
   });
 
   test('headers and blocks belong to their ids', () => {
