@@ -1,7 +1,7 @@
 /** What makes a block true, and what only its shard's state tells: asked of liteservers, held to proofs. */
 import { checkLink, createSignerCache } from '../chain/block-proof.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
-import type { BlockHeader, BlockId, BlockIdExt } from '../chain/model.ts';
+import type { BlockId, BlockIdExt } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import type { SignatureSet } from '../chain/signatures.ts';
@@ -11,7 +11,8 @@ import { linkFromTl } from '../node/lite-links.ts';
 import { checkHeader } from '../node/lite-proofs.ts';
 import { provenQueueSize, provenShardLinks, type ShardLink } from '../node/lite-shard-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
-import { blockNotFound, type Step, type Steps } from './steps.ts';
+import type { Shards } from './shards.ts';
+import type { Step, Steps } from './steps.ts';
 
 /** A link from a masterchain block to an older one that its state remembers. */
 export interface BackProof {
@@ -57,7 +58,7 @@ const ONE_SHARD = 1;
 export function createBlockProofs(
   source: ChainSource,
   liteservers: Liteservers,
-  { step: stepAt }: Steps,
+  { step: stepAt, shards: shardsOf }: Steps & Shards,
   zeroState: (context: QueryContext) => Promise<BlockIdExt>,
 ): BlockProofs {
   /** The links from one masterchain block to another, each checked. */
@@ -139,12 +140,12 @@ export function createBlockProofs(
       return { from, master, links, back };
     },
 
-    async queueSizes({ header, tops }, context) {
-      if (tops === null) throw blockNotFound();
-      const sorted = [...tops].sort((a, b) => a.workchain - b.workchain || (a.shard < b.shard ? -1 : 1));
-      const shards: { id: BlockHeader; size: number }[] = [];
-      for (let i = 0; i < sorted.length; i += AT_ONCE) {
-        const some = sorted.slice(i, i + AT_ONCE);
+    async queueSizes(step, context) {
+      const { header } = step;
+      const tops: BlockIdExt[] = [header, ...(await shardsOf(step))];
+      const shards: { id: BlockIdExt; size: number }[] = [];
+      for (let i = 0; i < tops.length; i += AT_ONCE) {
+        const some = tops.slice(i, i + AT_ONCE);
         const sizes = await Promise.all(some.map((top) => queueSize(top, header.seqno, context)));
         for (const [j, size] of sizes.entries()) shards.push({ id: some[j], size });
       }

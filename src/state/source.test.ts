@@ -227,6 +227,18 @@ it('names the shards that a step registers, those without a block included', asy
   }
 });
 
+it('tells the queues of all shards, also of those whose top is from before the index', async () => {
+  const [first] = devnet.steps.slice(FIRST - 1);
+  chain = createMemoryChain([{ bytes: first.mc.bytes, mcSeqno: first.mc.seqno }]);
+  states = open(pool);
+  const { shards } = await states.queueSizes(await states.step(undefined, context), context);
+  const tops = [first.mc, ...(devnet.chain.shards(first.mc.seqno) ?? [])];
+  expect(tops.length).toBeGreaterThan(1);
+  expect(shards.map(({ id }) => id.rootHash.toString('hex'))).toEqual(
+    tops.map(({ rootHash }) => rootHash.toString('hex')),
+  );
+});
+
 it('waits for the first step of an index', async () => {
   const { source } = chain;
   let looks = 0;

@@ -37,14 +37,15 @@ export interface StateSourceOptions {
 
 export function createStateSource({ source, liteservers, masterBlock, metrics }: StateSourceOptions): StateSource {
   const steps = createSteps(source, liteservers);
+  const shards = createShards(masterBlock);
   const zeroState = createZeroState(source, liteservers);
   return {
     ...steps,
-    ...createShards(masterBlock),
+    ...shards,
     ...createAccounts(source, liteservers, metrics),
     ...createConfigs(masterBlock, liteservers, metrics),
     ...createLibraries(liteservers, metrics),
-    ...createBlockProofs(source, liteservers, steps, zeroState),
+    ...createBlockProofs(source, liteservers, { ...steps, ...shards }, zeroState),
     previousBlocks: createPreviousBlocks(source, steps, zeroState),
     stateRootHash: createStateRoots(masterBlock, liteservers),
     zeroState,
