@@ -83,3 +83,13 @@ it('tells what the chain has of a jetton also while its document was not fetched
     token_info: [{ valid: false, type: 'jetton_masters', extra: {} }],
   });
 });
+
+it('nor does the document of such a jetton name its pictures', async () => {
+  const document = { content: JSON.stringify({ ...picture, decimals: 6, name: 7 }) };
+  expect(await toldOfMaster({ uri: URI }, new Map([[URI, document]]))).toEqual({
+    is_indexed: true,
+    token_info: [
+      { valid: false, type: 'jetton_masters', extra: { uri: URI, image_data: 'AA==', decimals: 6, name: 7 } },
+    ],
+  });
+});

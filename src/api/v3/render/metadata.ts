@@ -190,21 +190,16 @@ function describe(
 ): Pick<Info, 'indexed' | 'json'> {
   const fetched = document?.content ? members.parse(JSON.parse(document.content)) : {};
   const known: Record<string, unknown> = { ...fetched, ...onChain };
-  if (document === undefined) return { indexed: false, json: `{"type":"${type}"${index}${leastOf(type, known)}}` };
-  if (!isValid(type, known)) {
-    return { indexed: true, json: `{"valid":false,"type":"${type}"${index}${leastOf(type, known)}}` };
-  }
-  let text = `{"valid":true,"type":"${type}"`;
   const isShown = (name: string): boolean => SHOWN.some((shown) => shown === name) && typeof known[name] === 'string';
+  const isOther = ([name]: [string, unknown]): boolean => !isShown(name) && !(PROXIED.has(name) && isShown('image'));
+  const extra = (): string => `,"extra":${JSON.stringify(Object.fromEntries(Object.entries(known).filter(isOther)))}`;
+  // The wallet kit reads the decimals of every master that is told of, also of one that is not valid or not fetched.
+  const least = (): string => (type === 'jetton_masters' ? extra() : '');
+  if (document === undefined) return { indexed: false, json: `{"type":"${type}"${index}${least()}}` };
+  if (!isValid(type, known)) return { indexed: true, json: `{"valid":false,"type":"${type}"${index}${least()}}` };
+  let text = `{"valid":true,"type":"${type}"`;
   for (const name of SHOWN) if (isShown(name)) text += `,"${name}":${JSON.stringify(known[name])}`;
-  const others = Object.entries(known).filter(([name]) => !isShown(name) && !(PROXIED.has(name) && isShown('image')));
-  const extra = JSON.stringify(Object.fromEntries(others));
-  return { indexed: true, json: `${text}${index},"is_nsfw":false,"is_scam":false,"extra":${extra}}` };
-}
-
-/** The wallet kit reads the decimals of every master that is told of, also of one that is not valid or not fetched. */
-function leastOf(type: string, { name, symbol, description, image, ...extra }: Record<string, unknown>): string {
-  return type === 'jetton_masters' ? `,"extra":${JSON.stringify(extra)}` : '';
+  return { indexed: true, json: `${text}${index},"is_nsfw":false,"is_scam":false${extra()}}` };
 }
 
 function isValid(type: string, known: Readonly<Record<string, unknown>>): boolean {
