@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Address, beginCell, external, storeMessage } from '@ton/core';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { createPendingWriter } from '../../streams/pending.ts';
@@ -62,6 +62,58 @@ it('knows the normal form of a message by the hash that it was sent with, and of
   expect(await sent.normOf(one.hash, signal)).toEqual(one.hashNorm);
   expect(await sent.normOf(one.hashNorm, signal)).toBeNull();
   expect(await sent.normOf(other.hash, signal)).toBeNull();
+  writer.close();
+});
+
+/** The log, its ends asked for through `end`. */
+const withEnd = (end: (own: () => Promise<number>) => Promise<number>): EventLog => ({
+  ...log,
+  end: (name) => end(() => log.end(name)),
+});
+
+it('asks the topic for the normal form of a message that it does not know, and of no other', async () => {
+  const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
+  const ends = vi.fn((own: () => Promise<number>) => own());
+  const sent = createSentMessages({ log: withEnd(ends), topic });
+  const [one, other] = [message(1), message(2)];
+  await writer.note(one);
+  expect(await sent.normOf(one.hash, signal)).toEqual(one.hashNorm);
+  expect(ends).toHaveBeenCalledTimes(1);
+  expect(await sent.normOf(one.hash, signal)).toEqual(one.hashNorm);
+  expect(await sent.normOf(one.hashNorm, signal)).toBeNull();
+  expect(ends).toHaveBeenCalledTimes(1);
+  expect(await sent.normOf(other.hash, signal)).toBeNull();
+  expect(ends).toHaveBeenCalledTimes(2);
+  writer.close();
+});
+
+it('knows what was sent before it was asked, also while the topic is read for others', async () => {
+  const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
+  let go = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  let onLooked = (): void => undefined;
+  const looked = new Promise<void>((resolve) => {
+    onLooked = resolve;
+  });
+  const ends = vi.fn(async (own: () => Promise<number>) => {
+    const end = await own();
+    onLooked();
+    await held;
+    return end;
+  });
+  const sent = createSentMessages({ log: withEnd(ends), topic });
+  const [early, late] = [message(1), message(2)];
+  const first = sent.sentAt(early.hash, signal);
+  await looked;
+  await writer.note(late);
+  const asked = [sent.sentAt(late.hash, signal), sent.sentAt(late.hashNorm, signal), sent.normOf(late.hash, signal)];
+  go();
+  expect(await first).toBeNull();
+  expect(await Promise.all(asked)).toEqual([expect.any(Number), expect.any(Number), late.hashNorm]);
+  // One more reading for all three.
+  expect(ends).toHaveBeenCalledTimes(2);
   writer.close();
 });
 

@@ -83,6 +83,9 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
   /** All that is on the topic by now is known then. */
   async function upToDate(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    // One that has begun may have looked for the end before.
+    await reading?.catch(() => undefined);
+    signal.throwIfAborted();
     reading ??= catchUp().finally(() => {
       reading = null;
     });
@@ -101,9 +104,11 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
       return timeOf(hashKey(hash));
     },
     async normOf(hash, signal) {
-      await upToDate(signal);
-      const norm = norms.get(hashKey(hash));
-      return norm === undefined || timeOf(hashKey(hash)) === null ? null : Buffer.from(norm, 'latin1');
+      const key = hashKey(hash);
+      // What is known of a message stays so: for one that waits to be final it is asked again and again.
+      if (timeOf(key) === null) await upToDate(signal);
+      const norm = norms.get(key);
+      return norm === undefined || timeOf(key) === null ? null : Buffer.from(norm, 'latin1');
     },
   };
 }
