@@ -86,7 +86,7 @@ export function libraryFinder(codes: ReadonlyMap<string, Cell>): (code: Cell) =>
     .filter((set) => set.file.startsWith('mainnet_0_'))
     .map(({ file }) => readReplaySet(file).libraries);
   return (code) =>
-    namedLibraries(code, 10).flatMap((hash) => {
+    namedLibraries([code], 10).flatMap((hash) => {
       const own = codes.get(hash.toString('hex'));
       if (own !== undefined) return [own];
       const leaf = dictionaries.map((root) => findLeaf(root, 256, hash)).find((one) => one !== null);

@@ -31,7 +31,7 @@ export interface ContractState {
   libraries: readonly Hash[];
 }
 
-/** Libraries of one code that are fetched before it runs, and rounds for those that turn up while it runs: tonlib's. */
+/** Libraries of one account that are fetched before it runs, and rounds for those that turn up while it runs: tonlib's. */
 const MAX_NAMED_LIBRARIES = 32;
 const MAX_ROUNDS = 8;
 
@@ -45,7 +45,7 @@ export interface Contract {
 
 export function contractState(contract: Contract): ContractState {
   const { address, code, data, balance, extraCurrencies } = contract;
-  const libraries = namedLibraries(code, MAX_NAMED_LIBRARIES);
+  const libraries = namedLibraries([code], MAX_NAMED_LIBRARIES);
   return { address, code: cellText(code), data: cellText(data), balance, extraCurrencies, libraries };
 }
 
@@ -207,17 +207,21 @@ function failureOf(reason: string): Error {
   return new TvmError(reason);
 }
 
-/** The dictionary of the libraries that some code names, for the executor; null for none. */
+/** The dictionary of the libraries that code, or code and data, name, for the executor; null for none. */
 export async function librariesFor(
-  view: ChainView,
-  code: readonly Cell[],
+  view: Pick<ChainView, 'library'>,
+  roots: readonly Cell[],
   signal: AbortSignal,
 ): Promise<CellText | null> {
-  const named = code.flatMap((root) => namedLibraries(root, MAX_NAMED_LIBRARIES));
+  const named = namedLibraries(roots, MAX_NAMED_LIBRARIES);
   return dictionaryText(await fetchLibraries(view, named, signal));
 }
 
-async function fetchLibraries(view: ChainView, hashes: readonly Hash[], signal: AbortSignal): Promise<Cell[]> {
+async function fetchLibraries(
+  view: Pick<ChainView, 'library'>,
+  hashes: readonly Hash[],
+  signal: AbortSignal,
+): Promise<Cell[]> {
   const found = await Promise.all(hashes.map((hash) => view.library(hash, signal)));
   return found.filter((cell) => cell !== null);
 }

@@ -4,11 +4,11 @@ import { Builder, Cell } from '../chain/builder.ts';
 import { plain, updateDictionary } from '../chain/dictionary.ts';
 import type { Hash } from '../chain/model.ts';
 
-/** Hashes of the libraries that a tree names, at most `limit`, each once. */
-export function namedLibraries(root: Cell, limit: number): Hash[] {
+/** Hashes of the libraries that some trees name, those of the first tree first, at most `limit` in all, each once. */
+export function namedLibraries(roots: readonly Cell[], limit: number): Hash[] {
   const found = new Map<string, Hash>();
   const seen = new Set<Cell>();
-  const stack = [root];
+  const stack = roots.toReversed();
   for (let cell = stack.pop(); cell !== undefined && found.size < limit; cell = stack.pop()) {
     if (seen.has(cell)) continue;
     seen.add(cell);

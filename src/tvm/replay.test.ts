@@ -13,7 +13,7 @@ function librariesOf(roots: readonly Cell[], all: Cell | null): string | null {
   const found = new Map<string, Cell>();
   const queue = [...roots];
   for (let root = queue.pop(); root !== undefined; root = queue.pop()) {
-    for (const hash of namedLibraries(root, 100)) {
+    for (const hash of namedLibraries([root], 100)) {
       const library = findLeaf(all, 256, hash)?.ref();
       if (library === undefined || found.has(library.key())) continue;
       found.set(library.key(), library);

@@ -119,7 +119,7 @@ function readCode(boc: Buffer): KnownCode | null {
   try {
     const root = parseBoc(boc);
     const standsFor = root.type === LIBRARY ? root.data.subarray(1, 33) : null;
-    const libraries = namedLibraries(root, MAX_LIBRARIES);
+    const libraries = namedLibraries([root], MAX_LIBRARIES);
     return { text: cellText(root), methods: standsFor ? null : methodsOf(root), libraries, standsFor };
   } catch (error) {
     if (error instanceof DecodeError) return null;
