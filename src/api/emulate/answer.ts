@@ -192,12 +192,12 @@ function cellsOf(
     if (state.codeHash !== null && state.code !== null) codes.set(hashJson(state.codeHash), state.code);
     if (state.dataHash !== null && state.data !== null) data.set(hashJson(state.dataHash), state.data);
   };
-  for (const one of transactions) {
-    const { account } = one.transaction;
-    const found = before.get(hashKey(account));
+  const accounts = new Map(transactions.map(({ transaction: { account } }) => [hashKey(account), account]));
+  for (const [key, account] of accounts) {
+    const found = before.get(key);
     if (found !== undefined) note(account, found);
-    note(account, accountLeft(one));
   }
+  for (const one of transactions) note(one.transaction.account, accountLeft(one));
   const members = (map: Map<string, Buffer>): string =>
     [...map].map(([hash, boc]) => `${hash}:"${boc.toString('base64')}"`).join(',');
   return { codes: members(codes), data: members(data) };
