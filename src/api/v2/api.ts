@@ -35,6 +35,8 @@ const DOCUMENT: Api['document'] = {
   headers: [],
   failures: {
     404: 'There is no such thing.',
+    413: 'The body is larger than 1 MiB.',
+    414: 'Path and query are longer than 8 KiB.',
     422: 'A parameter cannot be read or breaks a rule.',
     429: 'Too many requests: try again after the seconds in `Retry-After`.',
     500: 'The service or a liteserver failed.',
