@@ -117,6 +117,30 @@ it('knows what was sent before it was asked, also while the topic is read for ot
   writer.close();
 });
 
+it('counts a message as sent anew when its first sending is older than what the topic keeps', async () => {
+  // Hosts of their own: neither knows what the other has sent.
+  const [writer, later] = [1, 2].map(() =>
+    createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) }),
+  );
+  const sent = createSentMessages({ log, topic });
+  const one = message(1);
+  const first = Date.now();
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(first);
+  try {
+    await writer.note(one);
+    expect(await sent.sentAt(one.hash, signal)).toBe(first);
+    clock.mockReturnValue(first + 2 * 3_600_000);
+    expect(await sent.sentAt(one.hash, signal)).toBeNull();
+    await later.note(one);
+    expect(await sent.sentAt(one.hash, signal)).toBe(first + 2 * 3_600_000);
+    expect(await sent.normOf(one.hash, signal)).toEqual(one.hashNorm);
+  } finally {
+    clock.mockRestore();
+    writer.close();
+    later.close();
+  }
+});
+
 it('keeps the newest messages only, and goes on behind what was trimmed', async () => {
   const writer = createPendingWriter({ log, topic, report: (error) => expect.fail(String(error)) });
   const sent = createSentMessages({ log, topic, maxMessages: 2 });

@@ -56,6 +56,11 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
     norms.clear();
   }
 
+  function timeOf(key: string): number | null {
+    const time = times.get(key);
+    return time !== undefined && time >= Date.now() - retentionMs ? time : null;
+  }
+
   async function catchUp(): Promise<void> {
     const end = await log.end(topic);
     // A topic that ends before is another one.
@@ -67,8 +72,8 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
       for await (const records of log.read(topic, from, { signal, stopAtEnd: true, maxBytes: BATCH_BYTES })) {
         for (const record of records) {
           const [own, norm] = readPendingKeys(record, topic).map(hashKey);
-          // What is sent again was sent before.
-          for (const key of [own, norm]) if (!times.has(key)) times.set(key, record.time);
+          // What is sent again was sent before, as far back as the topic goes.
+          for (const key of [own, norm]) if (timeOf(key) === null) times.set(key, record.time);
           if (own !== norm) norms.set(own, norm);
           from = record.offset + 1;
         }
@@ -91,11 +96,6 @@ export function createSentMessages(options: SentMessagesOptions): SentMessages {
     });
     await reading;
     signal.throwIfAborted();
-  }
-
-  function timeOf(key: string): number | null {
-    const time = times.get(key);
-    return time !== undefined && time >= Date.now() - retentionMs ? time : null;
   }
 
   return {
