@@ -19,6 +19,8 @@ interface Kept {
   placeholders: ReadonlySet<Placeholder>;
 }
 
+/** Of nearly all rows: a set of its own would take 160 bytes that nobody counts. */
+const NO_PLACEHOLDERS: ReadonlySet<Placeholder> = new Set();
 /** An entry and its key besides the text, in memory. */
 const ENTRY_BYTES = 500;
 /** A row above this share of the room is not kept: it would push out too many others. */
@@ -47,7 +49,8 @@ export function createKeptRows(maxBytes: number): KeptRows {
       const addresses = Buffer.concat(own.addresses());
       book.note(addresses);
       for (const one of own.placeholders) book.place(one);
-      const made = { text, addresses, placeholders: own.placeholders };
+      const placeholders = own.placeholders.size === 0 ? NO_PLACEHOLDERS : own.placeholders;
+      const made = { text, addresses, placeholders };
       if (sizeCalculation(made) <= largest) kept.set(key, made);
       return text;
     },
