@@ -49,7 +49,7 @@ export function utf8(bytes: Buffer): string {
   }
 }
 
-/** The text of a cell without references; null for bytes that are not UTF-8. */
+/** Snake text to its end; null for what is none, and for bytes that are not UTF-8. */
 export function plainText(cursor: Cursor): string | null {
   try {
     return utf8(readSnake(cursor));
