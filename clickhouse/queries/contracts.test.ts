@@ -17,7 +17,7 @@ import { insertRows, silent, startTestServer, type TestServer } from '../test-se
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
 import { BadCursor, makeCursor } from './keys.ts';
-import { createReading } from './reading.ts';
+import { createReading, type Reading } from './reading.ts';
 
 const HEAD = 10;
 /** For a busy machine. */
@@ -187,6 +187,25 @@ describe('jettons', () => {
     const tokens = await source.tokens({ ...none, wallets: [address(3), ALICE] }, context);
     expect(tokens.wallets.map(numberOf)).toEqual([3]);
     expect(tokens.masters.map(numberOf)).toEqual([0x62]);
+  });
+
+  it('looks at the wallets of a jetton once for those that have something, however often they were written', async () => {
+    const tin = address(0x65);
+    await clickhouse.command('SYSTEM STOP MERGES jetton_wallets_by_id');
+    for (let i = 0; i < 7; i++) {
+      await insert(jettonWallets, [wallet(0x31, CAROL, tin, '0', i), wallet(0x32 + i, CAROL, address(0x66), '0')]);
+    }
+    const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
+    const labels: string[] = [];
+    const rows: Reading['rows'] = (sql, label, of) => {
+      labels.push(label);
+      return reading.rows(sql, label, of);
+    };
+    const watched = contractQueries({ ...reading, rows }, async () => []);
+    const asked = { ...filter, jettons: [tin], excludeZeroBalance: true, page: { limit: 1, offset: 0 } };
+    expect(await watched.jettonWallets(asked, context)).toEqual([]);
+    expect(labels.filter((label) => label === 'count of jetton wallets')).toHaveLength(1);
+    await clickhouse.command('SYSTEM START MERGES jetton_wallets_by_id');
   });
 });
 

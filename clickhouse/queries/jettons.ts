@@ -48,7 +48,9 @@ export function jettonQueries(reading: NewestReading) {
       const conditions = [`address IN (${keys})`, 'balance > 0'];
       const found = await newest(reading, jettonWallets, { conditions, order: 'id, address', page }, context);
       if (found.length === page.limit) return found;
-      const counted = await reading.rows(`SELECT count() FROM (${keys})`, 'count of jetton wallets', context);
+      // An address stands more than once until it is merged.
+      const sql = `SELECT uniqExact(address) FROM (${keys})`;
+      const counted = await reading.rows(sql, 'count of jetton wallets', context);
       if (Number(counted.u64()) < looked) return found;
     }
   }
