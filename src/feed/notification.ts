@@ -58,10 +58,15 @@ export interface NotifierOptions {
 /** What a subscription adds to the bare notification. */
 type Variant = Pick<Subscription, 'addressBook' | 'metadata' | 'cursors' | 'isV1'>;
 
-interface Made {
+/** Whom and what the address book of a notification tells of. */
+interface Printed {
+  addresses: readonly Address[];
+  placeholders: Book['placeholders'];
+}
+
+interface Made extends Printed {
   /** Without the brace at the end. */
   bare: Buffer;
-  addresses: readonly Address[];
   variants: (Buffer | undefined)[];
 }
 
@@ -78,15 +83,21 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
   function make(event: FeedEvent, chosen: readonly number[], around: Surroundings): Made {
     const book = createBook(testOnly(), rows);
     const bare = joined([beginOf(event), ...contentOf({ event, chosen, book, around, renderings })]);
-    return { bare, addresses: book.addresses(), variants: new Array(VARIANTS) };
+    return { bare, ...printedIn(book), variants: new Array(VARIANTS) };
   }
 
   /** What is behind the bare notification. */
-  function endOf(event: FeedEvent, addresses: readonly Address[], variant: Variant, around: Surroundings): string {
+  function endOf(
+    event: FeedEvent,
+    { addresses, placeholders }: Printed,
+    variant: Variant,
+    around: Surroundings,
+  ): string {
     let text = '';
     const beside = event.type !== 'block' && event.type !== 'account_state_change';
     if (variant.addressBook && beside) {
       const book = createBook(testOnly(), rows);
+      for (const one of placeholders) book.place(one);
       text += `,"address_book":${book.json(around.bookRecords(addresses), domainOf)}`;
     }
     if (variant.metadata && beside) text += `,"metadata":${around.metadata(addresses)}`;
@@ -94,8 +105,9 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
     return `${text}}`;
   }
 
-  function extend(event: FeedEvent, { bare, addresses }: Made, variant: Variant, around: Surroundings): Buffer {
-    const end = endOf(event, addresses, variant, around);
+  function extend(event: FeedEvent, one: Made, variant: Variant, around: Surroundings): Buffer {
+    const { bare } = one;
+    const end = endOf(event, one, variant, around);
     return variant.isV1 ? joined([beginOfV1(event), bare.subarray(beginOf(event).length), end]) : joined([bare, end]);
   }
 
@@ -121,10 +133,12 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
       const book = addressBook || metadata ? createBook(testOnly(), rows) : none;
       const content = contentOf({ event, chosen, book, around, renderings });
       const begin = isV1 ? beginOfV1(event) : beginOf(event);
-      return [begin, ...content, endOf(event, book.addresses(), subscription, around)];
+      return [begin, ...content, endOf(event, printedIn(book), subscription, around)];
     },
   };
 }
+
+const printedIn = (book: Book): Printed => ({ addresses: book.addresses(), placeholders: book.placeholders });
 
 function joined(pieces: Pieces): Buffer {
   return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
