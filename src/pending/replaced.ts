@@ -24,26 +24,30 @@ interface Passed {
  * grace, nor in the next block that their shard has (spec v3 actions 1.2), which may be longer in coming.
  */
 export function createReplaced<T extends Seen>(store: { all(): Iterable<T> }) {
-  const passed = new Map<string, Passed>();
+  /** By trace, then by account: each shard counts its blocks for itself. */
+  const passed = new Map<string, Map<string, Passed>>();
   return {
     at({ header, tops }: { header: Pick<BlockHeader, 'seqno'>; tops: readonly ShardTop[] | null }): T[] {
       const over: T[] = [];
       for (const one of store.all()) {
         // What follows from a final transaction comes, in whatever block.
         if (one.nodes[0].node.finality === 'finalized') continue;
-        const newest = one.nodes
-          .filter(({ node }) => node.finality === 'confirmed')
-          .map(({ node, transaction }) => ({ node, top: topFor(tops ?? [], transaction.account) }))
-          .find(({ node, top }) => top.seqno >= node.block.seqno);
         const key = hashKey(one.trace.hashNorm);
-        if (newest === undefined) {
-          passed.delete(key);
-          continue;
+        const before = passed.get(key);
+        const now = new Map<string, Passed>();
+        let isOver = false;
+        for (const { node, transaction } of one.nodes) {
+          if (node.finality !== 'confirmed') continue;
+          const { seqno } = topFor(tops ?? [], transaction.account);
+          if (seqno < node.block.seqno) continue;
+          const account = hashKey(transaction.account);
+          const since = before?.get(account) ?? { mcSeqno: header.seqno, seqno };
+          now.set(account, since);
+          if (header.seqno - since.mcSeqno >= GRACE_STEPS && seqno > since.seqno) isOver = true;
         }
-        const { seqno } = newest.top;
-        const since = passed.get(key) ?? { mcSeqno: header.seqno, seqno };
-        passed.set(key, since);
-        if (header.seqno - since.mcSeqno >= GRACE_STEPS && seqno > since.seqno) over.push(one);
+        if (now.size === 0) passed.delete(key);
+        else passed.set(key, now);
+        if (isOver) over.push(one);
       }
       return over;
     },
