@@ -38,8 +38,11 @@ export async function persist<T>(work: () => Promise<T>, options: PatienceOption
 }
 
 export interface PatientOptions extends Omit<PatienceOptions, 'mayTryAgain'> {
-  /** Asked before each repetition of an insert, which an outage may have put off for long: throws where it must not be. */
-  mayInsertAgain?: () => Promise<void>;
+  /**
+   * Asked before each repetition of an insert into a table, which an outage may have put off for long: throws where it
+   * must not be.
+   */
+  mayInsertAgain?: (table: string) => Promise<void>;
 }
 
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
@@ -47,12 +50,14 @@ export function createPatientClickHouse(
   clickhouse: ClickHouse,
   { mayInsertAgain, ...options }: PatientOptions,
 ): ClickHouse {
-  const inserting = { ...options, ...(mayInsertAgain ? { mayTryAgain: mayInsertAgain } : {}) };
+  const inserting = (table: string): PatienceOptions =>
+    mayInsertAgain ? { ...options, mayTryAgain: () => mayInsertAgain(table) } : options;
   return {
     ...clickhouse,
     command: (sql, asked) => persist(() => clickhouse.command(sql, asked), options),
     query: (sql, asked) => persist(() => clickhouse.query(sql, asked), options),
     json: (sql, row, asked) => persist(() => clickhouse.json(sql, row, asked), options),
-    insert: (table, columns, rows, asked) => persist(() => clickhouse.insert(table, columns, rows, asked), inserting),
+    insert: (table, columns, rows, asked) =>
+      persist(() => clickhouse.insert(table, columns, rows, asked), inserting(table)),
   };
 }

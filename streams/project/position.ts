@@ -49,6 +49,9 @@ export class PositionError extends Error {
   override name = 'PositionError';
 }
 
+/** The table of who writes: until its own row is there, a projector is not the one. */
+export const PROJECTORS = 'projectors';
+
 /** Memory for one row of the tables here. */
 const ROW_BYTES = 1024;
 
@@ -137,7 +140,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     writer.u64(String(((await owner(signal))?.epoch ?? 0) + 1));
     writer.string(instance);
     writer.endRow();
-    await clickhouse.insert('projectors', ['epoch', 'instance'], writer.take(), { signal });
+    await clickhouse.insert(PROJECTORS, ['epoch', 'instance'], writer.take(), { signal });
     await checkOwner(signal);
   }
 

@@ -176,27 +176,30 @@ describe.skipIf(shelf === null)('project', () => {
     },
   );
 
-  it('inserts nothing again, and looks for no lost rows, once another projector writes', async () => {
-    const clickhouse = await freshTables();
-    const questions: string[] = [];
-    let inserts = 0;
-    const cut: ClickHouse = {
-      ...clickhouse,
-      json(sql, row, asked) {
-        questions.push(asked?.label ?? '');
-        return clickhouse.json(sql, row, asked);
-      },
-      async insert(table, ...rest) {
-        if (table !== 'balances' || ++inserts > 1) return clickhouse.insert(table, ...rest);
-        await createPositionStore(clickhouse).claim(new AbortController().signal);
-        throw new ClickHouseQueryError({ code: 'timeout', label: 'inserting', queryId: '', detail: 'no answer' });
-      },
-    };
-    await expect(run(cut)).rejects.toThrow('another projector, started later, writes');
-    // By then the tokens of the first try may be forgotten, and the tables be others of the same names.
-    expect(inserts).toBe(1);
-    expect(questions).not.toContain('looking whether the rows of a batch are there');
-  });
+  it.each(['balances', 'projection_state'])(
+    'inserts nothing into %s again, and looks for no lost rows, once another projector writes',
+    async (name) => {
+      const clickhouse = await freshTables();
+      const questions: string[] = [];
+      let inserts = 0;
+      const cut: ClickHouse = {
+        ...clickhouse,
+        json(sql, row, asked) {
+          questions.push(asked?.label ?? '');
+          return clickhouse.json(sql, row, asked);
+        },
+        async insert(table, ...rest) {
+          if (table !== name || ++inserts > 1) return clickhouse.insert(table, ...rest);
+          await createPositionStore(clickhouse).claim(new AbortController().signal);
+          throw new ClickHouseQueryError({ code: 'timeout', label: 'inserting', queryId: '', detail: 'no answer' });
+        },
+      };
+      await expect(run(cut)).rejects.toThrow('another projector, started later, writes');
+      // By then the tokens of the first try may be forgotten, and the tables be others of the same names.
+      expect(inserts).toBe(1);
+      expect(questions).not.toContain('looking whether the rows of a batch are there');
+    },
+  );
 
   it('tells of a failure also when it waits for more steps', async () => {
     const clickhouse = await freshTables();

@@ -9,7 +9,7 @@ import { followDocuments, projectDocuments } from './documents.ts';
 import { noteTokens } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
-import { type Batch, createPositionStore, type Intent, type Position, PositionError } from './position.ts';
+import { type Batch, createPositionStore, type Intent, type Position, PositionError, PROJECTORS } from './position.ts';
 import { PROJECTIONS } from './projections.ts';
 import { createPublisher } from './publish.ts';
 import { holdVersions } from './versions.ts';
@@ -30,24 +30,26 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   // One for each request under way: a batch has an insert for each table.
   setMaxListeners(MAX_REQUESTS, signal);
   const counters = newCounters();
-  const patience = {
+  const clickhouse = createPatientClickHouse(options.clickhouse, {
     outageMs: config.outageMs,
     logger,
     signal,
     onRetry: () => {
       counters.retries++;
     },
-  };
-  const store = options.claimed ?? createPositionStore(createPatientClickHouse(options.clickhouse, patience));
+    // An outage may outlast what the tables remember of tokens, and another projector may have begun in it, or a rebuild
+    // have put other tables in their place: rows that came late would be there twice, and a position would be that of
+    // the former tables.
+    async mayInsertAgain(table) {
+      if (table !== PROJECTORS) await store.checkOwner(signal);
+    },
+  });
+  const store = options.claimed ?? createPositionStore(clickhouse);
   if (!options.claimed) {
     await store.claim(signal);
     if (!(await callOffSwap(options.clickhouse, signal)))
       throw new PositionError('a rebuild puts its tables in the place of these: start again');
   }
-  // An outage may outlast what the tables remember of tokens, and another projector may have begun in it, or a rebuild
-  // have put other tables in their place: rows that came late would be there twice.
-  const mayInsertAgain = () => store.checkOwner(signal);
-  const clickhouse = createPatientClickHouse(options.clickhouse, { ...patience, mayInsertAgain });
   await noteTokens(clickhouse, signal);
   const position = await store.read(signal);
   await holdVersions(clickhouse, options.projections ?? PROJECTIONS, position, signal, options.remade);
