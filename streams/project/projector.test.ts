@@ -201,6 +201,22 @@ describe.skipIf(shelf === null)('project', () => {
     },
   );
 
+  it('waits for a server that is away when it looks for a rebuild', async () => {
+    const clickhouse = await freshTables();
+    let asked = 0;
+    const away: ClickHouse = {
+      ...clickhouse,
+      async json(sql, row, how) {
+        if (sql.includes('swap_list') && ++asked === 1)
+          throw new ClickHouseQueryError({ code: 'connection', label: 'asking', queryId: '', detail: 'nobody there' });
+        return clickhouse.json(sql, row, how);
+      },
+    };
+    await run(away, {}, { log: briefLog });
+    expect(asked).toBeGreaterThan(1);
+    expect(await tableHashes(clickhouse)).toEqual(goodOfBrief);
+  });
+
   it('tells of a failure also when it waits for more steps', async () => {
     const clickhouse = await freshTables();
     const at = { table: 'balances', nth: 1, done: false };

@@ -47,7 +47,7 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   const store = options.claimed ?? createPositionStore(clickhouse);
   if (!options.claimed) {
     await store.claim(signal);
-    if (!(await callOffSwap(options.clickhouse, signal)))
+    if (!(await callOffSwap(clickhouse, signal)))
       throw new PositionError('a rebuild puts its tables in the place of these: start again');
   }
   await noteTokens(clickhouse, signal);
