@@ -175,6 +175,20 @@ describe('documents of tokens', () => {
     await losing.close();
   });
 
+  it('are inserted again at once where a killed server loses them, for a rebuild reads them but once', async () => {
+    const losing = await tables('documents_lost_at_once');
+    let inserts = 0;
+    await project({
+      ...losing,
+      async insert(...asked) {
+        if (++inserts > 1) await losing.insert(...asked);
+      },
+    });
+    expect(inserts).toBe(2);
+    expect((await tableHashes(losing)).documents).toBe((await tableHashes(clickhouse)).documents);
+    await losing.close();
+  });
+
   it('are told to who asks', async () => {
     const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 10 });
     const { documents } = documentQueries(createReading(clickhouse, gate, createHead(clickhouse)));

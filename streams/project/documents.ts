@@ -20,6 +20,8 @@ export interface DocumentsOptions {
 }
 
 const BATCH_BYTES = 4 * 1024 * 1024;
+/** Times that rows are inserted which a killed server loses. */
+const TRIES = 3;
 const placeRow = z.object({ next: z.coerce.number() });
 
 type Batch = { rows: StoredDocument[] };
@@ -76,7 +78,7 @@ async function* read(
   }
 }
 
-/** @throws Error when a killed server has lost the rows: they are to be read and written once more */
+/** @throws Error when a server that is killed again and again loses the rows: they are to be read and written once more */
 async function write(options: DocumentsOptions, { rows }: Batch, signal: AbortSignal): Promise<void> {
   if (rows.length === 0) return;
   const writer = new RowWriter();
@@ -86,10 +88,13 @@ async function write(options: DocumentsOptions, { rows }: Batch, signal: AbortSi
     const row = { uriHash, place: String(offset), fetchedAt, found, uri, content: text, failures };
     documents.write(writer, row);
   }
-  // Another one each time: a killed server may remember the token of an insert whose rows it has lost.
-  const asked = { dedupToken: randomUUID(), label: 'inserting documents', signal };
-  await options.clickhouse.insert(documents.name, tableColumns(documents), writer.take(), asked);
-  // The insert may have been repeated under its token, and is there as a whole or not at all.
-  if ((await position(options, signal)) <= rows[rows.length - 1].offset)
-    throw new Error('rows of documents do not stay');
+  const inserted = writer.take();
+  for (let tries = 0; tries < TRIES; tries++) {
+    // Another one each time: a killed server may remember the token of an insert whose rows it has lost.
+    const asked = { dedupToken: randomUUID(), label: 'inserting documents', signal };
+    await options.clickhouse.insert(documents.name, tableColumns(documents), inserted, asked);
+    // The insert may have been repeated under its token, and is there as a whole or not at all.
+    if ((await position(options, signal)) > rows[rows.length - 1].offset) return;
+  }
+  throw new Error('rows of documents do not stay');
 }
