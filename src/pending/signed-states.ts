@@ -90,8 +90,6 @@ export function createSignedStates() {
   };
 }
 
-export type SignedStates = ReturnType<typeof createSignedStates>;
-
 /** `account_none$0`. */
 const NO_ACCOUNT = toBoc(new Builder().bit(0).cell());
 
