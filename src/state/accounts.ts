@@ -11,6 +11,7 @@ import { type ProvenAccount, provenAccount } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import { type AccountState, absent, NO_TRANSACTION, stateOfProof } from './account.ts';
 import type { StateMetrics } from './metrics.ts';
+import { forNodes } from './nodes.ts';
 import { type Step, topOf } from './steps.ts';
 
 /** What is asked of an account. */
@@ -43,11 +44,10 @@ export function createAccounts(source: ChainSource, liteservers: Liteservers, me
   });
 
   async function ask(account: Address, { header }: Step, context: QueryContext): Promise<ProvenAccount> {
-    const { signal, timeoutMs, nodeTimeoutMs = timeoutMs } = context;
     const [workchain, id] = [workchainOf(account), account.subarray(4)];
     const answer = await liteservers.query(
       { method: 'getAccountState', id: blockIdExtToTl(header), account: { workchain, id } },
-      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: header.seqno },
+      { ...forNodes(context), minMcSeqno: header.seqno },
     );
     metrics.answered('account', 'liteserver');
     const proven = provenAccount(answer, header, workchain, id);

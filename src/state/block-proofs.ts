@@ -11,6 +11,7 @@ import { linkFromTl } from '../node/lite-links.ts';
 import { checkHeader } from '../node/lite-proofs.ts';
 import { provenQueueSize, provenShardLinks, type ShardLink } from '../node/lite-shard-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
+import { forNodes } from './nodes.ts';
 import type { Shards } from './shards.ts';
 import type { Step, Steps } from './steps.ts';
 
@@ -62,7 +63,7 @@ export function createBlockProofs(
   zeroState: (context: QueryContext) => Promise<BlockIdExt>,
 ): BlockProofs {
   /** The links from one masterchain block to another, each checked. */
-  async function way(from: BlockIdExt, to: BlockIdExt, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext) {
+  async function way(from: BlockIdExt, to: BlockIdExt, context: QueryContext) {
     const signers = createSignerCache();
     const links = [];
     let at = from;
@@ -71,7 +72,7 @@ export function createBlockProofs(
       const [knownBlock, targetBlock] = [blockIdExtToTl(at), blockIdExtToTl(to)];
       const answer = await liteservers.query(
         { method: 'getBlockProof', mode: TO_TARGET, knownBlock, targetBlock },
-        { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: Math.max(at.seqno, to.seqno) },
+        { ...forNodes(context), minMcSeqno: Math.max(at.seqno, to.seqno) },
       );
       for (const link of answer.steps.map(linkFromTl)) {
         if (!sameBlock(link.from, at)) throw new NodeError('unavailable', 'links that do not follow one another');
@@ -85,40 +86,31 @@ export function createBlockProofs(
   }
 
   /** Its header shows that there is such a block; that it is of the chain the links to it show. */
-  async function find(
-    block: BlockId,
-    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
-  ): Promise<BlockIdExt> {
+  async function find(block: BlockId, context: QueryContext): Promise<BlockIdExt> {
+    const { signal, timeoutMs } = context;
     const { workchain, shard, seqno } = block;
     const filter = { workchain, shard, seqno, utime: {}, lt: {}, page: { limit: 1, offset: 0 } };
     const [found] = (await source.blocks({ ...filter, sort: 'asc' }, { signal, timeoutMs })).rows;
     if (found !== undefined) return found.header;
     const answer = await liteservers.query(
       { method: 'lookupBlock', mode: BY_SEQNO, id: blockIdToTl(block) },
-      { signal, timeoutMs: nodeTimeoutMs },
+      forNodes(context),
     );
     const id = blockIdExtFromTl(answer.id);
     checkHeader(answer.headerProof, id);
     return id;
   }
 
-  async function committed(id: BlockIdExt, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext) {
+  async function committed(id: BlockIdExt, context: QueryContext) {
     if (id.workchain === -1) return { master: id, links: [] };
-    const answer = await liteservers.query(
-      { method: 'getShardBlockProof', id: blockIdExtToTl(id) },
-      { signal, timeoutMs: nodeTimeoutMs },
-    );
+    const answer = await liteservers.query({ method: 'getShardBlockProof', id: blockIdExtToTl(id) }, forNodes(context));
     return provenShardLinks(answer, id);
   }
 
-  async function queueSize(
-    id: BlockIdExt,
-    mcSeqno: number,
-    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
-  ): Promise<number> {
+  async function queueSize(id: BlockIdExt, mcSeqno: number, context: QueryContext): Promise<number> {
     const answer = await liteservers.query(
       { method: 'getBlockOutMsgQueueSize', mode: WITH_PROOF, id: blockIdExtToTl(id), wantProof: true },
-      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: mcSeqno },
+      { ...forNodes(context), minMcSeqno: mcSeqno },
     );
     return provenQueueSize(answer, id);
   }
@@ -149,10 +141,9 @@ export function createBlockProofs(
         const sizes = await Promise.all(some.map((top) => queueSize(top, header.seqno, context)));
         for (const [j, size] of sizes.entries()) shards.push({ id: some[j], size });
       }
-      const { signal, timeoutMs, nodeTimeoutMs = timeoutMs } = context;
       const { extMsgQueueSizeLimit: limit } = await liteservers.query(
         { method: 'getOutMsgQueueSizes', mode: ONE_SHARD, wc: -1, shard: shardToTl(FULL_SHARD) },
-        { signal, timeoutMs: nodeTimeoutMs },
+        forNodes(context),
       );
       return { shards, limit };
     },

@@ -10,6 +10,7 @@ import { provenConfig } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { MasterBlock } from './master-blocks.ts';
 import type { StateMetrics } from './metrics.ts';
+import { forNodes } from './nodes.ts';
 import type { Step } from './steps.ts';
 
 export interface Configs {
@@ -35,11 +36,7 @@ export function createConfigs(masterBlock: MasterBlock, liteservers: Liteservers
     return whole === null ? null : parseBoc(whole);
   }
 
-  async function read(
-    { header }: Step,
-    keyBlock: number,
-    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
-  ): Promise<Cell> {
+  async function read({ header }: Step, keyBlock: number, context: QueryContext): Promise<Cell> {
     const own = await fromLog(keyBlock);
     if (own !== null) {
       metrics.answered('config', 'own');
@@ -47,7 +44,7 @@ export function createConfigs(masterBlock: MasterBlock, liteservers: Liteservers
     }
     const answer = await liteservers.query(
       { method: 'getConfigAll', mode: 0, id: blockIdExtToTl(header) },
-      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: header.seqno },
+      { ...forNodes(context), minMcSeqno: header.seqno },
     );
     metrics.answered('config', 'liteserver');
     return parseBoc(provenConfig(answer, header));

@@ -6,6 +6,7 @@ import type { QueryContext } from '../chain/records.ts';
 import { checkLibraries } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { StateMetrics } from './metrics.ts';
+import { forNodes } from './nodes.ts';
 
 /** The most that a liteserver answers at a time. */
 export const MAX_LIBRARIES = 16;
@@ -34,7 +35,7 @@ export function createLibraries(liteservers: Liteservers, metrics: StateMetrics)
   });
 
   return {
-    async libraries(hashes, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }) {
+    async libraries(hashes, context) {
       const found = new Map<string, Buffer>();
       const missing = new Map<string, Hash>();
       for (const hash of hashes) {
@@ -47,10 +48,7 @@ export function createLibraries(liteservers: Liteservers, metrics: StateMetrics)
         return found;
       }
       const libraryList = [...missing.values()];
-      const answer = await liteservers.query(
-        { method: 'getLibraries', libraryList },
-        { signal, timeoutMs: nodeTimeoutMs },
-      );
+      const answer = await liteservers.query({ method: 'getLibraries', libraryList }, forNodes(context));
       metrics.answered('library', 'liteserver');
       const shown = checkLibraries(answer, libraryList);
       for (const [key, hash] of missing) {

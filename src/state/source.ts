@@ -14,6 +14,7 @@ import { type Configs, createConfigs } from './config.ts';
 import { createLibraries, type Libraries } from './libraries.ts';
 import type { MasterBlock } from './master-blocks.ts';
 import type { StateMetrics } from './metrics.ts';
+import { forNodes } from './nodes.ts';
 import { createPreviousBlocks, type PreviousBlocks } from './previous-blocks.ts';
 import { createShards, type Shards } from './shards.ts';
 import { createStateRoots } from './state-root.ts';
@@ -66,8 +67,8 @@ function createZeroState(source: ChainSource, liteservers: Liteservers) {
   };
 }
 
-async function askZeroState(liteservers: Liteservers, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext) {
-  const { init } = await liteservers.query({ method: 'getMasterchainInfo' }, { signal, timeoutMs: nodeTimeoutMs });
+async function askZeroState(liteservers: Liteservers, context: QueryContext) {
+  const { init } = await liteservers.query({ method: 'getMasterchainInfo' }, forNodes(context));
   const copy = (hash: Hash): Hash => Buffer.from(hash);
   return { rootHash: copy(init.rootHash), fileHash: copy(init.fileHash) };
 }

@@ -8,6 +8,7 @@ import type { QueryContext } from '../chain/records.ts';
 import { blockIdExtToTl } from '../node/lite-api.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { MasterBlock } from './master-blocks.ts';
+import { forNodes } from './nodes.ts';
 import type { Step } from './steps.ts';
 
 const KEPT = 64;
@@ -18,11 +19,11 @@ const WITH_STATE = 1;
 export function createStateRoots(masterBlock: MasterBlock, liteservers: Liteservers) {
   const kept = new LRUCache<string, Hash>({ max: KEPT });
 
-  async function ask({ header }: Step, { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext): Promise<Hash> {
+  async function ask({ header }: Step, context: QueryContext): Promise<Hash> {
     const id = blockIdExtToTl(header);
     const answer = await liteservers.query(
       { method: 'getBlockHeader', id, mode: WITH_STATE },
-      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: header.seqno },
+      { ...forNodes(context), minMcSeqno: header.seqno },
     );
     const proof = openBoc(answer.headerProof);
     return stateHash(proof, virtualRoot(proof, proof.roots[0], header.rootHash, 'block header'));

@@ -10,6 +10,7 @@ import { NodeError } from '../node/chain-node.ts';
 import { blockIdExtToTl, blockIdToTl, LITE_ERROR, LiteServerError } from '../node/lite-api.ts';
 import { provenMasterHeader } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
+import { forNodes } from './nodes.ts';
 
 /** A masterchain block, and where the tops of its shards are known. */
 export interface Step {
@@ -55,18 +56,14 @@ export function createSteps(source: ChainSource, liteservers: Liteservers): Step
   }
 
   /** One from before the index, or out of a gap in it: proven from the newest step that is indexed. */
-  async function asked(
-    seqno: number,
-    head: BlockHeader,
-    { signal, timeoutMs, nodeTimeoutMs = timeoutMs }: QueryContext,
-  ): Promise<Step> {
+  async function asked(seqno: number, head: BlockHeader, context: QueryContext): Promise<Step> {
     const key = `${hashKey(head.rootHash)}${seqno}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
     const id = blockIdToTl({ workchain: -1, shard: FULL_SHARD, seqno });
     const answer = await liteservers.query(
       { method: 'lookupBlockWithProof', mode: 1, id, mcBlockId: blockIdExtToTl(head) },
-      { signal, timeoutMs: nodeTimeoutMs, minMcSeqno: head.seqno },
+      { ...forNodes(context), minMcSeqno: head.seqno },
     );
     const step = { header: provenMasterHeader(answer, head, seqno), tops: null };
     kept.set(key, step);
