@@ -18,6 +18,7 @@ import { takeUpgrades } from './api/upgrades.ts';
 import { createRenderings } from './api/v3/render/renderings.ts';
 import type { ChainSource } from './chain/chain-source.ts';
 import type { Address } from './chain/model.ts';
+import { TESTNET } from './chain/networks.ts';
 import type { Config } from './config.ts';
 import { createEmulator } from './emulation/emulator.ts';
 import { createKnowledge } from './emulation/knowledge.ts';
@@ -73,8 +74,6 @@ export interface ServiceParts {
   /** Begins to answer. */
   open: (server: Server) => Promise<HttpService>;
 }
-
-const TESTNET = -3;
 
 /** Answers HTTP in this process; what it answers from is opened and closed by the caller. */
 export async function serve(parts: ServiceParts): Promise<HttpService> {

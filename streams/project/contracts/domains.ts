@@ -3,13 +3,12 @@ import { rawAddress } from '../../../src/chain/address.ts';
 import { Slice } from '../../../src/chain/builder.ts';
 import { DecodeError } from '../../../src/chain/errors.ts';
 import type { Address } from '../../../src/chain/model.ts';
+import { TESTNET } from '../../../src/chain/networks.ts';
 import type { Asking } from './kinds.ts';
 import { OtherKind } from './stack.ts';
 import type { Subject } from './subject.ts';
 
-/** The global id of the public test network. */
-const TESTNET = -3;
-/** Its collection whose items are domains: `.ton`. */
+/** Testnet's collection whose items are domains: `.ton`. */
 const OF_TESTNET = '0:E33ED33A42EB2032059F97D90C706F8400BB256D32139CA707F1564AD699C7DD';
 /** Those of mainnet, and of networks that are told by nothing else: `.ton`, `t.me`. */
 const OF_MAINNET = [
