@@ -15,27 +15,6 @@ export interface Comment {
 
 export const NO_COMMENT: Comment = Object.freeze({ text: null, encrypted: false });
 
-/** Longest chain of cells that is read: a bag of cells is not deeper. */
-const MAX_CELLS = 1024;
-
-/**
- * The bytes from where the cursor stands, over the chain of first references (snake format, TEP-64).
- * Throws DecodeError when a cell does not hold whole bytes or has several references, or the chain is longer than a bag
- * of cells can be.
- */
-export function snakeBytes(cursor: Cursor): Buffer {
-  const parts: Buffer[] = [];
-  let part = cursor;
-  for (let cells = 0; ; cells++) {
-    if (part.bitsLeft % 8 !== 0) throw new DecodeError('text that is not whole bytes');
-    if (part.refsLeft > 1) throw new DecodeError('text that goes on in several cells');
-    if (cells === MAX_CELLS) throw new DecodeError('text longer than a bag of cells');
-    parts.push(part.bytes(part.bitsLeft / 8));
-    if (part.refsLeft === 0) return parts.length === 1 ? parts[0] : Buffer.concat(parts);
-    part = part.open();
-  }
-}
-
 /** UTF-8 with every byte that is not part of a character written as `\xNN`, and without NUL. */
 export function commentText(bytes: Buffer): string {
   const text = isUtf8(bytes) ? bytes.toString('utf8') : escapedText(bytes);
@@ -82,7 +61,7 @@ export function bodyComment(opcode: number | null, body: () => CellView): Commen
     const cursor = body().cursor();
     cursor.skip(32);
     if (cursor.bitsLeft < 8 || cursor.refsLeft > 1) return { text: null, encrypted };
-    const bytes = snakeBytes(cursor);
+    const bytes = wholeBytes(cursor);
     return { text: encrypted ? bytes.toString('base64') : commentText(bytes), encrypted };
   } catch (error) {
     if (error instanceof DecodeError) return { text: null, encrypted };
@@ -95,13 +74,15 @@ export function bodyComment(opcode: number | null, body: () => CellView): Commen
  * is none, not even an encrypted one.
  */
 export function payloadComment(payload: CellView | null): Comment {
-  return forwardedComment(payload, snakeBytes, commentText);
+  return forwardedComment(payload, wholeBytes, commentText);
 }
 
 /** The same of an item's transfer, whose text is told as it is, NUL included, and to its last bit. */
 export function itemComment(payload: CellView): Comment {
   return forwardedComment(payload, readSnake, plainText);
 }
+
+const wholeBytes = (cursor: Cursor): Buffer => readSnake(cursor, true);
 
 function forwardedComment(
   payload: CellView | null,

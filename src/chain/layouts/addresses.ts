@@ -19,11 +19,8 @@ const MAX_ANYCAST_DEPTH = 30;
  */
 export const address: Codec<Address | null> = {
   read(cursor) {
-    const tag = cursor.u(2);
-    if (tag === NONE) return null;
-    if (tag !== EXTERNAL) return readInternal(cursor, tag);
-    cursor.skip(cursor.u(9));
-    return null;
+    const found = readPlaced(cursor);
+    return typeof found === 'string' ? null : found;
   },
   write(builder, value) {
     if (value === null) builder.u(NONE, 2);
@@ -42,13 +39,7 @@ export type Placeholder = 'addr_none' | 'addr_extern';
 
 /** {@link address}, with none and external ones told apart. */
 export const placedAddress: Codec<Address | Placeholder> = {
-  read(cursor) {
-    const tag = cursor.u(2);
-    if (tag === NONE) return 'addr_none';
-    if (tag !== EXTERNAL) return readInternal(cursor, tag);
-    cursor.skip(cursor.u(9));
-    return 'addr_extern';
-  },
+  read: readPlaced,
   write(builder, value) {
     if (value === 'addr_none') builder.u(NONE, 2);
     else if (value === 'addr_extern') builder.u(EXTERNAL, 2).u(0, 9);
@@ -93,6 +84,14 @@ export const externalAddress: Codec<null> = {
   print: (cursor) => (externalTag(cursor) === NONE ? '{"@type":"addr_none"}' : printExternal(cursor)),
   sample: () => null,
 };
+
+function readPlaced(cursor: Cursor): Address | Placeholder {
+  const tag = cursor.u(2);
+  if (tag === NONE) return 'addr_none';
+  if (tag !== EXTERNAL) return readInternal(cursor, tag);
+  cursor.skip(cursor.u(9));
+  return 'addr_extern';
+}
 
 function externalTag(cursor: Cursor): number {
   const tag = cursor.u(2);

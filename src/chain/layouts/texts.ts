@@ -10,13 +10,14 @@ const CELL_BYTES = 127;
 
 /**
  * The bytes of a chain of cells. A cell has one reference at most; bits behind its last whole byte count as a byte
- * filled up with zeros.
+ * filled up with zeros, or where `isWhole` is asked for are refused. Throws DecodeError.
  */
-export function readSnake(cursor: Cursor): Buffer {
+export function readSnake(cursor: Cursor, isWhole = false): Buffer {
   let current = cursor;
   const parts: Buffer[] = [];
   for (;;) {
     const tail = current.bitsLeft & 7;
+    if (isWhole && tail > 0) throw new DecodeError('text that is not whole bytes');
     parts.push(current.bytes(current.bitsLeft >> 3));
     if (tail > 0) parts.push(Buffer.from([current.u(tail) << (8 - tail)]));
     if (current.refsLeft > 1) throw new DecodeError('several references in a snake');
