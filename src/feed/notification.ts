@@ -82,7 +82,7 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
 
   function make(event: FeedEvent, chosen: readonly number[], around: Surroundings): Made {
     const book = createBook(testOnly(), rows);
-    const bare = joined([beginOf(event), ...contentOf({ event, chosen, book, around, renderings })]);
+    const bare = joined([beginOf(event), ...contentOf({ event, chosen, book, isNoted: true, around, renderings })]);
     return { bare, ...printedIn(book), variants: new Array(VARIANTS) };
   }
 
@@ -129,9 +129,9 @@ export function createNotifier({ renderings, rows, globalId, testOnly, domainOf 
     pieces(event, subscription, heard, around) {
       const chosen = isOfTrace(event) ? heard.chosen(event) : NONE;
       const { addressBook, metadata, isV1 } = subscription;
-      const none = testOnly() ? NO_TEST_BOOK : NO_BOOK;
-      const book = addressBook || metadata ? createBook(testOnly(), rows) : none;
-      const content = contentOf({ event, chosen, book, around, renderings });
+      const isNoted = addressBook || metadata;
+      const book = isNoted ? createBook(testOnly(), rows) : bareBook(testOnly());
+      const content = contentOf({ event, chosen, book, isNoted, around, renderings });
       const begin = isV1 ? beginOfV1(event) : beginOf(event);
       return [begin, ...content, endOf(event, printedIn(book), subscription, around)];
     },
@@ -145,18 +145,15 @@ function joined(pieces: Pieces): Buffer {
 }
 
 /** Where nobody asks which addresses are printed. */
-const NO_BOOK: Book = {
-  testOnly: false,
+const bareBook = (testOnly: boolean): Book => ({
+  testOnly,
   text: rawAddress,
   place: (placeholder) => placeholder,
   placeholders: new Set(),
   note: () => undefined,
   addresses: () => [],
   json: () => '{}',
-};
-const NO_TEST_BOOK: Book = { ...NO_BOOK, testOnly: true };
-
-const isKept = (book: Book): boolean => book !== NO_BOOK && book !== NO_TEST_BOOK;
+});
 
 const NONE: readonly number[] = [];
 
@@ -164,12 +161,14 @@ interface Parts {
   event: FeedEvent;
   chosen: readonly number[];
   book: Book;
+  /** Whether anybody asks what the book notes. */
+  isNoted: boolean;
   around: Surroundings;
   renderings: Renderings;
 }
 
 /** What is between the beginning and the end. */
-function contentOf({ event, chosen, book, around, renderings }: Parts): Pieces {
+function contentOf({ event, chosen, book, isNoted, around, renderings }: Parts): Pieces {
   const traced = event.type === 'block' ? '' : `,"trace_external_hash_norm":"${around.traceHash(event)}"`;
   switch (event.type) {
     case 'transactions':
@@ -186,7 +185,7 @@ function contentOf({ event, chosen, book, around, renderings }: Parts): Pieces {
     }
     case 'message':
     case 'external_out': {
-      const told = renderings.messagePieces(around.messageRecord(event), isKept(book) ? book : null);
+      const told = renderings.messagePieces(around.messageRecord(event), isNoted ? book : null);
       return [`${traced},"message":`, ...told];
     }
     case 'jettons_change':
