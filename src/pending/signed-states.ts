@@ -36,8 +36,9 @@ interface Left {
   before: Left | null;
 }
 
-/** Blocks of all shards that no step has: of more the oldest are forgotten. */
+/** Blocks of all shards that no step has, and their bytes: of more the oldest are forgotten. */
 const MOST_BLOCKS = 64;
+const MOST_BYTES = 64 * 1024 * 1024;
 
 export function createSignedStates() {
   /** The oldest first. */
@@ -61,6 +62,8 @@ export function createSignedStates() {
       const isReplaced = (one: BlockIdExt): boolean =>
         one.workchain === id.workchain && one.shard === id.shard && one.seqno >= id.seqno;
       kept = [...kept.filter((one) => !isReplaced(one.id)), { id, state }].slice(-MOST_BLOCKS);
+      let bytes = kept.reduce((sum, one) => sum + one.state.bag.bytes.length, 0);
+      for (; bytes > MOST_BYTES && kept.length > 1; kept.shift()) bytes -= kept[0].state.bag.bytes.length;
     },
     /** A step is told: what it has is forgotten. */
     pass({ tops }: Step): void {
