@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { identifier } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { beginSwap, borrowTables, finishSwap, rebuildDatabase } from '../../clickhouse/swap.ts';
@@ -5,7 +6,7 @@ import { TABLES } from '../../clickhouse/tables/all.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
 import type { Progress as BatchProgress, ProjectorOptions } from '../../streams/project/options.ts';
-import { createPositionStore, PositionError } from '../../streams/project/position.ts';
+import { createPositionStore, OWNER_MS, PositionError } from '../../streams/project/position.ts';
 import type { Projection } from '../../streams/project/projection.ts';
 import { PROJECTIONS } from '../../streams/project/projections.ts';
 import { project } from '../../streams/project/projector.ts';
@@ -21,6 +22,8 @@ import type { Running } from './running.ts';
 const LAST_RECORDS = 2_000;
 /** Rounds that follow a log which grows; then the rest is done with the old tables standing still, however much it is. */
 const MOST_ROUNDS = 20;
+/** Milliseconds from the claim until nobody else begins an insert: one that may be, may have to wait for a connection. */
+const SETTLED_MS = 2 * OWNER_MS;
 
 /**
  * `tonstream rebuild [NAME…]`: makes the tables anew from the log alone, beside the old ones, then puts them in their
@@ -110,10 +113,13 @@ export async function rebuild(
     }
     // Only now: whoever writes the old tables stops, and what it has written of the log since is made here, too.
     await store.claim(signal);
+    const settledAt = performance.now() + SETTLED_MS;
     // What it had announced may be there in part: the tables that stay get the whole, and the new ones after them.
     const finishing = { claimed: store, names: true, remade: names, endOffset: 0, stopAtEnd: true };
     if (isPart) await project({ ...options, ...finishing }, signal);
     await toTheEnd();
+    // An insert that began before the exchange goes to the old tables, whenever it ends.
+    await sleep(settledAt - performance.now(), undefined, { signal });
     await store.checkOwner(signal);
     // Steps as the old tables had them are not for those who begin to follow the new ones.
     await log.ensureTopic(topics.steps);

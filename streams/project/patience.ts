@@ -9,8 +9,8 @@ export interface PatienceOptions {
   logger: Pick<Logger, 'warn'>;
   signal: AbortSignal;
   onRetry?: () => void;
-  /** Whether what failed may still be done: throws where it may not. */
-  mayTryAgain?: () => Promise<void>;
+  /** Asked before each try, the first one or a further one: throws where it must not be. */
+  mayTry?: (again: boolean) => Promise<void>;
 }
 
 const FIRST_WAIT_MS = 100;
@@ -21,11 +21,11 @@ const LONGEST_WAIT_MS = 5_000;
  * repetition: whether the failed try was done is not known.
  */
 export async function persist<T>(work: () => Promise<T>, options: PatienceOptions): Promise<T> {
-  const { outageMs, logger, signal, onRetry, mayTryAgain } = options;
+  const { outageMs, logger, signal, onRetry, mayTry } = options;
   const giveUpAt = performance.now() + outageMs;
   for (let waitMs = FIRST_WAIT_MS, failed = false; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     try {
-      if (failed) await mayTryAgain?.();
+      await mayTry?.(failed);
       return await work();
     } catch (error) {
       if (signal.aborted || !isTransient(error) || performance.now() > giveUpAt) throw error;
@@ -37,21 +37,15 @@ export async function persist<T>(work: () => Promise<T>, options: PatienceOption
   }
 }
 
-export interface PatientOptions extends Omit<PatienceOptions, 'mayTryAgain'> {
-  /**
-   * Asked before each repetition of an insert into a table, which an outage may have put off for long: throws where it
-   * must not be.
-   */
-  mayInsertAgain?: (table: string) => Promise<void>;
+export interface PatientOptions extends Omit<PatienceOptions, 'mayTry'> {
+  /** Asked before each insert into a table, and before each repetition of one: throws where it must not be. */
+  mayInsert?: (table: string, again: boolean) => Promise<void>;
 }
 
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
-export function createPatientClickHouse(
-  clickhouse: ClickHouse,
-  { mayInsertAgain, ...options }: PatientOptions,
-): ClickHouse {
+export function createPatientClickHouse(clickhouse: ClickHouse, { mayInsert, ...options }: PatientOptions): ClickHouse {
   const inserting = (table: string): PatienceOptions =>
-    mayInsertAgain ? { ...options, mayTryAgain: () => mayInsertAgain(table) } : options;
+    mayInsert ? { ...options, mayTry: (again) => mayInsert(table, again) } : options;
   return {
     ...clickhouse,
     command: (sql, asked) => persist(() => clickhouse.command(sql, asked), options),

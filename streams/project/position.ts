@@ -52,6 +52,12 @@ export class PositionError extends Error {
 /** The table of who writes: until its own row is there, a projector is not the one. */
 export const PROJECTORS = 'projectors';
 
+/**
+ * For so long, milliseconds, a projector believes the answer to "who writes". Then it asks again before it inserts: so
+ * whoever has claimed the tables and has waited for this long has them alone.
+ */
+export const OWNER_MS = 5_000;
+
 /** Memory for one row of the tables here. */
 const ROW_BYTES = 1024;
 
@@ -99,6 +105,8 @@ export type PositionStore = ReturnType<typeof createPositionStore>;
 export function createPositionStore(clickhouse: ClickHouse) {
   const instance = randomUUID();
   const label = 'reading the position of the projection';
+  /** When it was asked last who writes, and this was the one. */
+  let ownedAt = Number.NEGATIVE_INFINITY;
 
   /** @throws {PositionError} when another version of the projection wrote the tables */
   async function read(signal: AbortSignal): Promise<Position> {
@@ -144,10 +152,18 @@ export function createPositionStore(clickhouse: ClickHouse) {
     await checkOwner(signal);
   }
 
-  /** @throws {PositionError} when a projector started after this one writes to the same tables */
-  async function checkOwner(signal: AbortSignal): Promise<void> {
+  /**
+   * @param maxAgeMs for how long an earlier answer is believed
+   * @throws {PositionError} when a projector started after this one writes to the same tables
+   */
+  async function checkOwner(signal: AbortSignal, maxAgeMs = 0): Promise<void> {
+    const askedAt = performance.now();
+    if (askedAt - ownedAt < maxAgeMs) return;
     const newest = await owner(signal);
-    if (newest?.instance === instance) return;
+    if (newest?.instance === instance) {
+      ownedAt = askedAt;
+      return;
+    }
     throw new PositionError(
       `another projector, started later, writes to database ${clickhouse.database}: this one stops`,
     );

@@ -17,7 +17,7 @@ import { importFiles } from '../ingest/import.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import type { Progress, ProjectorOptions } from './options.ts';
-import { createPositionStore } from './position.ts';
+import { createPositionStore, OWNER_MS } from './position.ts';
 import { project } from './projector.ts';
 
 const topics = topicNames();
@@ -201,6 +201,28 @@ describe.skipIf(shelf === null)('project', () => {
     },
   );
 
+  it('inserts nothing more of a batch that stood still while another projector began', async () => {
+    const clickhouse = await freshTables();
+    const now = performance.now.bind(performance);
+    let stoodMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + stoodMs);
+    const later: string[] = [];
+    let hasBegun = false;
+    const standing: ClickHouse = {
+      ...clickhouse,
+      async insert(table, ...rest) {
+        if (hasBegun) later.push(table);
+        await clickhouse.insert(table, ...rest);
+        if (table !== 'transactions') return;
+        await createPositionStore(clickhouse).claim(new AbortController().signal);
+        stoodMs = OWNER_MS;
+        hasBegun = true;
+      },
+    };
+    await expect(run(standing)).rejects.toThrow('another projector, started later, writes');
+    expect(later).toEqual([]);
+  });
+
   it('waits for a server that is away when it looks for a rebuild', async () => {
     const clickhouse = await freshTables();
     let asked = 0;
@@ -235,8 +257,8 @@ describe.skipIf(shelf === null)('project', () => {
     async (batchSteps, laterMs, each) => {
       const clickhouse = await freshTables();
       const now = performance.now.bind(performance);
-      let asked = 0;
-      vi.spyOn(performance, 'now').mockImplementation(() => now() + asked++ * laterMs);
+      let [late, isBetween] = [0, false];
+      vi.spyOn(performance, 'now').mockImplementation(() => now() + late);
       const events: string[] = [];
       const noted =
         <A extends unknown[], T>(nameOf: (...asked: A) => string | null, act: (...asked: A) => Promise<T>) =>
@@ -253,13 +275,21 @@ describe.skipIf(shelf === null)('project', () => {
           (table) => (BEFORE_STEPS.has(table) ? null : table === 'projection_state' ? 'state' : 'rows'),
           clickhouse.insert,
         ),
-        json: (sql, row, options) =>
-          noted(
-            () => (sql.includes('FROM projectors') ? 'owner' : null),
+        async json(sql, row, options) {
+          const isOwner = sql.includes('FROM projectors');
+          const rows = await noted(
+            () => (isOwner ? 'owner' : null),
             () => clickhouse.json(sql, row, options),
-          )(),
+          )();
+          // Asked once more behind each batch.
+          if (isOwner && isBetween) [late, isBetween] = [late + laterMs, false];
+          return rows;
+        },
       };
-      await run(watched, { batchSteps }, batchSteps === 1 ? { log: briefLog } : {});
+      const onProgress = () => {
+        isBetween = true;
+      };
+      await run(watched, { batchSteps }, { onProgress, ...(batchSteps === 1 ? { log: briefLog } : {}) });
       const merged = events.map((event) => (event.startsWith('rows') ? 'rows' : event));
       const seen = merged.filter((event, at) => event !== 'rows' || merged[at - 1] !== 'rows');
       const inTurn = (names: string[]): string[] =>

@@ -9,7 +9,15 @@ import { followDocuments, projectDocuments } from './documents.ts';
 import { noteTokens } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
-import { type Batch, createPositionStore, type Intent, type Position, PositionError, PROJECTORS } from './position.ts';
+import {
+  type Batch,
+  createPositionStore,
+  type Intent,
+  OWNER_MS,
+  type Position,
+  PositionError,
+  PROJECTORS,
+} from './position.ts';
 import { PROJECTIONS } from './projections.ts';
 import { createPublisher } from './publish.ts';
 import { holdVersions } from './versions.ts';
@@ -37,11 +45,11 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
     onRetry: () => {
       counters.retries++;
     },
-    // An outage may outlast what the tables remember of tokens, and another projector may have begun in it, or a rebuild
-    // have put other tables in their place: rows that came late would be there twice, and a position would be that of
-    // the former tables.
-    async mayInsertAgain(table) {
-      if (table !== PROJECTORS) await store.checkOwner(signal);
+    // In the meantime another projector may have begun, or a rebuild have put other tables in their place: rows that came
+    // late would be there twice, and a position would be that of the former tables. An outage may outlast what the
+    // tables remember of tokens.
+    async mayInsert(table, again) {
+      if (table !== PROJECTORS) await store.checkOwner(signal, again ? 0 : OWNER_MS);
     },
   });
   const store = options.claimed ?? createPositionStore(clickhouse);

@@ -15,7 +15,7 @@ import { createGaps, type Gap } from './gaps.ts';
 import { restoreLost } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPauses } from './pause.ts';
-import { type Batch, type Intent, PositionError, type PositionStore } from './position.ts';
+import { type Batch, type Intent, OWNER_MS, PositionError, type PositionStore } from './position.ts';
 import { PROJECTIONS } from './projections.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
@@ -34,8 +34,6 @@ const SMALL_INSERT = { materialize_skip_indexes_on_insert: 0 } as const;
  * makes these alone, from the blocks. An insert is there as a whole or not at all, so what is missing is made as it was.
  */
 const LAST: ReadonlySet<Table> = new Set<Table>([accountData, codes]);
-/** An answer to "who writes" that is older is not believed: this process may have been stopped since. */
-const OWNER_MS = 5_000;
 
 export interface BatchWriterOptions extends ProjectorOptions {
   store: PositionStore;
@@ -92,8 +90,8 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const gaps = await createGaps(log, topics, signal);
   let inserting: Promise<void> = Promise.resolve();
   let previous = options.done?.mcSeqno ?? 0;
-  /** The step that is announced and not there yet; `ownedAt`: when this was the projector that writes. */
-  let ahead: (Pick<Intent, 'number' | 'firstOffset'> & { ownedAt: number }) | null = null;
+  /** The step that is announced and not there yet. */
+  let ahead: Pick<Intent, 'number' | 'firstOffset'> | null = null;
   let fail: () => void = () => undefined;
   const failed = new Promise<void>((resolve) => {
     fail = resolve;
@@ -134,7 +132,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
       });
       // While nobody waits: at the head this and the announcement took a third of a step's time on its way.
       await store.checkOwner(signal);
-      ahead = { number: number + 1, firstOffset: batch.nextOffset, ownedAt: performance.now() };
+      ahead = { number: number + 1, firstOffset: batch.nextOffset };
     });
     // Thrown again by whoever waits for it: the next batch, or `flush`.
     inserting.catch(fail);
@@ -156,8 +154,9 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
     }
     await gaps.report(undecoded, signal);
     const known = ahead?.number === batch.number && ahead.firstOffset === batch.firstOffset;
-    if (!alone || !known) await store.announce(batch, signal, intent?.isWritten);
-    else if (ahead && performance.now() - ahead.ownedAt < OWNER_MS) return;
+    // Behind that announcement it was asked who writes.
+    if (alone && known) return store.checkOwner(signal, OWNER_MS);
+    await store.announce(batch, signal, intent?.isWritten);
     // After the announcement: a projector that starts now either sees it or is seen here.
     await store.checkOwner(signal);
   }
