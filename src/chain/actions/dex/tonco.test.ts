@@ -88,6 +88,45 @@ test('TON that a router of TONCO sends on between two pools is part of the trade
   expect(told.map(({ type }) => type)).toEqual(['jetton_swap']);
 });
 
+test('what the first pool of TONCO leaves over is not what a way over two brought', () => {
+  const out = sending({ from: 'router', to: 'alice', jetton: 'lp', amount: '30' });
+  const second = toncoPool('blue', toncoPays(200, 'lp', 30n, out));
+  const hop = sending({ from: 'router', to: 'router', jetton: 'blue', amount: '20', after: [second] });
+  const over = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '1' });
+  const pays = toncoPays(200, 'blue', 20n, hop);
+  const traded = toncoPool('red', { ...pays, sends: [hop, over] });
+  const sent = sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after: [traded] });
+  const [told, ...others] = tell([sent], known);
+  expect(others).toEqual([]);
+  expect([told.type, told.success]).toEqual(['jetton_swap', true]);
+  expect(told.details).toMatchObject({ asset_out: account('lp'), dex_outgoing_transfer: { amount: '30' } });
+});
+
+test('what comes of the TON that TONCO paid is not part of the trade', () => {
+  const left: Sent = { to: 'bob', body: op(0xd53276db) };
+  const paid: Sent = {
+    to: "router's pton",
+    body: call(0x0f8a7ea5).grams(8n).to('alice').to('alice').bit(0).grams(1n).bit(0).cell(),
+    sends: [{ to: 'alice', body: call(0x01f3835d).grams(8n).to('alice').bit(0).cell(), sends: [left] }],
+  };
+  const after = [toncoPool('red', toncoPays(200, 'pton', 8n, paid))];
+  const told = tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], withPton);
+  expect(told.map(({ type, details }) => [type, details.opcode])).toEqual([
+    ['jetton_swap', undefined],
+    ['call_contract', '0xd53276db'],
+  ]);
+  // Nor is TON that a pool leaves over, of which the router's transfer is told.
+  const out = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '5' });
+  const pays = toncoPays(200, 'red', 5n, out);
+  const partly = toncoPool('blue', { ...pays, sends: [paid, out] });
+  const [swap, ...others] = tell(
+    [sending({ from: 'alice', to: 'router', jetton: 'blue', amount: '9', after: [partly] })],
+    withPton,
+  );
+  expect([swap.type, swap.details.asset_out]).toEqual(['jetton_swap', account('red')]);
+  expect(others.map(({ details }) => details.opcode)).toEqual(['0x01f3835d', '0xd53276db']);
+});
+
 /** What a router of TONCO is asked for: jettons, and what to do with them. */
 function toncoAsks(jetton: string, minOut: bigint, then: Cell): Cell {
   const body = new Body().u(0xa7fb58f8, 32).to(`router's ${jetton}`).big(0n, 160).grams(minOut);

@@ -18,7 +18,7 @@ import type { Asset, KnownContracts } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import type { RawAddress } from '../trace.ts';
 import { PTON_TRANSFER, payment, paymentLeg } from './pton.ts';
-import { declareSwap, type Hop, type Leg, masterOf, type Swap, transferLeg } from './swap.ts';
+import { declareSwap, type Hop, type Leg, masterOf, nextCall, type Swap, transferLeg } from './swap.ts';
 
 /** Pools on one way; a body is no deeper. */
 const MAX_HOPS = 64;
@@ -58,16 +58,17 @@ const trade: Pattern = {
   },
 };
 
-const tonOut: Pattern = { op: PTON_TRANSFER, optional: true };
+/** Beside a transfer that goes on to the next pool. */
+const tonAside: Pattern = { op: PTON_TRANSFER, returns: false, optional: true };
 
 const paid: Pattern = {
   op: payTo.opcode,
   as: 'paid',
   child: {
     any: [
-      { block: jettonTransfer.block, children: [trade, tonOut] },
+      { block: jettonTransfer.block, children: [trade, tonAside] },
       { block: jettonTransfer.block, child: { op: PTON_TRANSFER, child: { op: jettonNotify.opcode, child: trade } } },
-      { block: jettonTransfer.block, as: 'out', child: tonOut },
+      { block: jettonTransfer.block, as: 'out' },
       { op: transferBody.opcode, as: 'unknownOut', child: { op: PTON_TRANSFER } },
     ],
   },
@@ -102,8 +103,12 @@ const byLt = (a: Block, b: Block): number => compareDecimal(a.minLt, b.minLt);
 
 function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   const incoming = paymentLeg(found, found.head);
-  const out = jettonTransfer.of(found.named('out').at(-1) ?? null);
-  if (incoming === null || out === null || found.first('unknownOut') !== null) return null;
+  const last = found.named('out').sort(byLt).at(-1);
+  if (incoming === null || last === undefined || found.first('unknownOut') !== null) return null;
+  const out = jettonTransfer.of(last);
+  if (out === null) return null;
+  // The TON alone: what its receiver makes of it is not part of the trade.
+  const ton = nextCall(last, PTON_TRANSFER);
   const outgoing = transferLeg(out, tonOr(out.asset));
   const payments = found.named('paid').sort(byLt);
   const swaps = found.named('swap').sort(byLt);
@@ -123,6 +128,7 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
       hops: readHops(read, { incoming, out }, known),
     },
     failed,
+    blocks: ton === null ? found.all() : [...found.all(), ton],
   };
 }
 
