@@ -159,7 +159,7 @@ function readHops(events: readonly Block[]): Hop[] {
 
 function paidLeg(found: Match, amount: Decimal): Leg | null {
   const transfer = jettonTransfer.of(found.first('out'));
-  if (transfer !== null) return { ...transferLeg(transfer, transfer.asset), amount };
+  if (transfer !== null) return transferLeg(transfer, transfer.asset);
   const ton = found.first('tonOut');
   return ton === null ? null : tonLeg(amount, messageOf(ton).source, destinationOf(ton));
 }

@@ -189,6 +189,22 @@ test('of what a pool of DeDust has a vault pay, the amount alone is read', () =>
   expect(told.details.dex_outgoing_transfer).toEqual(leg('red', '50', 'vault', 'alice'));
 });
 
+test('jettons that DeDust gives back are those that came, whatever the pool had the vault pay', () => {
+  const back = sending({ from: 'vault', to: 'alice', jetton: 'red', amount: '48' });
+  const payload = written(dedustSwapPayload, { step: route('pool'), ...terms });
+  const sent = sending({
+    from: 'alice',
+    to: 'vault',
+    jetton: 'red',
+    amount: '50',
+    payload,
+    after: [first(payout(50n, back))],
+  });
+  const [told] = tell([sent], known);
+  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
+  expect(told.details.dex_outgoing_transfer).toEqual(leg('red', '48', 'vault', 'alice'));
+});
+
 test('a pool of DeDust that nothing is known of is no trade', () => {
   const back = first(payout(100n, tonOut('99')));
   const types = tell([tonIn('100', route('pool'), back)], { jettonWallet: wallets }).map(({ type }) => type);
