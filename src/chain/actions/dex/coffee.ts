@@ -61,6 +61,7 @@ export const payout: Pattern = {
   },
 };
 
+/** Every pool on the way tells what it traded; a way on which one does not is no trade. */
 const event: Pattern = { op: coffeeSwapSucceeded.opcode, as: 'event' };
 
 export const coffeeSwap = declareSwap('coffee', [
@@ -68,11 +69,7 @@ export const coffeeSwap = declareSwap('coffee', [
     rank: 66,
     pattern: {
       op: SWAP_INTERNAL,
-      as: 'swap',
-      children: [
-        event,
-        { chain: { of: { op: SWAP_INTERNAL, as: 'swap', child: { ...event, optional: true } }, until: payout } },
-      ],
+      children: [event, { chain: { of: { op: SWAP_INTERNAL, child: event }, until: payout } }],
       parent: {
         any: [
           { block: jettonTransfer.block, as: 'in' },
@@ -99,7 +96,6 @@ function readSwap(found: Match): Reading<Swap> | null {
       assetOut: outgoing.asset,
       hops: events.length > 1 ? readHops(events, outgoing.asset) : [],
     },
-    failed: events.length < found.named('swap').length,
   };
 }
 

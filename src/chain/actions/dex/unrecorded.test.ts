@@ -53,12 +53,17 @@ test('TON is traded for jettons over two pools of swap.coffee', () => {
   });
 });
 
-test('the second pool of swap.coffee gives back what the first one paid', () => {
-  const back = coffeePayout(20n, sending({ from: 'vault', to: 'alice', jetton: 'blue', amount: '20' }));
-  const [told, ...others] = tell([tonTrade(coffeePool(traded(null, 10n, 20n), coffeePool(back)))], known);
-  expect(others).toEqual([]);
-  expect([told.type, told.success]).toEqual(['jetton_swap', false]);
-  expect(told.details).toMatchObject({ asset_in: null, asset_out: account('blue'), peer_swaps: [] });
+test('a way over pools of swap.coffee is no trade when one of them tells of none', () => {
+  const blue = coffeePayout(20n, sending({ from: 'vault', to: 'alice', jetton: 'blue', amount: '20' }));
+  const failed = coffeePool(traded(null, 10n, 20n), coffeePool({ to: null, body: op(0xc0ffee31) }, blue));
+  const [told, ...others] = tell([tonTrade(failed)], known);
+  expect([told, ...others].map(({ type, details }) => [type, details.opcode])).toEqual([
+    ['call_contract', '0xc0ffee00'],
+    ['call_contract', '0xc0ffee20'],
+    ['call_contract', '0xc0ffee20'],
+    ['call_contract', '0xc0ffee21'],
+    ['jetton_transfer', undefined],
+  ]);
 });
 
 test('swap.coffee pays in TON, with a notification or without', () => {
