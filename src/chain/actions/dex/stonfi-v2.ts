@@ -10,7 +10,7 @@ import { amount, coins, u64 } from '../../layouts/numbers.ts';
 import { maybeCell, record, ref } from '../../layouts/shapes.ts';
 import type { Decimal } from '../../model.ts';
 import type { Block } from '../block.ts';
-import { addressText, destinationOf, readBody, tryBody } from '../bodies.ts';
+import { addressText, destinationOf, messageOf, readBody, tryBody } from '../bodies.ts';
 import { jettonTransfer, tonOr } from '../jettons.ts';
 import type { Reading } from '../kind.ts';
 import type { Asset, KnownContracts } from '../known.ts';
@@ -36,31 +36,52 @@ const crossSwap = record('cross_swap', {
 /** Of what a router was asked for, the wallet of the first pool's other asset. */
 const payloadHead = body('stonfi_swap_v2_forward_payload', stonfiSwapV2Payload.opcode, { token_wallet1: address });
 
-/** A pool's trade, what it has the router pay, and the next pool where that goes to one. */
+/**
+ * A pool's trade, what it has the router pay, and the next pool where that goes to one: a pool that had nothing paid does
+ * not count.
+ */
 const trade: Pattern = {
   op: stonfiSwapV2.opcode,
   as: 'swap',
   get child(): Pattern {
     return paid;
   },
+  optional: true,
 };
 
+/** TON that a router sends on to where the next pool is asked from. */
+const sentOn: Pattern = {
+  op: PTON_TRANSFER,
+  where: goesOn,
+  child: { op: jettonNotify.opcode, child: trade },
+  optional: true,
+};
+
+/** Of the last TON on the way only the message itself is part of the trade, and not what its receiver makes of it. */
 const paid: Pattern = {
   op: stonfiPayToV2.opcode,
   as: 'paid',
   child: {
     any: [
-      { block: jettonTransfer.block, as: 'out', child: trade },
       {
         block: jettonTransfer.block,
+        where: (block) => jettonTransfer.of(block)?.hasInternal === false,
         as: 'out',
-        child: { op: PTON_TRANSFER, child: { op: jettonNotify.opcode, child: trade } },
+        child: sentOn,
       },
+      { block: jettonTransfer.block, as: 'out', child: trade },
       trade,
-      { block: jettonTransfer.block, as: 'out', child: { op: PTON_TRANSFER, optional: true } },
     ],
   },
 };
+
+/** Whether TON goes to whom the router said, to be traded there. */
+function goesOn(block: Block): boolean {
+  const payload = tryBody(block, ptonTonTransfer)?.forward_payload.cell;
+  return (
+    payload?.opcode === stonfiSwapV2.opcode && jettonTransfer.of(block.prev)?.receiver === messageOf(block).destination
+  );
+}
 
 export const stonfiV2Swap = declareSwap('stonfi_v2', [
   { rank: 21, pattern: { ...trade, child: paid, parent: payment }, read: readSwap },
@@ -85,7 +106,8 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   const incoming = paymentLeg(found, found.head);
   const out = found.named('out').at(-1);
   const outgoing = out === undefined ? null : outgoingLeg(out);
-  if (incoming === null || outgoing === null) return null;
+  if (incoming === null || out === undefined || outgoing === null) return null;
+  const ton = nextCall(out, PTON_TRANSFER);
   const payments = found.named('paid').map(readPaid);
   const hops = readHops(found.named('swap'), payments, incoming, known);
   if (hops === null) return null;
@@ -100,6 +122,7 @@ function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
       hops,
     },
     failed,
+    blocks: ton === null ? found.all() : [...found.all(), ton],
   };
 }
 

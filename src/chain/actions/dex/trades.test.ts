@@ -1,6 +1,6 @@
 /** Trades of DeDust and STON.fi as no recorded trace shows them: they hold the code to the description. */
 import { expect, test } from 'vitest';
-import { account, accountBytes, op, type Sent, written } from '../../../../test/made-trace.ts';
+import { account, accountBytes, comment, op, type Sent, written } from '../../../../test/made-trace.ts';
 import { Body, call, sending, tell, wallets } from '../../../../test/made-transfers.ts';
 import type { Cell } from '../../builder.ts';
 import { CellView } from '../../layouts/cell-view.ts';
@@ -12,6 +12,7 @@ import {
   stonfiSwapV2,
   stonfiSwapV2Payload,
 } from '../../layouts/dex/stonfi.ts';
+import { opcodeText } from '../kind.ts';
 import type { KnownContracts } from '../known.ts';
 import { SWAP_OK } from './stonfi.ts';
 
@@ -375,19 +376,68 @@ function ptonOut(...sends: Sent[]): Sent {
 
 const ton8: Sent = { to: 'alice', body: call(0x01f3835d).grams(8n).to('alice').bit(0).cell() };
 
+/** Red jettons for a pool of STON.fi v2 that pays for them in TON. */
+function soldForTon(...sends: Sent[]): Sent {
+  const after = [tradedV2({ exitCode: SWAP_OK }, ptonOut(...sends))];
+  return sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after });
+}
+
+const kindsOf = (sends: Sent[]) => tell(sends, withPton).map(({ type, details }) => [type, details.opcode]);
+
 test('STON.fi v2 pays in TON, and has not traded when the TON stays where it is', () => {
-  const sold = (...sends: Sent[]): Sent => {
-    const after = [tradedV2({ exitCode: SWAP_OK }, ptonOut(...sends))];
-    return sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after });
-  };
-  const [told, ...others] = tell([sold(ton8)], withPton);
+  const [told, ...others] = tell([soldForTon(ton8)], withPton);
   expect(others).toEqual([]);
   expect([told.type, told.success]).toEqual(['jetton_swap', true]);
   expect(told.details).toMatchObject({
     asset_out: null,
     dex_outgoing_transfer: { asset: null, amount: '8', source: account('router'), destination: account('alice') },
   });
-  expect(tell([sold()], withPton).map(({ type }) => type)).not.toContain('jetton_swap');
+  expect(tell([soldForTon()], withPton).map(({ type }) => type)).not.toContain('jetton_swap');
+});
+
+test('what comes of the TON that STON.fi v2 paid is not part of the trade', () => {
+  const left: Sent = { to: 'bob', body: op(0xd53276db) };
+  const bounced: Sent = { to: 'alice', body: op(0xffffffff) };
+  expect(kindsOf([soldForTon({ ...ton8, sends: [left, bounced] })])).toEqual([
+    ['jetton_swap', undefined],
+    ['call_contract', '0xd53276db'],
+    ['call_contract', '0xffffffff'],
+  ]);
+});
+
+/** TON that the router sends to another router's wallet of pTON, which tells that router. */
+function tonToSecond(destination: string, asked: Cell, ...sends: Sent[]): Sent {
+  return {
+    to: "router's pton",
+    body: call(0x0f8a7ea5).grams(8n).to(destination).to('alice').bit(0).grams(1n).bit(0).cell(),
+    sends: [
+      {
+        to: "second router's pton",
+        body: call(0x01f3835d).grams(8n).to('alice').bit(1).ref(asked).cell(),
+        sends: [{ to: 'second router', body: op(0x7362d09c), sends }],
+      },
+    ],
+  };
+}
+
+test('TON goes on to the next pool of STON.fi v2 when it is sent there to be traded', () => {
+  const red = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
+  const next = tradedV2({ exitCode: SWAP_OK, wanted: "router's red" }, red);
+  const asked = payloadV2("router's red");
+  const trades = (out: Sent) => {
+    const after = [tradedV2({ exitCode: SWAP_OK, wanted: "router's pton", paid: "router's pton" }, out)];
+    return kindsOf([sending({ from: 'alice', to: 'router', jetton: 'blue', amount: '10', after })]);
+  };
+  const swap = ['jetton_swap', undefined];
+  expect(trades(tonToSecond("second router's pton", asked, next))).toEqual([swap]);
+  // What was said to be for somebody else, or for something else, ended the trade in TON.
+  const beside = [0x7362d09c, 0x6664de2a, 0x657b54f5].map((opcode) => ['call_contract', opcodeText(opcode)]);
+  for (const out of [tonToSecond('bob', asked, next), tonToSecond("second router's pton", comment('for you'), next)]) {
+    expect(trades(out)).toEqual([swap, ...beside, ['jetton_transfer', undefined]]);
+  }
+  // A pool that never answers is not part of it, but what was said to its router is.
+  const dead = pool('pool', 0x6664de2a);
+  expect(trades(tonToSecond("second router's pton", asked, dead))).toEqual([swap, ['call_contract', '0x6664de2a']]);
 });
 
 test('the second pool of STON.fi v2 gives back what the first one paid, which is no trade over several', () => {
