@@ -104,21 +104,20 @@ function isOtherHalf(other: Deposit | null, own: Deposit): boolean {
   return other !== null && other.source === own.source && other.pool === own.pool && other.lp !== own.lp;
 }
 
+/** TON that the router pays; what its receiver makes of it stays apart. */
+const tonOut: Pattern = { op: PTON_TRANSFER, optional: true, returns: false };
+
 /** What the router pays for the pool's tokens, or gives back: once for each asset. */
 const paid: Pattern = {
   op: stonfiPayToV2.opcode,
   as: 'paid',
-  child: { block: jettonTransfer.block, child: { op: PTON_TRANSFER, optional: true } },
+  child: { block: jettonTransfer.block, child: tonOut },
 };
 
 /** The payments beside the one that is tried. What they give back themselves stays apart, as with that one. */
 const allPaid: Pattern = {
   ...paid,
-  child: {
-    block: jettonTransfer.block,
-    child: { op: PTON_TRANSFER, optional: true, returns: false },
-    returns: false,
-  },
+  child: { block: jettonTransfer.block, child: tonOut, returns: false },
   returns: false,
 };
 
