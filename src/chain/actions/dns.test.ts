@@ -18,3 +18,8 @@ test('a record may name no account', () => {
     });
   }
 });
+
+test('an empty cell is no record', () => {
+  const body = call(0x4eb1f0f9).big(0xabn, 256).ref(new Body().cell()).cell();
+  expect(tell([{ to: 'item', body }]).map(({ type }) => type)).toEqual(['call_contract']);
+});

@@ -65,7 +65,7 @@ const dnsValue = union(
 
 const TAGS: ReadonlySet<number> = new Set([0x9fd3, 0xad01, 0xba93, 0x7473, 0x1eda]);
 
-/** The record that a change sets, as it is printed. */
+/** The record that a change sets, as it is printed. Throws DecodeError for one without a tag. */
 function readValue(head: Block): Details {
   const cursor = messageOf(head).body().cursor();
   changeDnsRecordHead.read(cursor);
@@ -79,7 +79,7 @@ function readValue(head: Block): Details {
     dns_storage_address: null,
     flags: null,
   };
-  if (at.bitsLeft < 16 || !TAGS.has(at.u(16))) return value;
+  if (!TAGS.has(at.u(16))) return value;
   at.at -= 16;
   const record = dnsValue.read(at);
   const sum_type = record.kind;
