@@ -48,3 +48,10 @@ test('what a wallet was sent must be readable to be minted', () => {
   const types = tell([minting(call(0x178d4519).grams(9n).cell())], known).map(({ type }) => type);
   expect(types).toEqual(['call_contract', 'call_contract']);
 });
+
+test('a burn that ends before it says where excesses go is a call', () => {
+  const burning = (body: Cell): Sent[] => [{ to: "alice's red", body, aborted: true }];
+  const cut = call(0x595f07bc).grams(7n);
+  expect(tell(burning(cut.cell()), known).map(({ type }) => type)).toEqual(['call_contract']);
+  expect(tell(burning(cut.to(null).cell()), known).map(({ type }) => type)).toEqual(['jetton_burn']);
+});

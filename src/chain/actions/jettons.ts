@@ -183,7 +183,11 @@ function readUnsentTransfer(found: Match, known: KnownContracts): Reading<Jetton
 }
 
 /** The fields before the custom payload, which wallets do not ask for. */
-export const burnHead = body('jetton_burn', burnBody.opcode, { query_id: u64, amount: tokens });
+export const burnHead = body('jetton_burn', burnBody.opcode, {
+  query_id: u64,
+  amount: tokens,
+  response_destination: address,
+});
 
 export interface JettonBurn {
   owner: RawAddress;
