@@ -35,7 +35,7 @@ function traceMessage(message: Message): TraceMessage {
 }
 
 /**
- * The messages that an external message asked a wallet (v3, v4, v5r1) to send, when the wallet took the message in and
+ * The messages that an external message asked a wallet (v2, v3, v4, v5r1) to send, when the wallet took the message in and
  * sent nothing: one node each, with the root's transaction.
  * @returns nothing when the body is of no such wallet
  */
@@ -58,9 +58,13 @@ export function ghostNodes(root: TraceNode): TraceNode[] {
   return [];
 }
 
-/** v3: signature, subwallet, valid until, seqno, then a message in each reference. v4 bodies read the same. */
+/**
+ * v3: signature, subwallet, valid until, seqno, then a message in each reference. v4 bodies read the same, and v2 ones,
+ * which have no subwallet but a mode for each message. Those of v1 are too short.
+ */
 function simpleWalletMessages(body: Cursor): Asked[] {
-  body.skip(512 + 3 * 32);
+  body.skip(512 + 2 * 32);
+  body.bit();
   return Array.from({ length: body.refsLeft }, () => readMessage(body.boc, body.nextRef()));
 }
 
