@@ -1,9 +1,11 @@
 /** Liquidations at EVAA (evaafi/contracts). */
-import { address } from '../layouts/addresses.ts';
+import { DecodeError } from '../errors.ts';
+import { address, anyAddress } from '../layouts/addresses.ts';
+import type { Codec } from '../layouts/codec.ts';
 import { body } from '../layouts/layout.ts';
 import { u64, u256, uint } from '../layouts/numbers.ts';
 import { cell, record, ref, rest } from '../layouts/shapes.ts';
-import type { Decimal } from '../model.ts';
+import type { Address, Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, destinationOf, messageOf, readBody } from './bodies.ts';
 import type { Details } from './details.ts';
@@ -21,10 +23,29 @@ const LIQUIDATE_PAID = 0x311a;
 const LIQUIDATE_REPORT = 0x311d;
 const LIQUIDATE_FAILED = 0x311f;
 
+/** Tag of an external address. */
+const EXTERNAL = 1;
+
+/** Who is in debt is an account, or nobody. */
+const borrowerAddress: Codec<Address | null> = {
+  ...anyAddress,
+  read(cursor) {
+    const { at } = cursor;
+    if (cursor.u(2) === EXTERNAL) throw new DecodeError('external address of a borrower');
+    cursor.at = at;
+    return anyAddress.read(cursor);
+  },
+};
+
+/**
+ * Clients leave the query id out of a request in jettons (evaafi/sdk). It is read like one in TON all the same, as the
+ * reference does: what stands at the places of the addresses decides whether it is told, and what is told of one that
+ * failed.
+ */
 const liquidateBody = record(null, {
   query_id: u64,
-  borrower: address,
-  liquidator: address,
+  borrower: borrowerAddress,
+  liquidator: anyAddress,
   collateral_id: u256,
   min: u64,
   include_user_code: uint(2),

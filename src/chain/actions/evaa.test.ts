@@ -122,6 +122,22 @@ test('a request in jettons without a query id is none', () => {
   expect(types).toEqual(['jetton_transfer', 'jetton_transfer']);
 });
 
+test('of a request in jettons the borrower is of the chain, or it is none', () => {
+  const told = (borrower: (into: Body) => Body) => {
+    const payload = u64(borrower(call(3)).to('alice').big(ASSET, 256), 5n)
+      .i(-1, 2)
+      .big(70n, 64)
+      .cell();
+    return wholes([refunded(payload)], { jettonWallet: wallets })[0];
+  };
+  expect(told((into) => into.u(0b01, 2).u(8, 9).u(0, 8)).type).toBe('jetton_transfer');
+  expect(told((into) => into.u(0b00, 2)).details.borrower).toBe(null);
+  // Of an address for any of several accounts, what it begins with is passed over.
+  const hash = BigInt(`0x${account('bob').slice(2)}`);
+  const anycast = told((into) => into.u(0b101, 3).u(1, 5).bit(0).i(0, 8).big(hash, 256));
+  expect(anycast.details.borrower).toBe(account('bob'));
+});
+
 const TON_ID = 0x1a4219fe5e60d63af2a3cc7dce6fec69b45c6b5718497a6148e7c232ac87bd8an;
 
 function withdrawing(id: bigint, payout: Sent): Sent {

@@ -1,13 +1,11 @@
 /** tgBTC: bitcoins behind a bridge whose keys a group of signers holds. Its contracts tell in logs what they did. */
 
 import { compareDecimal } from '../decimal.ts';
-import { DecodeError } from '../errors.ts';
-import { address } from '../layouts/addresses.ts';
-import type { Codec } from '../layouts/codec.ts';
+import { anyAddress } from '../layouts/addresses.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, u256 } from '../layouts/numbers.ts';
 import { tgbtcBurnEvent, tgbtcDkgCompletedEvent, tgbtcMintEvent, tgbtcNewKeyEvent } from '../layouts/services.ts';
-import type { Address, Decimal } from '../model.ts';
+import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, messageOf, readBody, tryBody } from './bodies.ts';
 import type { Details } from './details.ts';
@@ -26,43 +24,26 @@ const BURN_NOTIFICATION = 0x7bdd97de;
 const PEGOUT = 0xbe44e7a6;
 const PEGOUT_ANSWER = 0x1a84c0e0;
 const NEW_KEY = 0x690f357a;
-/** Tag of an address that is 256 bits in a workchain. */
-const STANDARD = 2;
 /** Blocks between the request of a mint and its answer. */
 const LONGEST_WAY = 20;
 
-/** An address as early logs have it, by chance also one for any of several accounts: what it begins with is passed over. */
-const logAddress: Codec<Address | null> = {
-  ...address,
-  read(cursor) {
-    const { at } = cursor;
-    if (cursor.u(2) === STANDARD && cursor.bit()) {
-      const depth = cursor.u(5);
-      if (depth === 0) throw new DecodeError('anycast depth 0');
-      cursor.skip(depth);
-      return cursor.address(cursor.i(8));
-    }
-    cursor.at = at;
-    return address.read(cursor);
-  },
-};
-
+// Addresses of early logs are by chance those of any of several accounts.
 const mintEvent = body('tgbtc_mint_event', tgbtcMintEvent.opcode, {
   amount: coins,
-  recipient_address: logAddress,
+  recipient_address: anyAddress,
   bitcoin_txid: u256,
 });
 const burnAmount = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins });
-const burnSender = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins, sender_address: logAddress });
+const burnSender = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins, sender_address: anyAddress });
 const burnEvent = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, {
   amount: coins,
-  sender_address: logAddress,
-  pegout_address: logAddress,
+  sender_address: anyAddress,
+  pegout_address: anyAddress,
 });
 const keyEvent = body('tgbtc_new_key_event', tgbtcNewKeyEvent.opcode, {
   amount: coins,
   new_internal_pubkey: u256,
-  pegout_address: logAddress,
+  pegout_address: anyAddress,
 });
 
 const mintLog: Pattern = { op: tgbtcMintEvent.opcode, as: 'log' };

@@ -57,6 +57,22 @@ export const internalAddress: Codec<Address> = {
   sample: (chance) => addressOf(chance.below(2) - 1, chance.bytes(32)),
 };
 
+/** {@link address} of any of several accounts, too: what it begins with is passed over. */
+export const anyAddress: Codec<Address | null> = {
+  ...address,
+  read(cursor) {
+    const { at } = cursor;
+    if (cursor.u(2) === STANDARD && cursor.bit()) {
+      const depth = cursor.u(5);
+      if (depth === 0) throw new DecodeError('anycast depth 0');
+      cursor.skip(depth);
+      return cursor.address(cursor.i(8));
+    }
+    cursor.at = at;
+    return address.read(cursor);
+  },
+};
+
 /** `MsgAddressInt` that contracts leave out all the same: read as null then, though the decoder does not print it. */
 export const missableAddress: Codec<Address | null> = {
   read: address.read,
