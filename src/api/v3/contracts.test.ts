@@ -183,7 +183,8 @@ it('packs a forward payload into a cell of its own wherever it stands', async ()
     one.forward_payload,
     one.decoded_forward_payload,
   ]);
-  expect(payloads[0][1]).toEqual({ '@type': 'text_comment', text: 'Hi' });
+  // The form of a comment in listings (spec v3 semantics 2.2), as beside a message.
+  expect(payloads[0][1]).toEqual({ '@type': 'text_comment', type: 'text_comment', comment: 'Hi' });
   expect(payloads[1][1]).toEqual(payloads[0][1]);
   expect(payloads[1][0]).toBe(payloads[0][0]);
   expect(payloads[2]).toEqual([null, null]);

@@ -67,14 +67,21 @@ function contentJson(message: Message): string {
   return `{"hash":${hashJson(message.bodyHash)},"body":"${boc.toString('base64')}","decoded":${decoded(message, boc)}}`;
 }
 
-/** In listings a plain comment has the form that it had before other bodies were decoded. */
 function decoded(message: Message, boc: Buffer): string {
-  const body = bodyInPlace(message) ?? CellView.parse(boc);
-  if (message.opcode === 0) {
+  return decodedJson(bodyInPlace(message) ?? CellView.parse(boc), boc.length);
+}
+
+/**
+ * JSON text of what the body of a message or a payload says, as listings print it: a plain comment has the form that it
+ * had before other bodies were decoded.
+ * @param bytes of the body as a bag of its own
+ */
+export function decodedJson(body: CellView, bytes: number): string {
+  if (body.opcode === 0) {
     const comment = commentOf(body);
     return comment === null ? 'null' : commentJson(comment);
   }
-  const result = decodeBody(body, boc.length);
+  const result = decodeBody(body, bytes);
   return 'json' in result ? result.json : 'null';
 }
 

@@ -15,13 +15,13 @@ import { DecodeError } from '../../../chain/errors.ts';
 import { hashKey } from '../../../chain/hash.ts';
 import { type Placeholder, placedAddress } from '../../../chain/layouts/addresses.ts';
 import { CellView } from '../../../chain/layouts/cell-view.ts';
-import { decodeBody } from '../../../chain/layouts/decode.ts';
 import { jettonBurnWith, jettonTransferWith } from '../../../chain/layouts/jettons.ts';
 import type { Layout } from '../../../chain/layouts/layout.ts';
 import { nftTransferWith } from '../../../chain/layouts/nfts.ts';
 import type { Payload } from '../../../chain/layouts/shapes.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { Book } from './book.ts';
+import { decodedJson } from './message.ts';
 import { once } from './once.ts';
 import { hashJson } from './values.ts';
 
@@ -174,9 +174,8 @@ function forwardJson({ inReference, cell }: Payload): string {
 
 function payloadJson(name: string, cell: CellView | null): string {
   if (cell === null) return `,"${name}":null,"decoded_${name}":null`;
-  const decoded = decodeBody(cell);
-  const json = 'json' in decoded ? decoded.json : 'null';
-  return `,"${name}":"${cell.serialize().toString('base64')}","decoded_${name}":${json}`;
+  const boc = cell.serialize();
+  return `,"${name}":"${boc.toString('base64')}","decoded_${name}":${decodedJson(cell, boc.length)}`;
 }
 
 const given = (name: string, address: Address | null, book: Book): string =>
