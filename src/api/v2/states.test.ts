@@ -379,6 +379,7 @@ describe('v3', () => {
     const rows = z.array(z.looseObject({ address: z.string(), is_wallet: z.boolean() })).parse(body.wallets);
     expect(rows.map(({ address }) => address)).toEqual(order.map((address) => address.toUpperCase()));
     expect(rows.every(({ is_wallet }) => is_wallet)).toBe(true);
+    expect(rows.some((row) => 'extra_currencies' in row)).toBe(false);
     expect(await v3('walletStates')).toMatchObject({ status: 422, body: { error: 'address of account is required' } });
   });
 });

@@ -37,7 +37,7 @@ const walletState = z
     ...walletFields,
     is_signature_allowed: z.boolean().optional(),
     balance: decimal,
-    extra_currencies: extraCurrencies,
+    extra_currencies: extraCurrencies.optional(),
     status,
     code_hash: hash.optional(),
     last_transaction_hash: hash,

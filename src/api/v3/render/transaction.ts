@@ -4,7 +4,7 @@ import type { TransactionRecord } from '../../../chain/records.ts';
 import { stateJson } from './account.ts';
 import type { Book } from './book.ts';
 import { messageHalves } from './message.ts';
-import { blockIdJson, extraJson, hasExtra, hashJson } from './values.ts';
+import { blockIdJson, extraJson, extraMember, hashJson } from './values.ts';
 
 /** The text of a transaction, and where its messages are in it, in characters: the in-message, then the others. */
 export interface TransactionText {
@@ -82,7 +82,7 @@ function descriptionJson({ description: d, account }: Transaction): string {
     const { dueFeesCollected, credit } = d.credit;
     const due = dueFeesCollected === null ? '' : `"due_fees_collected":"${dueFeesCollected}",`;
     text += `,"credit_ph":{${due}"credit":"${credit.grams}"`;
-    text += `${hasExtra(credit) ? `,"credit_extra_currencies":${extraJson(credit.extra)}` : ''}}`;
+    text += `${extraMember('credit_extra_currencies', credit.extra)}}`;
   }
   if (d.compute !== null) text += `,"compute_ph":${computeJson(d.compute)}`;
   if (d.action !== null) text += `,"action":${actionJson(d.action)}`;

@@ -1,6 +1,6 @@
 /** JSON text of the small values that every record is made of. */
 import { shardText } from '../../../chain/address.ts';
-import type { BlockId, CurrencyCollection, ExtraCurrencies, Hash } from '../../../chain/model.ts';
+import type { BlockId, ExtraCurrencies, Hash } from '../../../chain/model.ts';
 
 /** A hash in quotes: padded standard base64. */
 export function hashJson(hash: Hash): string {
@@ -22,9 +22,10 @@ export function extraJson(extra: ExtraCurrencies): string {
   return `{${text}}`;
 }
 
-export function hasExtra(value: CurrencyCollection): boolean {
-  for (const _ in value.extra) return true;
-  return false;
+/** The member of that name behind others, from a comma on; left out where there are none. */
+export function extraMember(name: string, extra: ExtraCurrencies): string {
+  const text = extraJson(extra);
+  return text === '{}' ? '' : `,"${name}":${text}`;
 }
 
 export function blockIdJson(block: BlockId): string {

@@ -5,7 +5,7 @@ import type { Hash } from '../../../chain/model.ts';
 import type { AccountRecord } from '../../../chain/records.ts';
 import { cellView } from '../../../state/account.ts';
 import { once } from './once.ts';
-import { extraJson, hashJson } from './values.ts';
+import { extraMember, hashJson } from './values.ts';
 
 /** What an account is as a wallet. Its numbers are null where the data is not known or cannot be read. */
 export function walletOf(codeHash: Hash | null, data: Buffer | null): WalletState | null {
@@ -25,7 +25,7 @@ export const walletStateJson = once((record: AccountRecord): string => {
   return (
     `{"address":"${rawAddress(record.account)}","is_wallet":${wallet !== null}${walletFields(wallet)}` +
     `${optional('is_signature_allowed', wallet?.isSignatureAllowed ?? null)}` +
-    `,"balance":"${record.balance}","extra_currencies":${extraJson(record.extraCurrencies)}` +
+    `,"balance":"${record.balance}"${extraMember('extra_currencies', record.extraCurrencies)}` +
     `,"status":"${record.status}"${record.codeHash === null ? '' : `,"code_hash":${hashJson(record.codeHash)}`}` +
     `,"last_transaction_hash":${hashJson(record.lastTransactionHash)}` +
     `,"last_transaction_lt":"${record.lastTransactionLt}"}`
