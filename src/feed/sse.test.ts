@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { useFedChain } from '../../test/feed-chain.ts';
 import { openEvents } from '../../test/feed-server.ts';
 import { createAdmission } from './admission.ts';
-import { createHostCounts } from './key-counts.ts';
+import { createHostCounts, type KeyCounts } from './key-counts.ts';
 import type { Sink } from './line.ts';
 import { createFeedMetrics } from './metrics.ts';
 import { readBody } from './protocol.ts';
@@ -61,7 +61,8 @@ describe('server-sent events', () => {
     first.close();
     expect(first.ids).toEqual(first.events.slice(0, -1).map(({ cursor }) => cursor));
     const half = Math.floor(first.ids.length / 2);
-    const second = await openEvents(fed.server.port, 'types=transactions,block&everything=true', {
+    // As a browser asks again, whose address stays the same.
+    const second = await openEvents(fed.server.port, 'types=transactions,block&everything=true&from_mc_seqno=1', {
       'last-event-id': first.ids[half],
     });
     await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
@@ -130,6 +131,50 @@ describe('a request at the path of server-sent events', () => {
     const listener = await openEvents(fed.server.port, `types=trace&trace_external_hash_norms=${hash}`);
     expect(subscribed.mock.calls[0][1].traceHashes).toEqual(new Set([hash]));
     listener.close();
+  });
+});
+
+describe('a client who is gone before the stream begins', () => {
+  it('leaves nothing that beats for it', async () => {
+    await fed.start(1);
+    let release: () => void = () => undefined;
+    const [taken, held] = [vi.fn(), new Promise<void>((resolve) => (release = resolve))];
+    const keys: KeyCounts = {
+      async take(_key, { connections }) {
+        if (connections !== 0) return null;
+        taken();
+        await held;
+        return null;
+      },
+    };
+    const limits = { maxConnections: 1, maxAddresses: 1, keys };
+    const keepAliveMs = 54_321;
+    const sse = createSse({
+      readBody,
+      feed: fed.server.streaming.feed,
+      admission: createAdmission({ ...limits, metrics: createFeedMetrics(new Registry()), report: vi.fn() }),
+      ...{ queueBytes: 1_000_000, maxBodyBytes: 1_000, keepAliveMs },
+      unfinished: createUnfinished({ maxBytes: 1_000, onDropped: vi.fn() }),
+    });
+    let done: Promise<void> | undefined;
+    const closed = vi.fn();
+    const server = createServer((request, response) => {
+      response.once('close', closed);
+      done = sse(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const beats = vi.spyOn(globalThis, 'setInterval');
+    const key = 'X-Limiting-Key: k\r\nX-Max-Subscribed-Addr: 1';
+    client.write(`GET /?types=transactions&addresses=0:${'1'.repeat(64)} HTTP/1.1\r\nHost: x\r\n${key}\r\n\r\n`);
+    await expect.poll(() => taken.mock.calls.length).toBe(1);
+    client.destroy();
+    await expect.poll(() => closed.mock.calls.length).toBe(1);
+    release();
+    await done;
+    expect(beats.mock.calls.filter(([, ms]) => ms === keepAliveMs)).toEqual([]);
+    beats.mockRestore();
+    server.close();
   });
 });
 

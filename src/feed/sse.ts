@@ -70,7 +70,8 @@ async function listen(
   { feed, admitted, id, signal, queueBytes, keepAliveMs }: Listening,
 ): Promise<void> {
   const last = request.headers['last-event-id'];
-  const resumed = typeof last === 'string' && last !== '' && asked.start === null;
+  // Behind what was heard already, wherever it began: a browser asks again at the same address.
+  const resumed = typeof last === 'string' && last !== '';
   const known = asked.supportedActionTypes.length > 0 ? asked.supportedActionTypes : actionsVersion(request.headers);
   const told = { ...asked, supportedActionTypes: known };
   const subscription = resumed ? { ...told, cursors: true, start: { cursor: last } } : told;
@@ -93,7 +94,8 @@ async function listen(
     refuse(response, 400, { id, ...failure });
     return;
   }
-  if (response.writableEnded) return;
+  // Gone, or let go, meanwhile.
+  if (signal.aborted || response.writableEnded) return;
   beginStream(response);
   response.write(`event: connected\ndata: ${JSON.stringify({ id, status: 'subscribed' })}\n\n`);
   frames.start();
