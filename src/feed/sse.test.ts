@@ -70,6 +70,23 @@ describe('server-sent events', () => {
     second.close();
   });
 
+  it('asked for by GET resume also where nothing was heard before the cut', async () => {
+    await fed.start(10);
+    const first = await openEvents(fed.server.port, 'types=block');
+    await expect.poll(() => first.ids.length).toBe(1);
+    expect(first.answers).toEqual([{ status: 'subscribed' }]);
+    first.close();
+    await fed.advanceTo(12);
+    const second = await openEvents(fed.server.port, 'types=block', { 'last-event-id': first.ids[0] });
+    await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
+    expect(second.events.some(({ type }) => type === 'block')).toBe(true);
+    second.close();
+    const plain = await openEvents(fed.server.port, { types: ['block'] });
+    await expect.poll(() => plain.answers.length).toBe(1);
+    expect(plain.ids).toEqual([]);
+    plain.close();
+  });
+
   it('tell one who reads at once more than may wait, without a pause', async () => {
     await fed.start(60, { queueBytes: 4096, stallMs: 1_000 });
     const asked = 'types=transactions,message,block&everything=true&from_mc_seqno=1';

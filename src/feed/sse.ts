@@ -84,6 +84,9 @@ async function listen(
   // Nothing of the stream may come before the answer.
   const frames = sinkOf(response, queueBytes);
   const line = feed.open(frames.sink);
+  // Nobody who is cut off before his first event misses what comes meanwhile.
+  const hasPlace = subscription.cursors && subscription.start === null && line.place.mcSeqno > 0;
+  const begun = hasPlace ? `id: ${feed.cursorOf(line)}\n` : '';
   response.once('close', () => {
     feed.close(line);
     admitted.release();
@@ -97,7 +100,7 @@ async function listen(
   // Gone, or let go, meanwhile.
   if (signal.aborted || response.writableEnded) return;
   beginStream(response);
-  response.write(`event: connected\ndata: ${JSON.stringify({ id, status: 'subscribed' })}\n\n`);
+  response.write(`${begun}event: connected\ndata: ${JSON.stringify({ id, status: 'subscribed' })}\n\n`);
   frames.start();
   const beat = setInterval(frames.keepAlive, keepAliveMs);
   response.once('close', () => clearInterval(beat));
