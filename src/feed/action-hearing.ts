@@ -1,5 +1,6 @@
 /** Which actions of a trace a subscription hears. */
 import { opcodeOf, worthOf } from '../chain/actions/content.ts';
+import { printedType } from '../chain/actions/print.ts';
 import { supportedTypes } from '../chain/actions/supported.ts';
 import { rawAddress, workchainOf } from '../chain/address.ts';
 import { isBetween } from '../chain/decimal.ts';
@@ -25,8 +26,10 @@ export function actionHearing(
 ): ActionHearing {
   const supported = supportedTypes(supportedActionTypes.length > 0 ? supportedActionTypes : DEFAULT_TYPES);
   const types = new Set(actionTypes);
-  const isShown = ({ record: { type, ancestors } }: ToldAction): boolean =>
-    (types.size === 0 || types.has(type)) && supported.has(type) && !ancestors.some((one) => supported.has(one));
+  const isShown = ({ record: { type, ancestors }, details }: ToldAction): boolean =>
+    (types.size === 0 || types.has(type) || types.has(printedType({ type, details }))) &&
+    supported.has(type) &&
+    !ancestors.some((one) => supported.has(one));
   const isHeard = (action: ToldAction): boolean => {
     const own = filter.everything
       ? action.accounts

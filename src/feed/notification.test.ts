@@ -42,6 +42,25 @@ it('tells with an action whom it is found by', () => {
   });
 });
 
+it('hears an action by the type that it is told as', () => {
+  const account = addressOf(0, Buffer.alloc(32, 1));
+  const hash = Buffer.alloc(32, 2);
+  const details = [{}, { value_extra_currencies: { 100: '5' } }];
+  const [coins, extra] = details.map((one) => ({
+    ...madeAction(hash),
+    content: contentOf(one, [rawAddress(account)]),
+  }));
+  const event = actionsEvent(1, { traceId: hash, index: 0 } as Parameters<typeof actionsEvent>[1], [
+    toldAction(coins),
+    toldAction(extra),
+  ]);
+  const chosenOf = (actionTypes: string[]) =>
+    hearing({ ...NOTHING, types: new Set(['actions'] as const), addresses: [account], actionTypes }).chosen(event);
+  expect(chosenOf(['extra_currency_transfer'])).toEqual([1]);
+  expect(chosenOf(['ton_transfer'])).toEqual([0, 1]);
+  expect(chosenOf(['jetton_transfer'])).toEqual([]);
+});
+
 it('tells in the address book what stands where a transfer names no account', () => {
   const [account, from, token] = [1, 3, 4].map((n) => addressOf(0, Buffer.alloc(32, n)));
   const body = beginCell()
