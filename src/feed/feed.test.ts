@@ -422,6 +422,35 @@ describe('the head', () => {
   });
 });
 
+describe('a subscription', () => {
+  const read = (subscription: Json) => readBody(JSON.stringify(subscription)).subscription;
+
+  it('names a trace in any form that hashes have', () => {
+    const hash = Buffer.from('fb'.repeat(32), 'hex');
+    const forms = [hash.toString('base64'), `${hash.toString('base64url')}=`, hash.toString('hex')];
+    const { traceHashes } = read({ types: ['trace'], trace_external_hash_norms: forms });
+    expect([...traceHashes]).toEqual([hash.toString('base64')]);
+  });
+
+  it.each([
+    [
+      { types: ['actions'], addresses: [`0:${'1'.repeat(64)}`] },
+      'msg_body_hash requires addresses and type "transactions"',
+    ],
+    [
+      {
+        types: ['trace', 'transactions'],
+        trace_external_hash_norms: ['a'],
+        addresses: [`0:${'1'.repeat(64)}`],
+        msg_body_hash: 'x',
+      },
+      'invalid msg_body_hash',
+    ],
+  ])('to the body of a message is refused: %j', (subscription, error) => {
+    expect(() => read({ msg_body_hash: '1'.repeat(64), ...subscription })).toThrow(error);
+  });
+});
+
 describe('filters', () => {
   const all = { operation: 'subscribe', types: ['transactions'], from_mc_seqno: 0, everything: true };
   const passing = async (filter: Json) => {
@@ -432,6 +461,24 @@ describe('filters', () => {
     return told(socket.events);
   };
   const records = () => fed.chain.steps.flatMap((step) => fed.chain.transactionsOf(step));
+
+  it('pass by the body of the message the transactions alone', async () => {
+    await fed.start(fed.chain.steps.length - 1);
+    const { inMsg } = records().find(({ transaction: t }) => t.inMsg !== null)!.transaction;
+    const bodyHash = inMsg!.bodyHash;
+    const own = records().filter(({ transaction: t }) => t.inMsg?.bodyHash.equals(bodyHash));
+    for (const msg_body_hash of [bodyHash.toString('hex'), bodyHash.toString('base64')]) {
+      for (const finality_scope of ['transaction', 'trace']) {
+        const types = ['transactions', 'account_state_change'];
+        const socket = await openSocket(fed.server.port);
+        socket.send({ ...all, types, msg_body_hash, finality_scope });
+        await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
+        socket.close();
+        expect(new Set(told(socket.events))).toEqual(new Set(own.map(hashOf)));
+        expect(socket.events.filter(({ type }) => type === 'account_state_change').length).toBeGreaterThan(own.length);
+      }
+    }
+  });
 
   it('pass by workchain, opcode, value and direction what the chain says', async () => {
     await fed.start(fed.chain.steps.length - 1);

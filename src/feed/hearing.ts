@@ -40,6 +40,7 @@ export function hearing(subscription: Subscription): Hearing {
   const passes = (event: OneTransactionEvent, type: EventType = event.type): boolean =>
     (filter.workchain === null || workchainOf(event.record.transaction.account) === filter.workchain) &&
     concerns(event, accountsFor(type), filter) &&
+    (event.type !== 'transactions' || hasBody(event, filter.bodyHash)) &&
     tests.every((test) => test(event));
 
   function chosen(event: TraceWideEvent): number[] {
@@ -125,6 +126,12 @@ function filterTests({ opcodes, codeHashes, minValue, maxValue, jettonMasters, n
   return tests;
 }
 
+function hasBody({ record }: OneTransactionEvent, bodyHash: string | null): boolean {
+  if (bodyHash === null) return true;
+  const { inMsg } = record.transaction;
+  return inMsg !== null && hashKey(inMsg.bodyHash) === bodyHash;
+}
+
 /** What an event is about: a jetton by its master, an item by its collection. */
 function tokenOf(event: OneTransactionEvent): { kind: 'jetton' | 'nft'; key: string } | null {
   if (event.type === 'jettons_change') return { kind: 'jetton', key: accountKey(event.wallet.jetton) };
@@ -146,7 +153,9 @@ export function awaits(
 ): boolean {
   if (isV1 || minFinality !== 'pending') return false;
   if (types.has('trace') && traceHashes.has(trace)) return true;
-  if (!TOLD_WHILE_PENDING.some((type) => types.has(type))) return false;
+  // Of a body nothing is known here.
+  const toldWhilePending = filter.bodyHash === null ? TOLD_WHILE_PENDING : (['actions'] as const);
+  if (!toldWhilePending.some((type) => types.has(type))) return false;
   if (filter.workchain !== null && filter.workchain !== workchainOf(account)) return false;
   if (filter.direction === 'out' || filterTests(filter).length > 0) return false;
   return filter.everything || addresses.some((one) => one.equals(account));

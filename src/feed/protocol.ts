@@ -58,6 +58,8 @@ export interface Filter {
   /** Keys of masters and of collections: what is about one of them passes, and nothing else. */
   jettonMasters: ReadonlySet<string> | null;
   nftCollections: ReadonlySet<string> | null;
+  /** Of the in-message, as raw bytes in latin1; looked at of transactions alone (`msg_body_hash`). */
+  bodyHash: string | null;
 }
 
 export interface Subscription {
@@ -98,6 +100,7 @@ export const NO_FILTER: Filter = {
   direction: null,
   jettonMasters: null,
   nftCollections: null,
+  bodyHash: null,
 };
 
 /** Of a connection before its first `subscribe`. */
@@ -154,6 +157,7 @@ const fields = z.object({
   direction: z.enum(['in', 'out']).optional(),
   jetton_masters: texts.optional(),
   nft_collections: texts.optional(),
+  msg_body_hash: z.string().optional(),
   finality_scope: z.enum(['trace', 'transaction']).optional(),
   with_cursor: z.boolean().optional(),
   head_seconds: z.int().min(1).max(3600).optional(),
@@ -299,6 +303,12 @@ function readSubscription(
   if (addresses.length === 0 && !filter.everything && [...types].some((type) => needsAddress(type))) {
     throw new RequestError(`addresses are required${suffix}`, id);
   }
+  if (
+    filter.bodyHash !== null &&
+    !(asked.types?.includes('transactions') && (addresses.length > 0 || filter.everything))
+  ) {
+    throw new RequestError('msg_body_hash requires addresses and type "transactions"', id);
+  }
   return {
     types,
     statesBack: asked.types?.includes(STATES_BACK_TYPE) ?? false,
@@ -367,10 +377,11 @@ export function readAddresses(asked: readonly string[], id: string | undefined):
   return [...found.values()];
 }
 
+/** As standard base64. What is no hash is no error, as in the protocol: no trace has it. */
 function readTraces(asked: readonly string[], id: string | undefined): string[] {
   const hashes = asked.map((text) => text.trim());
   if (hashes.includes('')) throw new RequestError('trace_external_hash_norms contains empty value', id);
-  return hashes;
+  return hashes.map((text) => parseHash(text)?.toString('base64') ?? text);
 }
 
 function readFilter(asked: Fields, id: string | undefined): Filter {
@@ -384,7 +395,15 @@ function readFilter(asked: Fields, id: string | undefined): Filter {
     direction: asked.direction ?? null,
     jettonMasters: readKeys(asked.jetton_masters, id),
     nftCollections: readKeys(asked.nft_collections, id),
+    bodyHash: readBodyHash(asked.msg_body_hash, id),
   };
+}
+
+function readBodyHash(asked: string | undefined, id: string | undefined): string | null {
+  if (asked === undefined) return null;
+  const hash = parseHash(asked.trim());
+  if (hash === null) throw new RequestError('invalid msg_body_hash', id);
+  return hashKey(hash);
 }
 
 function readKeys(asked: readonly string[] | undefined, id: string | undefined): Set<string> | null {

@@ -168,7 +168,7 @@ function queryOf(request: IncomingMessage): Record<string, unknown> {
         .map(asSent);
     else if (NUMBERS.has(name)) body[name] = /^-?\d+$/.test(last) ? Number(last) : last;
     else if (SWITCHES.has(name)) body[name] = last !== '' && (parseBool(last) ?? last);
-    else body[name] = last;
+    else body[name] = asSent(last);
   }
   return body;
 }
