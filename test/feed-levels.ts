@@ -253,6 +253,22 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(await listen(own), typesOf, []);
     });
 
+    whoResumes('tells who asks for what there is how things stand, and what follows', async () => {
+      const own = {
+        types: ['transactions', 'trace'],
+        trace_external_hash_norms: [traceHash()],
+        addresses: [account(1)],
+      };
+      await say(['pending', 'pending', 'pending']);
+      const one = await listen({ ...own, min_finality: 'pending', replay_existing: true });
+      const final = await listen({ ...own, replay_existing: true });
+      await expectHeard(one, typesOf, ['transactions', 'trace']);
+      for (const event of one.events) expect(event).not.toHaveProperty('cursor');
+      await say('invalidated');
+      await expectHeard(one, typesOf, ['transactions', 'trace', 'trace_invalidated']);
+      await expectHeard(final, typesOf, []);
+    });
+
     whoResumes('tells who comes back to actions how they stand, with no transaction of his in the trace', async () => {
       const own = { types: ['actions'], addresses: [FOR_WHOM], min_finality: 'pending', with_cursor: true };
       const from_cursor = await heardAndGone(listen, own);

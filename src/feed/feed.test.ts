@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hashOf, told, useFedChain } from '../../test/feed-chain.ts';
 import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
 import { rawAddress } from '../chain/address.ts';
@@ -10,6 +10,7 @@ import { readBody } from './protocol.ts';
 const fed = useFedChain();
 /** Of the recorded chain. */
 const GLOBAL_ID = -239;
+const CONTEXT = { signal: new AbortController().signal, timeoutMs: 1_000 };
 
 type Json = Record<string, unknown>;
 
@@ -93,6 +94,10 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
         'trace_external_hash_norms requires type "trace"',
       ],
       [{ types: ['trace', 'actions'] }, 'trace_external_hash_norms are required for trace subscription'],
+      [
+        { types: ['block'], from_mc_seqno: 1, replay_existing: true },
+        'give one of from_cursor, from_mc_seqno, from_utime and replay_existing',
+      ],
       [{ types: ['block'], from_cursor: 'AAAA' }, 'cursor is not one of this service: give it as it came'],
     ];
     for (const [subscription, error] of wrong) {
@@ -125,6 +130,34 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
     };
     const listener = await listen({ types: ['transactions'], addresses: [address], ...nothing });
     await expect.poll(() => listener.answers).toEqual([{ status: 'subscribed' }]);
+    listener.close();
+  });
+
+  it('is told first of what there was in the last minute where it asks for that, without cursors', async () => {
+    await fed.start(60);
+    const { last } = (await fed.chain.source.masterchainInfo(CONTEXT))!;
+    const now = last.header.genUtime + 50;
+    vi.useFakeTimers({ toFake: ['Date'], now: now * 1000 });
+    const blocks = {
+      workchain: -1,
+      utime: { start: now - 60 },
+      lt: {},
+      sort: 'asc',
+      page: { limit: 1, offset: 0 },
+    } as const;
+    const [{ mcSeqno }] = (await fed.chain.source.blocks(blocks, CONTEXT)).rows;
+    const existing = fed.hashes(fed.chain.steps.indexOf(mcSeqno), 61);
+    const own = { types: ['transactions'], everything: true };
+    const listener = await listen({ ...own, replay_existing: true });
+    await expect.poll(() => told(listener.events)).toEqual(existing);
+    vi.useRealTimers();
+    expect(existing.length).toBeGreaterThan(0);
+    expect(existing.length).toBeLessThan(fed.hashes(0, 61).length);
+    await fed.advanceTo(70);
+    await expect.poll(() => told(listener.events)).toEqual([...existing, ...fed.hashes(61, 70)]);
+    for (const event of listener.events) {
+      expect(Object.keys(event)).toEqual(['type', 'finality', 'trace_external_hash_norm', 'transactions']);
+    }
     listener.close();
   });
 

@@ -14,7 +14,7 @@ import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { createProspects, type ProspectsOptions } from './prospects.ts';
-import { NOTHING, type Start, type Subscription } from './protocol.ts';
+import { goesOn, NOTHING, type Start, type Subscription } from './protocol.ts';
 import type { FeedStep } from './step.ts';
 import type { StepReader } from './steps.ts';
 import { wantsOf } from './wants.ts';
@@ -79,6 +79,8 @@ export interface FeedOptions extends Pick<BehindOptions, 'stallMs' | 'catchUps' 
 export const GOING_AWAY = 1001;
 
 const RETRY_MS = 500;
+/** That lie behind who asks for what there is: as long as TON Center keeps states of accounts, and twice as long as traces. */
+const EXISTING_SECONDS = 60;
 /** Between two looks at who wants to know the head. */
 const BEAT_MS = 250;
 
@@ -179,7 +181,8 @@ export function createFeed(options: FeedOptions): Feed {
     line.state = 'live';
     passTo(line, position);
     audience.add(line);
-    const isNew = !line.announces && wasLive.get(line) !== line.generation;
+    // Who asks for what there is hears of what is not final, too, as it stands.
+    const isNew = line.subscription.start === null && wasLive.get(line) !== line.generation;
     wasLive.set(line, line.generation);
     if (line.announces) line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), line.place) });
     line.announces = false;
@@ -217,12 +220,18 @@ export function createFeed(options: FeedOptions): Feed {
     }
   }
 
+  /** Before the first step of this time or later. */
+  async function placeBefore(utime: number, signal: AbortSignal): Promise<Place> {
+    return endOf(((await steps.atTime(utime, signal)) ?? head.seqno + 1) - 1);
+  }
+
   async function placeOf(start: Start, signal: AbortSignal): Promise<Place | null> {
     if (start === null) return null;
+    if ('existing' in start) return placeBefore(Math.floor(Date.now() / 1000) - EXISTING_SECONDS, signal);
     const first = await steps.first(signal);
     if (first === null) throw new CursorError('there is no step yet: subscribe without a start');
     const oldest = endOf(first - 1);
-    if ('utime' in start) return endOf(((await steps.atTime(start.utime, signal)) ?? head.seqno + 1) - 1);
+    if ('utime' in start) return placeBefore(start.utime, signal);
     const place = 'cursor' in start ? decodeCursor(start.cursor, globalId()) : endOf(Math.max(0, start.mcSeqno - 1));
     if (comparePlaces(place, oldest) < 0) {
       if ('mcSeqno' in start && start.mcSeqno === 0) return oldest;
@@ -259,10 +268,14 @@ export function createFeed(options: FeedOptions): Feed {
       if (place !== null && subscription.start !== null && 'cursor' in subscription.start) {
         prospects.resumed(line, place.mcSeqno);
       }
-      line.announces = subscription.start !== null;
+      line.announces = goesOn(subscription.start);
       // Who listens already and has not heard all goes on from there.
-      if (place !== null) line.place = place;
-      else if (line.state !== 'behind') passTo(line, position);
+      const isFurther = place === null || comparePlaces(line.place, place) < 0;
+      const goesOnFromThere = line.state === 'behind' && !goesOn(subscription.start) && isFurther;
+      if (!goesOnFromThere) {
+        if (place !== null) line.place = place;
+        else passTo(line, position);
+      }
       line.state = 'behind';
       if (comparePlaces(line.place, position) >= 0 && !line.full) goLive(line);
       else void behind.catchUp(line);

@@ -35,8 +35,8 @@ export class RequestError extends Error {
   }
 }
 
-/** From where a stream begins; null for what comes from now on. */
-export type Start = { cursor: string } | { mcSeqno: number } | { utime: number } | null;
+/** From where a stream begins; null for what comes from now on. `existing`: with what there was lately, as it stands. */
+export type Start = { cursor: string } | { mcSeqno: number } | { utime: number } | { existing: true } | null;
 
 /** What passes besides addresses; absent fields let everything pass. */
 export interface Filter {
@@ -177,6 +177,7 @@ const fields = z.object({
     .min(0)
     .max(2 ** 32 - 1)
     .optional(),
+  replay_existing: z.boolean().optional(),
 });
 
 type Fields = z.output<typeof fields>;
@@ -243,7 +244,8 @@ export function readSubscriber(json: unknown) {
   const id = head.data.id ?? undefined;
   const subscription = readSubscription(json, NOTHING, id, SUBSCRIPTION);
   if (subscription.name !== null) throw new RequestError('name is for WebSocket connections', id);
-  const { id: _id, from_cursor: _cursor, from_mc_seqno: _seqno, from_utime: _utime, ...known } = fields.parse(json);
+  const { id: _id, from_cursor: _cursor, from_mc_seqno: _seqno, from_utime: _utime, ...rest } = fields.parse(json);
+  const { replay_existing: _existing, ...known } = rest;
   return { id, subscription, known };
 }
 
@@ -289,6 +291,7 @@ function readSubscription(
   if (!parsed.success) throw new RequestError(`${what}: ${firstIssue(parsed.error)}`, id);
   const asked = parsed.data;
   const minFinality = asked.min_finality ?? before.minFinality;
+  const start = startOf(asked, id);
   const types = readTypes(asked, minFinality, id, suffix);
   const filter = readFilter(asked, id);
   const addresses = readAddresses(asked.addresses ?? [], id);
@@ -320,10 +323,10 @@ function readSubscription(
     actionTypes: sticky(asked.action_types, before.actionTypes),
     supportedActionTypes: sticky(asked.supported_action_types, before.supportedActionTypes),
     filter,
-    cursors: asked.with_cursor ?? (before.cursors || startOf(asked, id) !== null || asked.name !== undefined),
+    cursors: asked.with_cursor ?? (before.cursors || goesOn(start) || asked.name !== undefined),
     headSeconds: asked.head_seconds ?? before.headSeconds,
     onLag: asked.on_lag ?? before.onLag,
-    start: startOf(asked, id),
+    start,
     name: asked.name ?? null,
     typesOf: null,
     isV1: false,
@@ -425,9 +428,16 @@ function readHash(text: string, id: string | undefined): string {
 
 function startOf(asked: Fields, id: string | undefined): Start {
   const { from_cursor: cursor, from_mc_seqno: mcSeqno, from_utime: utime } = asked;
-  const given = [cursor, mcSeqno, utime].filter((value) => value !== undefined).length;
-  if (given > 1) throw new RequestError('give one of from_cursor, from_mc_seqno and from_utime', id);
+  const existing = asked.replay_existing === true ? true : undefined;
+  const given = [cursor, mcSeqno, utime, existing].filter((value) => value !== undefined).length;
+  if (given > 1) throw new RequestError('give one of from_cursor, from_mc_seqno, from_utime and replay_existing', id);
   if (cursor !== undefined) return { cursor };
   if (mcSeqno !== undefined) return { mcSeqno };
-  return utime === undefined ? null : { utime };
+  if (utime !== undefined) return { utime };
+  return existing === undefined ? null : { existing };
+}
+
+/** Whether a stream goes on from a place that its client names: then it is told places. */
+export function goesOn(start: Start): boolean {
+  return start !== null && !('existing' in start);
 }

@@ -154,7 +154,7 @@ const LISTS = new Set([
   'nft_collections',
 ]);
 const NUMBERS = new Set(['workchain', 'head_seconds', 'from_mc_seqno', 'from_utime']);
-const SWITCHES = new Set(['include_address_book', 'include_metadata', 'everything', 'with_cursor']);
+const SWITCHES = new Set(['include_address_book', 'include_metadata', 'everything', 'with_cursor', 'replay_existing']);
 
 /** The query in the form of the body: lists are repeated or separated by commas. An EventSource always resumes. */
 function queryOf(request: IncomingMessage): Record<string, unknown> {
