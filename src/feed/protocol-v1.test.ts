@@ -43,6 +43,14 @@ describe('streaming v1', () => {
     socket.send({ operation: 'set_subscription', subscriptions: { [address]: ['transactions', 'pending_actions'] } });
     socket.send({ operation: 'set_subscription', subscriptions: { [address]: ['trace'] } });
     socket.send({ operation: 'unsubscribe', addresses: [] });
+    // Nothing to add is no mistake, nor an address of which nothing is heard.
+    socket.send({ operation: 'subscribe', addresses: [], types: ['transactions'] });
+    socket.send({ operation: 'subscribe', addresses: [`0:${'1'.repeat(64)}`] });
+    socket.send({
+      ...{ operation: 'set_subscription' },
+      subscriptions: { [address]: ['transactions', 'pending_actions'], [`0:${'1'.repeat(64)}`]: [] },
+    });
+    socket.sendText('{');
     await expect
       .poll(() => socket.answers)
       .toEqual([
@@ -50,6 +58,10 @@ describe('streaming v1', () => {
         { status: 'subscription_set' },
         { error: 'invalid event type: trace' },
         { error: 'addresses are required' },
+        { status: 'subscribed' },
+        { status: 'subscribed' },
+        { status: 'subscription_set' },
+        { error: expect.stringMatching(/^invalid subscription request: /) },
       ]);
     await fed.advanceTo(30);
     const some = fed.hashes(11, 30).filter((hash) => transactions.includes(hash));
@@ -59,5 +71,18 @@ describe('streaming v1', () => {
     await fed.advanceTo(60);
     expect(told(socket.events)).toEqual(some);
     socket.close();
+  });
+
+  it('names what is wrong with a body as TON Center does', async () => {
+    await fed.start(1);
+    const refusalOf = async (body: object) => {
+      const url = `http://127.0.0.1:${fed.server.port}/api/streaming/v1/sse`;
+      const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+      expect(response.status).toBe(400);
+      return await response.json();
+    };
+    const addresses = [`0:${'1'.repeat(64)}`];
+    expect(await refusalOf({ id: 'a' })).toEqual({ id: 'a', error: 'addresses are required for subscribe operation' });
+    expect(await refusalOf({ addresses })).toEqual({ error: 'types are required for subscribe operation' });
   });
 });

@@ -30,6 +30,9 @@ const PENDING_TYPES = ['pending_transactions', 'pending_actions'] as const;
 /** Pushed to whoever hears of what is pending; accepted, as by v2. */
 const IMPLICIT_TYPE = 'trace_invalidated';
 const MOST = 100_000;
+/** What is said of a message, or a body, of which nothing is understood. */
+const UNREADABLE = 'invalid subscription request';
+const FOR_BODY = ' for subscribe operation';
 
 const texts = z.array(z.string()).max(MOST);
 const options = {
@@ -55,9 +58,9 @@ export const NOTHING_V1: Subscription = { ...NOTHING, isV1: true, typesOf: new M
  * @throws {RequestError}
  */
 export function readRequestV1(text: string, before: Subscription): Request {
-  const json = readJson(text, 'invalid request envelope: ');
-  const { operation, id } = readEnvelope(json);
-  const parse = <T>(schema: z.ZodType<T>): T => parsed(schema, json, `invalid ${operation} request`, id);
+  const json = readJson(text, `${UNREADABLE}: `);
+  const { operation, id } = readEnvelope(json, UNREADABLE);
+  const parse = <T>(schema: z.ZodType<T>, what = `invalid ${operation} request`): T => parsed(schema, json, what, id);
   switch (operation) {
     case 'ping':
       return { operation, id };
@@ -65,13 +68,13 @@ export function readRequestV1(text: string, before: Subscription): Request {
       const { addresses, types } = parse(subscribeFields);
       const told = readTypes(types, id);
       const merged: TypesOf = new Map(before.typesOf);
-      for (const key of readAddresses(required(addresses, id), id).map(accountKey)) {
+      for (const key of readAddresses(addresses, id).map(accountKey)) {
         merged.set(key, new Set([...(merged.get(key) ?? []), ...told]));
       }
       return { operation, id, subscription: withTypes(before, merged), status: 'subscribed' };
     }
     case 'set_subscription': {
-      const { subscriptions } = parse(setFields);
+      const { subscriptions } = parse(setFields, 'invalid set_subscription');
       const set: TypesOf = new Map();
       for (const [address, types] of Object.entries(subscriptions)) {
         const [account] = readAddresses([address], id);
@@ -100,11 +103,12 @@ export function readRequestV1(text: string, before: Subscription): Request {
  * @throws {RequestError}
  */
 export function readBodyV1(text: string): { id: string | undefined; subscription: Subscription } {
-  const json = readJson(text, 'invalid subscription request: ');
-  const { id } = readEnvelope(json);
-  const asked = parsed(bodyFields, json, 'invalid subscription request', id);
-  const types = readTypes(asked.types, id, ' for subscription');
-  const accounts = readAddresses(required(asked.addresses, id, ' for subscription'), id);
+  const json = readJson(text, `${UNREADABLE}: `);
+  const { id } = readEnvelope(json, UNREADABLE);
+  const asked = parsed(bodyFields, json, UNREADABLE, id);
+  const accounts = readAddresses(required(asked.addresses, id, FOR_BODY), id);
+  if (asked.types.length === 0) throw new RequestError(`types are required${FOR_BODY}`, id);
+  const types = readTypes(asked.types, id);
   const typesOf: TypesOf = new Map(accounts.map((account) => [accountKey(account), types]));
   return { id, subscription: configured(withTypes(NOTHING_V1, typesOf), asked) };
 }
@@ -120,8 +124,7 @@ function required(addresses: readonly string[], id: string | undefined, suffix =
   return addresses;
 }
 
-function readTypes(asked: readonly string[], id: string | undefined, suffix = ''): Set<EventType> {
-  if (asked.length === 0) throw new RequestError(`types are required${suffix}`, id);
+function readTypes(asked: readonly string[], id: string | undefined): Set<EventType> {
   const types = new Set<EventType>();
   for (const type of asked) {
     const known = TYPES.find((name) => name === type);

@@ -219,9 +219,12 @@ export function echoed(text: string): string {
 }
 
 /** What every message has. @throws {RequestError} */
-export function readEnvelope(json: unknown): { operation: string; id: string | undefined } {
+export function readEnvelope(
+  json: unknown,
+  what = 'invalid request envelope',
+): { operation: string; id: string | undefined } {
   const head = envelope.safeParse(json);
-  if (!head.success) throw new RequestError(`invalid request envelope: ${firstIssue(head.error)}`);
+  if (!head.success) throw new RequestError(`${what}: ${firstIssue(head.error)}`);
   return { operation: head.data.operation ?? '', id: head.data.id ?? undefined };
 }
 
