@@ -425,6 +425,28 @@ describe('a host whose head is behind that of another', () => {
   });
 });
 
+describe('an event that cannot be told', () => {
+  it('is reported, and hides nothing else of its step', async () => {
+    await fed.start(10);
+    const listener = await openEvents(fed.server.port, { types: ['transactions'], everything: true });
+    await expect.poll(() => listener.answers.length).toBe(1);
+    const at = fed.chain.steps.findIndex((step, i) => i > 10 && fed.chain.transactionsOf(step).length > 2);
+    const [first] = fed.chain.transactionsOf(fed.chain.steps[at]);
+    const expected = fed.hashes(11, at + 2).filter((hash) => hash !== hashOf(first));
+    const { transaction } = first;
+    const broken = (): never => {
+      throw new Error('it is broken');
+    };
+    first.transaction = new Proxy(transaction, {
+      get: (of, name) => (name === 'description' ? broken() : Reflect.get(of, name, of)),
+    });
+    await fed.advanceTo(at + 2);
+    await expect.poll(() => told(listener.events), { timeout: 4_000 }).toEqual(expected);
+    expect(fed.server.failures.splice(0).map(String)).toEqual(['Error: it is broken']);
+    listener.close();
+  });
+});
+
 describe('many who take nothing', () => {
   it('keep nobody from being told of what was', async () => {
     await fed.start(40, { stallMs: 600_000 });

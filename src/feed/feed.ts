@@ -138,16 +138,25 @@ export function createFeed(options: FeedOptions): Feed {
     const corked = new Set<Line>();
     try {
       for (const event of step.events) {
-        for (const line of audience.hearers(event)) {
-          if (!corked.has(line)) {
-            corked.add(line);
-            line.cork();
-          }
-          if (!tellTo(line, event, step)) slow.add(line);
+        try {
+          tellEvent(event, step, corked);
+        } catch (error) {
+          // What cannot be told hides nothing that can.
+          report(error);
         }
       }
     } finally {
       for (const line of corked) line.uncork();
+    }
+  }
+
+  function tellEvent(event: FeedEvent, step: FeedStep, corked: Set<Line>): void {
+    for (const line of audience.hearers(event)) {
+      if (!corked.has(line)) {
+        corked.add(line);
+        line.cork();
+      }
+      if (!tellTo(line, event, step)) slow.add(line);
     }
   }
 
