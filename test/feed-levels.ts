@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rawAddress } from '../src/chain/address.ts';
+import { readBody } from '../src/feed/protocol.ts';
 import { openSocket } from './feed-server.ts';
 import {
   account,
@@ -267,6 +268,33 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await say('invalidated');
       await expectHeard(one, typesOf, ['transactions', 'trace', 'trace_invalidated']);
       await expectHeard(final, typesOf, []);
+    });
+
+    it('tells who narrowed what he hears while he took nothing how things stand', async () => {
+      const { feed } = server.streaming;
+      const events: Json[] = [];
+      let [takes, room] = [false, (): void => undefined];
+      const line = feed.open({
+        write: (json) => events.push(JSON.parse(json.toString())) > 0 && takes,
+        onRoom: (call) => {
+          room = call;
+        },
+        end: () => undefined,
+      });
+      const own = { types: ['transactions'], addresses: [account(0), account(1)], min_finality: 'pending' };
+      const { subscription } = readBody(JSON.stringify({ ...own, finality_scope: 'transaction' }));
+      await feed.subscribe(line, subscription, AbortSignal.timeout(PATIENT.timeout));
+      await say(['pending', 'pending', 'pending']);
+      await expect.poll(() => line.state, PATIENT).toBe('behind');
+      await say(['confirmed', 'pending', 'pending']);
+      const told = events.length;
+      feed.narrow(line, { ...subscription, addresses: subscription.addresses.slice(0, 1) });
+      takes = true;
+      room();
+      await expectHeard({ events, close: () => feed.close(line) }, (one) => heard(one).slice(told), [
+        'transactions confirmed 0',
+      ]);
+      feed.close(line);
     });
 
     whoResumes('tells who comes back to actions how they stand, with no transaction of his in the trace', async () => {

@@ -290,14 +290,14 @@ export function createFeed(options: FeedOptions): Feed {
       else void behind.catchUp(line);
     },
     narrow(line, subscription) {
-      const { state } = line;
+      const { state, generation } = line;
       if (state === 'closed') return;
       leave(line);
       line.subscribe(subscription);
       prospects.changed(line);
+      if (wasLive.get(line) === generation) wasLive.set(line, line.generation);
       if (state === 'live') {
         audience.add(line);
-        wasLive.set(line, line.generation);
         prospects.join(line, true);
       }
       if (state === 'behind') void behind.catchUp(line);
