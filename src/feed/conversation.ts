@@ -7,6 +7,7 @@ import type { Line } from './line.ts';
 import type { Names } from './names.ts';
 import { CursorError } from './place.ts';
 import { type Request, RequestError, type Subscription } from './protocol.ts';
+import type { Pauses } from './turns.ts';
 
 /** Of an answer; fields that are undefined are not printed. */
 interface Reply {
@@ -34,6 +35,8 @@ export interface TalkOptions extends ConversationOptions {
   owner: string;
   /** Acknowledgements that wait to be noted; more wait to be heard. */
   maxUnnoted: number;
+  /** Of all who talk: a few bytes may change a subscription to many addresses. */
+  pauses: Pauses;
 }
 
 /** Subscribes a line. @returns what went wrong, in the words of the protocol; null when it is subscribed */
@@ -141,7 +144,9 @@ export function createConversation(options: TalkOptions) {
     /** Rejects only when the service itself failed. */
     hear(text: string): Promise<void> {
       last = last.then(async () => {
-        if (await feed.room(line, signal)) await answer(text);
+        if (!(await feed.room(line, signal))) return;
+        await options.pauses.next();
+        await answer(text);
       });
       return last;
     },

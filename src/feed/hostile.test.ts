@@ -127,6 +127,21 @@ it('a flood of subscriptions ends its connection', async () => {
   await expect.poll(() => socket.closed?.code).toBe(1008);
 });
 
+it('many small words about many addresses leave the others their turn', async () => {
+  const addresses = Array.from({ length: 1_000 }, (_, n) => `0:${n.toString(16).padStart(64, '0')}`);
+  const socket = await openSocket(server.port);
+  socket.send({ operation: 'subscribe', types: ['transactions'], addresses });
+  await expect.poll(() => socket.answers.length).toBe(1);
+  // They lie in the kernel before any is read.
+  for (const address of addresses.slice(0, 60)) socket.send({ operation: 'unsubscribe', addresses: [address] });
+  const said = healthy.answers.length;
+  healthy.send({ operation: 'ping' });
+  while (healthy.answers.length === said) await new Promise((resolve) => setImmediate(resolve));
+  expect(socket.answers.length).toBeLessThan(50);
+  await expect.poll(() => socket.answers.length).toBe(61);
+  socket.close();
+});
+
 it('one who reads no answers is heard no more, and ended', async () => {
   const { socket } = await raw();
   socket.pause();

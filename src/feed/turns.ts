@@ -30,3 +30,44 @@ export function createTurns(turnMs: number): Turns {
     },
   };
 }
+
+export interface Pauses {
+  /** Resolves at once, but where such work has held the event loop for a while: then all else goes first. In order. */
+  next(): Promise<void>;
+}
+
+/**
+ * For work that need not wait for its turn, as most of it is done in no time.
+ * @param mostMs how long all of it together holds the event loop, about
+ */
+export function createPauses(mostMs: number): Pauses {
+  /** When the first of it was done since the event loop went on; null for none. */
+  let began: number | null = null;
+  let waiting = 0;
+  let last = Promise.resolve();
+
+  function isOver(): boolean {
+    if (began === null) {
+      began = performance.now();
+      setImmediate(() => {
+        began = null;
+      });
+    }
+    return performance.now() - began >= mostMs;
+  }
+
+  async function afterOthers(before: Promise<void>): Promise<void> {
+    await before;
+    while (isOver()) await new Promise((resolve) => setImmediate(resolve));
+    waiting--;
+  }
+
+  return {
+    next() {
+      if (waiting === 0 && !isOver()) return Promise.resolve();
+      waiting++;
+      last = afterOthers(last);
+      return last;
+    },
+  };
+}

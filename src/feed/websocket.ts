@@ -10,6 +10,7 @@ import { createFrames } from './frames.ts';
 import { LOW_WATER, type Sink } from './line.ts';
 import type { Names } from './names.ts';
 import type { Request, Subscription } from './protocol.ts';
+import { createPauses } from './turns.ts';
 import type { Unfinished } from './unfinished.ts';
 
 export interface WebSocketOptions {
@@ -47,8 +48,12 @@ const KEEP_ALIVE_MS = 30_000;
 /** What RFC 6455 leaves for a reason. */
 const REASON_BYTES = 123;
 
+/** Longest that messages are answered before all else has its turn, milliseconds. */
+const ANSWERING_MS = 5;
+
 export function createFeedSockets(options: WebSocketOptions): FeedSockets {
   const { feed, admission, maxMessageBytes } = options;
+  const pauses = createPauses(ANSWERING_MS);
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
 
   function open(socket: WebSocket, wire: Duplex, admitted: Admitted, headers: IncomingHttpHeaders): void {
@@ -64,17 +69,21 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
       owner: keyOf(headers),
       supportedActionTypes: actionsVersion(headers),
       maxUnnoted: options.maxUnanswered,
+      pauses,
     });
     let [unanswered, unansweredLength] = [0, 0];
+    const waitsEnough = (): boolean => unansweredLength > maxMessageBytes || unanswered > options.maxUnanswered / 2;
     socket.on('message', (data: RawData) => {
       if (++unanswered > options.maxUnanswered) {
         line.end(POLICY, 'too many messages at once');
+        // Its farewell is heard.
+        socket.resume();
         return;
       }
       const text = textOf(data);
       unansweredLength += text.length;
       // What is not read stays with the client: here only so much waits.
-      if (line.full || unansweredLength > maxMessageBytes) socket.pause();
+      if (line.full || waitsEnough()) socket.pause();
       conversation
         .hear(text)
         .catch((error: unknown) => {
@@ -85,7 +94,7 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
         .finally(() => {
           unanswered--;
           unansweredLength -= text.length;
-          if (socket.isPaused && unansweredLength <= maxMessageBytes) socket.resume();
+          if (socket.isPaused && !waitsEnough()) socket.resume();
         });
     });
     socket.on('close', () => {
