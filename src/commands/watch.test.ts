@@ -47,6 +47,19 @@ it('prints what happens, and goes on where it was stopped', async () => {
   expect(told(second.lines)).toEqual(hashes(60).slice(hashes(40).length));
 });
 
+it('knows where it began before it has heard anything: what comes while it is cut off is not lost', async () => {
+  const chain = createFeedSource('private');
+  chain.advance(chain.steps[10]);
+  server = await serveFeed(chain);
+  const listener = watch(server.port, undefined);
+  await expect.poll(() => server?.streaming.feed.figures.lines).toBe(1);
+  // The answer is read.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  listener.stop();
+  expect(await listener.ended).toBe(0);
+  expect(listener.lines).toEqual([expect.stringMatching(/^to go on: tonstream watch --from \S+$/)]);
+});
+
 it('begins at a time, as Unix seconds or as a date, which is UTC where it names no zone', async () => {
   const chain = createFeedSource('private');
   chain.advance(chain.steps[60]);

@@ -125,6 +125,9 @@ async function* listen(url: string, body: object, signal: AbortSignal): AsyncGen
       const frames = text.split('\n\n');
       text = frames.pop() ?? '';
       for (const frame of frames) {
+        // What comes before anything was heard is not lost either.
+        const begun = /^id: (.*)\nevent: connected$/m.exec(frame)?.[1];
+        if (begun !== undefined) yield { type: 'connected', cursor: begun };
         const data = /^event: event\ndata: (.*)$/m.exec(frame)?.[1];
         if (data !== undefined) yield notification.parse(JSON.parse(data));
       }

@@ -146,7 +146,10 @@ function follow(address, pill, refresh) {
   }
   source.addEventListener('connected', () => tell('live', 'Live'));
   source.addEventListener('connected', update);
-  source.addEventListener('event', update);
+  source.addEventListener('event', (event) => {
+    // That it goes on where it was: `connected` has said so.
+    if (JSON.parse(event.data).type !== 'caught_up') void update(event);
+  });
   source.onerror = () => tell('lost', 'Connection lost');
   addEventListener('pagehide', () => source.close());
 }
