@@ -257,6 +257,27 @@ describe('liars', () => {
     expect(pool.servers()[1].faults.lie).toBe(0);
   });
 
+  test('steps back and forth, each of them true', async () => {
+    const liar = await serve(honest, (truth) => ({
+      getBlockProof: ({ knownBlock, targetBlock }) => {
+        const isBack = knownBlock.seqno === 18;
+        const target = isBack ? blockIdExtToTl(idOf(honest, 3)) : targetBlock;
+        const { steps, ...proof } = proofOf(truth, { mode: 1, knownBlock, ...(target ? { targetBlock: target } : {}) });
+        const some = isBack ? steps : steps.slice(0, -1);
+        return { ...proof, steps: some, to: some[some.length - 1].to, complete: false };
+      },
+    }));
+    const trusted = { first: idOf(honest, 18), keep: () => undefined };
+    const pool = open([liar], { trusted });
+    await ready(pool, 1);
+    const stop = new AbortController();
+    const proof = proverOf(pool).prove(idOf(honest, TARGET), stop.signal);
+    proof.catch(() => undefined);
+    await expect.poll(() => pool.servers()[0].lastFault).toMatch(/step back within a proof forward/);
+    stop.abort();
+    await expect(proof).rejects.toMatchObject({ code: 'aborted' });
+  });
+
   test('a valid fork of an earlier block: signatures are not enough where newer blocks are known', async () => {
     const server = await serve(honest);
     const liar = await serve(fork, (truth) => ({

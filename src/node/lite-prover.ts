@@ -62,10 +62,14 @@ export function createLiteProver({ ask: askAny, head, trusted, onKeyBlock }: Pro
   }
 
   async function forward(ask: AskProof, target: BlockIdExt, signal: AbortSignal): Promise<ProvenBlock> {
-    for (let at = keyBlock; ; ) {
+    const first = keyBlock;
+    for (let at = first; ; ) {
       const from = at;
       const request = proofRequest(from, target);
-      const led = await ask(request, target, (answer) => readForward(answer, { from, target }), signal);
+      // Steps back and forth between the same key blocks would be true, and never come to an end.
+      const mayStepBack = from === first;
+      const read = (answer: LiteAnswer<'getBlockProof'>): Led => readForward(answer, { from, target, mayStepBack });
+      const led = await ask(request, target, read, signal);
       for (const passed of led.keyBlocks) {
         advance(passed);
         onKeyBlock?.(passed, target);
@@ -82,8 +86,10 @@ export function createLiteProver({ ask: askAny, head, trusted, onKeyBlock }: Pro
     }
   }
 
-  function readForward(answer: LiteAnswer<'getBlockProof'>, ends: { from: BlockIdExt; target: BlockIdExt }): Led {
-    const { from, target } = ends;
+  function readForward(
+    answer: LiteAnswer<'getBlockProof'>,
+    { from, target, mayStepBack }: { from: BlockIdExt; target: BlockIdExt; mayStepBack: boolean },
+  ): Led {
     const { steps } = answer;
     if (!sameBlock(blockIdExtFromTl(answer.from), from))
       throw new ProofError('proof from another block than asked for');
@@ -95,7 +101,7 @@ export function createLiteProver({ ask: askAny, head, trusted, onKeyBlock }: Pro
       const link = linkFromTl(tl);
       if (!sameBlock(link.from, block.id)) throw new ProofError('step that does not begin where the one before ended');
       // From a block that is no key block the way leads over the one before it.
-      if (link.kind === 'back' && step > 0) throw new ProofError('step back within a proof forward');
+      if (link.kind === 'back' && (step > 0 || !mayStepBack)) throw new ProofError('step back within a proof forward');
       block = checkLink(link, signers);
       const isTarget = sameBlock(block.id, target);
       if (!isTarget && (block.id.seqno >= target.seqno || !block.keyBlock))
