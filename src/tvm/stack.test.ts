@@ -62,6 +62,20 @@ test('a slice is cut out of its cell', () => {
   );
 });
 
+test('a slice of an exotic cell has its bits', () => {
+  const library = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true);
+  const read = (fromBit: number, toBit: number): StackValue[] => {
+    const part = new Builder().u(4, 8).ref(library).u(fromBit, 10).u(toBit, 10).u(0, 6);
+    return readStack(new Builder().u(1, 24).ref(new Builder().cell()).append(part.cell()).cell());
+  };
+  const whole = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell();
+  expect(read(0, 264)).toEqual([{ type: 'slice', cell: whole }]);
+  expect(read(8, 16)).toEqual([{ type: 'slice', cell: new Builder().u(7, 8).cell() }]);
+  // The executor breaks down over one that is still exotic.
+  expect(readStack(writeStack([{ type: 'slice', cell: library }]))).toEqual([{ type: 'slice', cell: whole }]);
+  expect(readStack(writeStack([{ type: 'builder', cell: library }]))).toEqual([{ type: 'builder', cell: whole }]);
+});
+
 test('lists are chains of pairs that end in null', () => {
   const one: StackValue = { type: 'int', value: 1n };
   const list = listOf([one, NULL, listOf([one])]);

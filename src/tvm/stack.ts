@@ -2,7 +2,7 @@
  * Values of the TVM and their form in cells (`VmStack`, `VmStackValue`: crypto/block/block.tlb). Stacks are lists from
  * the bottom to the top: arguments and results in the order in which contracts name them.
  */
-import { Builder, type Cell, Slice } from '../chain/builder.ts';
+import { Builder, Cell, Slice } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
 
 export type StackValue =
@@ -107,16 +107,20 @@ function readWide(slice: Slice): StackValue {
   return { type: 'int', value: BigInt.asIntN(257, slice.big(257)) };
 }
 
+/** A slice of an exotic cell (`XCTOS` leaves one) has its bits like any others. The executor breaks down where it is given one. */
+const ordinary = (cell: Cell): Cell => (cell.exotic ? new Cell(cell.data, cell.bits, cell.refs) : cell);
+
 /** `VmCellSlice`: bounds within a cell. */
 function readPart(slice: Slice): Cell {
-  const part = new Slice(slice.ref());
+  const cell = slice.ref();
   const [fromBit, toBit, fromRef, toRef] = [slice.u(10), slice.u(10), slice.u(3), slice.u(3)];
-  const { bits, refs } = part.cell;
+  const { bits, refs } = cell;
   if (fromBit > toBit || toBit > bits || fromRef > toRef || toRef > refs.length) {
     throw new DecodeError('a slice reaches over the end of its cell');
   }
-  if (fromBit === 0 && toBit === bits && fromRef === 0 && toRef === refs.length) return part.cell;
-  part.skip(fromBit);
+  const whole = ordinary(cell);
+  if (fromBit === 0 && toBit === bits && fromRef === 0 && toRef === refs.length) return whole;
+  const part = new Slice(whole).skip(fromBit);
   const builder = new Builder();
   for (let left = toBit - fromBit; left > 0; left -= Math.min(24, left))
     builder.u(part.u(Math.min(24, left)), Math.min(24, left));
@@ -171,9 +175,15 @@ function writeValue(builder: Builder, value: StackValue, gauge: Gauge, depth: nu
     case 'cell':
       return builder.u(3, 8).ref(value.cell);
     case 'slice':
-      return builder.u(4, 8).ref(value.cell).u(0, 10).u(value.cell.bits, 10).u(0, 3).u(value.cell.refs.length, 3);
+      return builder
+        .u(4, 8)
+        .ref(ordinary(value.cell))
+        .u(0, 10)
+        .u(value.cell.bits, 10)
+        .u(0, 3)
+        .u(value.cell.refs.length, 3);
     case 'builder':
-      return builder.u(5, 8).ref(value.cell);
+      return builder.u(5, 8).ref(ordinary(value.cell));
     case 'tuple':
       return writeTuple(builder, value.items, gauge, depth + 1);
     case 'continuation':
