@@ -202,6 +202,11 @@ export const MAX_RESULT_DEPTH = 1024;
 
 const UNWRITABLE = "Couldn't serialize stack";
 
+/** Whether a method left a stack that the executor could not write, after however long it tried. */
+export function isUnwritable(error: Error): boolean {
+  return error instanceof StackLimitError && error.limit === 'maxDepth' && error.most === MAX_RESULT_DEPTH;
+}
+
 function failureOf(reason: string): Error {
   if (reason === UNWRITABLE) return new StackLimitError('maxDepth', MAX_RESULT_DEPTH);
   return new TvmError(reason);

@@ -5,7 +5,7 @@ import type { StackValue } from '../../../src/tvm/stack.ts';
 import { newCounters } from '../counters.ts';
 import type { DecodedStep } from '../decode.ts';
 import { type CodeStore, createCodeStore } from './codes.ts';
-import { createMethods, type Methods, type StepView } from './methods.ts';
+import { createMethods, Exhausting, type Methods, type StepView } from './methods.ts';
 import type { Subject } from './subject.ts';
 
 const { signal } = new AbortController();
@@ -92,6 +92,20 @@ describe('get-methods', () => {
     const echo = codeOf('00');
     const subjects = Array.from({ length: 20 }, (_, i) => subjectOf(echo, { account: i + 1 }));
     await Promise.all(subjects.map((one) => methods.call(one, 'get_it', [], { step: stepAt(5), codes, signal })));
+    expect(counters.methodRuns - before).toBe(1);
+  });
+
+  it('that leave what cannot be written out are asked no more in the step, nor at all where it takes seconds', async () => {
+    const call = (subject: Subject): Promise<unknown> =>
+      methods.call(subject, 'get_it', [], { step: stepAt(5), codes, signal });
+    // NULL, then a tuple of itself and itself again and again: `DUP, TUPLE 2`, so many times.
+    const doubled = (times: number): Cell => codeOf(`6d${'206f02'.repeat(times)}`);
+    const [quick, slow] = [subjectOf(doubled(12)), subjectOf(doubled(21))];
+    await expect(call(quick)).rejects.toThrow(Exhausting);
+    await expect(call(slow)).rejects.toThrow(Exhausting);
+    const before = counters.methodRuns;
+    await expect(call(quick)).rejects.toThrow(/cannot be written out/);
+    await expect(call(slow)).rejects.toThrow('its code hangs');
     expect(counters.methodRuns - before).toBe(1);
   });
 });

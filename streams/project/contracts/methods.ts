@@ -8,7 +8,7 @@ import { hashKey } from '../../../src/chain/hash.ts';
 import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Hash } from '../../../src/chain/model.ts';
 import { KNOWN_VERSION } from '../../../src/tvm/config.ts';
-import { type ChainView, type ObservedRun, runGetMethod } from '../../../src/tvm/contract.ts';
+import { type ChainView, isUnwritable, type ObservedRun, runGetMethod } from '../../../src/tvm/contract.ts';
 import { textCell } from '../../../src/tvm/executor.ts';
 import {
   createTvmPool,
@@ -37,6 +37,11 @@ const MAX_QUEUED = 100_000;
 const TIMEOUT_MS = 5_000;
 /** On a machine that does much else: what is told of a contract must not depend on that. */
 const PATIENCE_MS = 120_000;
+/**
+ * What the gas does not count is writing out what a method left. Where that fails only after so long, it is the same to
+ * whoever waits as if it hung.
+ */
+const SLOW_MS = 1_000;
 /** Codes that are remembered to hang. */
 const HANGING_CODES = 10_000;
 /** Exit codes of a run that used up its gas. */
@@ -58,8 +63,15 @@ export interface StepView {
 
 export type Methods = ReturnType<typeof createMethods>;
 
-/** @param pool threads to share; without it there is one of its own */
-export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
+/** @param shared threads to share; without it there is one of its own */
+export function createMethods(counters: Counters, shared?: TvmPool) {
+  /** How long the last run took: the own pool has one thread, so that is of the run that has just ended. */
+  let tookMs = 0;
+  const pool =
+    shared ??
+    ownPool((ms) => {
+      tookMs = ms;
+    });
   const configs = new Map<string, TvmConfig>();
   const hanging = new LRUCache<string, true>(atMost(HANGING_CODES));
 
@@ -111,6 +123,10 @@ export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
         hanging.set(hashKey(subject.codeHash), true);
         throw new Exhausting(`${method} hangs`);
       }
+      if (isUnwritable(error)) {
+        if (tookMs > SLOW_MS) hanging.set(hashKey(subject.codeHash), true);
+        throw new Exhausting(`what ${method} leaves cannot be written out`);
+      }
       throw new OtherKind(`${method} cannot be run: ${error.message}`, { cause: error });
     }
   }
@@ -146,8 +162,20 @@ export function createMethods(counters: Counters, pool: TvmPool = ownPool()) {
   };
 }
 
-function ownPool(): TvmPool {
-  return createTvmPool({ workers: WORKERS, maxQueued: MAX_QUEUED, timeoutMs: TIMEOUT_MS, patienceMs: PATIENCE_MS });
+/** @param onRun told how long a run took, before that is told what it left */
+function ownPool(onRun: (ms: number) => void): TvmPool {
+  return createTvmPool({
+    workers: WORKERS,
+    maxQueued: MAX_QUEUED,
+    timeoutMs: TIMEOUT_MS,
+    patienceMs: PATIENCE_MS,
+    metrics: {
+      finished: (_kind, _outcome, ms) => onRun(ms),
+      depth: () => undefined,
+      rejected: () => undefined,
+      replaced: () => undefined,
+    },
+  });
 }
 
 const isDone = (exitCode: number): boolean => exitCode === 0 || exitCode === 1;
