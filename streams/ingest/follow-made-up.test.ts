@@ -18,7 +18,9 @@ import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import { blockKey } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
-import { checkBlockAndTops, sameHashes } from './check.ts';
+import { checkBlockAndTops, IngestError, sameHashes } from './check.ts';
+import type { BlockFetcher } from './follow-fetch.ts';
+import { createStepPipeline } from './follow-steps.ts';
 
 const GENESIS = 'mainnet-genesis_a';
 let folder: string;
@@ -32,6 +34,38 @@ beforeEach(() => {
 afterEach(async () => {
   await log.close();
   rmSync(folder, { recursive: true });
+});
+
+it('shard blocks without end are not followed before the masterchain block that commits them is proven', async () => {
+  const hash = Buffer.alloc(32);
+  const top = { workchain: 0, shard: MASTER_SHARD, seqno: 5_000, rootHash: hash, fileHash: hash };
+  const block = (id: BlockIdExt) => ({
+    ...{ id, prev: [{ ...id, seqno: id.seqno - 1 }], boc: Buffer.alloc(1), receivedAtMs: 0 },
+    ...{ globalId: 1, globalVersion: null, genUtime: 0, masterRefSeqno: 1 },
+  });
+  const id = { ...top, workchain: -1, seqno: 2 };
+  let [asked, proofs, isTrue] = [0, 0, false];
+  const fetcher: BlockFetcher = {
+    master: async () => ({ ...block(id), tops: [{ ...top, regMcSeqno: 2 }] }),
+    oldMaster: async () => null,
+    oldShard: async () => null,
+    shard: async (of) => {
+      asked++;
+      return block(of);
+    },
+    confirm: async () => {
+      proofs++;
+      if (!isTrue) throw new IngestError('unproven', null, 'nobody can prove it');
+    },
+  };
+  const { signal } = new AbortController();
+  const options = { first: 2, before: { id: null, tops: [] }, fetcher, limits: { steps: 1, bytes: 1 }, signal };
+  const head = { seqno: 2, seen: () => null, follow: () => new Promise<never>(() => undefined) };
+  await expect(createStepPipeline({ ...options, head }).next()).rejects.toMatchObject({ code: 'unproven' });
+  expect([asked < 1_000, proofs]).toEqual([true, 1]);
+  isTrue = true;
+  const step = await createStepPipeline({ ...options, head }).next();
+  expect([step.blocks.length, proofs]).toEqual([5_001, 2]);
 });
 
 describe.skipIf(shelf === null)('a masterchain block that a server made up', () => {

@@ -50,6 +50,8 @@ interface Started {
   done: FetchedStep | null;
 }
 
+/** Shard blocks of a step that are fetched before its masterchain block has to be proven: one may commit any number of them. */
+const BELIEVED_BLOCKS = 256;
 /** A first guess at a step, before any was seen. */
 const USUAL_STEP_BYTES = 50_000;
 
@@ -149,7 +151,12 @@ async function assemble(
   const committed = before.tops;
   const tops = new Set(master.tops.map(blockKey));
   const asked = new Map<string, Promise<FetchedBlock | null>>();
+  let proof: Promise<void> | null = null;
   const fetch = async (id: BlockIdExt): Promise<FetchedBlock | null> => {
+    if (asked.size >= BELIEVED_BLOCKS) {
+      proof ??= fetcher.confirm(master);
+      await proof;
+    }
     if (committed !== null || tops.has(blockKey(id))) return fetcher.shard(id, master);
     // Where the block before is not to be had: no earlier masterchain block can commit what was built on it. What
     // was built before may be of an earlier step and stays out.
