@@ -100,7 +100,7 @@ describe('get-methods', () => {
       methods.call(subject, 'get_it', [], { step: stepAt(5), codes, signal });
     // NULL, then a tuple of itself and itself again and again: `DUP, TUPLE 2`, so many times.
     const doubled = (times: number): Cell => codeOf(`6d${'206f02'.repeat(times)}`);
-    const [quick, slow] = [subjectOf(doubled(12)), subjectOf(doubled(21))];
+    const [quick, slow] = [subjectOf(doubled(12)), subjectOf(doubled(22))];
     await expect(call(quick)).rejects.toThrow(Exhausting);
     await expect(call(slow)).rejects.toThrow(Exhausting);
     const before = counters.methodRuns;
