@@ -1,5 +1,5 @@
 /** What running a contract means to whoever asked for it by HTTP. */
-import { MAX_RESULT_DEPTH, methodId } from '../tvm/contract.ts';
+import { MAX_RESULT_DEPTH, methodId, TvmArgumentError } from '../tvm/contract.ts';
 import { EstimateError } from '../tvm/fees.ts';
 import { TvmBusyError, TvmTimeoutError } from '../tvm/pool.ts';
 import { StackLimitError, type StackLimits } from '../tvm/stack.ts';
@@ -23,6 +23,7 @@ export async function running<T>(run: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof TvmBusyError) throw new ApiError(429, error.message, { cause: error });
     if (error instanceof TvmTimeoutError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
+    if (error instanceof TvmArgumentError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
     if (error instanceof EstimateError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
     if (error instanceof StackLimitError) {
       // In the words of the reference.

@@ -201,6 +201,11 @@ const OUT_OF_GAS = -14;
 export const MAX_RESULT_DEPTH = 1024;
 
 const UNWRITABLE = "Couldn't serialize stack";
+/** How the executor begins what it says of arguments. */
+const UNREADABLE = "Couldn't deserialize stack";
+
+/** Arguments that the executor cannot read: cells that no chain has, or trees of them that are too deep. */
+export class TvmArgumentError extends TvmError {}
 
 /** Whether a method left a stack that the executor could not write, after however long it tried. */
 export function isUnwritable(error: Error): boolean {
@@ -209,7 +214,7 @@ export function isUnwritable(error: Error): boolean {
 
 function failureOf(reason: string): Error {
   if (reason === UNWRITABLE) return new StackLimitError('maxDepth', MAX_RESULT_DEPTH);
-  return new TvmError(reason);
+  return reason.startsWith(UNREADABLE) ? new TvmArgumentError(reason) : new TvmError(reason);
 }
 
 /** The dictionary of the libraries that code, or code and data, name, for the executor; null for none. */

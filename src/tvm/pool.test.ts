@@ -5,7 +5,7 @@ import { requireShelf, shelf } from '../../test/shelf.ts';
 import { Builder, type Cell, parseBoc } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
 import { configParam } from './config.ts';
-import { type ChainView, type GetMethodOptions, methodId, runGetMethod } from './contract.ts';
+import { type ChainView, type GetMethodOptions, methodId, runGetMethod, TvmArgumentError } from './contract.ts';
 import { cellText } from './executor.ts';
 import { createTvmPool, TvmBusyError, type TvmMetrics, TvmTimeoutError, tvmConfig } from './pool.ts';
 import { NULL, type StackValue, writeStack, writeStackValue } from './stack.ts';
@@ -249,6 +249,11 @@ describe('limits', () => {
       vi.restoreAllMocks();
       await patient.close();
     }
+  });
+
+  test('arguments that no chain has are told as such', async () => {
+    const pruned = new Builder().u(1, 8).u(1, 8).bytes(Buffer.alloc(32)).u(0, 16).cell(true);
+    await expect(run(codes.echo, [{ type: 'cell', cell: pruned }])).rejects.toThrow(TvmArgumentError);
   });
 
   test('nonsense is refused and harms no other call', async () => {
