@@ -12,7 +12,7 @@ import { mnemonicNew, mnemonicToPrivateKey } from '@ton/crypto';
 import { WalletContractV4 } from '@ton/ton';
 import { expect, test } from 'vitest';
 import { addressOf } from './address.ts';
-import { parseBoc, toBoc } from './builder.ts';
+import { Builder, parseBoc, toBoc } from './builder.ts';
 import { DecodeError } from './errors.ts';
 import { readExternalMessage, writeExternalMessage } from './external-message.ts';
 
@@ -78,6 +78,13 @@ test.each([
     norms.push(readExternalMessage(written).hashNorm);
   }
   expect(norms[0]).toEqual(norms[1]);
+});
+
+test('an exotic body stays a cell of its own', () => {
+  const library = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true);
+  const written = writeExternalMessage({ address: addressBytes, body: library, init: null });
+  expect(written.refs.map((cell) => cell.type)).toEqual([2]);
+  expect(readExternalMessage(toBoc(written)).destination).toEqual(addressBytes);
 });
 
 test('refuses anything else', () => {

@@ -41,8 +41,8 @@ const CELL_BITS = 1023;
 const CELL_REFS = 4;
 
 /**
- * The StateInit in the message itself, and the body as well where it has room, else in a cell of its own: as tonlib
- * writes it, whose estimates count every other cell.
+ * The StateInit in the message itself, and the body as well where it has room and is no exotic cell, else in a cell of
+ * its own: as tonlib writes it, whose estimates count every other cell.
  */
 export function writeExternalMessage(message: { address: Address; body: Cell; init: ContractInit | null }): Cell {
   const { address, body, init } = message;
@@ -50,6 +50,6 @@ export function writeExternalMessage(message: { address: Address; body: Cell; in
   if (init === null) builder.bit(0);
   else builder.u(2, 2).u(0, 2).maybeRef(init.code).maybeRef(init.data).bit(0);
   const refs = [init?.code, init?.data].filter((cell) => cell != null).length;
-  const hasRoom = builder.bits + 1 + body.bits <= CELL_BITS && refs + body.refs.length <= CELL_REFS;
+  const hasRoom = !body.exotic && builder.bits + 1 + body.bits <= CELL_BITS && refs + body.refs.length <= CELL_REFS;
   return (hasRoom ? builder.bit(0).append(body) : builder.bit(1).ref(body)).cell();
 }
