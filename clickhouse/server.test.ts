@@ -213,8 +213,13 @@ describe('the embedded server', () => {
     squatter.close();
   });
 
-  it('is killed when it does not end in time', async () => {
-    server = await startEmbeddedClickHouse({ ...testServerOptions(folder), stopTimeoutMs: 300 });
+  it('starts however the clock is set meanwhile, and is killed when it does not end in time', async () => {
+    const now = Date.now;
+    let asked = 0;
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000 * asked++);
+    server = await startEmbeddedClickHouse({ ...testServerOptions(folder), stopTimeoutMs: 300 }).finally(() =>
+      clock.mockRestore(),
+    );
     const pid = server.pid!;
     process.kill(pid, 'SIGSTOP');
     await server.stop();

@@ -118,8 +118,8 @@ class FolderLocked extends Error {}
 async function startOnce(setup: Setup, signal: AbortSignal): Promise<ServerProcess> {
   const { options, paths, url } = setup;
   const server = spawnServer(setup.library, serverArguments(paths, setup.port), options.logger);
-  const deadline = Date.now() + (options.startTimeoutMs ?? 120_000);
-  while (!server.hasEnded && !signal.aborted && Date.now() < deadline) {
+  const deadline = performance.now() + (options.startTimeoutMs ?? 120_000);
+  while (!server.hasEnded && !signal.aborted && performance.now() < deadline) {
     if ((await ask(`${url}/ping`, null, PING_TIMEOUT_MS)) !== null) {
       if (!server.hasEnded && (await isOurs(url, paths.data)) && !server.hasEnded) return server;
     }
@@ -143,7 +143,7 @@ async function startOnce(setup: Setup, signal: AbortSignal): Promise<ServerProce
  */
 async function startFirst(setup: Setup, signal: AbortSignal): Promise<ServerProcess> {
   const { options, paths } = setup;
-  const deadline = Date.now() + (options.lockWaitMs ?? 45_000);
+  const deadline = performance.now() + (options.lockWaitMs ?? 45_000);
   for (let attempt = 0; ; attempt++) {
     try {
       return await startOnce(setup, signal);
@@ -152,7 +152,7 @@ async function startFirst(setup: Setup, signal: AbortSignal): Promise<ServerProc
       if (!(error instanceof FolderLocked)) {
         throw startFailed(options.folder, 'did not start', error);
       }
-      if (Date.now() > deadline) throw folderBusy(options.folder, null);
+      if (performance.now() > deadline) throw folderBusy(options.folder, null);
       if (attempt === 0) options.logger.info({ folder: options.folder }, 'waiting for an earlier server to end');
       await delay(500, undefined, { signal }).catch(() => undefined);
       await refuseIfOwned(options.folder, paths, true);
@@ -220,13 +220,16 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
   async function keepRunning(): Promise<ServerError | null> {
     const crashes: number[] = [];
     while (current !== null) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const how = await untilDown(setup, current, stopRequest);
       if (stopping.signal.aborted) return null;
       current = null;
-      crashes.push(Date.now());
-      while (crashes[0] < Date.now() - CRASH_WINDOW_MS) crashes.shift();
-      options.logger.error({ how, ranMs: Date.now() - startedAt }, 'clickhouse server died, starting it again');
+      crashes.push(performance.now());
+      while (crashes[0] < performance.now() - CRASH_WINDOW_MS) crashes.shift();
+      options.logger.error(
+        { how, ranMs: Math.round(performance.now() - startedAt) },
+        'clickhouse server died, starting it again',
+      );
       if (crashes.length > MAX_CRASHES) {
         return new ServerError('start_failed', `the ClickHouse server died ${crashes.length} times in ten minutes`);
       }
@@ -280,15 +283,15 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
 
 /** Waits for the end of the process, and brings it about when the engine hangs. Ends early when stopping. */
 async function untilDown(setup: Setup, server: ServerProcess, stopRequest: Promise<string>): Promise<string> {
-  let answeredAt = Date.now();
+  let answeredAt = performance.now();
   for (;;) {
     const tick = new AbortController();
     const rest = delay(PING_EVERY_MS, 'tick', { signal: tick.signal }).catch(() => 'tick');
     const event = await Promise.race([server.ended, stopRequest, rest]);
     tick.abort();
     if (event !== 'tick') return event;
-    if ((await ask(`${setup.url}/ping`, null, PING_TIMEOUT_MS)) !== null) answeredAt = Date.now();
-    if (Date.now() - answeredAt > HUNG_AFTER_MS) {
+    if ((await ask(`${setup.url}/ping`, null, PING_TIMEOUT_MS)) !== null) answeredAt = performance.now();
+    if (performance.now() - answeredAt > HUNG_AFTER_MS) {
       setup.options.logger.error({ pid: server.pid }, 'clickhouse server hangs, killing it');
       server.kill();
       return server.ended;

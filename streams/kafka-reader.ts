@@ -29,7 +29,7 @@ export function createQueries(session: KafkaSession) {
   let link: KafkaConnection | null = null;
   let closed = false;
   const run = async <T>(question: (link: KafkaConnection) => Promise<T>): Promise<T> => {
-    const giveUpAt = Date.now() + session.patienceMs;
+    const giveUpAt = performance.now() + session.patienceMs;
     for (let waitMs = PATIENT_RETRY.initialRetryTime; ; waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime)) {
       if (closed) throw new LogError('closed', 'the log is closed');
       link ??= createKafkaConnection(session.kafka, session.connection);
@@ -40,7 +40,7 @@ export function createQueries(session: KafkaSession) {
         if (brokerErrorType(error) === 'OFFSET_OUT_OF_RANGE' || error instanceof LogError) throw error;
         if (link === mine) link = null;
         await closeQuietly(mine, session);
-        if (Date.now() > giveUpAt) throw noAnswer(session, error);
+        if (performance.now() > giveUpAt) throw noAnswer(session, error);
       }
       await sleep(waitMs);
     }
@@ -110,12 +110,11 @@ function* cut(records: StoredRecord[], maxBytes: number, stopAt: number): Genera
 /** Fetches over a connection of its own, so that one that waits at the end holds nobody up. */
 function createReader(session: KafkaSession, topic: string, signal: AbortSignal) {
   let link: KafkaConnection | null = null;
-  let lastAnswer = Date.now();
   let waitMs = PATIENT_RETRY.initialRetryTime;
 
-  const failed = async (error: unknown): Promise<void> => {
+  const failed = async (error: unknown, giveUpAt: number): Promise<void> => {
     if (error instanceof LogError && error.code !== 'unavailable') throw error;
-    if (Date.now() - lastAnswer > session.patienceMs) {
+    if (performance.now() > giveUpAt) {
       throw new LogError('unavailable', `reading topic ${topic} failed`, { cause: error });
     }
     if (link !== null) {
@@ -126,16 +125,17 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime);
   };
+  /** Patience begins with the question: between two of them the reader may be kept waiting by what it read. */
   const ask = async <T>(question: (link: KafkaConnection) => Promise<T>, aborted: T): Promise<T> => {
+    const giveUpAt = performance.now() + session.patienceMs;
     while (!signal.aborted) {
       try {
         link ??= createKafkaConnection(session.kafka, session.connection);
         const answer = await question(link);
-        lastAnswer = Date.now();
         waitMs = PATIENT_RETRY.initialRetryTime;
         return answer;
       } catch (error) {
-        if (!signal.aborted) await failed(error);
+        if (!signal.aborted) await failed(error, giveUpAt);
       }
     }
     return aborted;
@@ -161,7 +161,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
       return found?.end ?? 0;
     },
     async fetch(offset: number, maxBytes: number): Promise<Fetched> {
-      const since = Date.now();
+      const since = performance.now();
       const nothing: Fetched = { records: [], next: offset };
       return ask(async (link) => {
         try {
@@ -173,7 +173,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
         } catch (error) {
           if (brokerErrorType(error) !== 'OFFSET_OUT_OF_RANGE') throw error;
           const found = (await link.bounds(topic)) ?? { low: 0, end: 0 };
-          if (offset < found.low || Date.now() - since > WATERMARK_GRACE_MS) await outOfRange(offset);
+          if (offset < found.low || performance.now() - since > WATERMARK_GRACE_MS) await outOfRange(offset);
           throw error;
         }
       }, nothing);

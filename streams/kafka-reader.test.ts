@@ -1,0 +1,82 @@
+import { Kafka } from 'kafkajs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { KafkaConnection } from './kafka-connection.ts';
+import { createQueries, type KafkaSession, readBatches } from './kafka-reader.ts';
+import type { StoredRecord } from './log.ts';
+
+/** What is asked of every connection. */
+const links = vi.hoisted((): { fetch: () => unknown; bounds: () => unknown } => ({
+  fetch: () => undefined,
+  bounds: () => undefined,
+}));
+vi.mock('./kafka-connection.ts', async (original) => ({
+  ...(await original<typeof import('./kafka-connection.ts')>()),
+  PATIENT_RETRY: { retries: 1, initialRetryTime: 1, maxRetryTime: 1 },
+  createKafkaConnection: () => ({
+    fetch: async () => links.fetch(),
+    bounds: async () => links.bounds(),
+    close: async () => undefined,
+  }),
+}));
+afterEach(() => vi.restoreAllMocks());
+
+const connection = { brokers: ['localhost:9092'], clientId: 'test' };
+const session = (patienceMs: number): KafkaSession => ({
+  kafka: new Kafka(connection),
+  connection,
+  maxWaitMs: 1,
+  patienceMs,
+  onRecreated: undefined,
+});
+
+/** One that is set forward by an hour each time it is looked at, or back. */
+function strayingClock(ms: number): void {
+  const now = Date.now;
+  let asked = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + ms * asked++);
+}
+
+/** Fails so often, then answers. */
+function failing<T>(times: number, answer: T): () => T {
+  return () => {
+    if (times-- > 0) throw new Error('the broker is away');
+    return answer;
+  };
+}
+
+const record = (offset: number): StoredRecord => ({ offset, time: 0, key: '', headers: {}, value: Buffer.alloc(1) });
+
+describe('patience with brokers', () => {
+  const bounds = (link: KafkaConnection) => link.bounds('t.v1');
+
+  it('is that of a question, however the clock is set meanwhile', async () => {
+    links.bounds = failing(2, { low: 0, end: 7 });
+    strayingClock(3_600_000);
+    expect(await createQueries(session(60_000)).run(bounds)).toEqual({ low: 0, end: 7 });
+    vi.restoreAllMocks();
+    links.bounds = failing(Number.POSITIVE_INFINITY, null);
+    strayingClock(-3_600_000);
+    await expect(createQueries(session(20)).run(bounds)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('begins anew with each fetch: a reader may have been kept waiting by what it read', async () => {
+    links.fetch = () => ({ records: [record(0)], next: 1 });
+    const { signal } = new AbortController();
+    const reading = readBatches(session(20), 't.v1', 0, { signal });
+    expect((await reading.next()).value).toEqual([record(0)]);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    links.fetch = failing(2, { records: [record(1)], next: 2 });
+    expect((await reading.next()).value).toEqual([record(1)]);
+    links.fetch = failing(Number.POSITIVE_INFINITY, null);
+    await expect(reading.next()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('is a reader’s, however the clock is set meanwhile', async () => {
+    links.fetch = failing(2, { records: [record(0)], next: 1 });
+    strayingClock(3_600_000);
+    const { signal } = new AbortController();
+    const reading = readBatches(session(60_000), 't.v1', 0, { signal });
+    expect((await reading.next()).value).toEqual([record(0)]);
+    await reading.return(undefined);
+  });
+});
