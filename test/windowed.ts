@@ -117,11 +117,6 @@ export function bytesWithoutKnown({ step }: PublishedStep): string {
   return encodeStep({ ...step, rows }).toString('latin1');
 }
 
-/** Forgets all steps of the topic. */
-export async function emptySteps(log: EventLog): Promise<void> {
-  await log.trim(topics.steps, await log.end(topics.steps));
-}
-
 export interface Windowed {
   window: Window;
   source: ChainSource;

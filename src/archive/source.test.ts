@@ -89,6 +89,47 @@ describe.skipIf(shelf === null)('what the tables said of tokens', () => {
     expect(await told(source)).toEqual(['2', '2']);
   });
 
+  it('is forgotten with the tables, also by a window that has the same steps of others', async () => {
+    const said = { balance: '1', asked: 0 };
+    const window = openWindow({ folder: join(folder, 'others'), maxBytes: 64 * MB });
+    windows.push(window);
+    const steps = (await recordedSteps('mainnet-genesis_a')).slice(0, 5);
+    const source = createWindowSource(window, tablesWith(said));
+    for (const balance of ['1', '2']) {
+      said.balance = balance;
+      window.belongTo(`tables ${balance}`);
+      await window.apply(steps, async () => BELOW);
+      for (let i = 0; i < 2; i++) expect(await told(source)).toEqual([balance, balance]);
+    }
+  });
+
+  it('is not asked of an archive of other tables than those of the window', async () => {
+    const said = { balance: '2', asked: 0 };
+    const tables = tablesWith(said);
+    const [window] = windows;
+    const archive = openArchive(join(folder, 'former'), null);
+    try {
+      const { first = 0, globalId = 0 } = window.state ?? {};
+      await archive.begin({ tables: 'former', globalId, head: first - 1, below: BELOW });
+      await archive.add([], { first: 3, head: first - 1, below: BELOW });
+      const asked = (id: string): boolean => {
+        const opened = beneathArchive(archive, tables).open();
+        const view = window.view();
+        try {
+          if (view === null) throw new Error('the window is empty');
+          const { wholeTo } = opened.under(Object.assign(view, { state: { ...view.state, tables: id } }));
+          return wholeTo === first - 1;
+        } finally {
+          view?.done();
+          opened.done();
+        }
+      };
+      expect(['former', 'present'].map(asked)).toEqual([true, false]);
+    } finally {
+      await archive.close();
+    }
+  });
+
   it('is forgotten by an archive of other tables', async () => {
     let [window] = windows;
     const said = { balance: '1', asked: 0 };

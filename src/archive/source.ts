@@ -23,7 +23,7 @@ import {
   transactionsAt,
   transactionsInOrder,
 } from '../window/transactions.ts';
-import type { View } from '../window/view.ts';
+import type { WindowView } from '../window/view.ts';
 import type { Archive } from './archive.ts';
 import { BoundedView } from './bounded.ts';
 import { endsIn as endsInArchive, messageEndsByHash, messagesByHash } from './messages.ts';
@@ -34,15 +34,15 @@ const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
 /**
  * What is below a window, from the archive where it knows it, and below the archive from the tables: by the code that
  * lists the window over the tables. An archive that does not reach up to the window is passed over: accounts may have
- * changed in the steps between.
+ * changed in the steps between; so is one of other tables, until it has begun anew.
  */
 export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: ClickHouseSource): Beneath {
   const tables = beneathIn(clickhouse);
   let memory = createMemory('', clickhouse);
 
-  function underBoth(view: ArchiveView, window: View): Under {
+  function underBoth(view: ArchiveView, window: WindowView): Under {
     const alone = tables.open().under(window);
-    if (view.head < window.first - 1 || view.first >= window.first) return alone;
+    if (view.head < window.first - 1 || view.first >= window.first || isOfOthers(view, window)) return alone;
     if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables, clickhouse);
     const { accounts, tokens, owned } = memory;
     const { wholeTo } = alone;
@@ -137,6 +137,10 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
     },
   };
 }
+
+/** Filled from other tables than those of the window, where it is known which these are. */
+const isOfOthers = ({ state: { tables } }: ArchiveView, { state }: WindowView): boolean =>
+  state.tables !== '' && state.tables !== tables;
 
 /** What was told of the tables with this id. */
 function createMemory(tables: string, clickhouse: ClickHouseSource) {

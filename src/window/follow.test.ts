@@ -102,7 +102,7 @@ interface Following {
   stop(): Promise<void>;
 }
 
-function follow(options: { from?: EventLog; tablesHave?: number; tablesId?: string } = {}): Following {
+function follow(options: { from?: EventLog; tablesHave?: number; tablesId?: string | (() => string) } = {}): Following {
   const { tables, clickhouse } = tablesUpTo(options.tablesHave ?? 1_000);
   const warnings: unknown[] = [];
   const seen: number[] = [];
@@ -111,7 +111,8 @@ function follow(options: { from?: EventLog; tablesHave?: number; tablesId?: stri
     log: options.from ?? log,
     topic: TOPIC,
     clickhouse,
-    tablesId: async () => options.tablesId ?? '',
+    tablesId: async () => (typeof options.tablesId === 'function' ? options.tablesId() : (options.tablesId ?? '')),
+    tablesEveryMs: 5,
     logger: { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) },
     onSteps: (steps) => seen.push(...steps.map(({ step }) => step.mcSeqno)),
   });
@@ -264,6 +265,22 @@ describe('a follower', () => {
     await untilHead(8);
     expect(window.state).toMatchObject({ first: 8, tables: 'second' });
     await stop();
+  });
+
+  it('forgets the steps of tables that others have taken the place of, also while no further step comes', async () => {
+    await publish(stepsUpTo(5));
+    let tablesId = 'first';
+    const { follower, tables } = follow({ tablesHave: 5, tablesId: () => tablesId });
+    await until('it speaks', () => window.state?.head === 5 && window.state.speaks);
+    // As a rebuild does it.
+    await log.trim(TOPIC, 5);
+    tablesId = 'second';
+    await until('the steps of other tables gone', () => window.state === null);
+    await until('it is silent', () => follower.view() === null);
+    tables.seqno = 6;
+    await publish([stepOf(6, { previous: 0 })]);
+    await until('it speaks again', () => window.state?.speaks === true);
+    expect(window.state).toMatchObject({ first: 6, head: 6, tables: 'second' });
   });
 
   it('reads from the new beginning when the topic is trimmed under its hands, without a warning', async () => {

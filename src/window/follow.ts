@@ -15,8 +15,10 @@ export interface FollowOptions {
   topic: string;
   clickhouse: Pick<ClickHouseSource, 'head' | 'below'>;
   logger: Pick<Logger, 'info' | 'warn'>;
-  /** Which tables there are: steps of others are forgotten at the start. Default: it is not asked. */
+  /** Which tables there are: steps of others are forgotten, at the start and later. Default: it is not asked. */
   tablesId?(signal: AbortSignal): Promise<string>;
+  /** How often that is asked. */
+  tablesEveryMs?: number;
   /** The log wakes its readers itself (a broker does): `wake` is not needed then. */
   continuous?: boolean;
   /** Told of steps once they can be seen. After a start some may come that were told of before. */
@@ -30,6 +32,8 @@ export interface WindowFollower extends Follower {
 }
 
 const TABLES_POLL_MS = 20;
+/** Steps of tables that a rebuild has put others in the place of are answered from for so long, where no further one comes. */
+const TABLES_EVERY_MS = 2_000;
 const QUERY_TIMEOUT_MS = 60_000;
 /** Steps written in one commit while catching up: some 20 ms without a turn of the event loop. */
 const BATCH_BYTES = 256 * 1024;
@@ -39,6 +43,7 @@ const FIRST_BYTES = 4 * 1024 * 1024;
 /** Keeps the window at the end of the topic of steps. */
 export function createWindowFollower(options: FollowOptions): WindowFollower {
   const { window, log, topic, clickhouse, logger, tablesId, continuous = false } = options;
+  const { tablesEveryMs = TABLES_EVERY_MS } = options;
   const { head: tables } = clickhouse;
   const head = createHostHead({
     window,
@@ -96,5 +101,28 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     },
   });
 
-  return { ...follower, head, view: () => (head.windowAnswers ? window.view() : null) };
+  /** A topic that a rebuild has emptied tells nothing before there is a step again, which may be never. */
+  async function watchTables(signal: AbortSignal): Promise<void> {
+    while (tablesId && !signal.aborted) {
+      await sleep(tablesEveryMs, undefined, { signal }).catch(() => undefined);
+      try {
+        const before = window.state;
+        window.belongTo(await tablesId(signal));
+        if (before === null || window.state !== null) continue;
+        logger.info({ step: before.head }, 'the window is emptied: others have taken the place of its tables');
+        await head.decide(readable);
+      } catch {
+        // Tables that are away tell nothing of others.
+      }
+    }
+  }
+
+  return {
+    ...follower,
+    head,
+    view: () => (head.windowAnswers ? window.view() : null),
+    async run(signal) {
+      await Promise.all([follower.run(signal), watchTables(signal)]);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import type { BoundedSource, ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
-import type { View } from './view.ts';
+import type { View, WindowView } from './view.ts';
 
 /** What a question is answered from. */
 export interface Sides {
@@ -26,7 +26,7 @@ export interface Beneath {
 export type Under = Pick<Sides, 'below' | 'whole' | 'wholeTo'>;
 
 export interface Opened {
-  under(view: View): Under;
+  under(view: WindowView): Under;
   done(): void;
 }
 

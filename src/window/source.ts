@@ -20,6 +20,24 @@ import type { Window } from './window.ts';
 
 interface WindowSides extends Sides {
   view: WindowView;
+  memory: Memory;
+}
+
+type Memory = ReturnType<typeof createMemory>;
+
+/** What was told of the tables with this id. */
+function createMemory(tables: string, clickhouse: ClickHouseSource) {
+  const states = createTokenStates();
+  return {
+    tables,
+    accounts: createAccounts(clickhouse),
+    tokens: createTokens(states),
+    walletsAt: createWalletsAt(states),
+    owned: createOwnedTokens(states),
+    topBalances: createTopBalances(),
+    holders: createHolders(),
+    firstBlock: null as BlockRecord | null,
+  };
 }
 
 /**
@@ -31,14 +49,7 @@ export function createWindowSource(
   clickhouse: ClickHouseSource,
   beneath: Beneath = beneathIn(clickhouse),
 ): ChainSource {
-  const accounts = createAccounts(clickhouse);
-  const states = createTokenStates();
-  const tokens = createTokens(states);
-  const walletsAt = createWalletsAt(states);
-  const owned = createOwnedTokens(states);
-  const topBalances = createTopBalances();
-  const holders = createHolders();
-  let firstBlock: BlockRecord | null = null;
+  let memory = createMemory('', clickhouse);
   const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
 
   async function ask<T>(
@@ -51,7 +62,8 @@ export function createWindowSource(
       const view = window.view();
       if (view === null) return await elsewhere();
       try {
-        return await here({ view, context, ...opened.under(view) });
+        if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables, clickhouse);
+        return await here({ view, context, memory, ...opened.under(view) });
       } finally {
         view.done();
       }
@@ -70,10 +82,10 @@ export function createWindowSource(
   }
 
   /** The first block there is never changes. */
-  async function first({ view, below, context }: WindowSides): Promise<BlockRecord | null> {
+  async function first({ view, below, context, memory: told }: WindowSides): Promise<BlockRecord | null> {
     if (view.below === null) return edgeOf(view, 'first');
-    firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
-    return firstBlock ?? edgeOf(view, 'first');
+    told.firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
+    return told.firstBlock ?? edgeOf(view, 'first');
   }
 
   function askEvents(question: Question, filter: EventFilter, context: QueryContext): Promise<TokenEvent[]> {
@@ -169,7 +181,7 @@ export function createWindowSource(
     accountStates: (wanted, codeHashes, cells, context) =>
       ask(
         context,
-        (sides) => accounts.accountStates(wanted, codeHashes, cells, sides),
+        (sides) => sides.memory.accounts.accountStates(wanted, codeHashes, cells, sides),
         () => clickhouse.accountStates(wanted, codeHashes, cells, context),
       ),
     // Of the window's steps the newest states alone are there by key: the tables have all.
@@ -177,13 +189,13 @@ export function createWindowSource(
     book: (wanted, context) =>
       ask(
         context,
-        (sides) => accounts.book(wanted, sides),
+        (sides) => sides.memory.accounts.book(wanted, sides),
         () => clickhouse.book(wanted, context),
       ),
     topBalances: (page, context) =>
       ask(
         context,
-        (sides) => topBalances(page, sides),
+        (sides) => sides.memory.topBalances(page, sides),
         () => clickhouse.topBalances(page, context),
       ),
     contracts: {
@@ -191,27 +203,29 @@ export function createWindowSource(
       tokens: (candidates, context) =>
         ask(
           context,
-          (sides) => tokens(candidates, sides),
+          (sides) => sides.memory.tokens(candidates, sides),
           () => clickhouse.contracts.tokens(candidates, context),
         ),
       walletsAt: (places, context) =>
         ask(
           context,
-          (sides) => walletsAt(places, sides),
+          (sides) => sides.memory.walletsAt(places, sides),
           () => clickhouse.contracts.walletsAt(places, context),
         ),
       jettonWallets: (filter, context) =>
         ask(
           context,
           async (sides) =>
-            (await (filter.at === undefined ? (holders(filter, sides) ?? owned.wallets(filter, sides)) : null)) ??
-            sides.whole.contracts.jettonWallets(filter, context),
+            (await (filter.at === undefined
+              ? (sides.memory.holders(filter, sides) ?? sides.memory.owned.wallets(filter, sides))
+              : null)) ?? sides.whole.contracts.jettonWallets(filter, context),
           () => clickhouse.contracts.jettonWallets(filter, context),
         ),
       nftItems: (filter, context) =>
         ask(
           context,
-          async (sides) => (await owned.items(filter, sides)) ?? sides.whole.contracts.nftItems(filter, context),
+          async (sides) =>
+            (await sides.memory.owned.items(filter, sides)) ?? sides.whole.contracts.nftItems(filter, context),
           () => clickhouse.contracts.nftItems(filter, context),
         ),
       jettonTransfers: (filter, context) => askEvents('jettonTransfers', filter, context),

@@ -63,7 +63,10 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   await holdVersions(clickhouse, options.projections ?? PROJECTIONS, position, signal, options.remade);
   await log.ensureTopic(topics.blocks);
   if (position.done) await checkSameChain(log, topics.blocks, position.done);
-  const publisher = options.publish ? await createPublisher({ log, topics, logger, ...options.publish }) : null;
+  const tablesAreNew = position.done === null && position.intent === null;
+  const publisher = options.publish
+    ? await createPublisher({ log, topics, logger, tablesAreNew, ...options.publish })
+    : null;
   const reading = new AbortController();
   const writing = { ...options, clickhouse, store, counters, publisher };
   const done = await repeatUnfinished(writing, position, signal);

@@ -18,6 +18,8 @@ export interface PublisherOptions {
   retainBytes: number;
   /** Milliseconds a step is kept; 0 keeps it as long as the bytes allow. */
   retainMs: number;
+  /** The tables are empty: steps that the topic has are of others, which were there before. Default: they are not. */
+  tablesAreNew?: boolean;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Told after steps were appended, with the newest of them. */
   onPublished?: (mcSeqno: number) => void;
@@ -124,16 +126,16 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
   };
 }
 
-/** Where the topic ends. What another version has written is dropped. */
-async function readLast({ log, topics, logger }: PublisherOptions): Promise<StepPart | null> {
+/** Where the topic ends. What another version has written is dropped, and what is of other tables. */
+async function readLast({ log, topics, logger, tablesAreNew = false }: PublisherOptions): Promise<StepPart | null> {
   try {
-    return await lastProjectedStep(log, topics.steps);
+    if (!tablesAreNew) return await lastProjectedStep(log, topics.steps);
   } catch (error) {
     if (!(error instanceof StepRecordError)) throw error;
     logger.warn({ err: error }, 'the topic of steps cannot be read and is begun anew');
-    await log.trim(topics.steps, await log.end(topics.steps));
-    return null;
   }
+  await log.trim(topics.steps, await log.end(topics.steps));
+  return null;
 }
 
 /** The first offset that is kept: by bytes, counted in the records themselves, and by time. */
