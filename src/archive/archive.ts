@@ -21,14 +21,20 @@ export interface Archive {
   readonly state: ArchiveState | null;
   /** What it takes on the disk, about. */
   readonly bytes: number;
-  /** Empties it and begins it without a step, behind `head`. */
-  begin(state: Omit<ArchiveState, 'version' | 'first' | 'origin'>): Promise<void>;
+  /** Empties it and begins it without a step, behind `head`. Gives the state then. */
+  begin(state: Omit<ArchiveState, 'version' | 'first' | 'origin'>): Promise<ArchiveState>;
   /**
    * Writes steps in one commit, all before the first or all behind the last one that is here. A kill leaves all of a
-   * commit or nothing.
+   * commit or nothing. Gives the state then.
+   * @param was the state that they go on from
    * @param span what is here then
+   * @throws when it stands otherwise by now: another process writes it, too
    */
-  add(steps: readonly SlabStep[], span: Pick<ArchiveState, 'first' | 'head' | 'below'>): Promise<void>;
+  add(
+    was: ArchiveState,
+    steps: readonly SlabStep[],
+    span: Pick<ArchiveState, 'first' | 'head' | 'below'>,
+  ): Promise<ArchiveState>;
   /** Takes out some of the oldest steps. */
   evict(): Promise<void>;
   /** All reads of one request; null while it is empty. To be ended with `done()`. */
@@ -36,6 +42,12 @@ export interface Archive {
   clear(): void;
   close(): Promise<void>;
 }
+
+const ANOTHER_WRITES = 'another process writes the archive';
+
+/** Where it stands, of the same tables. */
+const isSame = (a: ArchiveState, b: ArchiveState): boolean =>
+  a.tables === b.tables && a.origin === b.origin && a.first === b.first && a.head === b.head;
 
 /** Steps taken out in one commit. */
 const EVICTED_AT_ONCE = 64;
@@ -73,13 +85,22 @@ export function openArchive(folder: string, form: TransactionForm | null): Archi
     });
 
   /** What is written while nobody else writes. */
-  async function commit(write: (state: ArchiveState, within: Within) => ArchiveState): Promise<void> {
+  async function commit(
+    write: (state: ArchiveState, within: Within) => ArchiveState,
+    was: ArchiveState | null = null,
+  ): Promise<ArchiveState> {
     const snapshot = engine.snapshot();
     try {
       const { noted, state } = stateOf(snapshot);
       if (state === null) throw new Error('the archive was not begun');
-      const written = await engine.commit(noted, (batch) => encodeState(write(state, { snapshot, batch })));
-      if (!written) throw new Error('another process writes the archive');
+      if (was !== null && !isSame(was, state)) throw new Error(ANOTHER_WRITES);
+      let after = state;
+      const written = await engine.commit(noted, (batch) => {
+        after = write(state, { snapshot, batch });
+        return encodeState(after);
+      });
+      if (!written) throw new Error(ANOTHER_WRITES);
+      return after;
     } finally {
       snapshot.done();
     }
@@ -101,11 +122,12 @@ export function openArchive(folder: string, form: TransactionForm | null): Archi
       engine.clear();
       const { head } = state;
       const begun = { ...state, version: ARCHIVE_VERSION, first: head + 1, origin: head } as const;
-      if (!(await engine.commit(null, () => encodeState(begun)))) throw new Error('another process writes the archive');
+      if (!(await engine.commit(null, () => encodeState(begun)))) throw new Error(ANOTHER_WRITES);
+      return begun;
     },
-    async add(steps, span) {
+    async add(was, steps, span) {
       const forms = form === null ? NO_FORMS : await formsOf(steps, form);
-      await commit((state, within) => {
+      return commit((state, within) => {
         const isDownwards = steps.some(({ mcSeqno }) => mcSeqno < state.first);
         // Once the origin is gone, steps that are filled in come between others.
         const isBetween = isDownwards && state.first > state.origin + 1;
@@ -123,10 +145,10 @@ export function openArchive(folder: string, form: TransactionForm | null): Archi
         flush();
         spans.write();
         return { ...state, ...span };
-      });
+      }, was);
     },
-    evict: () =>
-      commit((state, within) => {
+    async evict() {
+      await commit((state, within) => {
         const change = changeIn(state, within);
         let { first, below } = state;
         for (let i = 0; i < EVICTED_AT_ONCE; i++) {
@@ -139,7 +161,8 @@ export function openArchive(folder: string, form: TransactionForm | null): Archi
           first = oldest + 1;
         }
         return { ...state, first, below };
-      }),
+      });
+    },
     view: () => viewOf(engine, stateOf, kept),
     clear: () => engine.clear(),
     close: () => engine.close(),

@@ -88,16 +88,19 @@ export function createFilling(options: FillOptions) {
     return slab;
   }
 
-  /** Writes a slab in commits of its own, in this order. */
+  /** Writes a slab that goes on from a state, in commits of its own, in this order. */
   async function write(
+    was: ArchiveState,
     steps: readonly SlabStep[],
     spanAfter: (done: readonly SlabStep[], isLast: boolean) => Pick<ArchiveState, 'first' | 'head' | 'below'>,
     signal: AbortSignal,
   ): Promise<void> {
+    let state = was;
     for (let at = 0; at < steps.length; ) {
       const some = firstOf(steps.slice(at));
       at += some.length;
-      await resting(() => archive.add(some, spanAfter(some, at === steps.length)), signal);
+      const span = spanAfter(some, at === steps.length);
+      state = await resting(() => archive.add(state, some, span), signal);
       onWritten?.(some.reduce((sum, { rows, told }) => sum + rows.length + told.length, 0));
     }
   }
@@ -109,10 +112,10 @@ export function createFilling(options: FillOptions) {
     const found = await someSteps(clickhouse, { within, end: 'oldest', transactions }, signal);
     const high = found === null || found.reachesEnd ? to : found.steps.high;
     const slab = found === null ? [] : await read({ low: within.low, high }, signal);
-    if (slab.length === 0) await archive.add([], { first, head: high, below });
+    if (slab.length === 0) await archive.add(state, [], { first, head: high, below });
     const headOf = (done: readonly SlabStep[], isLast: boolean): number =>
       isLast ? high : done[done.length - 1].mcSeqno;
-    await write(slab, (done, isLast) => ({ first, head: headOf(done, isLast), below }), signal);
+    await write(state, slab, (done, isLast) => ({ first, head: headOf(done, isLast), below }), signal);
   }
 
   /** Goes on before the first step. */
@@ -120,7 +123,10 @@ export function createFilling(options: FillOptions) {
     const { head } = state;
     const within = { low: 0, high: state.first - 1 };
     const found = await someSteps(clickhouse, { within, end: 'newest', transactions }, signal);
-    if (found === null) return archive.add([], { first: state.first, head, below: null });
+    if (found === null) {
+      await archive.add(state, [], { first: state.first, head, below: null });
+      return;
+    }
     const { low } = found.steps;
     const under = found.reachesEnd ? null : await endsBelow(clickhouse, low, signal);
     const slab = await read({ low, high: within.high }, signal);
@@ -132,7 +138,7 @@ export function createFilling(options: FillOptions) {
       below = { lt: maxLt > lt ? maxLt : lt, utime: Math.max(utime, maxUtime) };
     }
     const spanFrom = (first: number) => ({ first, head, below: belowOf.get(first) ?? null });
-    await write(slab.reverse(), (done) => spanFrom(done[done.length - 1].mcSeqno), signal);
+    await write(state, slab.reverse(), (done) => spanFrom(done[done.length - 1].mcSeqno), signal);
   }
 
   /** One piece of work; false when there is none. */

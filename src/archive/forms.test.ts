@@ -11,6 +11,7 @@ import { encodeRow } from '../window/kind.ts';
 import { transactionKind } from '../window/kinds.ts';
 import { type Archive, archiveTables, openArchive } from './archive.ts';
 import type { SlabStep } from './slab.ts';
+import type { ArchiveState } from './state.ts';
 
 const BLOCK = 'mainnet_0_c000000000000000_13516764';
 const PER_STEP = 21;
@@ -64,11 +65,12 @@ function expected(steps: readonly number[], version: string): string[] {
   return [...leaping, ...found];
 }
 
-async function filled(archive: Archive): Promise<void> {
-  const below = { lt: 1n, utime: 1 };
-  await archive.begin({ tables: 'one', globalId: 1, head: ORIGIN, below });
-  await archive.add([stepOf(4), stepOf(3)], { first: 3, head: ORIGIN, below });
-  await archive.add([stepOf(5), stepOf(6)], { first: 3, head: 6, below });
+const below = { lt: 1n, utime: 1 };
+
+async function filled(archive: Archive): Promise<ArchiveState> {
+  const begun = await archive.begin({ tables: 'one', globalId: 1, head: ORIGIN, below });
+  const down = await archive.add(begun, [stepOf(4), stepOf(3)], { first: 3, head: ORIGIN, below });
+  return archive.add(down, [stepOf(5), stepOf(6)], { first: 3, head: 6, below });
 }
 
 function formTables(folder: string, version: string): number {
@@ -104,11 +106,11 @@ describe('forms of an archive', () => {
   it('are not read when they are of another version, and leave the disk', async () => {
     const folder = join(home, 'versions');
     const first = openArchive(folder, formOf('a'));
-    await filled(first);
+    const state = await filled(first);
     await first.close();
     const second = openArchive(folder, formOf('b'));
     expect(new Set(formsOf(second, [3, 4, 5, 6], false))).toEqual(new Set([undefined]));
-    await second.add([stepOf(2)], { first: 2, head: 6, below: null });
+    await second.add(state, [stepOf(2)], { first: 2, head: 6, below: null });
     expect(formsOf(second, [2], true)).toEqual(expected([2], 'b'));
     await second.close();
     expect(formTables(folder, 'a')).toBe(0);
@@ -120,5 +122,27 @@ describe('forms of an archive', () => {
     await filled(archive);
     expect(new Set(formsOf(archive, [3, 4, 5, 6], false))).toEqual(new Set([undefined]));
     await archive.close();
+  });
+});
+
+describe('an archive', () => {
+  it('takes no steps that go on where another process has left it otherwise meanwhile', async () => {
+    const folder = join(home, 'shared');
+    const [one, other] = [openArchive(folder, null), openArchive(folder, null)];
+    try {
+      const begun = await one.begin({ tables: 'one', globalId: 1, head: ORIGIN, below });
+      const down = await other.add(begun, [stepOf(4), stepOf(3)], { first: 3, head: ORIGIN, below });
+      // The same steps again would be told to be the first ones, and be there twice.
+      const again = one.add(begun, [stepOf(4)], { first: 4, head: ORIGIN, below });
+      await expect(again).rejects.toThrow('another process writes the archive');
+      await other.begin({ tables: 'two', globalId: 1, head: 6, below });
+      // What is above these steps is not here any more.
+      const older = one.add(down, [stepOf(2)], { first: 2, head: ORIGIN, below });
+      await expect(older).rejects.toThrow('another process writes the archive');
+      expect(one.state).toMatchObject({ tables: 'two', first: 7, head: 6 });
+    } finally {
+      await one.close();
+      await other.close();
+    }
   });
 });

@@ -110,8 +110,8 @@ describe.skipIf(shelf === null)('what the tables said of tokens', () => {
     const archive = openArchive(join(folder, 'former'), null);
     try {
       const { first = 0, globalId = 0 } = window.state ?? {};
-      await archive.begin({ tables: 'former', globalId, head: first - 1, below: BELOW });
-      await archive.add([], { first: 3, head: first - 1, below: BELOW });
+      const begun = await archive.begin({ tables: 'former', globalId, head: first - 1, below: BELOW });
+      await archive.add(begun, [], { first: 3, head: first - 1, below: BELOW });
       const asked = (id: string): boolean => {
         const opened = beneathArchive(archive, tables).open();
         const view = window.view();
@@ -138,8 +138,8 @@ describe.skipIf(shelf === null)('what the tables said of tokens', () => {
     /** Without rows, up to the window. */
     const begin = async (id: string): Promise<void> => {
       const { first = 0, globalId = 0 } = window.state ?? {};
-      await archive.begin({ tables: id, globalId, head: first - 1, below: BELOW });
-      await archive.add([], { first: 3, head: first - 1, below: BELOW });
+      const begun = await archive.begin({ tables: id, globalId, head: first - 1, below: BELOW });
+      await archive.add(begun, [], { first: 3, head: first - 1, below: BELOW });
     };
     try {
       await begin('one');
