@@ -77,6 +77,13 @@ describe('worker pool', () => {
     const failing = startPool(`if (message.type === 'start') tell({ type: 'failed', reason: 'no port' });${STOPS}`);
     await expect(failing).rejects.toThrow('no port');
     await expect(startPool('process.exit(7)')).rejects.toThrow(/HTTP worker \d ended with status 7/);
+    // As where the system has no process left to give.
+    const { execPath } = process;
+    process.execPath = '/nonexistent';
+    const unstartable = startPool(LISTENS).finally(() => {
+      process.execPath = execPath;
+    });
+    await expect(unstartable).rejects.toThrow(/HTTP worker \d ended with spawn \/nonexistent ENOENT/);
   });
 
   it('starts again what dies, counts it, and gives up when it goes on and on', async () => {

@@ -218,10 +218,16 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   }
 }
 
-/** Its signal or status. Lost messages, which are errors of the worker too, do not end the wait. */
+/**
+ * Its signal or status, or why the system gave no process for it. Lost messages, which are errors of the worker too, do not
+ * end the wait.
+ */
 function exitOf(worker: Worker): Promise<string> {
   return new Promise((resolve) => {
     worker.once('exit', (code, signal) => resolve(signal ?? `status ${code}`));
+    worker.on('error', ({ message }) => {
+      if (worker.process.pid === undefined) resolve(message);
+    });
   });
 }
 
