@@ -51,6 +51,8 @@ const answers: Record<string, (response: ServerResponse, request: IncomingMessag
     response.writeHead(200, { 'content-length': '100' });
     response.write('{"name":"x"', () => response.destroy());
   },
+  '/switches': (_, request) =>
+    request.socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
   '/garbage': (_, request) => request.socket.end('HTTP/1.1 nonsense\r\n\r\n'),
   '/once': (response) => response.writeHead(302, { location: '/good' }).end(),
   '/loop': (response) => response.writeHead(301, { location: '/loop' }).end(),
@@ -119,7 +121,7 @@ describe('a document', () => {
     expect(await at(path)).toEqual({ kind: 'lost', reason: expect.stringContaining(reason) });
   });
 
-  it.each(['/broken', '/busy', '/headers', '/silent', '/stalls', '/drips', '/hangs-up', '/cut', '/garbage'])(
+  it.each(['/broken', '/busy', '/headers', '/silent', '/stalls', '/drips', '/hangs-up', '/switches', '/cut', '/garbage'])(
     'may come another time at %s',
     async (path) => {
       expect(await at(path, hasty)).toMatchObject({ kind: 'away' });
@@ -157,6 +159,9 @@ describe('a URI leads to', () => {
     [`ipfs://${id}/1.json`, gateways.map((one) => `${one}${id}/1.json`)],
     [`ipfs://ipfs/${id}`, gateways.map((one) => `${one}${id}`)],
     ['ipfs://../../admin', []],
+    [`ipfs://${id}/../../admin`, []],
+    [`ipfs://${id}/%2e%2e/%2E./admin`, []],
+    [`ipfs://${id}/a/../1.json`, gateways.map((one) => `${one}${id}/1.json`)],
     ['file:///etc/passwd', []],
     ['javascript:alert(1)', []],
     ['data:application/json,{}', []],

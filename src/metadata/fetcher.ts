@@ -46,6 +46,8 @@ export function createFetcher({ isAllowed, timeoutMs, maxBytes }: FetcherOptions
     return new Promise((resolve, reject) => {
       const sent = (secure ? httpsRequest : httpRequest)(url, options, resolve);
       sent.on('error', reject);
+      // One that wants to speak another protocol (101) is closed without an answer or an error.
+      sent.on('close', () => reject(new Error('hung up without an answer')));
       sent.end();
     });
   }

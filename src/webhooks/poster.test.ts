@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { isPublic } from './addresses.ts';
 import { createPoster, type Poster, refusalOf } from './poster.ts';
 
+const SWITCHING_PROTOCOLS = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
 const servers: Server[] = [];
 const posters: Poster[] = [];
 afterEach(() => {
@@ -71,6 +72,8 @@ describe('a body', () => {
     const endless = await serve((_request, response) => void response.writeHead(200).write('x'));
     expect(await posting(undefined, 50)(endless)).toMatchObject({ kind: 'away' });
     expect(await posting()('http://127.0.0.1:9/')).toMatchObject({ kind: 'away' });
+    const switching = await serve(({ socket }) => void socket.write(SWITCHING_PROTOCOLS));
+    expect(await posting()(switching)).toMatchObject({ kind: 'away', reason: 'hung up without an answer' });
     const gone = AbortSignal.abort(new Error('over'));
     await expect(posting()(url, gone)).rejects.toThrow('over');
   });

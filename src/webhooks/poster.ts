@@ -59,6 +59,8 @@ export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = (secure ? httpsRequest : httpRequest)(url, options, resolve);
       sent.on('error', reject);
+      // One that wants to speak another protocol (101) is closed without an answer or an error.
+      sent.on('close', () => reject(new Error('hung up without an answer')));
       sent.end(body);
     });
   }
