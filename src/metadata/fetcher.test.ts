@@ -121,12 +121,20 @@ describe('a document', () => {
     expect(await at(path)).toEqual({ kind: 'lost', reason: expect.stringContaining(reason) });
   });
 
-  it.each(['/broken', '/busy', '/headers', '/silent', '/stalls', '/drips', '/hangs-up', '/switches', '/cut', '/garbage'])(
-    'may come another time at %s',
-    async (path) => {
-      expect(await at(path, hasty)).toMatchObject({ kind: 'away' });
-    },
-  );
+  it.each([
+    '/broken',
+    '/busy',
+    '/headers',
+    '/silent',
+    '/stalls',
+    '/drips',
+    '/hangs-up',
+    '/switches',
+    '/cut',
+    '/garbage',
+  ])('may come another time at %s', async (path) => {
+    expect(await at(path, hasty)).toMatchObject({ kind: 'away' });
+  });
 
   it('is not asked of a name that leads to this machine, nor with a password', async () => {
     const strict = createFetcher({ isAllowed: isPublic, timeoutMs: 2_000, maxBytes: MAX_BYTES });

@@ -13,7 +13,10 @@ export function locationsOf(uri: string, gateways: readonly string[]): string[] 
   const ipfs = /^ipfs:\/\/(?:ipfs\/)?([^/?#]+)(\/[^?#]*)?/i.exec(text);
   if (ipfs !== null) {
     const [, id, path = ''] = ipfs;
-    return IPFS_ID.test(id) ? gateways.map((gateway) => new URL(`${id}${path}`, gateway).href) : [];
+    if (!IPFS_ID.test(id)) return [];
+    // A path with dots in it leads to nothing else of the gateway's.
+    const urls = gateways.map((gateway) => [new URL(id, gateway).href, new URL(`${id}${path}`, gateway).href]);
+    return urls.flatMap(([root, url]) => (url === root || url.startsWith(`${root}/`) ? [url] : []));
   }
   if (!URL.canParse(text)) return [];
   const url = new URL(text);
