@@ -8,14 +8,14 @@ import { readBody } from '../feed/protocol.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Outcome, Poster } from './poster.ts';
 import { messageId, signedHeaders } from './signature.ts';
-import type { DeadLetter, Webhook } from './store.ts';
+import type { DeadLetter, ListedLetter, Webhook } from './store.ts';
 
 export interface Delivery {
   readonly webhook: Webhook;
   /** Behind the last event that was taken or is a dead letter, and how it goes. */
   progress(): Progress;
-  /** Tells a dead letter again, between other events. */
-  replay(letter: DeadLetter): void;
+  /** Tells a dead letter again, between other events; once, however often it is read before it is noted what became of it. */
+  replay(letter: ListedLetter): void;
   /** Resolves when nothing more is sent. */
   stop(): Promise<void>;
 }
@@ -70,7 +70,9 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   const stopping = new AbortController();
   const { signal } = stopping;
   const queue = createQueue(limits.queueBytes);
-  const replays = new Map<string, DeadLetter>();
+  const replays = new Map<string, ListedLetter>();
+  /** When those were saved that were told again, by event. */
+  const replayed = new Map<string, number>();
   const line = feed.open(queue.sink, { isPatient: true });
   let { cursor, failures, error } = options.from;
   let { letters } = options;
@@ -151,7 +153,9 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   }
 
   /** Once: what is refused again is dead again, and for who is away it waits. */
-  async function sendAgain(letter: DeadLetter): Promise<void> {
+  async function sendAgain(letter: ListedLetter): Promise<void> {
+    // It is read again until it is noted what became of it: one that cannot be told now is behind the others then.
+    replays.delete(letter.eventId);
     const json = await feed.find(
       { cursor: letter.cursor, id: letter.eventId },
       { ...subscription, cursors: true },
@@ -159,8 +163,10 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     );
     const gone: Outcome = { kind: 'refused', reason: 'the event is not in the history' };
     const outcome = json === null ? gone : await send([{ json, id: letter.eventId, cursor: letter.cursor }]);
-    replays.delete(letter.eventId);
-    if (outcome.kind === 'away') return;
+    if (outcome.kind === 'away') return fail(outcome.reason, outcome.retryAfterMs);
+    replayed.set(letter.eventId, letter.savedAt);
+    const [oldest] = replayed.keys();
+    if (replayed.size > limits.letters) replayed.delete(oldest);
     const state = outcome.kind === 'taken' ? 'taken' : 'dead';
     const reason = outcome.kind === 'taken' ? '' : outcome.reason;
     await options.saveLetters([letterOf(webhook, letter.eventId, letter.cursor, state, reason)], signal);
@@ -198,6 +204,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
       return { cursor: at, failures, error };
     },
     replay(letter) {
+      if (replayed.get(letter.eventId) === letter.savedAt) return;
       replays.set(letter.eventId, letter);
       queue.bell.emit('more');
     },

@@ -143,7 +143,7 @@ function listRoute({ store, positions }: WebhookRoutesOptions): Route<Asker> {
     parameters: z.object({}),
     response: z.strictObject({ webhooks: z.array(webhook) }),
     async answer(_, { key, context: { signal } }) {
-      const own = (await store.all(signal)).filter(({ owner }) => owner === key);
+      const own = await store.read({ owner: key }, signal);
       const ids = own.map((one) => one.id);
       const known = new Map((await positions.read('webhook', '', ids, signal)).map((one) => [one.name, one]));
       const letters = await store.countLetters(ids, signal);
@@ -210,13 +210,13 @@ function replayRoute({ store, feed, wake }: WebhookRoutesOptions): Route<Asker> 
 
 /** One of another key is as if it were not there. */
 async function webhookOf(store: WebhookStore, wanted: string, { key, context }: Asker): Promise<Webhook> {
-  const found = (await store.all(context.signal)).find((one) => one.id === wanted && one.owner === key);
+  const found = (await store.read({ ids: [wanted] }, context.signal)).find(({ owner }) => owner === key);
   if (found === undefined) throw new ApiError(404, `there is no webhook ${wanted.slice(0, 100)}`);
   return found;
 }
 
 async function checkRoom({ store, maxWebhooks }: WebhookRoutesOptions, key: string, signal: AbortSignal) {
-  const all = await store.all(signal);
+  const all = await store.list(signal);
   const own = all.filter(({ owner }) => owner === key).length;
   if (all.length >= maxWebhooks) throw new ApiError(429, `too many webhooks: ${maxWebhooks} is the most of all keys`);
   if (key !== '' && own >= MOST_OF_A_KEY) throw new ApiError(429, `too many webhooks: ${MOST_OF_A_KEY} is the most`);

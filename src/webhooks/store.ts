@@ -22,6 +22,8 @@ export interface Webhook {
   createdAt: number;
 }
 
+export type ListedWebhook = Pick<Webhook, 'id' | 'owner' | 'revision'>;
+
 export interface DeadLetter {
   webhook: string;
   eventId: string;
@@ -42,14 +44,16 @@ export interface LetterPage {
 }
 
 export interface WebhookStore {
-  /** By age. */
-  all(signal: AbortSignal): Promise<Webhook[]>;
+  /** All of them, without what they say. */
+  list(signal: AbortSignal): Promise<ListedWebhook[]>;
+  /** Those with these ids, or of a key; by age. */
+  read(which: { ids: readonly string[] } | { owner: string }, signal: AbortSignal): Promise<Webhook[]>;
   save(webhook: Webhook, signal: AbortSignal): Promise<void>;
   remove(webhook: Webhook, signal: AbortSignal): Promise<void>;
   /** Oldest first; those that were taken are left out. */
   letters(webhook: string, asked: LetterPage, signal: AbortSignal): Promise<ListedLetter[]>;
-  /** Of these webhooks, oldest first. */
-  toReplay(webhooks: readonly string[], limit: number, signal: AbortSignal): Promise<DeadLetter[]>;
+  /** Of each of these webhooks the oldest ones. */
+  toReplay(webhooks: readonly string[], limit: number, signal: AbortSignal): Promise<ListedLetter[]>;
   /** How many are dead or to be told again, by webhook. */
   countLetters(webhooks: readonly string[], signal: AbortSignal): Promise<Map<string, number>>;
   saveLetters(letters: readonly DeadLetter[], signal: AbortSignal): Promise<void>;
@@ -66,6 +70,7 @@ const HOOK_ROW = z.object({
   revision: z.number(),
   created_ms: z.coerce.number(),
 });
+const LISTED_ROW = HOOK_ROW.pick({ id: true, owner: true, revision: true });
 const LETTER_ROW = z.object({
   webhook: z.string(),
   event_id: z.string(),
@@ -114,11 +119,18 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
   }
 
   return {
-    async all(signal) {
+    list(signal) {
+      const asked = { label: 'reading which webhooks there are', signal, timeoutMs: TIMEOUT_MS };
+      return clickhouse.json('SELECT id, owner, revision FROM webhooks FINAL WHERE NOT removed', LISTED_ROW, asked);
+    },
+    async read(which, signal) {
+      if ('ids' in which && which.ids.length === 0) return [];
+      const these =
+        'ids' in which ? `id IN ${list(which.ids.map(textLiteral))}` : `owner = ${textLiteral(which.owner)}`;
       const rows = await clickhouse.json(
         `SELECT id, owner, url, secret, subscription, batch, start, revision,
            toUnixTimestamp64Milli(created_at) AS created_ms
-         FROM webhooks FINAL WHERE NOT removed ORDER BY created_at, id`,
+         FROM webhooks FINAL WHERE NOT removed AND ${these} ORDER BY created_at, id`,
         HOOK_ROW,
         { label: 'reading webhooks', signal, timeoutMs: TIMEOUT_MS },
       );
@@ -134,7 +146,10 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
     async toReplay(webhooks, limit, signal) {
       if (webhooks.length === 0) return [];
       const named = list(webhooks.map(textLiteral));
-      return selectLetters(`webhook IN ${named} AND state = 'replay' ORDER BY saved_at LIMIT ${limit}`, signal);
+      return selectLetters(
+        `webhook IN ${named} AND state = 'replay' ORDER BY saved_at LIMIT ${limit} BY webhook`,
+        signal,
+      );
     },
     async countLetters(webhooks, signal) {
       if (webhooks.length === 0) return new Map();

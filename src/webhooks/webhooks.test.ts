@@ -59,6 +59,8 @@ interface Host {
   reported: unknown[];
   /** Questions to the tables so far. */
   questions(): number;
+  /** The statements themselves. */
+  asked(): string[];
   feedPort: number;
   make(asked?: Json): Promise<string>;
   shown(id: string): Promise<Json>;
@@ -129,6 +131,7 @@ async function openHost({
     ask,
     reported,
     questions: () => asked.mock.calls.length,
+    asked: () => asked.mock.calls.map(([sql]) => sql),
     feedPort: feed.port,
     async make(asked: Json = {}): Promise<string> {
       const subscription = { types: ['transactions', 'block'], everything: true };
@@ -246,6 +249,15 @@ describe('a webhook', () => {
     expect((await host.ask('POST', '/replay', { id })).answer).toEqual({ replayed: 1 });
     await expect.poll(ids).toEqual([unwanted[1], unwanted[0]]);
     await expect.poll(() => host.shown(id)).toMatchObject({ dead_letters: 0 });
+  });
+
+  it('is read once, and not each time that it is looked what there is to do', async () => {
+    const host = await openHost();
+    await host.make();
+    await expect.poll(() => host.asked().some((sql) => sql.includes('subscription'))).toBe(true);
+    const before = host.asked().length;
+    await expect.poll(() => host.asked().length).toBeGreaterThan(before + 4);
+    expect(host.asked().filter((sql) => sql.includes('subscription'))).toHaveLength(1);
   });
 
   it('is told everything behind a cursor again', async () => {

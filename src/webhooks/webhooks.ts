@@ -13,7 +13,7 @@ import type { IsAllowed } from './addresses.ts';
 import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { createPoster } from './poster.ts';
-import { createWebhookStore, type Webhook } from './store.ts';
+import { createWebhookStore, type ListedWebhook, type Webhook } from './store.ts';
 
 export interface WebhooksOptions {
   /** Of the subscribers' database. */
@@ -47,7 +47,8 @@ const LIMITS: DeliveryLimits & { timeoutMs: number } = {
 };
 /** Between two looks at what there is to deliver; positions are noted as often. */
 const LOOK_MS = 1_000;
-const REPLAYS_AT_ONCE = 1_000;
+/** Of one webhook. */
+const REPLAYS_AT_ONCE = 100;
 const LEASE = 'webhooks';
 /** Whoever has it looks for webhooks at this host. No gateway sends such a key. */
 const LOOKOUT = '\n webhooks';
@@ -74,16 +75,14 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   async function look(signal: AbortSignal): Promise<void> {
-    const webhooks = await store.all(signal);
+    const webhooks = await store.list(signal);
     if (webhooks.length === 0) await lease.release(signal);
     else await lease.tend(signal);
     if (!lease.held) return stop([...deliveries.values()]);
     const wanted = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
     await stop([...deliveries.values()].filter(({ webhook }) => !isSame(webhook, wanted.get(webhook.id))));
-    await start(
-      webhooks.filter(({ id }) => !deliveries.has(id)),
-      signal,
-    );
+    const fresh = [...wanted.keys()].filter((id) => !deliveries.has(id));
+    await start(await store.read({ ids: fresh }, signal), signal);
     for (const letter of await store.toReplay([...deliveries.keys()], REPLAYS_AT_ONCE, signal)) {
       deliveries.get(letter.webhook)?.replay(letter);
     }
@@ -168,7 +167,7 @@ export function progressOf({ revision, start }: Webhook, position: Position | un
   return { cursor, failures, error };
 }
 
-function isSame(one: Webhook, other: Webhook | undefined): boolean {
+function isSame(one: Webhook, other: ListedWebhook | undefined): boolean {
   return other !== undefined && one.revision === other.revision;
 }
 
