@@ -17,7 +17,11 @@ const letter = (eventId: string): ListedLetter => {
 };
 
 /** A delivery of dead letters alone, to a target that does this with each body. */
-function replaying(post: (body: string) => Promise<Outcome>, find = async (id: string) => Buffer.from(id)) {
+function replaying(
+  post: (body: string) => Promise<Outcome>,
+  find = async (id: string) => Buffer.from(id),
+  mayFail: () => void = () => undefined,
+) {
   const saved: DeadLetter[] = [];
   const feed = {
     open: () => ({}) as Line,
@@ -45,6 +49,7 @@ function replaying(post: (body: string) => Promise<Outcome>, find = async (id: s
     mayDeliver: () => true,
     async saveLetters(letters) {
       await sleep(20);
+      mayFail();
       saved.push(...letters);
     },
     metrics: createWebhookMetrics(new Registry()),
@@ -83,6 +88,28 @@ describe('dead letters that are told again', () => {
     // Dead once more, and wanted once more.
     delivery.replay({ ...all[0], savedAt: 2 });
     await expect.poll(() => told.length).toBe(6);
+  });
+
+  it('come again when it could not be noted that they were taken', async () => {
+    const told: string[] = [];
+    let failures = 1;
+    const { delivery, saved } = replaying(
+      async (body) => {
+        told.push(body);
+        return { kind: 'taken' };
+      },
+      undefined,
+      () => {
+        if (failures-- > 0) throw new Error('the tables are away');
+      },
+    );
+    await expect
+      .poll(() => {
+        delivery.replay(letter('event'));
+        return saved.map(({ eventId, state }) => [eventId, state]);
+      })
+      .toEqual([['event', 'taken']]);
+    expect(told).toEqual(['event', 'event']);
   });
 
   it('do not stand in the way of others when one cannot be made', async () => {

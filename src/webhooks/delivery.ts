@@ -164,12 +164,17 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     const gone: Outcome = { kind: 'refused', reason: 'the event is not in the history' };
     const outcome = json === null ? gone : await send([{ json, id: letter.eventId, cursor: letter.cursor }]);
     if (outcome.kind === 'away') return fail(outcome.reason, outcome.retryAfterMs);
-    replayed.set(letter.eventId, letter.savedAt);
-    const [oldest] = replayed.keys();
-    if (replayed.size > limits.letters) replayed.delete(oldest);
     const state = outcome.kind === 'taken' ? 'taken' : 'dead';
     const reason = outcome.kind === 'taken' ? '' : outcome.reason;
-    await options.saveLetters([letterOf(webhook, letter.eventId, letter.cursor, state, reason)], signal);
+    replayed.set(letter.eventId, letter.savedAt);
+    try {
+      await options.saveLetters([letterOf(webhook, letter.eventId, letter.cursor, state, reason)], signal);
+    } catch (error) {
+      replayed.delete(letter.eventId);
+      throw error;
+    }
+    const [oldest] = replayed.keys();
+    if (replayed.size > limits.letters) replayed.delete(oldest);
     if (state === 'taken') letters--;
   }
 
