@@ -283,6 +283,18 @@ describe('a follower', () => {
     expect(window.state).toMatchObject({ first: 6, head: 6, tables: 'second' });
   });
 
+  it('shows what the tables have when another process has emptied the files first', async () => {
+    await publish(stepsUpTo(5));
+    let tablesId = 'first';
+    const { follower, head, shown } = follow({ tablesHave: 5, tablesId: () => tablesId });
+    await until('it speaks', () => window.state?.head === 5 && window.state.speaks);
+    await window.clear();
+    tablesId = 'second';
+    head.advance(6, -217);
+    await until('the head of the tables', () => follower.head.seqno === 6);
+    expect(shown.at(-1)).toBe(6);
+  });
+
   it('reads from the new beginning when the topic is trimmed under its hands, without a warning', async () => {
     await publish(stepsUpTo(2));
     let trimmed = 0;

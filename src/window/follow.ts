@@ -106,10 +106,10 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     while (tablesId && !signal.aborted) {
       await sleep(tablesEveryMs, undefined, { signal }).catch(() => undefined);
       try {
-        const before = window.state;
         window.belongTo(await tablesId(signal));
-        if (before === null || window.state !== null) continue;
-        logger.info({ step: before.head }, 'the window is emptied: others have taken the place of its tables');
+        // Emptied here, or by another process that was faster.
+        if (window.state !== null || !head.windowAnswers) continue;
+        logger.info({ step: head.seqno }, 'the window is empty, as after a rebuild: the tables answer alone');
         await head.decide(readable);
       } catch {
         // Tables that are away tell nothing of others.
