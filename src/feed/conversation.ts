@@ -6,7 +6,7 @@ import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
 import type { Names } from './names.ts';
 import { CursorError } from './place.ts';
-import { type Request, RequestError, type Subscription } from './protocol.ts';
+import { goesOn, type Request, RequestError, type Subscription } from './protocol.ts';
 import type { Pauses } from './turns.ts';
 
 /** Of an answer; fields that are undefined are not printed. */
@@ -82,7 +82,7 @@ export function createConversation(options: TalkOptions) {
     try {
       const known = await names.find(owner, name, signal);
       if (known === null) await names.checkRoom(owner, signal);
-      const cursor = start === null && known !== null ? known.cursor : await feed.cursorAt(start, signal);
+      const cursor = !goesOn(start) && known !== null ? known.cursor : await feed.cursorAt(start, signal);
       const failure = await subscribe(options, { ...subscription, start: { cursor } });
       if (failure !== null) return failure;
       session = (known?.session ?? 0) + 1;

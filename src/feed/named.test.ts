@@ -34,7 +34,8 @@ describe('a named subscription', () => {
     second.close();
 
     const third = await openSocket(hosts[0].port);
-    third.send(named);
+    // That is no place to go on from: nothing between what was acknowledged and the last minute is left out for it.
+    third.send({ ...named, replay_existing: true });
     await expect.poll(() => idsOf(third.events)).toEqual(ids.slice(20));
     third.close();
     const stranger = await openSocket(hosts[0].port, { 'x-limiting-key': 'k', 'x-max-parallel-connections': '9' });
