@@ -102,6 +102,24 @@ test('what the first pool of TONCO leaves over is not what a way over two brough
   expect(told.details).toMatchObject({ asset_out: account('lp'), dex_outgoing_transfer: { amount: '30' } });
 });
 
+test('a transfer at TONCO that cannot be read ends the trade only where it is the last', () => {
+  const types = (...sends: Sent[]): string[] => {
+    const after = [toncoPool('red', { ...toncoPays(200, 'lp', 30n, sends[0]), sends })];
+    return tell([sending({ from: 'alice', to: 'router', jetton: 'red', amount: '10', after })], known).map(
+      ({ type }) => type,
+    );
+  };
+  // Nothing is known of the wallet.
+  const unread: Sent = {
+    to: 'a wallet',
+    body: call(0x0f8a7ea5).grams(8n).to('alice').to('alice').bit(0).grams(1n).bit(0).cell(),
+    sends: [{ to: 'alice', body: call(0x01f3835d).grams(8n).to('alice').bit(0).cell() }],
+  };
+  const out = sending({ from: 'router', to: 'alice', jetton: 'lp', amount: '30' });
+  expect(types(unread, out)).toEqual(['jetton_swap']);
+  expect(types(out, unread)).not.toContain('jetton_swap');
+});
+
 test('what comes of the TON that TONCO paid is not part of the trade', () => {
   const left: Sent = { to: 'bob', body: op(0xd53276db) };
   const paid: Sent = {

@@ -69,7 +69,7 @@ const paid: Pattern = {
       { block: jettonTransfer.block, children: [trade, tonAside] },
       { block: jettonTransfer.block, child: { op: PTON_TRANSFER, child: { op: jettonNotify.opcode, child: trade } } },
       { block: jettonTransfer.block, as: 'out' },
-      { op: transferBody.opcode, as: 'unknownOut', child: { op: PTON_TRANSFER } },
+      { op: transferBody.opcode, as: 'out', child: { op: PTON_TRANSFER } },
     ],
   },
 };
@@ -104,7 +104,7 @@ const byLt = (a: Block, b: Block): number => compareDecimal(a.minLt, b.minLt);
 function readSwap(found: Match, known: KnownContracts): Reading<Swap> | null {
   const incoming = paymentLeg(found, found.head);
   const last = found.named('out').sort(byLt).at(-1);
-  if (incoming === null || last === undefined || found.first('unknownOut') !== null) return null;
+  if (incoming === null || last === undefined) return null;
   const out = jettonTransfer.of(last);
   if (out === null) return null;
   // The TON alone: what its receiver makes of it is not part of the trade.
