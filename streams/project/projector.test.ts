@@ -201,8 +201,10 @@ describe.skipIf(shelf === null)('project', () => {
     },
   );
 
-  it('inserts nothing more of a batch that stood still while another projector began', async () => {
+  it('inserts and publishes nothing more of a batch that stood still while another projector began', async () => {
     const clickhouse = await freshTables();
+    await log.ensureTopic(topics.steps);
+    const published = await log.end(topics.steps);
     const now = performance.now.bind(performance);
     let stoodMs = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now() + stoodMs);
@@ -219,8 +221,10 @@ describe.skipIf(shelf === null)('project', () => {
         hasBegun = true;
       },
     };
-    await expect(run(standing)).rejects.toThrow('another projector, started later, writes');
+    const publish = { retainBytes: 2 ** 30, retainMs: 0 };
+    await expect(run(standing, {}, { publish })).rejects.toThrow('another projector, started later, writes');
     expect(later).toEqual([]);
+    expect(await log.end(topics.steps)).toBe(published);
   });
 
   it('waits for a server that is away when it looks for a rebuild', async () => {

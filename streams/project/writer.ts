@@ -172,7 +172,11 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
       const early = inserts.filter(({ table }) => !LAST.has(table));
       await insertAll(batch, early, name, intent !== null);
       await count(signal);
-      await publisher?.publish(live);
+      if (live.length > 0) {
+        // Whoever has made the tables anew meanwhile has emptied the topic for what comes of those.
+        await store.checkOwner(signal, OWNER_MS);
+        await publisher?.publish(live);
+      }
       await missing.flush();
       await store.announce(batch, signal, true);
     }
