@@ -119,7 +119,7 @@ export async function rebuild(
     if (isPart) await project({ ...options, ...finishing }, signal);
     await toTheEnd();
     // An insert that began before the exchange goes to the old tables, whenever it ends.
-    await sleep(settledAt - performance.now(), undefined, { signal });
+    await sleep(Math.max(0, settledAt - performance.now()), undefined, { signal });
     await store.checkOwner(signal);
     // Steps as the old tables had them are not for those who begin to follow the new ones.
     await log.ensureTopic(topics.steps);
