@@ -253,7 +253,7 @@ describe.skipIf(shelf === null)('a kind of row of its own', () => {
     await run(without, { projections: [] });
     await expect(run(without)).rejects.toThrow('comments has not made its tables: run "tonstream rebuild comments"');
     const options = { log, topics, clickhouse: without, config, logger: silent, migrations };
-    await rebuild({ ...options, projections: [commentsProjection] }, [commentsProjection], signal);
+    await rebuild({ ...options, projections: [commentsProjection], settledMs: 0 }, [commentsProjection], signal);
     expect(await tableHashes(without)).toEqual(good);
     await run(without);
     expect(await compare(without)).toEqual([]);

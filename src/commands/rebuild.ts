@@ -28,17 +28,24 @@ const SETTLED_MS = 2 * OWNER_MS;
 /**
  * `tonstream rebuild [NAME…]`: makes the tables anew from the log alone, beside the old ones, then puts them in their
  * place; with names, those of these projections and of what reads from them, and no others. The old ones can be read
- * meanwhile, and a projector goes on writing them; it stops at its next batch when the new ones have all but the newest
- * steps.
+ * meanwhile, and a projector goes on writing them; it stops when the new ones have all but the newest steps.
+ *
+ * @param settledMs as `RebuildOptions` has it
  */
-export async function runRebuild(running: Running, names: readonly string[] = []): Promise<void> {
+export async function runRebuild(
+  running: Running,
+  names: readonly string[] = [],
+  settledMs = SETTLED_MS,
+): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const remade = withReaders(names, PROJECTIONS);
   const { clickhouse, log } = await openParts(running);
   const { onProgress, end, aim } = showProgress();
   const parts = { log, topics: topicNames(config.topicPrefix), clickhouse, config, logger, onProgress };
   const what = remade.length > 0 ? `${remade.map(({ name }) => name).join(', ')} of ` : '';
-  const upTo = await rebuild({ ...parts, projections: PROJECTIONS, aim }, remade, shutdown.signal).finally(end);
+  const upTo = await rebuild({ ...parts, projections: PROJECTIONS, aim, settledMs }, remade, shutdown.signal).finally(
+    end,
+  );
   print(`rebuilt ${what}${clickhouse.database} up to masterchain block ${upTo ?? '(none)'}`);
 }
 
@@ -48,6 +55,8 @@ export interface RebuildOptions extends Omit<ProjectorOptions, 'projections'> {
   migrations?: string;
   /** Told of the offset of the log to which it goes, whenever that has changed. */
   aim?: (offset: number) => void;
+  /** From the claim to the exchange, at least. Default: until nobody else begins an insert. 0 where nobody else writes. */
+  settledMs?: number;
 }
 
 /**
@@ -77,7 +86,7 @@ export async function rebuild(
   remade: readonly Projection[],
   signal: AbortSignal,
 ): Promise<number | null> {
-  const { clickhouse, log, topics, logger, projections, migrations, aim } = options;
+  const { clickhouse, log, topics, logger, projections, migrations, aim, settledMs = SETTLED_MS } = options;
   const store = createPositionStore(clickhouse);
   const fresh = clickhouse.withDatabase(rebuildDatabase(clickhouse));
   const isPart = remade.length > 0;
@@ -113,7 +122,7 @@ export async function rebuild(
     }
     // Only now: whoever writes the old tables stops, and what it has written of the log since is made here, too.
     await store.claim(signal);
-    const settledAt = performance.now() + SETTLED_MS;
+    const settledAt = performance.now() + settledMs;
     // What it had announced may be there in part: the tables that stay get the whole, and the new ones after them.
     const finishing = { claimed: store, names: true, remade: names, endOffset: 0, stopAtEnd: true };
     if (isPart) await project({ ...options, ...finishing }, signal);
