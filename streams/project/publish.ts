@@ -63,7 +63,7 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
   await log.ensureTopic(topic);
   let last = await readLast(options);
   let publishing = false;
-  let trimmedAt = { sum: last?.sum ?? 0, ms: Date.now() };
+  let trimmedAt = { sum: last?.sum ?? 0, ms: performance.now() };
 
   async function append(steps: readonly ProjectedStep[]): Promise<void> {
     let records: LogRecord[] = [];
@@ -89,9 +89,9 @@ export async function createPublisher(options: PublisherOptions): Promise<Publis
 
   async function trim(): Promise<void> {
     const sum = last?.sum ?? 0;
-    const due = sum - trimmedAt.sum > retainBytes * TRIM_SHARE || Date.now() - trimmedAt.ms > TRIM_EVERY_MS;
+    const due = sum - trimmedAt.sum > retainBytes * TRIM_SHARE || performance.now() - trimmedAt.ms > TRIM_EVERY_MS;
     if (!due) return;
-    trimmedAt = { sum, ms: Date.now() };
+    trimmedAt = { sum, ms: performance.now() };
     const before = await firstKept(options, sum);
     if (before > (await log.low(topic))) await log.trim(topic, before);
   }

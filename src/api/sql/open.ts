@@ -80,14 +80,14 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
   }
 
   async function ready(): Promise<Ready> {
-    if (failed !== null && Date.now() - failed.at < RETRY_MS) throw notReady(failed.error);
+    if (failed !== null && performance.now() - failed.at < RETRY_MS) throw notReady(failed.error);
     making ??= make();
     try {
       return await making;
     } catch (error) {
       if (making !== null) report(error);
       making = null;
-      failed = { error, at: Date.now() };
+      failed = { error, at: performance.now() };
       throw notReady(error);
     }
   }
