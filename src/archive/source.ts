@@ -3,17 +3,16 @@ import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { ActionFilter, MessageFilter, QueryContext, TraceFilter, TransactionFilter } from '../chain/records.ts';
-import { codeHashOf, createAccounts } from '../window/accounts.ts';
+import { codeHashOf } from '../window/accounts.ts';
 import { actions } from '../window/actions.ts';
 import { blocks, masterchainBlock } from '../window/blocks.ts';
 import { events, type Question } from '../window/events.ts';
 import { layoutOf } from '../window/kind.ts';
 import { retoldKind } from '../window/kinds.ts';
+import { createMemory, perTables } from '../window/memory.ts';
 import { hasMessage } from '../window/messages.ts';
-import { createOwnedTokens } from '../window/owned.ts';
 import { type Beneath, beneathIn, type Opened, type Sides, type Under } from '../window/sides.ts';
 import { steps } from '../window/steps.ts';
-import { createTokenStates, createTokens } from '../window/tokens.ts';
 import { traces } from '../window/traces.ts';
 import {
   endsIn,
@@ -38,13 +37,12 @@ const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
  */
 export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: ClickHouseSource): Beneath {
   const tables = beneathIn(clickhouse);
-  let memory = createMemory('', clickhouse);
+  const memoryOf = perTables(() => createMemory(clickhouse));
 
   function underBoth(view: ArchiveView, window: WindowView): Under {
     const alone = tables.open().under(window);
     if (view.head < window.first - 1 || view.first >= window.first || isOfOthers(view, window)) return alone;
-    if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables, clickhouse);
-    const { accounts, tokens, owned } = memory;
+    const { accounts, tokens, owned } = memoryOf(view.state.tables);
     const { wholeTo } = alone;
     const own: Omit<Sides, 'context'> = { view, below: clickhouse.below(view.first), whole: alone.whole, wholeTo };
     const sides = { ...own, view: new BoundedView(view, window.first), whole: alone.below };
@@ -141,17 +139,6 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
 /** Filled from other tables than those of the window, where it is known which these are. */
 const isOfOthers = ({ state: { tables } }: ArchiveView, { state }: WindowView): boolean =>
   state.tables !== '' && state.tables !== tables;
-
-/** What was told of the tables with this id. */
-function createMemory(tables: string, clickhouse: ClickHouseSource) {
-  const states = createTokenStates();
-  return {
-    tables,
-    accounts: createAccounts(clickhouse),
-    tokens: createTokens(states),
-    owned: createOwnedTokens(states),
-  };
-}
 
 type Names = Pick<TraceFilter, 'traceIds' | 'txHashes' | 'messageHashes'>;
 

@@ -2,16 +2,14 @@ import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import type { BlockRecord, QueryContext } from '../chain/records.ts';
-import { createAccounts } from './accounts.ts';
 import { actions } from './actions.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { events, type Question } from './events.ts';
+import { createMemory, perTables } from './memory.ts';
 import { messages } from './messages.ts';
-import { createOwnedTokens } from './owned.ts';
 import { type Beneath, beneathIn, type Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
 import { steps } from './steps.ts';
-import { createTokenStates, createTokens, createWalletsAt } from './tokens.ts';
 import { createHolders, createTopBalances } from './top.ts';
 import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
@@ -23,21 +21,10 @@ interface WindowSides extends Sides {
   memory: Memory;
 }
 
-type Memory = ReturnType<typeof createMemory>;
-
-/** What was told of the tables with this id. */
-function createMemory(tables: string, clickhouse: ClickHouseSource) {
-  const states = createTokenStates();
-  return {
-    tables,
-    accounts: createAccounts(clickhouse),
-    tokens: createTokens(states),
-    walletsAt: createWalletsAt(states),
-    owned: createOwnedTokens(states),
-    topBalances: createTopBalances(),
-    holders: createHolders(),
-    firstBlock: null as BlockRecord | null,
-  };
+interface Memory extends ReturnType<typeof createMemory> {
+  topBalances: ReturnType<typeof createTopBalances>;
+  holders: ReturnType<typeof createHolders>;
+  firstBlock: BlockRecord | null;
 }
 
 /**
@@ -49,7 +36,12 @@ export function createWindowSource(
   clickhouse: ClickHouseSource,
   beneath: Beneath = beneathIn(clickhouse),
 ): ChainSource {
-  let memory = createMemory('', clickhouse);
+  const memoryOf = perTables<Memory>(() => ({
+    ...createMemory(clickhouse),
+    topBalances: createTopBalances(),
+    holders: createHolders(),
+    firstBlock: null,
+  }));
   const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
 
   async function ask<T>(
@@ -62,8 +54,7 @@ export function createWindowSource(
       const view = window.view();
       if (view === null) return await elsewhere();
       try {
-        if (memory.tables !== view.state.tables) memory = createMemory(view.state.tables, clickhouse);
-        return await here({ view, context, memory, ...opened.under(view) });
+        return await here({ view, context, memory: memoryOf(view.state.tables), ...opened.under(view) });
       } finally {
         view.done();
       }
@@ -82,10 +73,10 @@ export function createWindowSource(
   }
 
   /** The first block there is never changes. */
-  async function first({ view, below, context, memory: told }: WindowSides): Promise<BlockRecord | null> {
+  async function first({ view, below, context, memory }: WindowSides): Promise<BlockRecord | null> {
     if (view.below === null) return edgeOf(view, 'first');
-    told.firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
-    return told.firstBlock ?? edgeOf(view, 'first');
+    memory.firstBlock ??= (await below.masterchainInfo(context))?.first ?? null;
+    return memory.firstBlock ?? edgeOf(view, 'first');
   }
 
   function askEvents(question: Question, filter: EventFilter, context: QueryContext): Promise<TokenEvent[]> {

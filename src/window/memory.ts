@@ -1,0 +1,24 @@
+/** What is kept of the tables' answers by those who list what lies over them. */
+import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { createAccounts } from './accounts.ts';
+import { createOwnedTokens } from './owned.ts';
+import { createTokenStates, createTokens, createWalletsAt } from './tokens.ts';
+
+export function createMemory(clickhouse: ClickHouseSource) {
+  const states = createTokenStates();
+  return {
+    accounts: createAccounts(clickhouse),
+    tokens: createTokens(states),
+    walletsAt: createWalletsAt(states),
+    owned: createOwnedTokens(states),
+  };
+}
+
+/** What was told by the tables with an id; when others have taken their place, it begins anew. */
+export function perTables<T>(begin: () => T): (tables: string) => T {
+  let [of, memory] = ['', begin()];
+  return (tables) => {
+    if (of !== tables) [of, memory] = [tables, begin()];
+    return memory;
+  };
+}
