@@ -1,7 +1,8 @@
 /** Fetches a JSON object from an address of a stranger's choice, within limits, and tells what became of it. */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { type IsAllowed, lookupOf } from '../webhooks/addresses.ts';
+import { answerOf } from '../webhooks/answer.ts';
 import { refusalOf } from '../webhooks/poster.ts';
 
 export type Fetched =
@@ -40,16 +41,9 @@ export function createFetcher({ isAllowed, timeoutMs, maxBytes }: FetcherOptions
   const agents = { 'http:': new HttpAgent(shared), 'https:': new HttpsAgent(shared) };
 
   function get(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
-    const secure = url.protocol === 'https:';
-    const agent = agents[secure ? 'https:' : 'http:'];
+    const agent = agents[url.protocol === 'https:' ? 'https:' : 'http:'];
     const options: RequestOptions = { agent, headers: HEADERS, maxHeaderSize: MOST_HEADER_BYTES, signal, lookup };
-    return new Promise((resolve, reject) => {
-      const sent = (secure ? httpsRequest : httpRequest)(url, options, resolve);
-      sent.on('error', reject);
-      // One that wants to speak another protocol (101) is closed without an answer or an error.
-      sent.on('close', () => reject(new Error('hung up without an answer')));
-      sent.end();
-    });
+    return answerOf(url, options);
   }
 
   async function follow(from: string, signal: AbortSignal): Promise<Fetched> {

@@ -14,7 +14,7 @@ export interface Delivery {
   readonly webhook: Webhook;
   /** Behind the last event that was taken or is a dead letter, and how it goes. */
   progress(): Progress;
-  /** Tells a dead letter again, between other events; once, however often it is read before it is noted what became of it. */
+  /** Tells a dead letter again, between other events: once, however often it is asked for before it is noted as told. */
   replay(letter: ListedLetter): void;
   /** Resolves when nothing more is sent. */
   stop(): Promise<void>;

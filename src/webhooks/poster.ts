@@ -1,7 +1,8 @@
 /** Sends a body to an address of a stranger's choice, and tells what became of it. */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { addressIn, type IsAllowed, lookupOf, PrivateAddressError } from './addresses.ts';
+import { answerOf } from './answer.ts';
 
 export type Outcome =
   | { kind: 'taken' }
@@ -47,22 +48,15 @@ export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {
   const agents = { 'http:': new HttpAgent(shared), 'https:': new HttpsAgent(shared) };
 
   function send(url: URL, body: Buffer, headers: Record<string, string>, signal: AbortSignal) {
-    const secure = url.protocol === 'https:';
     const options: RequestOptions = {
       method: 'POST',
-      agent: agents[secure ? 'https:' : 'http:'],
+      agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'],
       headers: { ...headers, 'content-length': String(body.length) },
       maxHeaderSize: MOST_HEADER_BYTES,
       signal,
       lookup,
     };
-    return new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = (secure ? httpsRequest : httpRequest)(url, options, resolve);
-      sent.on('error', reject);
-      // One that wants to speak another protocol (101) is closed without an answer or an error.
-      sent.on('close', () => reject(new Error('hung up without an answer')));
-      sent.end(body);
-    });
+    return answerOf(url, options, body);
   }
 
   async function follow(from: string, body: Buffer, headers: Record<string, string>, signal: AbortSignal) {

@@ -1,0 +1,13 @@
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+
+/** How a stranger's server begins its answer. Rejects when there is none. */
+export function answerOf(url: URL, options: RequestOptions, body?: Buffer): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, resolve);
+    sent.on('error', reject);
+    // One that wants to speak another protocol (101) is closed without an answer or an error.
+    sent.on('close', () => reject(new Error('hung up without an answer')));
+    sent.end(body);
+  });
+}
