@@ -22,7 +22,7 @@ import type { Running } from './running.ts';
 const LAST_RECORDS = 2_000;
 /** Rounds that follow a log which grows; then the rest is done with the old tables standing still, however much it is. */
 const MOST_ROUNDS = 20;
-/** Milliseconds from the claim until nobody else begins an insert: one that may be, may have to wait for a connection. */
+/** Milliseconds from the claim until nobody else begins an insert: one that was allowed may wait for a connection. */
 const SETTLED_MS = 2 * OWNER_MS;
 
 /**
@@ -55,8 +55,8 @@ export interface RebuildOptions extends Omit<ProjectorOptions, 'projections'> {
   migrations?: string;
   /** Told of the offset of the log to which it goes, whenever that has changed. */
   aim?: (offset: number) => void;
-  /** From the claim to the exchange, at least. Default: until nobody else begins an insert. 0 where nobody else writes. */
-  settledMs?: number;
+  /** Milliseconds from the claim to the exchange, at least; 0 where nobody else writes. */
+  settledMs: number;
 }
 
 /**
@@ -86,7 +86,7 @@ export async function rebuild(
   remade: readonly Projection[],
   signal: AbortSignal,
 ): Promise<number | null> {
-  const { clickhouse, log, topics, logger, projections, migrations, aim, settledMs = SETTLED_MS } = options;
+  const { clickhouse, log, topics, logger, projections, migrations, aim, settledMs } = options;
   const store = createPositionStore(clickhouse);
   const fresh = clickhouse.withDatabase(rebuildDatabase(clickhouse));
   const isPart = remade.length > 0;

@@ -79,7 +79,7 @@ export interface FeedOptions extends Pick<BehindOptions, 'stallMs' | 'catchUps' 
 export const GOING_AWAY = 1001;
 
 const RETRY_MS = 500;
-/** That lie behind who asks for what there is: as long as TON Center keeps states of accounts, and twice as long as traces. */
+/** How far back who asks for what there is begins: as long as TON Center keeps states, and twice as long as traces. */
 const EXISTING_SECONDS = 60;
 /** Between two looks at who wants to know the head. */
 const BEAT_MS = 250;

@@ -32,7 +32,7 @@ export interface WindowFollower extends Follower {
 }
 
 const TABLES_POLL_MS = 20;
-/** Steps of tables that a rebuild has put others in the place of are answered from for so long, where no further one comes. */
+/** For so long steps of former tables are answered from behind a rebuild, where no further one comes. */
 const TABLES_EVERY_MS = 2_000;
 const QUERY_TIMEOUT_MS = 60_000;
 /** Steps written in one commit while catching up: some 20 ms without a turn of the event loop. */

@@ -36,7 +36,7 @@ export interface BlockFetcher {
   shard(id: BlockIdExt, master: FetchedMaster): Promise<FetchedBlock>;
   /** The same for a block that may be gone. */
   oldShard(id: BlockIdExt, mcSeqno: number): Promise<FetchedBlock | null>;
-  /** To be asked before a masterchain block is called wrong, or much is fetched for it: rejects when nobody can prove it. */
+  /** To be asked before a masterchain block is called wrong, or much fetched for it: rejects when nobody can prove it. */
   confirm(master: FetchedMaster): Promise<void>;
 }
 

@@ -50,7 +50,7 @@ interface Started {
   done: FetchedStep | null;
 }
 
-/** Shard blocks of a step that are fetched before its masterchain block has to be proven: one may commit any number of them. */
+/** Shard blocks of a step that are fetched before its masterchain block is proven: it may commit any number of them. */
 const BELIEVED_BLOCKS = 256;
 /** A first guess at a step, before any was seen. */
 const USUAL_STEP_BYTES = 50_000;

@@ -35,8 +35,8 @@ function traceMessage(message: Message): TraceMessage {
 }
 
 /**
- * The messages that an external message asked a wallet (v2, v3, v4, v5r1) to send, when the wallet took the message in and
- * sent nothing: one node each, with the root's transaction.
+ * The messages that an external message asked a wallet (v2, v3, v4, v5r1) to send, when the wallet took the message in
+ * and sent nothing: one node each, with the root's transaction.
  * @returns nothing when the body is of no such wallet
  */
 export function ghostNodes(root: TraceNode): TraceNode[] {

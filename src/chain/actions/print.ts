@@ -2,7 +2,10 @@ import type { Action } from './action.ts';
 import { callContract, tonTransfer, unknown } from './ton.ts';
 import type { Trace } from './trace.ts';
 
-/** A transfer or call that carries extra currencies is printed as a type of its own; requests filter by the stored one, streams by either. */
+/**
+ * A transfer or call that carries extra currencies is printed as a type of its own; requests filter by the stored one,
+ * streams by either.
+ */
 export function printedType({ type, details }: { type: string; details: Readonly<Record<string, unknown>> }): string {
   const extra =
     type === tonTransfer.type
