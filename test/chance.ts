@@ -14,7 +14,13 @@ export function rounds(usual: number, long: number): number {
   return isLong ? long : usual;
 }
 
-let state = 1 + (Math.abs(seed) % (MODULUS - 1));
+let state: number;
+
+/** Each test file draws anew from the seed of the run, whatever was drawn before in its process. */
+export function drawAnew(): void {
+  state = 1 + (Math.abs(seed) % (MODULUS - 1));
+}
+drawAnew();
 
 /** A whole number below this one. Park and Miller's generator: what comes is decided by the seed and the calls before. */
 export function random(below: number): number {
