@@ -18,10 +18,22 @@ describe('a statement', () => {
     expect(readStatement('SELECT {a:UInt8}, {b: Array(Nullable(String))}').parameters).toEqual(new Set(['a', 'b']));
   });
 
+  // Another way to look for the semicolon took 6 s of a worker for these.
+  it('is read in time that grows with its length', () => {
+    const began = performance.now();
+    expect(statusOf(`SELECT 1${' '.repeat(64_000)}x`)).toHaveLength(64_009);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
   it.each([
     ['INSERT INTO a SELECT 1', 403],
     ['(SELECT 1)', 403],
     ['SELECT 1; SELECT 2', 403],
+    ['SELECT 1 ;;', 403],
+    [' SELECT 1 ; \n', ' SELECT 1'],
+    ['SELECT a, count() FROM b GROUP BY a WITH TOTALS', 403],
+    ['SELECT 1 FROM (SELECT count() GROUP BY a with/**/totals)', 403],
+    ['WITH totals AS (SELECT 1) SELECT totals', 'WITH totals AS (SELECT 1) SELECT totals'],
     ['SELECT 1 settings a = 1', 403],
     ['SELECT $a$b$a$', 403],
     ['SELECT a\\b', 403],

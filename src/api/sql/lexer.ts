@@ -41,11 +41,12 @@ export interface Statement {
  * @throws {SqlRefusal} naming the word or character that is refused
  */
 export function readStatement(text: string): Statement {
-  const source = text.replace(/[ \t\r\n]*;[ \t\r\n]*$/, '');
+  const source = withoutSemicolon(text);
   const parameters = new Set<string>();
   let sql = '';
   let depth = 0;
   let first: string | null = null;
+  let before = '';
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < source.length) {
     const at = TOKEN.lastIndex;
@@ -59,8 +60,14 @@ export function readStatement(text: string): Statement {
     if (word !== undefined && REFUSED_WORDS.has(word.toUpperCase())) {
       throw new SqlRefusal(403, `${word} is not allowed here`);
     }
+    if (isTotals(before, word) && !NAMES_A_PART.test(source.slice(TOKEN.lastIndex))) {
+      throw new SqlRefusal(403, 'WITH TOTALS is not allowed here: WITH ROLLUP has them among the rows');
+    }
     if (parameter !== undefined) parameters.add(readParameter(parameter));
-    if (space === undefined) first ??= source.slice(at, TOKEN.lastIndex);
+    if (space === undefined) {
+      before = source.slice(at, TOKEN.lastIndex);
+      first ??= before;
+    }
     sql += space === undefined ? source.slice(at, TOKEN.lastIndex) : spaceOf(space);
   }
   if (first === null) throw new SqlRefusal(400, 'the statement is empty');
@@ -68,6 +75,18 @@ export function readStatement(text: string): Statement {
     throw new SqlRefusal(403, `only SELECT and WITH are allowed, not ${shown(first)}`);
   return { sql, parameters };
 }
+
+/** One at the end: a regular expression would look from every space on, for seconds in a long run of them. */
+function withoutSemicolon(text: string): string {
+  const trimmed = text.trimEnd();
+  return trimmed.endsWith(';') ? trimmed.slice(0, -1).trimEnd() : text;
+}
+
+/** They come behind the rows, in a form of their own in each format, and are no row that `limit` counts. */
+const isTotals = (before: string, word: string | undefined): boolean =>
+  word?.toUpperCase() === 'TOTALS' && before.toUpperCase() === 'WITH';
+/** `WITH totals AS (…)`. */
+const NAMES_A_PART = /^\s*AS\b/i;
 
 /** A comment separates words, too; lines stay where they were, for the errors of the parser. */
 function spaceOf(space: string): string {
