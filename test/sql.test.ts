@@ -221,6 +221,17 @@ describe.skipIf(shelf === null)('SQL', () => {
         service.head,
         [3, 'a"b,\n'],
       ]);
+      // A limit is one of the whole answer.
+      const numbers = (count: number) => `SELECT arrayJoin(range(${count})) AS n`;
+      for (const [combined, rows, truncated] of [
+        [`${numbers(9)} EXCEPT ${numbers(7)}`, [[7], [8]], false],
+        [`${numbers(9)} INTERSECT SELECT arrayJoin([6, 8]) AS n`, [[6], [8]], false],
+        [`${numbers(2)} UNION ALL ${numbers(9)}`, [[0], [1], [0]], true],
+        [`WITH 8 AS a ${numbers(9)} UNION DISTINCT SELECT a`, [[0], [1], [2]], true],
+      ] as const) {
+        const told = answer.parse(JSON.parse((await ask(service, { sql: combined, limit: 3 })).text));
+        expect([combined, told.rows, told.truncated]).toEqual([combined, rows, truncated]);
+      }
       const whole = answer.parse(JSON.parse((await ask(service, { sql, limit: 12 })).text));
       expect([whole.rows.length, whole.truncated]).toEqual([12, false]);
       expect(answer.parse(JSON.parse((await ask(service, { sql: 'SELECT 1 WHERE 0' })).text)).rows).toEqual([]);

@@ -36,8 +36,9 @@ export async function createGuard(clickhouse: ClickHouse, reader: Reader, databa
         if (!asked.parameters.has(name)) throw new SqlRefusal(400, `the parameter ${name} is not given`);
       }
       const told = await reader.ask({ ...asked, sql: `EXPLAIN AST ${sql}`, format: null, limit: null });
-      judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
-      return sql;
+      const { isCombined } = judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
+      // The limit of an answer would be that of each part: EXCEPT would miss rows, UNION have too many.
+      return isCombined ? `SELECT * FROM (${sql})` : sql;
     },
   };
 }

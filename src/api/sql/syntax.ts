@@ -65,13 +65,27 @@ export interface Vocabulary {
   isFunction(name: string): boolean;
 }
 
+/** What becomes of a statement's rows follows from its outer form. */
+export interface Form {
+  /** By UNION, INTERSECT or EXCEPT. */
+  isCombined: boolean;
+}
+
 /**
  * @param lines of `EXPLAIN AST`
  * @throws {SqlRefusal} 403 naming what is refused
  */
-export function judge(lines: readonly string[], vocabulary: Vocabulary): void {
-  judgeNode(readTree(lines), null, vocabulary);
+export function judge(lines: readonly string[], vocabulary: Vocabulary): Form {
+  const root = readTree(lines);
+  judgeNode(root, null, vocabulary);
+  const parts = root.children[0]?.children ?? [];
+  const isCombined = parts.length !== 1 || parts[0].kind !== 'SelectQuery';
+  // The server takes the lesser of two limits: none of the rows, where one counts from the end.
+  if (!isCombined && parts[0].children.some(isBelowZero)) throw refused('LIMIT below 0');
+  return { isCombined };
 }
+
+const isBelowZero = ({ kind, text }: Node): boolean => kind === 'Literal' && text.startsWith('Int64_-');
 
 /** Each line is a node, one space deeper than the one it belongs to. */
 function readTree(lines: readonly string[]): Node {
@@ -125,8 +139,11 @@ function judgeFunction(name: string, { children }: Node, parent: Node | null): v
   if (type?.kind !== 'Literal' || !isPlainType(type.text)) throw refused(`the type given to ${name}`);
 }
 
+const LONGEST_TYPE = 1_000;
+
 /** Of a literal as it is printed; time zones are quoted in it. */
 function isPlainType(literal: string): boolean {
+  if (literal.length > LONGEST_TYPE) return false;
   const words = literal.replace(/\\+'[\w/+-]*\\+'/g, '').match(/[A-Za-z]\w*/g) ?? [];
   return literal.startsWith("'") && words.length > 0 && words.every((word) => TYPES.has(word.toLowerCase()));
 }

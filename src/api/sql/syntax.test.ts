@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from './syntax.ts';
+
+const vocabulary = {
+  database: 'ton',
+  views: new Set<string>(),
+  columns: new Set<string>(),
+  isFunction: () => false,
+};
+const judged = (text: string) => judge(text.split('\n'), vocabulary);
+
+/** As ClickHouse 26.7 prints them. */
+const SINGLE = `SelectWithUnionQuery (children 1)
+ ExpressionList (children 1)
+  SelectQuery (children 2)
+   ExpressionList (children 1)
+    Literal Int64_-1
+   Literal UInt64_2`;
+const UNION = `SelectWithUnionQuery (children 1)
+ ExpressionList (children 2)
+  SelectQuery (children 1)
+   ExpressionList (children 1)
+    Literal UInt64_1
+  SelectQuery (children 1)
+   ExpressionList (children 1)
+    Literal UInt64_3`;
+const EXCEPT = `SelectWithUnionQuery (children 1)
+ ExpressionList (children 1)
+  SelectIntersectExceptQuery (children 2)
+   SelectQuery (children 1)
+    ExpressionList (children 1)
+     Literal UInt64_1
+   SelectQuery (children 1)
+    ExpressionList (children 1)
+     Literal UInt64_2`;
+
+describe('the syntax tree of a statement', () => {
+  it('tells whether it is put together of several', () => {
+    expect([SINGLE, UNION, EXCEPT].map((text) => judged(text).isCombined)).toEqual([false, true, true]);
+  });
+
+  it('is refused where LIMIT counts from the end', () => {
+    expect(() => judged(SINGLE.replace('Literal UInt64_2', 'Literal Int64_-2'))).toThrow('LIMIT below 0');
+  });
+
+  // It took seconds of a worker to look at such a one.
+  it('is read in time that grows with the length of a type', () => {
+    const type = '\\'.repeat(128_000);
+    const began = performance.now();
+    const cast = SINGLE.replace(
+      'Literal Int64_-1',
+      `Function CAST (children 1)\n     ExpressionList (children 2)\n      Literal UInt64_1\n      Literal '${type}'`,
+    );
+    expect(() => judged(cast)).toThrow('the type given to CAST');
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+});
