@@ -1,7 +1,21 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createReader, type Parameter, QUOTA_KEYS, type Reader } from './reader.ts';
+import { createReader, type Parameter, QUOTA_KEYS, type Reader, readerStatements, usersXml } from './reader.ts';
+
+describe('the user of SQL', () => {
+  it('has the same settings on a server of ours and of others, and reads times as UTC on both', () => {
+    const hourly = { queries: 1, rows: 2, seconds: 3 };
+    const bounds = { timeoutMs: 4_000, memoryBytes: 50, queries: 6, atOnce: 7, rowsRead: 8, resultBytes: 9 };
+    const limits = { database: 'd', ...bounds, hourly };
+    const [profile] = readerStatements(limits, 'u');
+    const told = [...usersXml(limits, 'u').matchAll(/^ +<(\w+)>([^<]+)<\/\1>$/gm)].map(([, ...one]) => one);
+    const settings = told.slice(0, told.findIndex(([name]) => name === 'session_timezone') + 1);
+    expect(settings).toContainEqual(['session_timezone', 'UTC']);
+    expect(settings).toContainEqual(['max_concurrent_queries_for_user', '7']);
+    for (const [name, value] of settings) expect(profile).toMatch(new RegExp(`\\b${name} = '?${value}'? (CONST|MAX)`));
+  });
+});
 
 describe('the reader of SQL', () => {
   const told: string[] = [];

@@ -18,6 +18,8 @@ export interface ReaderLimits {
   memoryBytes: number;
   /** Of all queries together, as a multiple of that. */
   queries: number;
+  /** Queries at a time, those included that were given up and are not at their end. */
+  atOnce: number;
   rowsRead: number;
   resultBytes: number;
   /** Within an hour, of each key. */
@@ -43,7 +45,8 @@ function quotaKeyOf(key: string): string {
 }
 
 /** The reader's settings. */
-function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: ReaderLimits): Record<string, number> {
+function settingsOf(limits: ReaderLimits): Record<string, number | string> {
+  const { timeoutMs, memoryBytes, queries, atOnce, rowsRead, resultBytes } = limits;
   return {
     readonly: 1,
     allow_ddl: 0,
@@ -56,6 +59,8 @@ function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: 
     max_temporary_data_on_disk_size_for_query: SPILL_BYTES,
     max_temporary_data_on_disk_size_for_user: SPILL_BYTES * queries,
     max_threads: 1,
+    // A call of a function is not interrupted, nor is its query ended before: one over a long text can take minutes.
+    max_concurrent_queries_for_user: atOnce,
     // Those of the service have 0 and go before.
     priority: 10,
     // Its threads give way to everybody else's, where the server may say so (CAP_SYS_NICE).
@@ -77,6 +82,9 @@ function settingsOf({ timeoutMs, memoryBytes, queries, rowsRead, resultBytes }: 
     output_format_json_quote_64bit_integers: 1,
     output_format_json_quote_decimals: 1,
     output_format_json_quote_denormals: 1,
+    output_format_json_validate_utf8: 1,
+    // Of times that say no zone, and of days: those of the views are UTC.
+    session_timezone: 'UTC',
   };
 }
 
@@ -85,7 +93,7 @@ const CHANGEABLE = [HEAD_SETTING, 'limit', 'max_execution_time'];
 
 /** The file of users of the embedded server. It starts itself as `default`, which therefore has no password. */
 export function usersXml(limits: ReaderLimits, user: string): string {
-  const element = ([name, value]: [string, number]) => `<${name}>${value}</${name}>`;
+  const element = ([name, value]: [string, number | string]) => `<${name}>${value}</${name}>`;
   const settings = Object.entries(settingsOf(limits)).map(element).join('\n      ');
   const { hourly, timeoutMs } = limits;
   const longest = `<max>${Math.ceil(timeoutMs / 1000)}</max>`;
@@ -133,7 +141,9 @@ export function usersXml(limits: ReaderLimits, user: string): string {
 export function readerStatements(limits: ReaderLimits, user: string): string[] {
   const { hourly, timeoutMs, database } = limits;
   const settings = Object.entries(settingsOf(limits)).map(([name, value]) => {
-    if (name !== 'max_execution_time') return `${name} = ${value} CONST`;
+    if (name !== 'max_execution_time') {
+      return `${name} = ${typeof value === 'string' ? textLiteral(value) : value} CONST`;
+    }
     return `${name} = ${value} MAX ${Math.ceil(timeoutMs / 1000)} CHANGEABLE_IN_READONLY`;
   });
   const open = [HEAD_SETTING, 'limit'].map((name) => `${name} CHANGEABLE_IN_READONLY`);

@@ -1,4 +1,5 @@
 /** SQL by HTTP over recorded blocks: what it answers, and what it must not do. */
+import { isUtf8 } from 'node:buffer';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -258,6 +259,12 @@ describe.skipIf(shelf === null)('SQL', () => {
       expect(answer.parse(await get.json()).rows).toEqual([[5]]);
     });
 
+    it('text of any bytes as JSON, which is UTF-8', async () => {
+      const { bytes } = await ask(service, "SELECT unhex('ff41')");
+      expect(isUtf8(bytes)).toBe(true);
+      expect(answer.parse(JSON.parse(bytes.toString())).rows).toEqual([['\ufffdA']]);
+    });
+
     it('takes addresses in parameters in any form', async () => {
       const friendly = 'EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs';
       const raw = '0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE';
@@ -417,6 +424,19 @@ describe.skipIf(shelf === null)('SQL', () => {
       expect(statuses.at(-1)).toBe(429);
       expect(Number(later)).toBeGreaterThan(0);
       expect((await ask(service, 'SELECT mc_seqno FROM ton.head', { key: 'modest' })).status).toBe(200);
+    });
+
+    // A single call of a function is not interrupted, and can be made to take minutes.
+    it('more queries at a time than some, though nobody waits for them', async () => {
+      const { url } = service.projected;
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const headers = { 'x-clickhouse-user': 'ton_reader' };
+          return (await fetch(url, { method: 'POST', body: 'SELECT sleep(1)', headers })).status;
+        }),
+      );
+      expect(statuses.filter((status) => status === 200).length).toBeLessThan(10);
+      expect((await ask(service, 'SELECT 1')).status).toBe(200);
     });
 
     it('ends what nobody waits for any more', async () => {

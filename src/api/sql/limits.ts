@@ -4,6 +4,9 @@ import type { Config } from '../../config.ts';
 
 const MAX_RESULT_BYTES = 64 * 1024 * 1024;
 
+/** Queries that were given up and are not at their end. */
+const GIVEN_UP = 4;
+
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
 /** Whether SQL is answered. */
@@ -17,6 +20,8 @@ export function readerLimits(config: Config): ReaderLimits {
     timeoutMs: config.sqlTimeoutMs,
     memoryBytes: config.sqlMemory,
     queries: config.sqlQueries,
+    // Each worker has one at least, and asks one more when it makes itself ready.
+    atOnce: 2 * Math.max(config.sqlQueries, config.workers) + GIVEN_UP,
     rowsRead: config.sqlRowsRead,
     resultBytes: MAX_RESULT_BYTES,
     hourly: {
