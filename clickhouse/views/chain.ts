@@ -160,11 +160,13 @@ const messageSide = (direction: 'in' | 'out', from: string, seqno: string): stri
       ${times(timeOf(direction))}
     FROM ${from} AS t FINAL WHERE t.${direction}_mc_seqno > 0 AND t.${direction}_mc_seqno <= ${seqno}`;
 
+const REPEATED =
+  'a message from outside that is accepted once more, with the same bytes, is told with its newest transaction alone';
+
 const messages: View = {
   name: 'messages',
   about: 'A side of a message: `in` with the transaction that received it, `out` with the one that sent it',
-  changes:
-    'a message from outside that is accepted once more, with the same bytes, is told with its newest transaction alone',
+  changes: REPEATED,
   columns: {
     direction: '`in` or `out`',
     tx_hash: 'Of that transaction, base64',
@@ -203,19 +205,20 @@ const messages: View = {
 const accountMessage = (own: 'source' | 'destination', from: string, seqno: string): string => {
   const other = own === 'source' ? 'destination' : 'source';
   const direction = own === 'source' ? 'out' : 'in';
-  // The other side stands for one that the log has not shown.
-  const step = `if(t.${direction}_mc_seqno = 0, t.${direction === 'in' ? 'out' : 'in'}_mc_seqno, t.${direction}_mc_seqno)`;
+  // The other side stands for one that the log has not shown up to the head: of a message on its way, say.
+  const step = `if(t.${direction}_mc_seqno BETWEEN 1 AND ${seqno}, t.${direction}_mc_seqno, t.${direction === 'in' ? 'out' : 'in'}_mc_seqno)`;
   return `
     SELECT ${address(`t.${own}`)} AS account, '${direction}' AS direction, ${addressOrNull(`t.${other}`)} AS counterparty,
       ${hash('t.hash')} AS msg_hash, ${ltOrNull('t.created_lt')} AS created_lt,
       ${timeOrNull('t.created_at')} AS created_at, ${opcode('t.opcode')} AS opcode,
       ${opcodeNames('t.opcode')} AS opcode_name, ${step} AS mc_block_seqno
-    FROM ${from} AS t FINAL WHERE ${isAddress(`t.${own}`)} AND ${step} <= ${seqno}`;
+    FROM ${from} AS t FINAL WHERE ${isAddress(`t.${own}`)} AND ${step} BETWEEN 1 AND ${seqno}`;
 };
 
 const accountMessages: View = {
   name: 'account_messages',
   about: 'A message that an account sent or was sent, in the order of accounts: for `account = …`',
+  changes: REPEATED,
   columns: {
     account: 'Address',
     direction: '`out`: sent by it; `in`: sent to it',

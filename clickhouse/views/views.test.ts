@@ -45,6 +45,28 @@ describe('the views', () => {
     expect([...types].filter((type) => /128|256|FixedString|Enum/.test(type.replace('Decimal128', '')))).toEqual([]);
   });
 
+  it('show a message on its way to an account up to the step that receives it', async () => {
+    // Sent in step 5, received in step 7.
+    for (const received of [0, 7]) {
+      await clickhouse.command(
+        `INSERT INTO messages_by_destination (destination, created_lt, hash, out_mc_seqno, in_mc_seqno)
+         VALUES (unhex('${'80000000'.padEnd(72, 'a')}'), 1, unhex('${'b'.repeat(64)}'), 5, ${received})`,
+      );
+    }
+    const shown = (head: number) =>
+      clickhouse.json(
+        `SELECT direction, mc_block_seqno AS step FROM ton.account_messages SETTINGS log_comment = '${head}'`,
+        z.object({ direction: z.string(), step: z.number() }),
+      );
+    expect(await Promise.all([4, 5, 6, 7, 8].map(shown))).toEqual([
+      [],
+      [{ direction: 'in', step: 5 }],
+      [{ direction: 'in', step: 5 }],
+      [{ direction: 'in', step: 7 }],
+      [{ direction: 'in', step: 7 }],
+    ]);
+  });
+
   it('are left alone when nothing has changed, and cleared of others', async () => {
     const uuids = () =>
       clickhouse.json(
