@@ -207,8 +207,11 @@ const MAX_RESULT_BYTES = 1024 * 1024 * 1024;
 const SUMMARY = z.object({ result_rows: z.coerce.number().default(0), read_rows: z.coerce.number().default(0) });
 const ESCAPED: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'", '\\': '\\\\' };
 
+/** Of one parameter in that form: `http_max_field_value_size` of the server. */
+export const MAX_PARAMETER_BYTES = 128 * 1024;
+
 /** As the server reads the values of parameters (https://clickhouse.com/docs/interfaces/http#cli-queries-with-parameters). */
-function parameterText(value: Parameter): string {
+export function parameterText(value: Parameter): string {
   const escaped = (text: string): string => text.replace(/[\t\n\r'\\]/g, (one) => ESCAPED[one]);
   if (Array.isArray(value)) {
     return `[${value.map((one) => (typeof one === 'string' ? `'${escaped(one)}'` : String(one))).join(',')}]`;

@@ -273,6 +273,22 @@ describe.skipIf(shelf === null)('SQL', () => {
       ).toEqual([[raw, [raw, 'x']]]);
     });
 
+    it('about no parameter that would be another one to the server', async () => {
+      const status = async (params: object) => (await ask(service, { sql: 'SELECT {a:UInt64}', params })).status;
+      // Digits beyond 2^53 are gone when JSON is read; the server takes what is left over of a number that is too large.
+      expect(await status({ a: 2 ** 53 })).toBe(422);
+      expect(await rowsOf('SELECT {a:Float64}, {b:UInt64}', { params: { a: 0.5, b: String(2n ** 64n - 1n) } })).toEqual(
+        [[0.5, '18446744073709551615']],
+      );
+      // Longer ones the server does not read.
+      const texts = (text: string) => ask(service, { sql: 'SELECT length({a:String})', params: { a: text } });
+      expect((await texts('x'.repeat(131_000))).status).toBe(200);
+      for (const text of ['x'.repeat(132_000), "'".repeat(66_000)]) {
+        const { status, text: told } = await texts(text);
+        expect([status, refusal.parse(JSON.parse(told)).error]).toEqual([422, 'params.a: longer than 131072 bytes']);
+      }
+    });
+
     it.each(EXAMPLES.map((one) => [one.title, one] as const))('the example "%s"', async (_, { sql, params = {} }) => {
       const { status, text } = await ask(service, { sql, params });
       expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);

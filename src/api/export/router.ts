@@ -5,6 +5,7 @@ import { exposeHeaders } from '../cors.ts';
 import { ApiError } from '../errors.ts';
 import { keyOf, readQuery } from '../request.ts';
 import { refusalOf } from '../sql/failures.ts';
+import type { Outgoing } from '../sql/outgoing.ts';
 import { EXPORT_FORMATS, type Slice, type Slices } from './slices.ts';
 
 const seqno = z.coerce.number('give a masterchain seqno').int().min(0).max(0xffff_ffff);
@@ -17,7 +18,7 @@ const asked = z.object({
 const BASE = '/api/export';
 
 /** @param slices null with SQL off */
-export function exportRouter(slices: (() => Promise<Slices>) | null): Router {
+export function exportRouter(slices: (() => Promise<Slices>) | null, outgoing: Pick<Outgoing, 'send'>): Router {
   const router = express.Router();
   router.get(`${BASE}/:view`, async (request: Request<{ view: string }>, response) => {
     if (slices === null) throw new ApiError(404, 'exports are off: they are on with --sql on');
@@ -32,7 +33,10 @@ export function exportRouter(slices: (() => Promise<Slices>) | null): Router {
     const slice = await known.get({ ...question, view, key, signal: hangUp.signal }).catch((error: unknown) => {
       throw refusalOf(error);
     });
-    send(request, response, slice, { path: `${BASE}/${view}`, format: question.format, hasEnd: question.to !== null });
+    const place = { path: `${BASE}/${view}`, format: question.format, hasEnd: question.to !== null };
+    const part = describe(request, response, slice, place);
+    if (part === null || request.method === 'HEAD') response.end();
+    else outgoing.send(response, part);
   });
   router.all(`${BASE}/:view`, (_request, response) => {
     response.setHeader('Allow', 'GET, HEAD, OPTIONS');
@@ -56,7 +60,8 @@ interface Place {
   hasEnd: boolean;
 }
 
-function send(request: Request, response: Response, slice: Slice, { path, format, hasEnd }: Place): void {
+/** Sets the head of the answer. @returns the bytes that are asked for; null for none */
+function describe(request: Request, response: Response, slice: Slice, { path, format, hasEnd }: Place): Buffer | null {
   const { body, tag, from, to, asked: end } = slice;
   const address = (first: number, last: number): string => `${path}?from=${first}&to=${last}&format=${format}`;
   exposeHeaders(response, 'Accept-Ranges, Content-Location, Content-Range, Link, X-From-Seqno, X-To-Seqno');
@@ -69,8 +74,8 @@ function send(request: Request, response: Response, slice: Slice, { path, format
   response.setHeader('X-To-Seqno', to);
   if (to < end) response.setHeader('Link', `<${address(to + 1, end)}>; rel="next"`);
   if (names(request.headers['if-none-match'], tag)) {
-    response.status(304).end();
-    return;
+    response.status(304);
+    return null;
   }
   const { range, 'if-range': ifRange } = request.headers;
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? null : rangeOf(range, body.length);
@@ -83,7 +88,7 @@ function send(request: Request, response: Response, slice: Slice, { path, format
   }
   const sent = part === null ? body : body.subarray(part.first, part.last + 1);
   response.setHeader('Content-Length', sent.length);
-  response.end(request.method === 'HEAD' ? undefined : sent);
+  return sent;
 }
 
 function names(header: string | undefined, tag: string): boolean {

@@ -13,6 +13,7 @@ import type { Reader } from '../../../clickhouse/reader.ts';
 import { VIEWS } from '../../../clickhouse/views/all.ts';
 import { ApiError } from '../errors.ts';
 import { FORMATS, type FormatName } from '../sql/formats.ts';
+import type { Outgoing } from '../sql/outgoing.ts';
 
 /** Formats of files; JSON has lines instead. */
 export const EXPORT_FORMATS = ['parquet', 'csv', 'ndjson', 'arrow'] as const satisfies readonly FormatName[];
@@ -65,6 +66,7 @@ export interface Slice {
 export interface SlicesOptions {
   reader: Reader;
   gate: QueryGate;
+  outgoing: Pick<Outgoing, 'check'>;
   head: Pick<Head, 'seqno' | 'reach'>;
   timeoutMs: number;
   /** Of slices kept, for those who ask for parts of one. */
@@ -79,7 +81,7 @@ export interface Slices {
   get(question: SliceQuestion): Promise<Slice>;
 }
 
-export function createSlices({ reader, gate, head, timeoutMs, maxBytes }: SlicesOptions): Slices {
+export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes }: SlicesOptions): Slices {
   const kept = new LRUCache<string, Slice>({
     maxSize: Math.max(1, maxBytes),
     sizeCalculation: ({ body }) => body.length + 1,
@@ -119,6 +121,7 @@ export function createSlices({ reader, gate, head, timeoutMs, maxBytes }: Slices
   }
 
   async function make({ view, format, key, signal }: SliceQuestion, from: number, to: number): Promise<Slice> {
+    outgoing.check();
     const cut = slicedOf(view);
     const asked: AskedOf = { key, signal, timeoutMs, parameters: new Map() };
     const last = await end(view, cut, from, to, asked);

@@ -3,6 +3,8 @@ import type { ReaderLimits } from '../../../clickhouse/reader.ts';
 import type { Config } from '../../config.ts';
 
 const MAX_RESULT_BYTES = 64 * 1024 * 1024;
+/** Of answers that wait for their clients to read them, in each process. */
+export const MAX_OUTGOING_BYTES = 4 * MAX_RESULT_BYTES;
 
 /** Queries that were given up and are not at their end. */
 const GIVEN_UP = 4;

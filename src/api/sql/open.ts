@@ -12,8 +12,9 @@ import type { Config } from '../../config.ts';
 import { exportRouter } from '../export/router.ts';
 import { createSlices, type Slices } from '../export/slices.ts';
 import { createGuard } from './guard.ts';
-import { servesSql } from './limits.ts';
+import { MAX_OUTGOING_BYTES, servesSql } from './limits.ts';
 import { createSqlMetrics } from './metrics.ts';
+import { createOutgoing } from './outgoing.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { SqlRefusal } from './refusal.ts';
 import { sqlRouter } from './router.ts';
@@ -64,6 +65,7 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
     },
   });
   const gate = createQueryGate({ maxConcurrent: config.sqlQueries, maxQueued: config.sqlQueued });
+  const outgoing = createOutgoing({ maxBytes: MAX_OUTGOING_BYTES });
   const metrics = createSqlMetrics(registry);
   const limits = { timeoutMs: config.sqlTimeoutMs, rows: config.sqlRows, fileRows: config.sqlRows * FILE_ROWS };
   const isOn = servesSql(config);
@@ -74,8 +76,15 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
     await checkReader(reader, clickhouse.database, Math.min(CHECK_MS, config.sqlTimeoutMs));
     const guard = await createGuard(clickhouse, reader, database);
     return {
-      queries: createQueries({ reader, guard, gate, head, limits, metrics }),
-      slices: createSlices({ reader, gate, head, timeoutMs: config.sqlTimeoutMs, maxBytes: config.exportBytes }),
+      queries: createQueries({ reader, guard, gate, outgoing, head, limits, metrics }),
+      slices: createSlices({
+        reader,
+        gate,
+        outgoing,
+        head,
+        timeoutMs: config.sqlTimeoutMs,
+        maxBytes: config.exportBytes,
+      }),
     };
   }
 
@@ -97,8 +106,9 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
       sqlRouter({
         queries: isOn ? async () => (await ready()).queries : null,
         schema: () => schemaJson(clickhouse, database, limits),
+        outgoing,
       }),
-      exportRouter(isOn ? async () => (await ready()).slices : null),
+      exportRouter(isOn ? async () => (await ready()).slices : null, outgoing),
     ],
     close: () => reader.close(),
   };

@@ -1,12 +1,13 @@
 /** Runs queries: one head each, within the limits, and no more of them at a time than there is room for. */
 import type { QueryGate } from '../../../clickhouse/gate.ts';
 import { type Head, HeadBehind } from '../../../clickhouse/queries/head.ts';
-import type { Parameter, Reader } from '../../../clickhouse/reader.ts';
+import { MAX_PARAMETER_BYTES, type Parameter, parameterText, type Reader } from '../../../clickhouse/reader.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
 import { refusalOf } from './failures.ts';
 import { FORMATS, type FormatName } from './formats.ts';
 import type { Guard } from './guard.ts';
 import type { SqlMetrics } from './metrics.ts';
+import type { Outgoing } from './outgoing.ts';
 import { SqlRefusal } from './refusal.ts';
 
 export interface SqlLimits {
@@ -44,13 +45,15 @@ export interface QueriesOptions {
   reader: Reader;
   guard: Guard;
   gate: QueryGate;
+  outgoing: Pick<Outgoing, 'check'>;
   head: Pick<Head, 'seqno' | 'reach'>;
   limits: SqlLimits;
   metrics: SqlMetrics;
 }
 
-export function createQueries({ reader, guard, gate, head, limits, metrics }: QueriesOptions): Queries {
+export function createQueries({ reader, guard, gate, outgoing, head, limits, metrics }: QueriesOptions): Queries {
   async function run(question: Question): Promise<SqlAnswer> {
+    outgoing.check();
     const { format: name, sql, key, signal } = question;
     const format = FORMATS[name];
     const limit = rowsOf(question.limit, format.few ? limits.rows : limits.fileRows);
@@ -61,6 +64,11 @@ export function createQueries({ reader, guard, gate, head, limits, metrics }: Qu
         Array.isArray(value) ? value.map(rawIfAddress) : rawIfAddress(value),
       ]),
     );
+    for (const [one, value] of parameters) {
+      if (Buffer.byteLength(parameterText(value)) > MAX_PARAMETER_BYTES) {
+        throw new SqlRefusal(422, `params.${one}: longer than ${MAX_PARAMETER_BYTES} bytes`);
+      }
+    }
     const asked = { parameters, key, head: mcSeqno, timeoutMs: limits.timeoutMs, signal };
     const began = performance.now();
     const checked = await guard.check(sql, asked);

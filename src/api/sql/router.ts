@@ -7,6 +7,7 @@ import { exposeHeaders } from '../cors.ts';
 import { ApiError, sendJson } from '../errors.ts';
 import { keyOf, readQuery } from '../request.ts';
 import { FORMATS, type FormatName } from './formats.ts';
+import type { Outgoing } from './outgoing.ts';
 import type { Queries, Question } from './queries.ts';
 import { SqlRefusal } from './refusal.ts';
 
@@ -17,7 +18,11 @@ const PARAMETER_PREFIX = 'param_';
 const MAX_ELEMENTS = 1_000;
 
 const names = Object.keys(FORMATS) as [FormatName, ...FormatName[]];
-const scalar = z.union([z.string(), z.number(), z.boolean()]);
+/** Of one with more digits some are gone. */
+const number = z.number().refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), {
+  error: 'give a number beyond 2^53 as text',
+});
+const scalar = z.union([z.string(), number, z.boolean()]);
 const asked = z.strictObject({
   sql: z.string(),
   format: z.enum(names).default('json'),
@@ -33,9 +38,10 @@ export interface SqlParts {
   queries: (() => Promise<Queries>) | null;
   /** JSON of the schema. */
   schema: () => Promise<string>;
+  outgoing: Pick<Outgoing, 'send'>;
 }
 
-export function sqlRouter({ queries, schema }: SqlParts): Router {
+export function sqlRouter({ queries, schema, outgoing }: SqlParts): Router {
   const router = express.Router();
 
   async function answer(request: Request, response: Response, sent: () => Promise<unknown>): Promise<void> {
@@ -53,7 +59,7 @@ export function sqlRouter({ queries, schema }: SqlParts): Router {
     response.setHeader('X-Mc-Seqno', told.mcSeqno);
     response.setHeader('X-Truncated', String(told.truncated));
     response.setHeader('Cache-Control', 'no-store');
-    response.end(told.body);
+    outgoing.send(response, told.body);
   }
 
   router.get('/api/sql', (request, response) => answer(request, response, async () => membersOfQuery(request.url)));

@@ -1,0 +1,47 @@
+/**
+ * Answers on their way. One may be large, and how fast it is read is up to its client: what clients have not taken yet is
+ * bounded, all of them together, and who takes too long is cut off.
+ */
+import type { ServerResponse } from 'node:http';
+import { SqlRefusal } from './refusal.ts';
+
+export interface Outgoing {
+  /** @throws {SqlRefusal} 429 while clients leave more lying than may be */
+  check(): void;
+  /** Ends a response. */
+  send(response: ServerResponse, body: Buffer): void;
+}
+
+/** For whatever is small. */
+const GRACE_MS = 30_000;
+/** 128 KB/s. */
+const SLOWEST_BYTES_PER_MS = 128;
+
+export interface OutgoingOptions {
+  /** Beyond it nothing new is asked; what runs by then may come on top. */
+  maxBytes: number;
+  graceMs?: number;
+  slowestBytesPerMs?: number;
+}
+
+export function createOutgoing(options: OutgoingOptions): Outgoing {
+  const { maxBytes, graceMs = GRACE_MS, slowestBytesPerMs = SLOWEST_BYTES_PER_MS } = options;
+  let lying = 0;
+  return {
+    check() {
+      if (lying < maxBytes) return;
+      throw new SqlRefusal(429, 'too many answers wait for those who asked to read them', { retryAfterSeconds: 1 });
+    },
+    send(response, body) {
+      // He has hung up: there will be no end to hear of.
+      if (response.destroyed) return;
+      lying += body.length;
+      const cut = setTimeout(() => response.destroy(), graceMs + body.length / slowestBytesPerMs);
+      response.once('close', () => {
+        lying -= body.length;
+        clearTimeout(cut);
+      });
+      response.end(body);
+    },
+  };
+}
