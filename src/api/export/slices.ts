@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { ClickHouseQueryError } from '../../../clickhouse/client.ts';
 import type { QueryGate } from '../../../clickhouse/gate.ts';
 import { identifier, u32 } from '../../../clickhouse/literal.ts';
 import type { Head } from '../../../clickhouse/queries/head.ts';
@@ -19,9 +20,10 @@ import type { Outgoing } from '../sql/outgoing.ts';
 export const EXPORT_FORMATS = ['parquet', 'csv', 'ndjson', 'arrow'] as const satisfies readonly FormatName[];
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** Steps that one slice may have, and rows, but for a single step. */
+/** Steps that one slice may have, and rows, but for a single step; fewer where they have more bytes than an answer may. */
 export const SLICE_STEPS = 10_000;
 export const SLICE_ROWS = 50_000;
+const MAX_SHORTENED = 1_000;
 
 /** A view that can be cut at steps: which column names the step, and the order of the rows in it. */
 interface Sliced {
@@ -86,6 +88,8 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
     maxSize: Math.max(1, maxBytes),
     sizeCalculation: ({ body }) => body.length + 1,
   });
+  /** Last steps of slices whose rows are larger than usual, by what they would be without. */
+  const shortened = new LRUCache<string, number>({ max: MAX_SHORTENED });
 
   /** Where the log begins, when that is later: every step has a block. */
   async function begin(from: number, to: number, asked: AskedOf): Promise<number> {
@@ -100,8 +104,10 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
     return text === '' ? to : firstRow.parse(JSON.parse(text)).seqno;
   }
 
-  async function end(view: string, { step }: Sliced, from: number, to: number, asked: AskedOf): Promise<number> {
-    const last = Math.min(to, (await begin(from, to, asked)) + SLICE_STEPS - 1);
+  /** First and last step that a slice may have, by the number of its steps and rows. */
+  async function bounds(view: string, { step }: Sliced, from: number, to: number, asked: AskedOf) {
+    const first = await begin(from, to, asked);
+    const last = Math.min(to, first + SLICE_STEPS - 1);
     const { bytes } = await reader.ask({
       ...asked,
       head: to,
@@ -114,33 +120,46 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
     let rows = 0;
     for (const line of bytes.toString().split('\n').filter(Boolean)) {
       const { seqno, rows: more } = stepRow.parse(JSON.parse(line));
-      if (rows > 0 && rows + more > SLICE_ROWS) return seqno - 1;
+      if (rows > 0 && rows + more > SLICE_ROWS) return { first, last: seqno - 1 };
       rows += more;
     }
-    return last;
+    return { first, last };
   }
 
   async function make({ view, format, key, signal }: SliceQuestion, from: number, to: number): Promise<Slice> {
     outgoing.check();
     const cut = slicedOf(view);
     const asked: AskedOf = { key, signal, timeoutMs, parameters: new Map() };
-    const last = await end(view, cut, from, to, asked);
-    const name = `${view} ${format} ${from} ${last}`;
-    const known = kept.get(name);
-    if (known !== undefined) return { ...known, asked: to };
-    const { name: serverFormat, contentType } = FORMATS[format];
+    const { first, last: most } = await bounds(view, cut, from, to, asked);
+    const name = `${view} ${from} ${most}`;
+    for (let last = shortened.get(name) ?? most; ; ) {
+      const known = kept.get(`${view} ${format} ${from} ${last}`);
+      if (known !== undefined) return { ...known, asked: to };
+      try {
+        return await read({ view, format, from, last, to }, cut, asked);
+      } catch (error) {
+        // The same rows are too large each time: the same slice is the answer.
+        if (!isTooLarge(error) || last <= first) throw error;
+        last = first + Math.floor((last - first) / 2);
+        shortened.set(name, last);
+      }
+    }
+  }
+
+  async function read({ view, format, from, last, to }: Cut, { step, order, isFixed }: Sliced, asked: AskedOf) {
+    const { name, contentType } = FORMATS[format];
     const { bytes } = await reader.ask({
       ...asked,
       head: last,
       sql:
-        `SELECT * FROM ${identifier(view)} WHERE ${cut.step} >= ${u32(from)} AND ${cut.step} <= ${u32(last)} ` +
-        `ORDER BY ${cut.order.join(', ')}`,
-      format: serverFormat,
+        `SELECT * FROM ${identifier(view)} WHERE ${step} >= ${u32(from)} AND ${step} <= ${u32(last)} ` +
+        `ORDER BY ${order.join(', ')}`,
+      format: name,
       limit: null,
     });
     const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 32)}"`;
-    const slice = { body: bytes, contentType, tag, isFixed: cut.isFixed, from, to: last, asked: to };
-    kept.set(name, slice);
+    const slice: Slice = { body: bytes, contentType, tag, isFixed, from, to: last, asked: to };
+    kept.set(`${view} ${format} ${from} ${last}`, slice);
     return slice;
   }
 
@@ -157,6 +176,19 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
     },
   };
 }
+
+interface Cut {
+  view: string;
+  format: ExportFormat;
+  from: number;
+  last: number;
+  /** Up to where was asked. */
+  to: number;
+}
+
+/** More bytes than an answer may have. */
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof ClickHouseQueryError && error.serverType === 'TOO_MANY_ROWS_OR_BYTES';
 
 interface AskedOf {
   key: string;
