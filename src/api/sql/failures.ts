@@ -37,10 +37,16 @@ export function refusalOf(error: unknown): unknown {
   if (code === 'memory') {
     return new SqlRefusal(400, 'the query needs too much memory: group, sort or join less', { cause: error });
   }
-  const advice = ADVICE[serverType ?? (code === 'timeout' ? 'TIMEOUT_EXCEEDED' : '')];
+  const advice = ADVICE[kindOf(error, detail)];
   if (advice !== undefined) return new SqlRefusal(advice.status, advice.text, { cause: error });
   if (code === 'server' && serverType !== null) return new SqlRefusal(400, cleaned(detail), { cause: error });
   return new SqlRefusal(503, 'the tables cannot be asked now: try again soon', { cause: error, retryAfterSeconds: 1 });
+}
+
+function kindOf({ code, serverType }: ClickHouseQueryError, detail: string): string {
+  // Of the same type as an answer that is too large.
+  if (detail.startsWith('Limit for temporary files')) return 'NOT_ENOUGH_SPACE';
+  return serverType ?? (code === 'timeout' ? 'TIMEOUT_EXCEEDED' : '');
 }
 
 /** The suggestion of the engine, in words of the query. */
@@ -58,9 +64,10 @@ function cleaned(detail: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
-/** Seconds until the quota begins anew, from the end of the interval that the server names. */
+/** Seconds until the quota begins anew, from the end of the hour that the server names: in its own zone, whole hours off. */
 function restOf(detail: string): number {
   const end = /end at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)/.exec(detail);
   const seconds = end === null ? HOUR_S : Math.ceil((Date.parse(`${end[1]}T${end[2]}Z`) - Date.now()) / 1000);
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 1), HOUR_S) : HOUR_S;
+  const rest = ((seconds % HOUR_S) + HOUR_S) % HOUR_S;
+  return Number.isFinite(rest) ? Math.max(rest, 1) : HOUR_S;
 }
