@@ -10,6 +10,7 @@ const HEAD = 1_099;
 /** Of a view with one row a step; an answer may have `most` of them. */
 function slicesOf(most: number) {
   let asked = 0;
+  let tables = 'first';
   async function ask({ sql }: Asked) {
     asked++;
     const [from, to = HEAD] = [...sql.matchAll(/[<>]= (\d+)/g)].map(([, seqno]) => Number(seqno));
@@ -21,18 +22,24 @@ function slicesOf(most: number) {
       throw new ClickHouseQueryError({ ...failure, serverType: 'TOO_MANY_ROWS_OR_BYTES' });
     }
     const shown = sql.includes('LIMIT 1') ? steps.slice(0, 1) : steps;
-    const lines = shown.map((seqno) => `${isCut ? seqno : JSON.stringify({ seqno, rows: 1 })}\n`);
+    const lines = shown.map(
+      (seqno) => `${isCut ? (tables === 'first' ? seqno : -seqno) : JSON.stringify({ seqno, rows: 1 })}\n`,
+    );
     return { bytes: Buffer.from(lines.join('')), rows: shown.length, rowsRead: 0 };
   }
   const slices = createSlices({
     reader: { ask, close: () => undefined },
     gate: createQueryGate({ maxConcurrent: 1, maxQueued: 1 }),
     outgoing: { check: () => undefined },
+    tables: async () => tables,
     head: { seqno: HEAD, reach: async () => undefined },
     timeoutMs: 1_000,
     maxBytes: 1_000_000,
   });
-  return { slices, asked: () => asked };
+  const rebuild = (): void => {
+    tables = 'second';
+  };
+  return { slices, rebuild, asked: () => asked };
 }
 
 const question = { view: 'messages', format: 'csv', to: null, key: '', signal: new AbortController().signal } as const;
@@ -58,6 +65,14 @@ describe('slices of which each may have so many bytes', () => {
     const before = asked();
     const again = await slices.get({ ...question, from: 0 });
     expect([again.to, again.tag, asked() - before]).toEqual([first.to, first.tag, 2]);
+  });
+
+  it('are made anew once other tables are in the place of those they were made of', async () => {
+    const { slices, rebuild } = slicesOf(1_000);
+    const of = { ...question, from: FIRST, to: FIRST + 1 };
+    expect((await slices.get(of)).body.toString()).toBe('1000\n1001\n');
+    rebuild();
+    expect((await slices.get(of)).body.toString()).toBe('-1000\n-1001\n');
   });
 
   it('are refused where one step has more', async () => {

@@ -69,6 +69,8 @@ export interface SlicesOptions {
   reader: Reader;
   gate: QueryGate;
   outgoing: Pick<Outgoing, 'check'>;
+  /** Names the tables that the views read: others after a rebuild. */
+  tables: (signal: AbortSignal) => Promise<string>;
   head: Pick<Head, 'seqno' | 'reach'>;
   timeoutMs: number;
   /** Of slices kept, for those who ask for parts of one. */
@@ -83,7 +85,8 @@ export interface Slices {
   get(question: SliceQuestion): Promise<Slice>;
 }
 
-export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes }: SlicesOptions): Slices {
+export function createSlices(options: SlicesOptions): Slices {
+  const { reader, gate, outgoing, tables, head, timeoutMs, maxBytes } = options;
   const kept = new LRUCache<string, Slice>({
     maxSize: Math.max(1, maxBytes),
     sizeCalculation: ({ body }) => body.length + 1,
@@ -131,12 +134,16 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
     const cut = slicedOf(view);
     const asked: AskedOf = { key, signal, timeoutMs, parameters: new Map() };
     const { first, last: most } = await bounds(view, cut, from, to, asked);
-    const name = `${view} ${from} ${most}`;
+    const id = await tables(signal);
+    const name = `${id} ${view} ${from} ${most}`;
     for (let last = shortened.get(name) ?? most; ; ) {
-      const known = kept.get(`${view} ${format} ${from} ${last}`);
+      const place = `${id} ${view} ${format} ${from} ${last}`;
+      const known = kept.get(place);
       if (known !== undefined) return { ...known, asked: to };
       try {
-        return await read({ view, format, from, last, to }, cut, asked);
+        const slice = { ...(await read({ view, format, from, last }, cut, asked)), asked: to };
+        kept.set(place, slice);
+        return slice;
       } catch (error) {
         // The same rows are too large each time: the same slice is the answer.
         if (!isTooLarge(error) || last <= first) throw error;
@@ -146,7 +153,7 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
     }
   }
 
-  async function read({ view, format, from, last, to }: Cut, { step, order, isFixed }: Sliced, asked: AskedOf) {
+  async function read({ view, format, from, last }: Cut, { step, order, isFixed }: Sliced, asked: AskedOf) {
     const { name, contentType } = FORMATS[format];
     const { bytes } = await reader.ask({
       ...asked,
@@ -158,9 +165,7 @@ export function createSlices({ reader, gate, outgoing, head, timeoutMs, maxBytes
       limit: null,
     });
     const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 32)}"`;
-    const slice: Slice = { body: bytes, contentType, tag, isFixed, from, to: last, asked: to };
-    kept.set(`${view} ${format} ${from} ${last}`, slice);
-    return slice;
+    return { body: bytes, contentType, tag, isFixed, from, to: last };
   }
 
   return {
@@ -182,8 +187,6 @@ interface Cut {
   format: ExportFormat;
   from: number;
   last: number;
-  /** Up to where was asked. */
-  to: number;
 }
 
 /** More bytes than an answer may have. */

@@ -7,6 +7,7 @@ import { createQueryGate } from '../../../clickhouse/gate.ts';
 import { identifier, textLiteral } from '../../../clickhouse/literal.ts';
 import type { Head } from '../../../clickhouse/queries/head.ts';
 import { createReader, type Reader } from '../../../clickhouse/reader.ts';
+import { tablesId } from '../../../clickhouse/tables-id.ts';
 import { VIEWS } from '../../../clickhouse/views/all.ts';
 import type { Config } from '../../config.ts';
 import { exportRouter } from '../export/router.ts';
@@ -81,6 +82,7 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
         reader,
         gate,
         outgoing,
+        tables: (signal) => tablesId(clickhouse, signal),
         head,
         timeoutMs: config.sqlTimeoutMs,
         maxBytes: config.exportBytes,
