@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
 import { type Config, ConfigError } from '../config.ts';
@@ -9,6 +10,9 @@ import type { ImportIo } from './import.ts';
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
 const seqno = z.coerce.number().int().min(0);
 const refused = z.object({ error: z.string() });
+const TOO_MANY = 429;
+/** Seconds until the service can be asked again. */
+const later = z.coerce.number().int().min(0).max(3_600).catch(1);
 /** What the service takes, its turn and the way included. */
 const PATIENCE = 6;
 
@@ -19,6 +23,7 @@ export interface ExportIo extends Pick<ImportIo, 'print'> {
 /**
  * `tonstream export VIEW FOLDER`: writes a view of the running service as files of whole steps, `VIEW-FROM-TO.parquet`, up to
  * the head. Started again it goes on behind the last file; a file is there when it is whole. `--from` begins at a seqno.
+ * Where the service has too much to do, or the quota of the hour is used up, it waits.
  * @returns the exit code
  */
 export async function runExport(
@@ -45,8 +50,14 @@ export async function runExport(
     // Nothing is newer than the last file.
     if (response.status === 422 && next === began) break;
     if (response.status !== 200) {
-      const told = refused.safeParse(await response.json().catch(() => null));
-      throw new Error(`${url}: ${response.status} ${told.success ? told.data.error : ''}`);
+      const { data } = refused.safeParse(await response.json().catch(() => null));
+      const reason = data?.error ?? '';
+      if (response.status !== TOO_MANY) throw new Error(`${url}: ${response.status} ${reason}`);
+      const seconds = later.parse(response.headers.get('retry-after') ?? 1);
+      print(`waiting ${seconds} s: ${reason}`);
+      // Ended meanwhile: the loop ends.
+      await sleep(1000 * seconds, undefined, { signal }).catch(() => undefined);
+      continue;
     }
     const to: number = seqno.parse(response.headers.get('x-to-seqno'));
     const path = join(folder, `${view}-${next}-${to}.${format}`);
