@@ -57,13 +57,18 @@ export async function runSql(
 }
 
 async function ask(url: string, body: object, { sqlTimeoutMs }: Config, signal: AbortSignal): Promise<Response> {
+  const late = AbortSignal.timeout(PATIENCE * sqlTimeoutMs);
   try {
     return await fetch(url, {
       method: 'POST',
       body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE * sqlTimeoutMs)]),
+      signal: AbortSignal.any([signal, late]),
     });
   } catch (error) {
+    if (late.aborted) {
+      const seconds = (PATIENCE * sqlTimeoutMs) / 1000;
+      throw new Error(`${url} has not answered within ${seconds} s: others may ask it, too`, { cause: error });
+    }
     const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     throw new Error(`no service answers at ${url}: ${why}; start one with "tonstream start"`, { cause: error });
   }
