@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import type { Asked, Reader } from '../../../clickhouse/reader.ts';
 import { VIEWS } from '../../../clickhouse/views/all.ts';
-import { readStatement } from './lexer.ts';
+import { isBeyond, readStatement } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
 import { judge, type Vocabulary } from './syntax.ts';
 
@@ -32,8 +32,10 @@ export async function createGuard(clickhouse: ClickHouse, reader: Reader, databa
   return {
     async check(text, asked) {
       const { sql, parameters } = readStatement(text);
-      for (const name of parameters) {
-        if (!asked.parameters.has(name)) throw new SqlRefusal(400, `the parameter ${name} is not given`);
+      for (const [name, type] of parameters) {
+        const value = asked.parameters.get(name);
+        if (value === undefined) throw new SqlRefusal(400, `the parameter ${name} is not given`);
+        if (isBeyond(type, value)) throw new SqlRefusal(422, `params.${name}: beyond ${type}`);
       }
       const told = await reader.ask({ ...asked, sql: `EXPLAIN AST ${sql}`, format: null, limit: null });
       const { isCombined } = judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);

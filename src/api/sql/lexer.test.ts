@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readStatement } from './lexer.ts';
+import { isBeyond, readStatement } from './lexer.ts';
 
 const statusOf = (sql: string): unknown => {
   try {
@@ -15,7 +15,12 @@ describe('a statement', () => {
       "SELECT 'a--b /* c */ ''d\\'e', \"f\", `g`  \n, 1e-5",
     );
     expect(statusOf('select/* a\n**b */1')).toBe('select \n1');
-    expect(readStatement('SELECT {a:UInt8}, {b: Array(Nullable(String))}').parameters).toEqual(new Set(['a', 'b']));
+    expect(readStatement('SELECT {a:UInt8}, {b: Array(Nullable(String))}').parameters).toEqual(
+      new Map([
+        ['a', 'UInt8'],
+        ['b', 'Array(Nullable(String))'],
+      ]),
+    );
   });
 
   // Another way to look for the semicolon took 6 s of a worker for these.
@@ -24,6 +29,19 @@ describe('a statement', () => {
     expect(statusOf(`SELECT 1${' '.repeat(64_000)}x`)).toHaveLength(64_009);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
+
+  it.each([
+    ['UInt8', 255, false],
+    ['UInt8', '256', true],
+    ['UInt32', '-1', true],
+    ['Int64', '-9223372036854775808', false],
+    ['Nullable(Int64)', '9223372036854775808', true],
+    ['Array(UInt64)', [1, '18446744073709551616'], true],
+    ['Array(Nullable(UInt256))', ['1'.repeat(80)], true],
+    ['UInt8', 'a', false],
+    ['String', '300', false],
+    ['Float32', 1e30, false],
+  ])('takes as %s the value %s: beyond it is %s', (type, value, is) => expect(isBeyond(type, value)).toBe(is));
 
   it.each([
     ['INSERT INTO a SELECT 1', 403],

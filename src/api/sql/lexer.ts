@@ -2,6 +2,7 @@
  * The first look at a statement, before any parser sees it: the outer form of a single query, in characters and words
  * about which our reading and the server's cannot differ. Comments do not reach the server.
  */
+import type { Parameter } from '../../../clickhouse/reader.ts';
 import { SqlRefusal } from './refusal.ts';
 
 /** Words that change settings, the output, or apply functions that are not called by name. */
@@ -32,8 +33,17 @@ const PARAMETER_TYPE =
 export interface Statement {
   /** Without comments and the semicolon at its end. */
   sql: string;
-  /** Names of its parameters. */
-  parameters: ReadonlySet<string>;
+  /** Types of its parameters by their names; of one that stands there with several, the last. */
+  parameters: ReadonlyMap<string, string>;
+}
+
+/** Whether a whole number passes the range of a type: the server would take what is left over of it. */
+export function isBeyond(type: string, value: Parameter): boolean {
+  const [, unsigned, bits] = /^(?:Array\()?(?:Nullable\()?(U?)Int(\d+)\)*$/.exec(type) ?? [];
+  if (bits === undefined) return false;
+  const within = unsigned === '' ? BigInt.asIntN : BigInt.asUintN;
+  const texts = (Array.isArray(value) ? value : [value]).map(String);
+  return texts.some((text) => /^-?\d{1,100}$/.test(text) && within(Number(bits), BigInt(text)) !== BigInt(text));
 }
 
 /**
@@ -42,7 +52,7 @@ export interface Statement {
  */
 export function readStatement(text: string): Statement {
   const source = withoutSemicolon(text);
-  const parameters = new Set<string>();
+  const parameters = new Map<string, string>();
   let sql = '';
   let depth = 0;
   let first: string | null = null;
@@ -63,7 +73,7 @@ export function readStatement(text: string): Statement {
     if (isTotals(before, word) && !NAMES_A_PART.test(source.slice(TOKEN.lastIndex))) {
       throw new SqlRefusal(403, 'WITH TOTALS is not allowed here: WITH ROLLUP has them among the rows');
     }
-    if (parameter !== undefined) parameters.add(readParameter(parameter));
+    if (parameter !== undefined) parameters.set(...readParameter(parameter));
     if (space === undefined) {
       before = source.slice(at, TOKEN.lastIndex);
       first ??= before;
@@ -97,10 +107,10 @@ function spaceOf(space: string): string {
       : space;
 }
 
-function readParameter(parameter: string): string {
+function readParameter(parameter: string): [name: string, type: string] {
   const [name, type] = parameter.slice(1, -1).split(/: ?/, 2);
   if (!PARAMETER_TYPE.test(type)) throw new SqlRefusal(403, `a parameter of type ${shown(type)} is not allowed`);
-  return name;
+  return [name, type];
 }
 
 function refusedAt(source: string, at: number): SqlRefusal {
