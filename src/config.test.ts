@@ -3,6 +3,9 @@ import { readConfig } from './config.ts';
 
 it.each([
   ['port', 'abc', 'a whole number is wanted'],
+  ['port', '', 'a whole number is wanted'],
+  ['steps-hours', ' ', 'a whole number is wanted'],
+  ['devnet-rate', '', 'a number is wanted'],
   ['port', '99999', 'Too big: expected number to be <=65535'],
   ['feed-v1', 'maybe', 'Invalid option: expected one of '],
   ['window-bytes', '5X', 'a number of bytes such as 512, 64k, 256M or 8G'],
@@ -14,4 +17,12 @@ it.each([
 
 it('names the environment variable that is refused', () => {
   expect(() => readConfig([], { TONSTREAM_PORT: 'abc' })).toThrow('TONSTREAM_PORT: "abc" is not allowed');
+});
+
+it('takes addresses of the masterchain in their raw form as words and values', () => {
+  const elector = `-1:${'33'.repeat(32)}`;
+  const { words, config } = readConfig(['faucet', elector, '5', '--dns-collections', elector], {});
+  expect(words).toEqual(['faucet', elector, '5']);
+  expect(config.dnsCollections).toEqual([elector]);
+  expect(() => readConfig(['faucet', '-1'], {})).toThrow("Unknown option '-1'");
 });

@@ -22,12 +22,14 @@ export interface Setting<T = unknown> {
 
 const text = z.string().min(1);
 const optionalText = z.string().min(1).optional();
+/** What is blank is no number: Number() makes 0 of it. */
+const number = (wanted: string) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && given.trim() !== '' ? Number(given) : given),
+    z.number({ error: ({ code }) => (code === 'invalid_type' ? wanted : undefined) }),
+  );
 const integer = (low: number, high: number) =>
-  z.coerce
-    .number({ error: ({ code }) => (code === 'invalid_type' ? 'a whole number is wanted' : undefined) })
-    .int()
-    .min(low)
-    .max(high);
+  number('a whole number is wanted').pipe(z.number().int().min(low).max(high));
 const bool = z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1')]);
 const MB = 1024 * 1024;
 const MOST_WORKERS_UNASKED = 4;
@@ -164,7 +166,7 @@ export const settings = {
     env: 'TONSTREAM_DEVNET_RATE',
     about: 'External messages a second that the devnet makes by itself; 0 makes none',
     group: 'Chain',
-    schema: z.coerce.number().min(0).max(1_000).default(3),
+    schema: number('a number is wanted').pipe(z.number().min(0).max(1_000)).default(3),
   },
   splitAt: {
     flag: 'split-at',
@@ -770,13 +772,14 @@ export function readConfig(
   for (const [, setting] of entries) options[setting.flag] = { type: 'string' };
   let parsed: ReturnType<typeof parseArgs>;
   try {
-    parsed = parseArgs({ args, options, allowPositionals: true, strict: true });
+    parsed = parseArgs({ args: args.map(covered), options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : String(error));
   }
   const config: Record<string, unknown> = {};
   for (const [name, setting] of entries) {
-    const flag = parsed.values[setting.flag];
+    const value = parsed.values[setting.flag];
+    const flag = typeof value === 'string' ? uncovered(value) : value;
     const given = flag ?? (env[setting.env] === '' ? undefined : env[setting.env]);
     const result = setting.schema.safeParse(given);
     if (!result.success) {
@@ -787,8 +790,12 @@ export function readConfig(
     }
     config[name] = result.data;
   }
-  return { config: config as Config, words: parsed.positionals, flags: parsed.values };
+  return { config: config as Config, words: parsed.positionals.map(uncovered), flags: parsed.values };
 }
+
+/** An address of the masterchain in its raw form begins as a flag does. */
+const covered = (word: string): string => (/^-1:/.test(word) ? `\0${word}` : word);
+const uncovered = (word: string): string => word.replace(/^\0/, '');
 
 /** Of a union, what its last member says: the one that reads text. */
 function reasonsOf(issue: z.core.$ZodIssue): string[] {
