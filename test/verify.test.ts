@@ -117,6 +117,18 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
     const { status, printed } = await at.run(runVerify, { ...place(), database: 'good' });
     expect(printed).toBe(`${LAST} steps compared up to masterchain block ${LAST}: 0 differences, 0 gaps`);
     expect(status).toBe(0);
+    // Views are of who serves them: those of another service on this server stay as they are.
+    const views = "SELECT count() AS n FROM system.tables WHERE engine = 'View' AND database = 'ton'";
+    const counted = await at.tables('good').json(views, z.object({ n: z.coerce.number() }));
+    expect(counted).toEqual([{ n: 0 }]);
+  });
+
+  it('finds no tables good that it has not compared', async () => {
+    const elsewhere = { folder: join(at.home, 'elsewhere'), database: 'good' };
+    await expect(at.run(runVerify, elsewhere)).rejects.toThrow('of another log than this one (the log ends before it)');
+    const nothing = await at.run(runVerify, { ...place(), database: 'untouched' });
+    expect(nothing.printed).toContain(`differs: the tables hold no step of the log, which goes up to ${LAST}`);
+    expect(nothing.status).toBe(1);
   });
 
   it.each(changes.map((some) => [some.map(([sql]) => sql).join('; '), some] as const))('%s', async (_, some) => {

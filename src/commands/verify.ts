@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { createPositionStore } from '../../streams/project/position.ts';
+import { checkSameChain } from '../../streams/project/projector.ts';
+import { lastSealed } from '../../streams/step-search.ts';
 import { readSteps, type Step } from '../../streams/steps.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
@@ -23,6 +25,7 @@ const BYTES_PER_CHECK = 64 * 1024 * 1024;
 /**
  * `tonstream verify`: compares the tables with the log, step for step, and the tables with each other. The exit status
  * is 0 when nothing differs; gaps are known, and only told.
+ * @throws {PositionError} for tables of another log
  */
 export async function runVerify(running: Running): Promise<number> {
   const { config, shutdown, print } = running;
@@ -32,8 +35,10 @@ export async function runVerify(running: Running): Promise<number> {
   const { done, intent } = await store.read(signal);
   const problems: string[] = [];
   let steps = 0;
+  const { blocks } = topicNames(config.topicPrefix);
   if (done) {
-    const compared = await compareLog(clickhouse, log, topicNames(config.topicPrefix).blocks, done.nextOffset, signal);
+    await checkSameChain(log, blocks, done);
+    const compared = await compareLog(clickhouse, log, blocks, done.nextOffset, signal);
     steps = compared.steps;
     problems.push(...compared.problems);
     const differences = await compareTables(clickhouse, done.mcSeqno, signal);
@@ -44,6 +49,9 @@ export async function runVerify(running: Running): Promise<number> {
       else problems.push(text);
     }
     problems.push(...(await compareStatistics(clickhouse, done.mcSeqno, signal)));
+  } else {
+    const { sealed } = await lastSealed(log, blocks);
+    if (sealed) problems.push(`the tables hold no step of the log, which goes up to ${sealed.mcSeqno}`);
   }
   problems.push(...(await verifyArchive(config, clickhouse, signal, print)));
   const gaps = await readGaps(clickhouse);

@@ -176,8 +176,11 @@ async function* stepsUpTo(steps: AsyncIterable<Step[]>, endOffset: number): Asyn
   }
 }
 
-/** The tables must have been made from this log: its record before the position is the one that was projected. */
-async function checkSameChain(log: EventLog, topic: string, done: Batch): Promise<void> {
+/**
+ * The tables must have been made from this log: its record before the position is the one that was projected.
+ * @throws {PositionError} where it is not
+ */
+export async function checkSameChain(log: EventLog, topic: string, done: Batch): Promise<void> {
   const record = await log.get(topic, done.nextOffset - 1);
   if (record === null && (await log.low(topic)) >= done.nextOffset) return;
   const rootHash = record ? decodeEnvelope(record, topic).id.rootHash : null;
