@@ -20,8 +20,11 @@ export interface Parts {
   metrics: Metrics;
 }
 
-/** Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown. */
-export async function openParts(running: Running): Promise<Parts> {
+/**
+ * Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown.
+ * @param views whether those of SQL are made, too, as a service does: they are one set, whoever made it last
+ */
+export async function openParts(running: Running, { views = false } = {}): Promise<Parts> {
   const { config, logger, shutdown, print } = running;
   await mkdir(config.dataDir, { recursive: true });
   const metrics = createMetrics();
@@ -44,7 +47,8 @@ export async function openParts(running: Running): Promise<Parts> {
   await despiteOutages(running, async () => {
     if (await bringUp({ clickhouse, logger, signal: shutdown.signal }))
       logger.info('finished a rebuild that had been interrupted');
-    if (servesSql(config)) await makeViews(clickhouse, config.sqlDatabase, shutdown.signal).catch(refuseUnlessAsked);
+    if (views && servesSql(config))
+      await makeViews(clickhouse, config.sqlDatabase, shutdown.signal).catch(refuseUnlessAsked);
   });
   const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());

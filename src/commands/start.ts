@@ -52,7 +52,7 @@ export async function runApi(running: Running): Promise<void> {
 /** `tonstream project`: projects only, in this thread. */
 export async function runProject(running: Running): Promise<void> {
   const { config, logger, shutdown, print } = running;
-  const { clickhouse, log, metrics } = await openParts(running);
+  const { clickhouse, log, metrics } = await openParts(running, { views: true });
   await answerMetrics(running, metrics.registry);
   print(`projecting into ${clickhouse.database}; stop with Ctrl-C`);
   const topics = topicNames(config.topicPrefix);
@@ -70,7 +70,7 @@ interface Roles {
 
 async function runRoles(running: Running, roles: Roles): Promise<void> {
   const { config, logger, shutdown, print } = running;
-  const { clickhouse, clickhouseUrl, log, metrics } = await openParts(running);
+  const { clickhouse, clickhouseUrl, log, metrics } = await openParts(running, { views: true });
   const head = createHead(clickhouse);
   await despiteOutages(running, () => migrateSubscribers(clickhouse, logger, shutdown.signal));
   await despiteOutages(running, () => head.refresh(shutdown.signal));
