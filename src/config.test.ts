@@ -26,3 +26,12 @@ it('takes addresses of the masterchain in their raw form as words and values', (
   expect(config.dnsCollections).toEqual([elector]);
   expect(() => readConfig(['faucet', '-1'], {})).toThrow("Unknown option '-1'");
 });
+
+it('refuses the flags of other commands', () => {
+  const flags = { loose: { type: 'boolean', of: ['import', 'check'] }, help: { type: 'boolean' } } as const;
+  expect(readConfig(['check', '--loose'], {}, flags).flags).toMatchObject({ loose: true });
+  expect(() => readConfig(['start', '--loose'], {}, flags)).toThrow(
+    '--loose is a flag of import and check, not of start',
+  );
+  expect(readConfig(['start', '--help'], {}, flags).flags).toMatchObject({ help: true });
+});

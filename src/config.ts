@@ -759,6 +759,8 @@ export class ConfigError extends Error {
 interface Flag {
   type: 'string' | 'boolean';
   short?: string;
+  /** The commands that take it; without them each does. */
+  of?: readonly string[];
 }
 
 /** Reads flags and environment into a Config and the words that are no flags. Errors name the setting. */
@@ -775,6 +777,11 @@ export function readConfig(
     parsed = parseArgs({ args: args.map(covered), options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : String(error));
+  }
+  const [command] = parsed.positionals;
+  for (const [name, { of }] of Object.entries(extraFlags)) {
+    if (of === undefined || command === undefined || !(name in parsed.values) || of.includes(command)) continue;
+    throw new ConfigError(`--${name} is a flag of ${of.join(' and ')}, not of ${command}`);
   }
   const config: Record<string, unknown> = {};
   for (const [name, setting] of entries) {

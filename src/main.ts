@@ -33,7 +33,9 @@ Settings are flags or environment variables; docs/settings.md lists them all.
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 // Whoever reads may have read enough (`| head`): what is being done goes on, and what only prints ends.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`tonstream: standard output cannot be written: ${error.message}\n`);
+  process.exit(1);
 });
 
 /**
@@ -63,17 +65,19 @@ type Flags = Record<string, unknown>;
 /** Besides the settings. */
 const FLAGS = {
   help: { type: 'boolean', short: 'h' },
-  loose: { type: 'boolean' },
-  'stand-by': { type: 'boolean' },
-  'config-out': { type: 'string' },
-  format: { type: 'string' },
-  'as-of': { type: 'string' },
-  'user-statements': { type: 'boolean' },
+  loose: { type: 'boolean', of: ['import'] },
+  'stand-by': { type: 'boolean', of: ['ingest'] },
+  'config-out': { type: 'string', of: ['devnet'] },
+  format: { type: 'string', of: ['sql', 'export'] },
+  'as-of': { type: 'string', of: ['sql'] },
+  'user-statements': { type: 'boolean', of: ['sql'] },
 } as const;
 /** These take words beside flags. */
 const TAKES_WORDS = new Set(['learn', 'rebuild']);
 /** These stay until they are stopped. */
 const LASTING = new Set(['start', 'api']);
+/** These have something to finish. */
+const ENDING = new Set(['learn', 'verify', 'rebuild']);
 
 /** Aborts when somebody ends the command. */
 function stopSignal(): AbortSignal {
@@ -123,6 +127,9 @@ async function main(): Promise<number> {
       process.stderr.write(`tonstream ${command}: ${error instanceof Error ? error.message : String(error)}\n`);
       status = 1;
       shutdown.stop('failed');
+    } else if (ENDING.has(command)) {
+      process.stderr.write(`tonstream ${command}: stopped before it was done\n`);
+      status = 1;
     }
   }
   return (await shutdown.done) || status;
@@ -134,4 +141,6 @@ try {
   process.stderr.write(`tonstream: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
+// What could not be written is told of behind the write.
+await new Promise((resolve) => process.stdout.write('', resolve));
 process.exit();

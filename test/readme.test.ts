@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { settingsPath, withSettings } from '../scripts/config-tables.ts';
@@ -65,6 +68,23 @@ it('tonstream watch ends when nobody reads it any more', async () => {
     service.closeAllConnections();
     service.close();
   }
+});
+
+it('tonstream verify that was stopped does not say that all is well', async () => {
+  const run = runTonstream('verify', '--clickhouse-url', 'http://127.0.0.1:1', '--data-dir', tmpdir());
+  await waitFor('its wait', run, async () => run.output().includes('waiting for ClickHouse'));
+  run.child.kill('SIGTERM');
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toContain('tonstream verify: stopped before it was done');
+});
+
+it.skipIf(!existsSync('/dev/full'))('tonstream fails where what it prints cannot be written', () => {
+  const full = openSync('/dev/full', 'w');
+  const program = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [program, 'version'], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  expect(stderr.toString()).toContain('tonstream: standard output cannot be written: ENOSPC');
+  expect(status).toBe(1);
 });
 
 describe.each(pages)('%s', (name) => {
