@@ -6,6 +6,7 @@ import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
+import { askService } from './service-request.ts';
 
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
 const seqno = z.coerce.number().int().min(0);
@@ -41,27 +42,24 @@ export async function runExport(
   const { format } = parsed.data;
   await mkdir(folder, { recursive: true });
   const began = await nextOf(folder, view, format);
-  let next: number | null = began ?? seqno.catch(0).parse(from ?? 0);
-  while (next !== null && !signal.aborted) {
+  let next: number | null = began ?? startOf(from);
+  while (next !== null) {
     const url = `${httpUrl(host, port)}/api/export/${view}?from=${next}&format=${format}`;
-    const response = await fetch(url, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE * sqlTimeoutMs)]),
-    });
+    const { response, bytes } = await askService(url, { timeoutMs: PATIENCE * sqlTimeoutMs, signal });
     // Nothing is newer than the last file.
     if (response.status === 422 && next === began) break;
     if (response.status !== 200) {
-      const { data } = refused.safeParse(await response.json().catch(() => null));
+      const { data } = refused.safeParse(jsonOf(bytes));
       const reason = data?.error ?? '';
       if (response.status !== TOO_MANY) throw new Error(`${url}: ${response.status} ${reason}`);
       const seconds = later.parse(response.headers.get('retry-after') ?? 1);
       print(`waiting ${seconds} s: ${reason}`);
-      // Ended meanwhile: the loop ends.
+      // Ended meanwhile: the next question says so.
       await sleep(1000 * seconds, undefined, { signal }).catch(() => undefined);
       continue;
     }
     const to: number = seqno.parse(response.headers.get('x-to-seqno'));
     const path = join(folder, `${view}-${next}-${to}.${format}`);
-    const bytes = new Uint8Array(await response.arrayBuffer());
     try {
       await writeFile(`${path}.part`, bytes, { flush: true });
       await rename(`${path}.part`, path);
@@ -72,6 +70,22 @@ export async function runExport(
     next = response.headers.get('link') === null ? null : to + 1;
   }
   return 0;
+}
+
+/** @throws {ConfigError} for what is no seqno: a service can be asked for steps alone */
+function startOf(from: string | undefined): number {
+  const start = seqno.safeParse(from === undefined || from === 'genesis' ? 0 : from);
+  if (!start.success)
+    throw new ConfigError(`--from: export begins at a masterchain seqno, not at ${JSON.stringify(from)}`);
+  return start.data;
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    return null;
+  }
 }
 
 /** The step behind the last file; null where there is none. */

@@ -5,6 +5,7 @@ import { readerLimits } from '../api/sql/limits.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
+import { askService } from './service-request.ts';
 
 const flagsOf = z.object({
   format: z.enum(['csv', 'json', 'ndjson', 'parquet', 'arrow']).default('csv'),
@@ -40,38 +41,35 @@ export async function runSql(
     for (const one of readerStatements(readerLimits(config), config.sqlUser)) print(`${one};`);
     return 0;
   }
-  const sql = words.length > 0 ? words.join(' ') : await text(stdin);
+  const sql = words.length > 0 ? words.join(' ') : await unlessStopped(text(stdin), signal);
   const url = `${httpUrl(config.host, config.port)}/api/sql`;
-  const response = await ask(url, { sql, format, ...(asOf === undefined ? {} : { as_of: asOf }) }, config, signal);
+  const { response, bytes } = await askService(url, {
+    method: 'POST',
+    body: JSON.stringify({ sql, format, ...(asOf === undefined ? {} : { as_of: asOf }) }),
+    timeoutMs: PATIENCE * config.sqlTimeoutMs,
+    signal,
+  });
   if (response.status !== 200) {
-    const body = await response.text();
+    const body = Buffer.from(bytes).toString();
     const told = refused.safeParse(parsedOrNull(body));
     stderr.write(`tonstream sql: ${told.success ? told.data.error : `${response.status} ${body.slice(0, 300)}`}\n`);
     return 1;
   }
-  stdout.write(new Uint8Array(await response.arrayBuffer()));
+  stdout.write(bytes);
   if (format === 'json') print('');
   if (response.headers.get('x-truncated') !== 'true') return 0;
   stderr.write('tonstream sql: there are more rows: add LIMIT, or take another format\n');
   return 1;
 }
 
-async function ask(url: string, body: object, { sqlTimeoutMs }: Config, signal: AbortSignal): Promise<Response> {
-  const late = AbortSignal.timeout(PATIENCE * sqlTimeoutMs);
-  try {
-    return await fetch(url, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, late]),
-    });
-  } catch (error) {
-    if (late.aborted) {
-      const seconds = (PATIENCE * sqlTimeoutMs) / 1000;
-      throw new Error(`${url} has not answered within ${seconds} s: others may ask it, too`, { cause: error });
-    }
-    const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    throw new Error(`no service answers at ${url}: ${why}; start one with "tonstream start"`, { cause: error });
-  }
+/** What is waited for, unless the signal aborts before. */
+function unlessStopped<T>(waited: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new Error('stopped before there was a statement'));
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  return Promise.race([waited, stopped]);
 }
 
 function parsedOrNull(body: string): unknown {

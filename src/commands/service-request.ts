@@ -1,0 +1,31 @@
+/** What a command asks the running service, and in which words it says that there was no answer. */
+
+/**
+ * Like fetch, the body read, within a time.
+ * @throws Error that says what is wrong and what to do, in one line
+ */
+export async function askService(
+  url: string,
+  { timeoutMs, signal, ...init }: Omit<RequestInit, 'signal'> & { timeoutMs: number; signal: AbortSignal },
+): Promise<{ response: Response; bytes: Uint8Array }> {
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+    return { response, bytes: new Uint8Array(await response.arrayBuffer()) };
+  } catch (cause) {
+    throw new Error(reasonOf(url, cause, { timeoutMs, signal }), { cause });
+  }
+}
+
+function reasonOf(
+  url: string,
+  cause: unknown,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): string {
+  if (signal.aborted) return 'stopped before the answer was there';
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.name === 'TimeoutError') return `${url} has not answered within ${timeoutMs / 1000} s`;
+  const why = cause.cause instanceof Error ? cause.cause.message : cause.message;
+  // What fetch says of an answer that broke off.
+  if (cause.message === 'terminated') return `${url}: the answer broke off: ${why}`;
+  return `no service answers at ${url}: ${why}; start one with "tonstream start", or say where with --host and --port`;
+}
