@@ -35,3 +35,10 @@ it('refuses the flags of other commands', () => {
   );
   expect(readConfig(['start', '--help'], {}, flags).flags).toMatchObject({ help: true });
 });
+
+it('refuses a password in the URL of ClickHouse, which would be printed and not used, and does not repeat it', () => {
+  const url = 'http://me:geheim@clickhouse:8123';
+  expect(() => readConfig(['--clickhouse-url', url], {})).toThrow(
+    '--clickhouse-url: "http://(hidden)@clickhouse:8123" is not allowed: name the user with --clickhouse-user, and give the password in CLICKHOUSE_PASSWORD',
+  );
+});

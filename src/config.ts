@@ -293,7 +293,13 @@ export const settings = {
     env: 'CLICKHOUSE_URL',
     about: 'ClickHouse server (25.8 or newer); without it one is started in the data folder',
     group: 'ClickHouse',
-    schema: z.url({ protocol: /^https?$/ }).optional(),
+    schema: z
+      .url({ protocol: /^https?$/, abort: true })
+      .refine(
+        (url) => new URL(url).username === '' && new URL(url).password === '',
+        'name the user with --clickhouse-user, and give the password in CLICKHOUSE_PASSWORD',
+      )
+      .optional(),
   },
   clickhouseUser: {
     flag: 'clickhouse-user',
@@ -763,6 +769,8 @@ interface Flag {
   of?: readonly string[];
 }
 
+const PASSWORD_IN_URL = /\/\/[^/@]*@/g;
+
 /** Reads flags and environment into a Config and the words that are no flags. Errors name the setting. */
 export function readConfig(
   args: string[],
@@ -791,7 +799,7 @@ export function readConfig(
     const result = setting.schema.safeParse(given);
     if (!result.success) {
       const origin = flag === undefined ? setting.env : `--${setting.flag}`;
-      const shown = setting.secret ? '(hidden)' : JSON.stringify(given);
+      const shown = setting.secret ? '(hidden)' : JSON.stringify(given)?.replace(PASSWORD_IN_URL, '//(hidden)@');
       const why = result.error.issues.flatMap(reasonsOf).join('; ');
       throw new ConfigError(`${origin}: ${shown} is not allowed: ${why}`);
     }
