@@ -51,13 +51,16 @@ it('knows where it began before it has heard anything: what comes while it is cu
   const chain = createFeedSource('private');
   chain.advance(chain.steps[10]);
   server = await serveFeed(chain);
-  const listener = watch(server.port, undefined);
+  const watched = `0:${'1'.repeat(64)}`;
+  const listener = watch(server.port, undefined, [watched]);
   await expect.poll(() => server?.streaming.feed.figures.lines).toBe(1);
   // The answer is read.
   await new Promise((resolve) => setTimeout(resolve, 100));
   listener.stop();
   expect(await listener.ended).toBe(0);
-  expect(listener.lines).toEqual([expect.stringMatching(/^to go on: tonstream watch --from \S+$/)]);
+  expect(listener.lines).toEqual([
+    expect.stringMatching(new RegExp(`^to go on: tonstream watch ${watched} --from \\S+$`)),
+  ]);
 });
 
 it('begins at a time, as Unix seconds or as a date, which is UTC where it names no zone', async () => {

@@ -81,7 +81,8 @@ export async function runWatch(
     await sleep(pause, undefined, { signal }).catch(() => undefined);
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   }
-  if ('from_cursor' in start) print(`to go on: tonstream watch --from ${start.from_cursor}`);
+  if ('from_cursor' in start)
+    print(`to go on: tonstream watch ${[...addresses, '--from', start.from_cursor].join(' ')}`);
   return 0;
 }
 
