@@ -110,6 +110,8 @@ describe('page', () => {
     ['/charts/', 'hour'],
     ['/sql', 'sql/editor'],
     ['/pipeline', 'pipeline/now'],
+    ['/block/7/', '../7'],
+    ['/tx/a%2Fb%3D/', '../a%2Fb%3D'],
   ])('leads from %s to %s', async (path, target) => {
     await start();
     const response = await get(path, { redirect: 'manual' });
@@ -175,7 +177,7 @@ describe('page', () => {
 
   it('has nothing but its own files', async () => {
     await start();
-    for (const path of ['/web/', '/web/web.ts', '/web/..%2fweb.ts', '/web/nothing.js']) {
+    for (const path of ['/TX/00', '/web/', '/web/web.ts', '/web/..%2fweb.ts', '/web/nothing.js']) {
       expect((await get(path)).status, path).toBe(404);
     }
   });

@@ -99,7 +99,8 @@ export function createWeb(options: WebOptions): Web {
   const push = createPush({ maxListeners, beatMs, stallMs, onListeners: (count) => watch.set(count > 0) });
   const watch = createWatch({ ...options, ...pace, push });
   push.publish('service', { network: NAMED.has(options.network) ? options.network : 'custom' });
-  const router = express.Router();
+  // The pages' links are relative, and their scripts read the path as it is written here.
+  const router = express.Router({ caseSensitive: true });
   serveGet(router, '/', asset('index.html'));
   for (const about of ABOUT) serveGet(router, `/${about}/:subject`, pageAbout(about, options));
   for (const [about, subject] of Object.entries(USUAL)) {
@@ -120,10 +121,16 @@ function pageAbout(about: string, { source, queryTimeoutMs, report }: WebOptions
   const html = readAsset('explorer.html').toString();
   const find = FINDERS[about];
   return async (request, response) => {
+    const subject = String(request.params.subject);
+    // What the page loads lies one folder above it: of a path that ends with a slash, in no folder at all.
+    if (request.path.endsWith('/')) {
+      response.redirect(302, `../${encodeURIComponent(subject)}`);
+      return;
+    }
     const hangUp = new AbortController();
     response.on('close', () => hangUp.abort());
     const context = { signal: hangUp.signal, timeoutMs: queryTimeoutMs };
-    const facts = await find?.(String(request.params.subject), source, context).catch((error: unknown) => {
+    const facts = await find?.(subject, source, context).catch((error: unknown) => {
       if (!hangUp.signal.aborted) report(error);
       return null;
     });
