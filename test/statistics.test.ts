@@ -13,6 +13,7 @@ import { blockRow, blocks } from '../clickhouse/tables/blocks.ts';
 import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
 import { makeViews } from '../clickhouse/views/all.ts';
 import { statsApi } from '../src/api/stats/api.ts';
+import { rangeOf } from '../src/api/stats/parameters.ts';
 import { counters, points, subjectPoints } from '../src/api/stats/schemas.ts';
 import { runRebuild } from '../src/commands/rebuild.ts';
 import { runVerify } from '../src/commands/verify.ts';
@@ -393,11 +394,29 @@ describe('/api/stats', () => {
     ['transactions?from=soon', 422, 'from cannot be read'],
     ['transactions?from=20&to=10', 422, 'from must be before to'],
     ['opcodes?opcode=zz', 422, 'opcode cannot be read'],
+    ['transactions?from=1700000000000&to=1700000000001', 422, 'from must be before to'],
     ['opcodes?limit=1000', 422, 'limit: must be a whole number from 1 to 256'],
     ['jettons?jetton=1', 422, 'jetton cannot be read'],
     ["actions?type=a'b", 422, 'type cannot be read'],
   ])('refuses %s', async (path, status, error) => {
     expect(await get(path)).toEqual({ status, body: { error } });
+  });
+
+  // Milliseconds, say: times are read up to what 32 bits hold.
+  it.each(['hour', 'day'])('has no %s that begins behind the head', async (resolution) => {
+    for (const series of ['transactions', 'active_accounts', 'jettons']) {
+      const { status, body } = await get(`${series}?resolution=${resolution}&from=1700000000000`);
+      expect([status, body]).toMatchObject([200, { series, points: [] }]);
+    }
+  });
+
+  it('bounds what one answer holds, over all its buckets', () => {
+    const asked = { resolution: 'hour', from: 0, to: undefined } as const;
+    const longIndex = { mcSeqno: 1, time: 1_999 * 3_600, first: 0 };
+    const range = (most: number, of = longIndex) => rangeOf(asked, most)(of);
+    expect(range(10)).toEqual({ from: 0, to: longIndex.time + 1 });
+    expect(() => range(256)).toThrow('more than 50000 rows');
+    expect(() => range(1, { ...longIndex, time: 2_001 * 3_600 })).toThrow('more than 2000 buckets');
   });
 
   it('knows no other series', async () => {

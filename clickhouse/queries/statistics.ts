@@ -82,7 +82,8 @@ export function statisticsQueries(reading: Reading) {
     const size = RESOLUTIONS[resolution];
     const bucketOf = (time: number): number => time - (time % size);
     const asked = range(head);
-    const from = Math.max(bucketOf(asked.from + size - 1), bucketOf(head.first));
+    // What begins behind the head is empty, wherever it is said to begin: a bucket's start may be beyond 32 bits.
+    const from = Math.max(bucketOf(Math.min(asked.from, head.time + 1) + size - 1), bucketOf(head.first));
     const to = Math.max(from, Math.min(asked.to, head.time + 1));
     const open = Math.min(Math.max(firstOpen(resolution, head.time), from), to);
     const starts: number[] = [];

@@ -95,7 +95,7 @@ const DOCUMENT: Api['document'] = {
   headers: [{ name: 'X-Timeout', type: 'integer', description: 'Milliseconds for each query of the request.' }],
   failures: {
     404: 'Nothing is indexed yet.',
-    422: 'A parameter cannot be read, or asks for too many buckets.',
+    422: 'A parameter cannot be read, or asks for too many buckets or rows.',
     429: 'Too many queries at once: try again after the seconds in `Retry-After`.',
     500: 'The service failed.',
   },
@@ -160,7 +160,7 @@ function subjectRoute({ path, kind, summary, name, about, read }: SubjectSeries)
         .string()
         .optional()
         .parse(parameters[name as keyof typeof parameters]);
-      const range = rangeOf({ resolution, from, to });
+      const range = rangeOf({ resolution, from, to }, subject === undefined ? most : 1);
       const found = present(await statistics.subjects({ resolution, range, kind, subject, limit: most }, context));
       return answerOf(path, { unit: UNITS[kind], resolution }, found, (rows) => rows.map(subjectJson));
     },

@@ -7,6 +7,8 @@ import { utime } from '../v3/parameters.ts';
 
 /** Buckets of one answer. */
 const MOST_POINTS = 2_000;
+/** Subjects of all its buckets together: each is some 200 bytes of text. */
+const MOST_ROWS = 50_000;
 /** Where no time is given: a day of hours, a month of days. */
 const USUAL_POINTS: Record<Resolution, number> = { hour: 24, day: 30 };
 const MOST_SUBJECTS = 256;
@@ -44,8 +46,11 @@ interface Asked {
   to: number | undefined;
 }
 
-/** @throws {ApiError} when there are too many buckets, or none */
-export function rangeOf({ resolution, from, to }: Asked) {
+/**
+ * @param limit rows of a bucket
+ * @throws {ApiError} when there are too many buckets or rows, or none
+ */
+export function rangeOf({ resolution, from, to }: Asked, limit = 1) {
   return ({ time, first }: Range): { from: number; to: number } => {
     const size = RESOLUTIONS[resolution];
     const end = Math.min(to ?? time + 1, time + 1);
@@ -53,6 +58,9 @@ export function rangeOf({ resolution, from, to }: Asked) {
     if (from !== undefined && to !== undefined && from >= to) throw new ApiError(422, 'from must be before to');
     if ((end - start) / size > MOST_POINTS) {
       throw new ApiError(422, `more than ${MOST_POINTS} buckets: ask for a shorter time, or by day`);
+    }
+    if (((end - start) / size) * limit > MOST_ROWS) {
+      throw new ApiError(422, `more than ${MOST_ROWS} rows: ask for a shorter time, for fewer of each, or by day`);
     }
     return { from: start, to: end };
   };
