@@ -8,8 +8,12 @@ import { failureOf, operationOf } from './trace-graph.js';
 
 const PAGE = 25;
 const HELD = 50;
+/** Of a list that grows by itself; a longer one begins anew with its newest page. */
+const MOST = 500;
 /** What waits is looked at again after this long, though nobody told of it. */
 const WAITING_MS = 2_000;
+/** After a failure that nothing else ends. */
+const RETRY_MS = 5_000;
 const HISTORY = ['Transaction', 'Time', 'Operation', 'Value', 'Fees', 'Outcome'];
 
 export async function accountPage(given) {
@@ -26,9 +30,23 @@ export async function accountPage(given) {
   ]);
   const friendly = book.rows.get(address)?.user_friendly ?? address;
   const state = element('div', {}, stateFacts(account, wallets.wallets[0]));
-  const done = actionList(actions.actions);
-  const past = table('Transactions', HISTORY, historyRows(history.transactions));
+  const done = element('ol', { class: 'actions' });
+  const acted = growing(done, done, actions, {
+    endpoint: 'actions',
+    parameters: { account: address },
+    itemsOf: (answer) => answer.actions,
+    keyOf: ({ action_id: id }) => id,
+    make: (items) => items.map(actionLine),
+  });
+  const past = table('Transactions', HISTORY, []);
   const body = past.querySelector('tbody');
+  const listed = growing(past, body, history, {
+    endpoint: 'transactions',
+    parameters: { account: address },
+    itemsOf: (answer) => answer.transactions,
+    keyOf: ({ hash }) => hash,
+    make: rowsOf,
+  });
   /** What is not final yet, on top. */
   const waiting = element('tbody', { class: 'waiting' });
   body.before(waiting);
@@ -37,18 +55,8 @@ export async function accountPage(given) {
     heading(book.rows.get(address)?.domain ?? 'Account', copied(friendly, 'address'), live),
     card('State', state, [jsonLink('accountStates', { address })]),
     ...held(jettons.jetton_wallets, items.nft_items),
-    card(
-      'Actions',
-      withMore(done, 'actions', { account: address }, actions, ({ actions: more }) => {
-        done.append(...more.map(actionLine));
-      }),
-    ),
-    card(
-      'Transactions',
-      withMore(past, 'transactions', { account: address }, history, ({ transactions }) => {
-        addRows(body, HISTORY, historyRows(transactions));
-      }),
-    ),
+    card('Actions', acted.box),
+    card('Transactions', listed.box),
     card('Get-method', methodForm(address)),
   ];
   const refresh = async () => {
@@ -60,25 +68,22 @@ export async function accountPage(given) {
       ask('actions', { account: address, limit: PAGE }),
     ]);
     state.replaceChildren(stateFacts(states.accounts[0], wallets.wallets[0]));
-    prepend(body, newest.transactions, historyRows);
+    listed.take(newest);
     const final = new Set(newest.transactions.map(messageOf));
     const shown = unsure.filter((transaction) => !final.has(messageOf(transaction)));
     waiting.replaceChildren();
     addRows(waiting, HISTORY, unsureRows(shown));
-    const known = new Set(Array.from(done.children, (line) => line.dataset.action));
-    done.prepend(...told.actions.filter(({ action_id: id }) => !known.has(id)).map(actionLine));
+    acted.take(told);
     return shown.length > 0;
   };
   return { title: `${accountName(address)} · account`, sections, begin: () => follow(address, live, refresh) };
 }
 
-/** Rows of transactions that are not shown yet, on top. */
-function prepend(body, transactions, toRows) {
-  const known = new Set(Array.from(body.querySelectorAll('a.hash'), (link) => link.title));
-  const fresh = transactions.filter(({ hash }) => !known.has(hash));
+/** Transactions as rows of a table. */
+function rowsOf(transactions) {
   const rows = element('tbody', {});
-  addRows(rows, HISTORY, toRows(fresh));
-  body.prepend(...rows.children);
+  addRows(rows, HISTORY, historyRows(transactions));
+  return [...rows.children];
 }
 
 const messageOf = ({ hash, in_msg: message }) => message?.hash ?? hash;
@@ -118,7 +123,7 @@ function follow(address, pill, refresh) {
     min_finality: 'pending',
     finality_scope: 'transaction',
   });
-  const source = new EventSource(`${ROOT}api/streaming/v2/sse?${query}`);
+  let source = null;
   const tell = (state, text) => {
     pill.dataset.state = state;
     pill.textContent = text;
@@ -126,32 +131,52 @@ function follow(address, pill, refresh) {
   let asking = false;
   let again = false;
   let later = 0;
+  let reopening = 0;
   async function update(event) {
     if (asking) {
       again = true;
       return;
     }
     asking = true;
-    clearTimeout(later);
     do {
       again = false;
+      clearTimeout(later);
       try {
         if (await refresh()) later = setTimeout(update, WAITING_MS);
+        if (source.readyState === EventSource.OPEN) tell('live', 'Live');
         if (event?.type === 'event') say('The account has new transactions');
       } catch (error) {
         tell('lost', error.message);
+        later = setTimeout(update, RETRY_MS);
       }
     } while (again);
     asking = false;
   }
-  source.addEventListener('connected', () => tell('live', 'Live'));
-  source.addEventListener('connected', update);
-  source.addEventListener('event', (event) => {
-    // That it goes on where it was: `connected` has said so.
-    if (JSON.parse(event.data).type !== 'caught_up') void update(event);
+  function open() {
+    close();
+    source = new EventSource(`${ROOT}api/streaming/v2/sse?${query}`);
+    source.addEventListener('connected', () => tell('live', 'Live'));
+    source.addEventListener('connected', update);
+    source.addEventListener('event', (event) => {
+      // That it goes on where it was: `connected` has said so.
+      if (JSON.parse(event.data).type !== 'caught_up') void update(event);
+    });
+    source.onerror = () => {
+      tell('lost', 'Connection lost');
+      // After an answer other than 200 the browser does not try again. Spread over time, for many pages hear it at once.
+      if (source.readyState === EventSource.CLOSED) reopening = setTimeout(open, RETRY_MS * (0.75 + Math.random() / 2));
+    };
+  }
+  function close() {
+    clearTimeout(reopening);
+    source?.close();
+  }
+  addEventListener('pagehide', close);
+  // A page that is left is kept by the browser for the way back.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) open();
   });
-  source.onerror = () => tell('lost', 'Connection lost');
-  addEventListener('pagehide', () => source.close());
+  open();
 }
 
 function stateFacts(account, wallet) {
@@ -186,10 +211,6 @@ function held(wallets, items) {
   return sections;
 }
 
-function actionList(actions) {
-  return element('ol', { class: 'actions' }, ...actions.map(actionLine));
-}
-
 function historyRows(transactions) {
   return transactions.map((transaction) => [
     hashLink(transaction.hash),
@@ -201,19 +222,45 @@ function historyRows(transactions) {
   ]);
 }
 
-/** What is shown, and a button for what is older, which the answers' cursors lead to. */
-function withMore(shown, endpoint, parameters, first, add) {
-  let cursor = first.next_cursor ?? null;
-  const box = element('div', {}, shown);
-  if (cursor === null) return box;
+/**
+ * What `shown` lists in `body`, newest first, from the first answer on, and a button for what is older, which the answers'
+ * cursors lead to. `take` puts on top what a later answer has more; where that leaves a gap, or the list is long, it
+ * begins anew.
+ */
+function growing(shown, body, first, { endpoint, parameters, itemsOf, keyOf, make }) {
+  const keys = new Set();
+  let cursor = null;
   const button = moreButton(async () => {
-    const page = await ask(endpoint, { ...parameters, limit: PAGE, cursor });
-    add(page);
-    cursor = page.next_cursor ?? null;
+    const asked = cursor;
+    const page = await ask(endpoint, { ...parameters, limit: PAGE, cursor: asked });
+    // Else the list has begun anew meanwhile.
+    if (cursor === asked) add(itemsOf(page), 'append', page.next_cursor ?? null);
     return cursor !== null;
   });
-  box.append(button);
-  return box;
+  const box = element('div', {}, shown);
+  function add(items, way, next = cursor) {
+    for (const item of items) keys.add(keyOf(item));
+    body[way](...make(items));
+    cursor = next;
+  }
+  function begin(answer) {
+    keys.clear();
+    body.replaceChildren();
+    add(itemsOf(answer), 'append', answer.next_cursor ?? null);
+    if (cursor === null) button.remove();
+    else box.append(button);
+  }
+  begin(first);
+  return {
+    box,
+    take(answer) {
+      const items = itemsOf(answer);
+      const fresh = items.filter((item) => !keys.has(keyOf(item)));
+      if (fresh.length === 0) return;
+      if (fresh.length === items.length || keys.size + fresh.length > MOST) begin(answer);
+      else add(fresh, 'prepend');
+    },
+  };
 }
 
 function jsonLink(endpoint, parameters) {
