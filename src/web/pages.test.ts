@@ -1,5 +1,5 @@
 /** What the pages draw and say, apart from a browser: over every recorded trace and its recorded actions. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { shelf } from '../../test/shelf.ts';
 import { traceFixtures } from '../../test/trace-fixtures.ts';
 import type { Trace } from '../chain/actions/trace.ts';
@@ -7,6 +7,8 @@ import type { Trace } from '../chain/actions/trace.ts';
 // The pages' modules are plain JavaScript for browsers.
 const { layOut } = await import(new URL('./page/trace-layout.js', import.meta.url).href);
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
+const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
+const { failureOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
 interface Branch {
   tx_hash: string;
@@ -134,5 +136,43 @@ describe('words', () => {
       account('0:A'),
     ]);
     expect(tell({ type: 'constructor', details: null })).toEqual(['constructor']);
+  });
+});
+
+describe('names of accounts', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('are kept of those mentioned last, however long a page stands open', async () => {
+    let asked = 0;
+    vi.stubGlobal('fetch', async () => {
+      const first = asked++ * 1_000;
+      const rows = Array.from({ length: 1_000 }, (_, at) => [`0:${first + at}`, { domain: String(first + at) }]);
+      const told = Object.fromEntries([['0:always', { domain: 'always' }], ...rows]);
+      return Response.json({ address_book: told, metadata: told });
+    });
+    for (let n = 0; n < 30; n++) await ask('actions');
+    for (const known of [book.rows, book.metadata]) {
+      expect(known.size).toBe(20_000);
+      expect([known.get('0:always')?.domain, known.get('0:29999')?.domain, known.has('0:0')]).toEqual([
+        'always',
+        '29999',
+        false,
+      ]);
+    }
+  });
+});
+
+describe('what went wrong', () => {
+  it.each([
+    [{ aborted: false, compute_ph: { exit_code: 0 } }, null],
+    [{ aborted: false, compute_ph: { exit_code: 1 } }, null],
+    [{ aborted: true, compute_ph: { exit_code: 333 } }, 'exit code 333'],
+    [{ aborted: true, compute_ph: { exit_code: -14 } }, 'exit code -14'],
+    [{ aborted: true, compute_ph: { skipped: true, reason: 'no_gas' } }, 'no_gas'],
+    [{ aborted: true, compute_ph: { exit_code: 0 }, action: { result_code: 37 } }, 'action 37'],
+    // 1 is success as 0 is: what failed is the action phase.
+    [{ aborted: true, compute_ph: { exit_code: 1 }, action: { result_code: 37 } }, 'action 37'],
+  ])('%j', (description, failure) => {
+    expect(failureOf({ description })).toBe(failure);
   });
 });

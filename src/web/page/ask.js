@@ -15,6 +15,19 @@ export class ApiError extends Error {
 
 /** Names, domains and metadata of what the answers so far mention, by raw address in upper case. */
 export const book = { rows: new Map(), metadata: new Map() };
+/** Addresses that are remembered, those mentioned last: a page may stand open for weeks. */
+const MOST_KNOWN = 20_000;
+
+function remember(known, told) {
+  for (const [address, row] of Object.entries(told ?? {})) {
+    known.delete(address);
+    known.set(address, row);
+  }
+  for (const address of known.keys()) {
+    if (known.size <= MOST_KNOWN) break;
+    known.delete(address);
+  }
+}
 
 /** The address of a question, for links, too. A list is repeated; what is undefined or null is left out. */
 export function apiUrl(endpoint, parameters = {}, api = 'api/v3/') {
@@ -30,9 +43,8 @@ export function apiUrl(endpoint, parameters = {}, api = 'api/v3/') {
 /** The answer of an endpoint of v3. Throws {@link ApiError} with the service's own words. */
 export async function ask(endpoint, parameters, body) {
   const answer = await askAt(apiUrl(endpoint, parameters), body);
-  const rows = endpoint === 'addressBook' ? answer : answer.address_book;
-  for (const [address, row] of Object.entries(rows ?? {})) book.rows.set(address, row);
-  for (const [address, told] of Object.entries(answer.metadata ?? {})) book.metadata.set(address, told);
+  remember(book.rows, endpoint === 'addressBook' ? answer : answer.address_book);
+  remember(book.metadata, answer.metadata);
   return answer;
 }
 

@@ -23,7 +23,7 @@ export function failureOf({ description }) {
   const exit = description?.compute_ph?.exit_code;
   if (description?.aborted) {
     if (description.compute_ph?.skipped) return description.compute_ph.reason ?? 'skipped';
-    return exit ? `exit code ${exit}` : `action ${description.action?.result_code ?? 'failed'}`;
+    return exit && exit !== 1 ? `exit code ${exit}` : `action ${description.action?.result_code ?? 'failed'}`;
   }
   return exit && exit !== 1 ? `exit code ${exit}` : null;
 }
