@@ -4,7 +4,7 @@ import { describeRecorded, type Recorded, recordedSequence } from './api/recorde
 import { shelf } from './shelf.ts';
 
 const OTHERS: Recorded[] = [
-  recordedSequence('everscale-1459995', [155, 39], []),
+  recordedSequence('everscale-1459995', [155, 39]),
   {
     name: 'single mainnet blocks',
     files: () => singlePaths('mainnet'),
@@ -12,6 +12,7 @@ const OTHERS: Recorded[] = [
     loose: true,
     size: [25, 1780],
     positions: [],
+    front: false,
   },
 ];
 

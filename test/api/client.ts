@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { isLong, random } from '../chance.ts';
 import { requireShelf } from '../shelf.ts';
 import { PATIENCE_MS } from '../stack.ts';
 
@@ -146,8 +147,18 @@ export async function walk(
 
 export const hashesOf = (rowList: readonly Row[]): unknown[] => rowList.map(({ hash }) => hash);
 
-/** `count` of them, evenly spread, or all when there are fewer. */
+/** `count` of them, evenly spread from a place by chance, or all when there are fewer. */
 export function spread<T>(list: readonly T[], count: number): T[] {
   if (list.length <= count) return [...list];
-  return Array.from({ length: count }, (_, n) => list[Math.floor((n * list.length) / count)]);
+  const shift = random(1_000) / 1_000;
+  return Array.from({ length: count }, (_, n) => list[Math.floor(((n + shift) * list.length) / count)]);
 }
+
+export type Sort = 'asc' | 'desc';
+const SORTS: readonly Sort[] = ['asc', 'desc'];
+
+/** The orders in which a listing is asked for: one by chance, both in the long run. */
+export const someSorts = (): readonly Sort[] => (isLong ? SORTS : [SORTS[random(2)]]);
+
+/** How many rows are asked for when a listing is compared; whole listings are walked by tests of their own. */
+export const someRows = (): number => (isLong ? 100 : [5, 20, 100][random(3)]);

@@ -1,24 +1,26 @@
 import { expect, it } from 'vitest';
+import { rounds } from '../chance.ts';
 import { messageAnswer } from './answers.ts';
-import { hashesOf, spread, walk } from './client.ts';
+import { hashesOf, someRows, someSorts, spread, walk } from './client.ts';
 import { messagesWanted, type Wanted } from './contract.ts';
 import { base64, type KnownMessage } from './network.ts';
 import { ADDRESS_FORMS, HASH_FORMS, inBase64 } from './spellings.ts';
-import type { Subject } from './subject.ts';
+import { ofEachKind, type Subject } from './subject.ts';
 
 const hashes = (messages: readonly KnownMessage[]): string[] => messages.map(({ facts }) => base64(facts.hash));
 
-/** Rows that are asked for when a listing is compared; whole listings are walked by other tests. */
-const LISTED = 100;
-
-/** Asks in both orders and compares with the contract over the facts; how many rows there were. */
-async function expectWanted({ client, network, opcodes }: Subject, wanted: Wanted): Promise<number> {
+/** Asks and compares with the contract over the facts; how many rows there were. */
+async function expectWanted(
+  { client, network, opcodes }: Subject,
+  wanted: Wanted,
+  limit = someRows(),
+): Promise<number> {
   let found = 0;
-  for (const sort of ['asc', 'desc'] as const) {
+  for (const sort of someSorts()) {
     const both = { ...wanted, sort };
-    const { rows } = await client.page('messages', 'messages', { ...inBase64(both), limit: LISTED });
+    const { rows } = await client.page('messages', 'messages', { ...inBase64(both), limit });
     const expected = messagesWanted(network, both, opcodes);
-    expect(hashesOf(rows), JSON.stringify(both)).toEqual(hashes(expected).slice(0, LISTED));
+    expect(hashesOf(rows), JSON.stringify({ ...both, limit })).toEqual(hashes(expected).slice(0, limit));
     found = rows.length;
   }
   return found;
@@ -56,9 +58,10 @@ function describeRows(subject: () => Subject): void {
       const rows = await walk(client, 'messages', 'messages', { sort }, limit, 'cursor');
       expect(hashesOf(rows)).toEqual(hashes(messagesWanted(network, { sort }, opcodes)));
     }
-    const { created_at: time } = spread([...network.messages.values()].filter(isTimed), 3)[1].facts;
+    const timed = messagesWanted(network, { start_utime: 0 }, opcodes);
+    const { created_at: time } = timed[Math.min(rounds(150, 1_000), Math.floor(timed.length / 2))].facts;
     const wanted = { start_utime: time ?? 0 };
-    const rows = await walk(client, 'messages', 'messages', wanted, 5, 'cursor');
+    const rows = await walk(client, 'messages', 'messages', wanted, rounds(11, 5), 'cursor');
     expect(hashesOf(rows)).toEqual(hashes(messagesWanted(network, wanted, opcodes)));
   });
 }
@@ -70,11 +73,11 @@ function describeFilters(subject: () => Subject): void {
     const { client, network } = subject();
     const all = [...network.messages.keys()];
     for (let from = 0; from < all.length; from += 100) {
-      expect(await expectWanted(subject(), { msg_hash: all.slice(from, from + 100) })).toBe(
+      expect(await expectWanted(subject(), { msg_hash: all.slice(from, from + 100) }, 100)).toBe(
         Math.min(100, all.length - from),
       );
     }
-    for (const { facts } of spread([...network.messages.values()], 5)) {
+    for (const { facts } of spread([...network.messages.values()], rounds(2, 5))) {
       for (const spell of HASH_FORMS) {
         for (const name of ['msg_hash', 'hash']) {
           const { rows } = await client.page('messages', 'messages', { [name]: spell(facts.hash) });
@@ -88,15 +91,15 @@ function describeFilters(subject: () => Subject): void {
     const { network } = subject();
     for (const { facts } of spread(
       [...network.messages.values()].filter((m) => m.facts.hash_norm),
-      20,
+      rounds(6, 20),
     )) {
       expect(await expectWanted(subject(), { msg_hash: [facts.hash_norm ?? ''] })).toBeGreaterThan(0);
     }
   });
 
   it('filters by body, opcode, either address and direction, alone and together', async () => {
-    const { network, opcodes } = subject();
-    for (const { facts, source, destination } of spread([...network.messages.values()], 6)) {
+    const { opcodes } = subject();
+    for (const { facts, source, destination } of ofEachKind(subject(), rounds(1, 3))) {
       const sides = { source: source ?? 'null', destination: destination ?? 'null' };
       const opcode = opcodes.get(facts.body_hash);
       await expectWanted(subject(), { body_hash: facts.body_hash });
@@ -159,7 +162,7 @@ function describeFilters(subject: () => Subject): void {
 function describeWindows(subject: () => Subject): void {
   it('takes both ends of lt and time windows in', async () => {
     const { network } = subject();
-    for (const { facts, destination } of spread([...network.messages.values()].filter(isTimed), 3)) {
+    for (const { facts, destination } of spread([...network.messages.values()].filter(isTimed), rounds(2, 3))) {
       const lt = facts.created_lt ?? '';
       const time = facts.created_at ?? 0;
       expect(await expectWanted(subject(), { start_lt: lt, end_lt: lt })).toBeGreaterThan(0);

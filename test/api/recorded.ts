@@ -22,16 +22,20 @@ export interface Recorded {
   size: [number, number];
   /** Where a window begins besides the stack's own, which holds everything; all positions in the long run. */
   positions: readonly number[];
+  /** What is not about rows is asked, too; everywhere in the long run. */
+  front: boolean;
 }
 
-export function recordedSequence(name: string, size: Recorded['size'], positions: readonly number[]): Recorded {
+export function recordedSequence(name: string, size: Recorded['size'], more: Partial<Recorded> = {}): Recorded {
   return {
     name,
     files: () => [sequencePath(name)],
     facts: () => readSequenceFacts(name),
     loose: false,
     size,
-    positions,
+    positions: [],
+    front: false,
+    ...more,
   };
 }
 
@@ -47,7 +51,7 @@ function describeChain(subject: () => Subject): void {
   describe('accounts', () => describeAccounts(subject));
 }
 
-export function describeRecorded({ files, facts, loose, size, positions }: Recorded): void {
+export function describeRecorded({ files, facts, loose, size, positions, front }: Recorded): void {
   let stack: Stack;
   let network: Network;
   let subject: Subject;
@@ -65,7 +69,7 @@ export function describeRecorded({ files, facts, loose, size, positions }: Recor
   afterAll(async () => await stack?.remove());
 
   describeChain(() => subject);
-  describe('front', () => describeFront(() => subject));
+  if (front || isLong) describe('front', () => describeFront(() => subject));
 
   const others = isLong ? OTHER_POSITIONS : positions;
   describe.each(others.map((share) => [positionName(share), share] as const))('with %s', (_, share) => {

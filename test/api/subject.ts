@@ -1,9 +1,9 @@
 import { Cell } from '@ton/core';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type ApiClient, walk } from './client.ts';
+import { type ApiClient, spread, walk } from './client.ts';
 import type { Opcodes } from './contract.ts';
-import type { Network } from './network.ts';
+import { groupBy, type KnownMessage, type Network } from './network.ts';
 
 /** A running API, and what its blocks hold by the facts. */
 export interface Subject {
@@ -30,6 +30,15 @@ export async function readOpcodes(client: ApiClient): Promise<Opcodes> {
     opcodes.set(hex, firstWord(cell));
   }
   return opcodes;
+}
+
+/** So many messages of each kind that a filter may take in another way, by chance. */
+export function ofEachKind({ network, opcodes }: Pick<Subject, 'network' | 'opcodes'>, count: number): KnownMessage[] {
+  const kinds = groupBy(
+    [...network.messages.values()],
+    ({ facts, sender }) => `${facts.type} ${typeof opcodes.get(facts.body_hash)} ${sender === null}`,
+  );
+  return [...kinds.values()].flatMap((messages) => spread(messages, count));
 }
 
 /** As printed; null when the body is shorter than 32 bits. */
