@@ -1,22 +1,24 @@
-/** Every recorded request to the reference service, sent to the whole stack and compared by the recordings' own tool. */
+/** Recorded requests to the reference service, sent to the whole stack and compared by the recordings' own tool. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { disagreements, strayChanges } from './actions-agreement.ts';
 import { isLong } from './chance.ts';
+import { type DividedRequests, divideRequests } from './recorded-requests.ts';
 import { requireShelf, shelf } from './shelf.ts';
 import { type Stack, startStack } from './stack.ts';
 import { OTHER_POSITIONS, positionName, serveFrom } from './window-positions.ts';
 
 /**
  * Last masterchain block, where windows begin besides the stack's own, which holds everything (all positions in the
- * long run), and recorded requests by endpoint.
+ * long run), recorded requests by endpoint, and in how many parts they are divided. Each position is asked one of them.
  */
 const RECORDINGS = [
   {
     name: 'mainnet',
     lastMcSeqno: 66_519_402,
     positions: [1],
+    parts: 2,
     cases: {
       masterchainInfo: 2,
       blocks: 108,
@@ -58,6 +60,7 @@ const RECORDINGS = [
     lastMcSeqno: 216_638,
     // Windows of other sizes over these blocks: test/window.test.ts.
     positions: [],
+    parts: 2,
     cases: {
       masterchainInfo: 2,
       blocks: 107,
@@ -106,9 +109,9 @@ interface Compared {
   output: string;
 }
 
-/** Sends every request of a recording. */
-async function compare(recording: string, url: string): Promise<Compared> {
-  const words = ['--against', join(answers(), recording), '--show', '5', url];
+/** Sends every request of a folder. */
+async function compare(folder: string, url: string): Promise<Compared> {
+  const words = ['--against', folder, '--show', '5', url];
   const child = spawn('python3', [join(requireShelf(), 'tools', 'answers-diff'), ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -133,8 +136,10 @@ function answers(): string {
 
 describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name blocks', (recording) => {
   let stack: Stack;
+  let requests: DividedRequests;
 
   beforeAll(async () => {
+    requests = divideRequests(join(answers(), recording.name), recording.parts);
     stack = await startStack({ files: [join(answers(), recording.name, 'blocks.ndjson.gz')], loose: true });
     const status = await stack.caughtUp(recording.lastMcSeqno);
     expect(status.gaps).toEqual([]);
@@ -142,14 +147,23 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
     await stack.windowed();
   });
 
-  afterAll(() => stack?.remove());
+  afterAll(async () => {
+    requests?.remove();
+    await stack?.remove();
+  });
 
-  function expectSame({ same, different, output }: Compared): void {
-    for (const endpoint of Object.keys(recording.cases)) expect(different[endpoint], output).toBe(0);
-    expect(same, output).toMatchObject(recording.cases);
+  async function expectSame(url: string, part: number): Promise<void> {
+    const { folder, cases } = requests.parts[part];
+    const { same, different, output } = await compare(folder, url);
+    for (const endpoint of Object.keys(recording.cases)) {
+      expect(different[endpoint], output).toBe(0);
+      expect([endpoint, same[endpoint]], output).toEqual([endpoint, cases[endpoint]]);
+    }
   }
 
-  it(`all with ${positionName(0)}`, async () => expectSame(await compare(recording.name, stack.url)), 300_000);
+  it('are the known ones', () => expect(requests.cases).toMatchObject(recording.cases));
+
+  it(`with ${positionName(0)}`, () => expectSame(stack.url, 0), 300_000);
 
   it('the same actions by every way to ask for them', async () => {
     const { asked, different } = await disagreements(stack.url);
@@ -165,11 +179,11 @@ describe.skipIf(shelf === null).each(RECORDINGS)('recorded answers over $name bl
 
   const others: readonly number[] = isLong ? OTHER_POSITIONS : recording.positions;
   it.each(others.map((share) => [positionName(share), share] as const))(
-    'all with %s',
+    'with %s',
     async (_, share) => {
       const server = await serveFrom(stack, share);
       try {
-        expectSame(await compare(recording.name, server.url));
+        await expectSame(server.url, 1);
         expect(server.reported).toEqual([]);
       } finally {
         await server.close();
