@@ -12,7 +12,7 @@ import { FUNCTIONS, isAllowed } from '../src/api/sql/functions.ts';
 import { runRebuild } from '../src/commands/rebuild.ts';
 import { readConfig } from '../src/config.ts';
 import { statements, withTimes } from './boards.ts';
-import { random, rounds } from './chance.ts';
+import { drawn, isLong, random, rounds } from './chance.ts';
 import { runCommand } from './command-line.ts';
 import { shelf } from './shelf.ts';
 import { compareWithSql } from './sql/agreement.ts';
@@ -22,8 +22,10 @@ import { fuzz } from './sql/fuzzing.ts';
 import { ask, type SqlService, startSql } from './sql/service.ts';
 
 const FUZZED = rounds(500, 1_000_000);
-const SEVERAL = rounds(5, 200);
+const SEVERAL = rounds(3, 200);
 const HOURLY = 120;
+/** Of each attack. */
+const PLACES = 4;
 
 /** Columns of messages that are there for analysts alone. */
 const MESSAGE_FACTS = [
@@ -66,6 +68,13 @@ async function agree(transactions: z.output<typeof listed>['transactions']): Pro
       expect(counts.transactions).toBeGreaterThan(0);
     }
   }
+}
+
+/** Each attack in places by chance, every place as often as any other; in the long run in all of them. */
+function inSomePlaces(each: readonly string[][]): string[] {
+  if (isLong) return each.flat();
+  const places = drawn(Object.keys(each[0]).map(Number), each.length * PLACES);
+  return each.flatMap((one, i) => [...new Set(places.slice(i * PLACES, (i + 1) * PLACES))].map((place) => one[place]));
 }
 
 const v3 = async (path: string): Promise<unknown> => (await fetch(`${service.api.url}/api/v3/${path}`)).json();
@@ -338,10 +347,10 @@ describe.skipIf(shelf === null)('SQL', () => {
   });
 
   describe('refuses', () => {
-    it('every attack in every place, and reads and writes no file', async () => {
+    it('every attack wherever it is placed, and reads and writes no file', async () => {
       const { path, word } = service.secret;
       const answered: string[] = [];
-      for (const sql of attacks(path)) {
+      for (const sql of attacks(path, inSomePlaces)) {
         const { status, text } = await ask(service, { sql, params: { p: 'a', x: 'a', t: 'a' } });
         if (status === 200 || status >= 500 || text.includes(word))
           answered.push(`${status} ${sql}: ${text.slice(0, 200)}`);

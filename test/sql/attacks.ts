@@ -174,11 +174,14 @@ const inTables = (one: string): string[] => [
   `SELECT exists(SELECT 1 FROM ${one})`,
 ];
 
-/** @param path of a file that must not be read, and beside which none must be written */
-export function attacks(path: string): string[] {
+/**
+ * @param path of a file that must not be read, and beside which none must be written
+ * @param some which of the places of each attempt; all of them unless given
+ */
+export function attacks(path: string, some = (each: readonly string[][]): string[] => each.flat()): string[] {
   return [
-    ...EXPRESSIONS.flatMap(inExpressions),
-    ...TABLES.flatMap(inTables),
+    ...some(EXPRESSIONS.map(inExpressions)),
+    ...some(TABLES.map(inTables)),
     ...STATEMENTS,
     ...STATEMENTS.map((one) => `SELECT * FROM (${one})`).filter((one) => !/\(\)|SELECT 1\)\)$/.test(one)),
   ].map((one) => one.replaceAll('PATH', path));
