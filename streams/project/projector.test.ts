@@ -8,6 +8,7 @@ import { ClickHouseQueryError } from '../../clickhouse/query-error.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
 import { isLong } from '../../test/chance.ts';
+import { cloneTables } from '../../test/cloned-tables.ts';
 import { allSteps } from '../../test/recorded-sequence.ts';
 import { privateBlocks, shelf } from '../../test/shelf.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
@@ -33,6 +34,8 @@ let briefLog: EventLog;
 let goodOfBrief: Record<string, string>;
 let databases = 0;
 const closing: (() => Promise<void>)[] = [];
+/** Migrated once: a copy of empty tables takes half the time. */
+const EMPTY = 'migrated';
 
 async function freshTables(): Promise<ClickHouse> {
   const database = `projected_${++databases}`;
@@ -41,7 +44,7 @@ async function freshTables(): Promise<ClickHouse> {
     await clickhouse.command(`DROP DATABASE ${database} SYNC`);
     await clickhouse.close();
   });
-  await migrate({ clickhouse, logger: silent });
+  await cloneTables(clickhouse, EMPTY);
   return clickhouse;
 }
 
@@ -61,6 +64,9 @@ beforeAll(async () => {
   if (shelf === null) return;
   home = mkdtempSync(join(tmpdir(), 'tonstream-projector-'));
   server = await startTestServer();
+  const empty = createClickHouse({ url: server.server.url, database: EMPTY, logger: silent });
+  await migrate({ clickhouse: empty, logger: silent });
+  await empty.close();
   log = openEmbeddedLog({ folder: join(home, 'log') });
   // Densest in messages between steps and in account data that blocks show in part.
   await importFiles(log, topics, [privateBlocks()], { loose: true });
