@@ -32,7 +32,13 @@ export async function archiveProblems(
 /** Small, so that there are many of them. */
 const SLAB_TRANSACTIONS = 120;
 
-export function archiveOf({ clickhouse }: Pick<Projected, 'clickhouse'>): Archived {
+/** Large, for tests of something else. */
+export const LARGE_SLAB = 2_000;
+
+export function archiveOf(
+  { clickhouse }: Pick<Projected, 'clickhouse'>,
+  slabTransactions: number = SLAB_TRANSACTIONS,
+): Archived {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-archive-'));
   const archive = openArchive(folder, transactionForm);
   return {
@@ -44,7 +50,7 @@ export function archiveOf({ clickhouse }: Pick<Projected, 'clickhouse'>): Archiv
         },
       };
       const parts = { archive, folder, maxBytes, window: speaking, clickhouse, logger: silent };
-      const { work } = createFilling({ ...parts, slabTransactions: SLAB_TRANSACTIONS, rest: 0 });
+      const { work } = createFilling({ ...parts, slabTransactions, rest: 0 });
       const { signal } = context();
       while (await work(signal)) {
         const { state } = archive;

@@ -22,6 +22,7 @@ import type { PublishedStep } from '../streams/projected-steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { describeArchivedTokens } from './archived-tokens.ts';
+import { random, rounds } from './chance.ts';
 import { describeContracts } from './devnet/contracts.ts';
 import { describeGoTokens } from './devnet/go-tokens.ts';
 import { describeSums, type FirstWallet } from './devnet/sums.ts';
@@ -34,7 +35,7 @@ import { describeRepeatedExternals, knockedAt, OPEN_DOOR } from './repeated-exte
 import { describeRetold, retoldTraces } from './retold-actions.ts';
 import { specSchemas } from './spec-schemas.ts';
 import { describeTold } from './told-tokens.ts';
-import { stepsOf } from './windowed.ts';
+import { type SharedWindows, sharedWindows, stepsOf } from './windowed.ts';
 
 /** People send things in two parts of these, behind each of which everything comes to rest. */
 const STEPS = 54;
@@ -77,6 +78,7 @@ let steps: PublishedStep[];
 let retold: Set<string>;
 /** Hashes of transfers that were told later. */
 let late: Set<string>;
+let windows: SharedWindows;
 let api: ApiServer;
 let liteserver: OpenLiteserver;
 let lite: { client: LiteClient; close(): void };
@@ -101,6 +103,7 @@ beforeAll(async () => {
   await head.refresh(signal);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 1_000 });
   source = createClickHouseSource(clickhouse, gate, head);
+  windows = sharedWindows({ tables: source, steps });
   api = await serveApi(source, { limits: PATIENT_LIMITS });
   liteserver = await openLiteserver(devnet.chain, { host: '127.0.0.1', port: 0, seed: 'tokens' });
   lite = await liteClientAt(liteserver);
@@ -110,6 +113,7 @@ afterAll(async () => {
   lite?.close();
   await liteserver?.close();
   await api?.close();
+  await windows?.remove();
   await clickhouse?.close();
   await log?.close();
   devnet?.close();
@@ -141,8 +145,10 @@ it('lists jettons, their wallets by balance, and every transfer of each owner', 
     const balances = holders.map((one: { balance: string }) => BigInt(one.balance));
     expect(balances).toEqual(balances.toSorted((a: bigint, b: bigint) => (a < b ? 1 : a > b ? -1 : 0)));
     const paged: unknown[] = [];
-    for (let offset = 0; offset < first.length; offset += 3) {
-      const page = await ask(`${wallets.replace('limit=1000', 'limit=3')}&offset=${offset}`, 'JettonWalletsResponse');
+    const limit = 3 + random(rounds(1 + Math.floor(first.length / 5), 1));
+    for (let offset = 0; offset < first.length; offset += limit) {
+      const some = wallets.replace('limit=1000', `limit=${limit}`);
+      const page = await ask(`${some}&offset=${offset}`, 'JettonWalletsResponse');
       paged.push(...page.jetton_wallets);
     }
     expect(paged).toEqual(first);
@@ -194,9 +200,9 @@ it('lists NFT items by their owner and collection, and their transfers', async (
 });
 
 describe('the feed', () => describeTold(() => ({ source, url: api.url, seqno: source.head.seqno, retold, late })));
-describe('actions', () => describeRetold(() => ({ tables: source, steps, clickhouse })));
-describe('messages', () => describeRepeatedExternals(() => ({ tables: source, steps, clickhouse })));
-describe('the API', () => describeLateEvents(() => ({ tables: source, steps, clickhouse })));
+describe('actions', () => describeRetold(() => ({ tables: source, steps, clickhouse, windows })));
+describe('messages', () => describeRepeatedExternals(() => ({ tables: source, steps, clickhouse, windows })));
+describe('the API', () => describeLateEvents(() => ({ tables: source, steps, clickhouse, windows })));
 it('pages lists of contracts by cursor, in either direction of balances', async () => {
   const master = rawOf(devnet.cast.jetton.master);
   const collection = rawOf(devnet.cast.collection.address);
@@ -219,14 +225,15 @@ it('pages lists of contracts by cursor, in either direction of balances', async 
   ]) {
     const read = async (query: string) => object.parse(await (await fetch(`${api.url}/api/v3${path}${query}`)).json());
     const whole = await read('&limit=1000');
+    const limit = 3 + random(rounds(1 + Math.floor(whole[key].length / 5), 1));
     const paged: unknown[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const page = await read(`&limit=3&cursor=${cursor}`);
+      const page = await read(`&limit=${limit}&cursor=${cursor}`);
       paged.push(...page[key]);
       cursor = z.string().nullable().parse(page.next_cursor);
     }
     expect(whole[key].length, path).toBeGreaterThan(0);
-    expect(paged, path).toEqual(whole[key]);
+    expect(paged, `${path} by ${limit}`).toEqual(whole[key]);
   }
 });
 

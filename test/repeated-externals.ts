@@ -11,10 +11,10 @@ import {
   type TransactionsByMessageFilter,
 } from '../src/chain/records.ts';
 import type { GenesisAccount } from '../src/devnet/model.ts';
-import { archiveOf } from './archived.ts';
+import { archiveOf, LARGE_SLAB } from './archived.ts';
 import { madeHash } from './made-chain.ts';
 import type { PeopledDevnet } from './peopled-devnet.ts';
-import { context, type Projected, type Windowed, windowFrom } from './windowed.ts';
+import { context, type Projected, type SharedWindows, type Windowed, windowFrom } from './windowed.ts';
 
 /** Takes every message, and remembers none. */
 export const OPEN_DOOR: GenesisAccount = {
@@ -56,7 +56,7 @@ export function knockedAt(devnet: PeopledDevnet): PeopledDevnet {
   };
 }
 
-type Served = Pick<Projected, 'tables' | 'steps' | 'clickhouse'>;
+type Served = Pick<Projected, 'tables' | 'steps' | 'clickhouse'> & { windows: SharedWindows };
 
 export function describeRepeatedExternals(served: () => Served): void {
   const [normal, ...others] = KNOCKS.map((message) => message.hash());
@@ -99,19 +99,13 @@ export function describeRepeatedExternals(served: () => Served): void {
   }
 
   it.each([0, 13])('a message that was received several times, with a window from step %i on', async (from) => {
-    const { tables, steps } = served();
-    const first = steps.findIndex(({ step }) => step.mcSeqno >= from);
-    const windowed = await windowFrom({ tables, steps }, first);
-    try {
-      await expectAll(windowed);
-    } finally {
-      await windowed.remove();
-    }
+    const { steps, windows } = served();
+    await expectAll(await windows.from(steps.findIndex(({ step }) => step.mcSeqno >= from)));
   });
 
   it('a message that was received several times, with a window over an archive', async () => {
     const { tables, steps, clickhouse } = served();
-    const { archive, fill, remove } = archiveOf({ clickhouse });
+    const { archive, fill, remove } = archiveOf({ clickhouse }, LARGE_SLAB);
     const windowed = await windowFrom({ tables, steps }, steps.length - 5, undefined, archive);
     try {
       await fill(windowed.window);

@@ -148,6 +148,23 @@ export async function windowFrom(
   };
 }
 
+export type SharedWindows = ReturnType<typeof sharedWindows>;
+
+/** Windows that tests only read: one for each step that they begin with. */
+export function sharedWindows(projected: Pick<Projected, 'tables' | 'steps'>) {
+  const made = new Map<number, Windowed>();
+  return {
+    async from(first: number): Promise<Windowed> {
+      const found = made.get(first) ?? (await windowFrom(projected, first));
+      made.set(first, found);
+      return found;
+    },
+    async remove(): Promise<void> {
+      for (const windowed of made.values()) await windowed.remove();
+    },
+  };
+}
+
 /** Fills a window that begins with the step at `from` downwards to the one at `to`, so many steps in a commit. */
 export async function fillDown(
   { window }: Pick<Windowed, 'window'>,
