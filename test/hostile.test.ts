@@ -21,7 +21,7 @@ import { childrenOf } from './process-table.ts';
 import { processUsage } from './process-usage.ts';
 import { startStack, temporaryFolder } from './stack.ts';
 
-const REQUESTS = rounds(1_500, 100_000);
+const REQUESTS = rounds(1_000, 100_000);
 const AT_A_TIME = 8;
 const ROUNDS = rounds(1, 20);
 const PATIENCE_MS = rounds(900_000, 3_600_000);

@@ -48,14 +48,14 @@ async function ask(method: string, params: object, schema: string) {
 
 const shardText = (shard: string): string => BigInt.asIntN(64, BigInt(`0x${shard}`)).toString();
 
-describe('states', () => {
-  it('are those of the liteserver at the block they name', async () => {
+describe.concurrent('states', () => {
+  it.sequential('are those of the liteserver at the block they name', async () => {
     expect(wallets.length).toBeGreaterThan(1);
     const accounts = [...wallets, Address.parse(ELECTOR), Address.parse(NOBODY)];
-    for (const account of accounts) {
+    const look = async (account: Address): Promise<void> => {
       // The devnet keeps its newest states only.
       const head = await shownHead(stack.url);
-      for (const more of [{}, { seqno: head - 20 }, { seqno: head - 11 }, { seqno: head - 1 }]) {
+      for (const more of [{ seqno: head - 20 }, { seqno: head - 11 }, {}, { seqno: head - 1 }]) {
         const parameters = { address: account.toString(), ...more };
         const info = await ask('getAddressInformation', parameters, 'AddressInformationResult');
         const { seqno, shard, root_hash, file_hash } = info.block_id;
@@ -76,10 +76,11 @@ describe('states', () => {
         await ask('getAddressBalance', parameters, 'AddressBalanceResult');
         await ask('getAddressState', parameters, 'AddressStateResult');
       }
-    }
+    };
+    await Promise.all(accounts.map(look));
   });
 
-  it('are of the same head as v3', async () => {
+  it.sequential('are of the same head as v3', async () => {
     for (let i = 0; i < 5; i++) {
       const before = await shownHead(stack.url);
       const { last } = await ask('getMasterchainInfo', {}, 'MasterchainInfoResult');
@@ -90,17 +91,17 @@ describe('states', () => {
     }
   });
 
-  it('come from our own data', async () => {
+  it.sequential('come from our own data', async () => {
     const metrics = await (await fetch(`${stack.url}/metrics`)).text();
     const own = metricOf(metrics, 'tonstream_states_total{what="account",from="own"}');
     expect(own).toBeGreaterThan(wallets.length);
   });
 });
 
-describe('blocks', () => {
+describe.concurrent('blocks', () => {
   it('are shown in every form, of every shard', async () => {
     const masters = [2, 9, 13, 17, HEAD];
-    for (const seqno of masters) {
+    const look = async (seqno: number): Promise<void> => {
       const { shards } = await ask('shards', { seqno }, 'ShardsResult');
       const master = await ask(
         'lookupBlock',
@@ -120,7 +121,8 @@ describe('blocks', () => {
       const signed = await ask('getMasterchainBlockSignatures', { seqno }, 'MasterchainBlockSignaturesResult');
       expect(signed.id).toEqual(master);
       expect(signed.signatures.length).toBeGreaterThan(0);
-    }
+    };
+    await Promise.all(masters.map(look));
     const { shards } = await ask('getOutMsgQueueSizes', {}, 'OutMsgQueueSizesResult');
     expect(shards.map(({ id }: { id: { workchain: number } }) => id.workchain)).toEqual([-1, 0]);
   });
@@ -134,9 +136,9 @@ describe('blocks', () => {
   });
 });
 
-it('pages through the history of every wallet to its first transaction', async () => {
+it.concurrent('pages through the history of every wallet to its first transaction', async () => {
   const client = new TonClient({ endpoint: `${stack.url}/api/v2/jsonRPC` });
-  for (const wallet of wallets) {
+  const look = async (wallet: Address): Promise<void> => {
     const { lastTransaction } = await client.getContractState(wallet);
     const seen: string[] = [];
     let from = lastTransaction;
@@ -149,10 +151,11 @@ it('pages through the history of every wallet to its first transaction', async (
       from = { lt: last.prevTransactionLt.toString(), hash };
     }
     expect(new Set(seen).size).toBe(seen.length);
-  }
+  };
+  await Promise.all(wallets.map(look));
 });
 
-it('answers every operation by GET, POST and name alike, in the form of the contract', async () => {
+it.concurrent('answers every operation by GET, POST and name alike, in the form of the contract', async () => {
   const asked = await operations();
   for (const { path, methods } of v2Routes()) {
     const name = path.slice(1);
@@ -262,7 +265,7 @@ async function operations(): Promise<Record<string, [string | null, object]>> {
   };
 }
 
-it('documents every operation', async () => {
+it.concurrent('documents every operation', async () => {
   const page = await fetch(`${stack.url}/api/v2/`);
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
   const document = z

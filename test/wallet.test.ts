@@ -9,7 +9,7 @@ let stack: Stack;
 let client: TonClient;
 
 beforeAll(async () => {
-  stack = await startStack({ network: 'devnet', flags: ['--devnet-rate', '0'] });
+  stack = await startStack({ network: 'devnet', flags: ['--devnet-rate', '0', '--block-time', '400ms'] });
   client = new TonClient({ endpoint: `${stack.url}/api/v2/jsonRPC`, timeout: 60_000 });
 });
 afterAll(() => stack.remove());
