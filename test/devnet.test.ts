@@ -3,16 +3,17 @@
  * a function in test/devnet/ and shares this service.
  */
 import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { browserProgram } from './browser.ts';
+import { browserProgram, openBrowser } from './browser.ts';
 import { describeClients } from './devnet/clients.ts';
 import { describeContracts } from './devnet/contracts.ts';
 import { describeEarlier } from './devnet/earlier.ts';
 import { describeEmulation } from './devnet/emulation.ts';
 import { describeLevels } from './devnet/levels.ts';
 import { describeMessages } from './devnet/messages.ts';
-import { describePages } from './devnet/pages.ts';
+import { describePages, describeSentPage } from './devnet/pages.ts';
 import { describePending } from './devnet/pending.ts';
 import { describeShards } from './devnet/shards.ts';
 import { describeSql } from './devnet/sql.ts';
@@ -67,36 +68,60 @@ async function expectAllUpTo({ url }: Stack, seqno: number): Promise<void> {
   expect(seqnos).toEqual(Array.from({ length: seqno + 1 - first }, (_, at) => first + at));
 }
 
+// Side by side are those that wait for other things: what the devnet costs is the time that it runs.
 describe('tonstream start', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    if (browserProgram !== null) browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  const opened = (): Browser => {
+    if (browser === undefined) throw new Error('no browser');
+    return browser;
+  };
+
   // While the chain is young: the other one takes in and projects all there is.
-  it('is followed by another through the global config it writes', async () => {
+  it.concurrent('is followed by another through the global config it writes', async () => {
     const config = join(stack.dataDir, 'devnet', 'global.config.json');
     const follower = await startStack({ network: config, flags: ['--from', 'genesis'] });
     await expectAllUpTo(follower, await reached(follower, 3));
     await follower.remove();
   });
 
-  describe('wallets', () => describeWallets(() => stack));
-  describe('pending', () => describePending(() => stack));
-  describe('levels', () => describeLevels(() => stack));
-  describe('emulation', () => describeEmulation(() => stack));
-  describe('shards', () => describeShards(() => stack));
-  describe('SQL', () => describeSql(() => stack));
-  describe('clients of v2', () => {
-    describeClients(() => stack);
-    describeTonClient(() => stack);
-  });
-  describe.skipIf(browserProgram === null)('pages', () => describePages(() => stack));
-  describe('windows', () => describeWindow(() => stack));
-  describe('messages', () => describeMessages(() => stack));
-  describe('earlier steps', () => describeEarlier(() => stack));
-  describe('contracts', () => {
-    let lite: Awaited<ReturnType<typeof liteClient>>;
-    beforeAll(async () => {
-      lite = await liteClient(stack.dataDir);
+  // One after another: a wallet's messages are numbered.
+  describe.concurrent('with the wallets that it prints:', () => {
+    describe.sequential('wallets', () => describeWallets(() => stack));
+    describe.sequential('emulation', () => describeEmulation(() => stack));
+    describe.sequential('levels', () => describeLevels(() => stack));
+    describe.sequential('clients of v2', () => {
+      describeClients(() => stack);
+      describeTonClient(() => stack);
     });
-    afterAll(() => lite?.close());
-    describeContracts(() => ({ url: stack.url, client: lite.client }), true);
+    describe.skipIf(browserProgram === null).sequential('pages', () => describeSentPage(() => stack, opened));
+  });
+
+  describe.concurrent('with messages of its people:', () => {
+    describe.sequential('pending', () => describePending(() => stack));
+    describe.sequential('messages', () => describeMessages(() => stack));
+  });
+
+  describe.concurrent('with a browser:', () => {
+    describe.skipIf(browserProgram === null).sequential('pages', () => describePages(() => stack, opened));
+  });
+
+  describe.concurrent('with what is shown:', () => {
+    describe.sequential('shards', () => describeShards(() => stack));
+    describe.sequential('SQL', () => describeSql(() => stack));
+    describe.sequential('windows', () => describeWindow(() => stack));
+    describe.sequential('earlier steps', () => describeEarlier(() => stack));
+    describe.sequential('contracts', () => {
+      let lite: Awaited<ReturnType<typeof liteClient>>;
+      beforeAll(async () => {
+        lite = await liteClient(stack.dataDir);
+      });
+      afterAll(() => lite?.close());
+      describeContracts(() => ({ url: stack.url, client: lite.client }), true);
+    });
   });
 });
 

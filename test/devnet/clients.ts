@@ -20,7 +20,7 @@ import {
 } from '@ton/core';
 import { keyPairFromSeed } from '@ton/crypto';
 import { WalletContractV3R2, WalletContractV4 } from '@ton/ton';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   askForeign,
@@ -34,6 +34,15 @@ import {
 import { type Stack, until } from '../stack.ts';
 
 type Version = 'v3r2' | 'v4r2';
+
+/** The wallet of each, and the one that pays it. */
+const CLIENTS = {
+  tonutils: 'v4r2',
+  toncenter: 'v4r2',
+  pytoncenter: 'v4r2',
+  tonsdk: 'v3r2',
+  tonweb: 'v3r2',
+} as const;
 
 interface Order {
   seqno: number;
@@ -148,11 +157,14 @@ async function post({ url }: Stack, method: string, body: object) {
 const stateOf = async (stack: Stack, address: Address) =>
   (await post(stack, 'getAddressInformation', { address: lower(address) })) ?? {};
 
+const arrived = (stack: Stack, address: Address): Promise<true> =>
+  until('the gift arrives', async () => ((await stateOf(stack, address)).balance > 0 ? true : null));
+
 /** Funds a wallet, deploys it with the contract that answers what it is asked with, and waits for both. */
 async function deployEcho(stack: Stack): Promise<void> {
   const owner = newWallet('echo', 'v4r2');
   await give(stack, owner.wallet.address);
-  await until('the gift arrives', async () => ((await stateOf(stack, owner.wallet.address)).balance > 0 ? true : null));
+  await arrived(stack, owner.wallet.address);
   const message = internal({ to: ECHO, value: toNano('1'), bounce: false, init: ECHO_INIT });
   expect(await post(stack, 'sendBoc', { boc: signed(owner, 0, message) })).toEqual({ '@type': 'ok' });
   await until('the contract is there', async () => ((await stateOf(stack, ECHO)).state === 'active' ? true : null));
@@ -191,8 +203,6 @@ async function live(
   const own = newWallet(name, version);
   const giver = demoWallet(stack.program.output(), version);
   const owner = own.wallet.address;
-  await give(stack, owner);
-  await until('the gift arrives', async () => ((await stateOf(stack, owner)).balance > 0 ? true : null));
   const master = await dustOf(stack);
   const source = await jettonWalletOf(stack, master.address, giver.wallet.address);
   const target = await jettonWalletOf(stack, master.address, owner);
@@ -240,125 +250,142 @@ async function live(
   };
 }
 
-/** @param stack of a devnet that runs */
+/**
+ * Beside each other as far as they are paid from different wallets.
+ *
+ * @param stack of a devnet that runs
+ */
 export function describeClients(stack: () => Stack): void {
   let folder: string;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'clients-'));
+    const owners = Object.entries(CLIENTS).map(([name, version]) => newWallet(name, version).wallet.address);
+    for (const owner of owners) await give(stack(), owner);
     await deployEcho(stack());
+    for (const owner of owners) await arrived(stack(), owner);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Null where the client cannot be had, which was said and in CI is a failure. */
-  async function through(name: string, prepare: () => Promise<ForeignProgram | null>, version: Version) {
+  async function through(name: keyof typeof CLIENTS, prepare: () => Promise<ForeignProgram | null>) {
     const program = await prepare();
     if (program === null) {
       expect(process.env.CI ?? '').toBe('');
       return null;
     }
-    return live(stack(), folder, name, program, version);
+    return live(stack(), folder, name, program, CLIENTS[name]);
   }
 
-  it('tonutils', async () => {
-    const lived = await through('tonutils', tonutils, 'v4r2');
-    if (lived === null) return;
-    const { told, owner, jetton } = lived;
-    expect(told).toMatchObject({
-      wallet: lower(owner),
-      stack: [...ECHOED, ['5', hex(CELL), hex(SLICE)]],
-      master: { supplied: true, mintable: true, admin: jetton.admin },
-      jettonWallet: { address: jetton.wallet, owner: lower(owner), master: jetton.master },
-      nobody: 'nonexist',
+  describe.concurrent('paid from the v4r2 wallet', () => {
+    it.sequential('tonutils', async () => {
+      const lived = await through('tonutils', tonutils);
+      if (lived === null) return;
+      const { told, owner, jetton } = lived;
+      expect(told).toMatchObject({
+        wallet: lower(owner),
+        stack: [...ECHOED, ['5', hex(CELL), hex(SLICE)]],
+        master: { supplied: true, mintable: true, admin: jetton.admin },
+        jettonWallet: { address: jetton.wallet, owner: lower(owner), master: jetton.master },
+        nobody: 'nonexist',
+      });
+      expect(told.config).toEqual(expect.arrayContaining([8, 34]));
     });
-    expect(told.config).toEqual(expect.arrayContaining([8, 34]));
+
+    it.sequential('toncenter', async () => {
+      const lived = await through('toncenter', toncenter);
+      if (lived === null) return;
+      const typed = (type: string, inner: object) =>
+        expect.objectContaining({ '@type': `tvm.stackEntry${type}`, ...inner });
+      expect(lived.told).toMatchObject({
+        before: [String(toNano(GIFT)), 'uninitialized'],
+        sent: ['ok', expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)],
+        newest: (lived.told.history as string[])[0],
+        fee: true,
+        config: [true, true],
+        account: { state: 'active', kind: 'wallet.v4.accountState', wallet: true, walletType: 'wallet v4 r2' },
+        nobody: {
+          state: 'uninitialized',
+          balance: '0',
+          kind: 'uninited.accountState',
+          wallet: false,
+          walletType: null,
+        },
+        blocks: { last: expect.any(Number), counted: expect.any(Boolean) },
+        rpc: 'active',
+        master: { symbol: 'DUST', mintable: true, supply: true },
+        refused: ['ToncenterUnprocessableError', 'ToncenterConflictError'],
+      });
+      const [most, least, cell, slice, tuple, list] = lived.told.stack as [
+        string,
+        string & { bytes: string; elements: unknown[] },
+      ][];
+      expect([BigInt(most[1]), BigInt(`0x${least[1].slice(3)}`) * -1n].map(String)).toEqual(NUMBERS);
+      expect([cell, slice].map(([, { bytes }]) => hex(Cell.fromBase64(bytes)))).toEqual([hex(CELL), hex(SLICE)]);
+      expect([tuple[0], tuple[1].elements.length, list[0], list[1].elements.length]).toEqual(['tuple', 1, 'list', 2]);
+      expect(lived.told.std).toEqual([
+        typed('Number', { number: { '@type': 'tvm.numberDecimal', number: NUMBERS[1] } }),
+        typed('Cell', { cell: expect.anything() }),
+        typed('Slice', { slice: expect.anything() }),
+        typed('Tuple', { tuple: expect.anything() }),
+        typed('List', { list: expect.anything() }),
+      ]);
+    });
+
+    it.sequential('pytoncenter', async () => {
+      const lived = await through('pytoncenter', pytoncenter);
+      if (lived === null) return;
+      expect(lived.told).toMatchObject({
+        before: [String(toNano(GIFT)), 'uninitialized'],
+        stack: ECHOED,
+        children: 1,
+        master: { mintable: true, supplied: true },
+        fee: true,
+        wallet: 'wallet v4 r2',
+        kind: 'wallet.v4.accountState',
+        version: true,
+        address: lower(lived.owner),
+        nobody: 'uninitialized',
+      });
+    });
   });
 
-  it('tonsdk', async () => {
-    const lived = await through('tonsdk', tonsdk, 'v3r2');
-    if (lived === null) return;
-    const { told, owner, jetton } = lived;
-    expect(told).toMatchObject({
-      wallet: lower(owner),
-      before: [String(toNano(GIFT)), 'uninitialized'],
-      stack: ECHOED,
-      jettonWallet: { address: jetton.wallet, owner: lower(owner), master: jetton.master },
-      nobody: 'uninitialized',
-      refused: 422,
+  describe.concurrent('paid from the v3r2 wallet', () => {
+    it.sequential('tonsdk', async () => {
+      const lived = await through('tonsdk', tonsdk);
+      if (lived === null) return;
+      const { told, owner, jetton } = lived;
+      expect(told).toMatchObject({
+        wallet: lower(owner),
+        before: [String(toNano(GIFT)), 'uninitialized'],
+        stack: ECHOED,
+        jettonWallet: { address: jetton.wallet, owner: lower(owner), master: jetton.master },
+        nobody: 'uninitialized',
+        refused: 422,
+      });
     });
-  });
 
-  it('tonweb', async () => {
-    const lived = await through('tonweb', tonweb, 'v3r2');
-    if (lived === null) return;
-    const { told, owner, jetton } = lived;
-    expect(told).toMatchObject({
-      wallet: lower(owner),
-      before: [String(toNano(GIFT)), 'uninitialized'],
-      comments: ['from tonweb'],
-      stack: [...ECHOED, ['5']],
-      list: ['6', '7'],
-      // What it cannot read itself.
-      sliceInTuple: 'unknown type tvm.stackEntrySlice',
-      master: { supplied: true, mintable: true, admin: jetton.admin },
-      jettonWallet: { address: jetton.wallet, owner: lower(owner), master: jetton.master },
-      fee: true,
-      nobody: ['0', 'uninitialized'],
-      shards: expect.any(Number),
-      header: true,
-      config: true,
-      unset: 'getConfigParam expected bytes',
-      refused: 'failed to parse post request: failed to parse address',
-    });
-  });
-
-  it('toncenter', async () => {
-    const lived = await through('toncenter', toncenter, 'v4r2');
-    if (lived === null) return;
-    const typed = (type: string, inner: object) =>
-      expect.objectContaining({ '@type': `tvm.stackEntry${type}`, ...inner });
-    expect(lived.told).toMatchObject({
-      before: [String(toNano(GIFT)), 'uninitialized'],
-      sent: ['ok', expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)],
-      newest: (lived.told.history as string[])[0],
-      fee: true,
-      config: [true, true],
-      account: { state: 'active', kind: 'wallet.v4.accountState', wallet: true, walletType: 'wallet v4 r2' },
-      nobody: { state: 'uninitialized', balance: '0', kind: 'uninited.accountState', wallet: false, walletType: null },
-      blocks: { last: expect.any(Number), counted: expect.any(Boolean) },
-      rpc: 'active',
-      master: { symbol: 'DUST', mintable: true, supply: true },
-      refused: ['ToncenterUnprocessableError', 'ToncenterConflictError'],
-    });
-    const [most, least, cell, slice, tuple, list] = lived.told.stack as [
-      string,
-      string & { bytes: string; elements: unknown[] },
-    ][];
-    expect([BigInt(most[1]), BigInt(`0x${least[1].slice(3)}`) * -1n].map(String)).toEqual(NUMBERS);
-    expect([cell, slice].map(([, { bytes }]) => hex(Cell.fromBase64(bytes)))).toEqual([hex(CELL), hex(SLICE)]);
-    expect([tuple[0], tuple[1].elements.length, list[0], list[1].elements.length]).toEqual(['tuple', 1, 'list', 2]);
-    expect(lived.told.std).toEqual([
-      typed('Number', { number: { '@type': 'tvm.numberDecimal', number: NUMBERS[1] } }),
-      typed('Cell', { cell: expect.anything() }),
-      typed('Slice', { slice: expect.anything() }),
-      typed('Tuple', { tuple: expect.anything() }),
-      typed('List', { list: expect.anything() }),
-    ]);
-  });
-
-  it('pytoncenter', async () => {
-    const lived = await through('pytoncenter', pytoncenter, 'v4r2');
-    if (lived === null) return;
-    expect(lived.told).toMatchObject({
-      before: [String(toNano(GIFT)), 'uninitialized'],
-      stack: ECHOED,
-      children: 1,
-      master: { mintable: true, supplied: true },
-      fee: true,
-      wallet: 'wallet v4 r2',
-      kind: 'wallet.v4.accountState',
-      version: true,
-      address: lower(lived.owner),
-      nobody: 'uninitialized',
+    it.sequential('tonweb', async () => {
+      const lived = await through('tonweb', tonweb);
+      if (lived === null) return;
+      const { told, owner, jetton } = lived;
+      expect(told).toMatchObject({
+        wallet: lower(owner),
+        before: [String(toNano(GIFT)), 'uninitialized'],
+        comments: ['from tonweb'],
+        stack: [...ECHOED, ['5']],
+        list: ['6', '7'],
+        // What it cannot read itself.
+        sliceInTuple: 'unknown type tvm.stackEntrySlice',
+        master: { supplied: true, mintable: true, admin: jetton.admin },
+        jettonWallet: { address: jetton.wallet, owner: lower(owner), master: jetton.master },
+        fee: true,
+        nobody: ['0', 'uninitialized'],
+        shards: expect.any(Number),
+        header: true,
+        config: true,
+        unset: 'getConfigParam expected bytes',
+        refused: 'failed to parse post request: failed to parse address',
+      });
     });
   });
 }

@@ -1,8 +1,9 @@
 /** The pages about one thing each, in a real browser, held against what the API answers. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { openBrowser, visit } from '../browser.ts';
+import { visit } from '../browser.ts';
 import { type Stack, until } from '../stack.ts';
 import { send } from './levels.ts';
 import { demoWallet } from './wallets.ts';
@@ -32,82 +33,27 @@ const jettonHours = z.object({
 });
 const holders = z.object({ jetton_wallets: z.array(z.object({ owner: z.string() })), address_book: book });
 
-export function describePages(stack: () => Stack): void {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-
-  async function ask<T>(path: string, shape: z.ZodType<T>): Promise<T> {
-    const response = await fetch(`${stack().url}/api/v3/${path}`);
-    expect(response.status, path).toBe(200);
-    return shape.parse(await response.json());
+/** Opens a page, waits until it has its rows, and ends with no complaint of the browser. */
+async function open(
+  { url }: Stack,
+  browser: Browser,
+  path: string,
+  look: (page: Page) => Promise<void>,
+): Promise<void> {
+  const { page, complaints, requests, close } = await visit(browser, `${url}/${path}`);
+  await page.locator('main[aria-busy="false"]').waitFor({ timeout: PATIENCE });
+  await look(page);
+  expect(requests.filter((asked) => !asked.startsWith(`${url}/`))).toEqual([]);
+  expect(complaints).toEqual([]);
+  for (const width of [360, 2_000]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await page.evaluate('document.documentElement.scrollWidth'), `${path} at ${width}`).toBe(width);
   }
+  await close();
+}
 
-  /** Opens a page, waits until it has its rows, and ends with no complaint of the browser. */
-  async function open(path: string, look: (page: Page) => Promise<void>): Promise<void> {
-    const { page, complaints, requests, close } = await visit(browser, `${stack().url}/${path}`);
-    await page.locator('main[aria-busy="false"]').waitFor({ timeout: PATIENCE });
-    await look(page);
-    expect(requests.filter((url) => !url.startsWith(`${stack().url}/`))).toEqual([]);
-    expect(complaints).toEqual([]);
-    for (const width of [360, 2_000]) {
-      await page.setViewportSize({ width, height: 900 });
-      expect(await page.evaluate('document.documentElement.scrollWidth'), `${path} at ${width}`).toBe(width);
-    }
-    await close();
-  }
-
-  const fact = (page: Page, name: string) => page.locator(`[data-fact="${name}"]`).textContent();
-  const texts = (page: Page, selector: string) => page.locator(selector).allTextContents();
-
-  /** A complete trace of several transactions, with a swap of jettons or another action of many messages. */
-  const someTrace = () =>
-    until('a trace of several transactions', async () => {
-      const answer = await ask('traces?limit=50&include_actions=true', traces);
-      const found = answer.traces.find(
-        (trace) => Object.keys(trace.transactions).length >= 4 && trace.actions.length > 0,
-      );
-      return found === undefined ? null : { ...found, book: answer.address_book };
-    });
-
-  it('show a transaction with its trace and what happened', async () => {
-    const { transactions, actions, book: names } = await someTrace();
-    const [shown] = Object.values(transactions);
-    await open(`tx/${Buffer.from(shown.hash, 'base64').toString('hex')}`, async (page) => {
-      expect(await page.title()).toBe(`Transaction ${shown.hash} · tonstream`);
-      expect(await fact(page, 'Account')).toBe(names[shown.account].user_friendly);
-      expect(await fact(page, 'Logical time')).toBe(shown.lt);
-      expect(await fact(page, 'Masterchain block')).toBe(String(shown.mc_block_seqno));
-      expect(await page.locator('.graph .box').count()).toBe(Object.keys(transactions).length);
-      const told = await page
-        .locator('li[data-action]')
-        .evaluateAll((lines) => lines.map((line) => line.getAttribute('data-action')));
-      expect(told).toEqual(actions.map(({ action_id: id }) => id));
-      for (const line of await texts(page, 'li[data-action]')) expect(line).not.toMatch(/undefined|null|NaN/);
-    });
-  });
-
-  it('show an account, and what it does next without a reload', async () => {
-    const { transactions } = await someTrace();
-    const [{ account }] = Object.values(transactions);
-    await open(`account/${account}`, async (page) => {
-      await page.locator('#line[data-state="live"]').waitFor({ timeout: PATIENCE });
-      expect(await fact(page, 'Raw address')).toBe(account.toLowerCase());
-      const newest = page.locator('td[data-column="Transaction"] a').first();
-      expect(await newest.getAttribute('title')).toMatch(/^[\w+/]{43}=$/);
-    });
-    // Somebody who acts all the time: who did last will do again.
-    const [{ account: busy }] = (await ask('transactions?limit=1', z.object({ transactions: z.array(transaction) })))
-      .transactions;
-    await open(`account/${busy}`, async (page) => {
-      const count = () => page.locator('td[data-column="Transaction"]').count();
-      const before = await count();
-      await until('another transaction on the page', async () => ((await count()) > before ? true : null));
-    });
-  });
-
+/** Of who sends with the wallet that `start` tells of. */
+export function describeSentPage(stack: () => Stack, browser: () => Browser): void {
   it('show what an account sent from pending to final', async () => {
     const { wallet } = demoWallet(stack().program.output());
     const received = z.object({ transactions: z.array(transaction).default([]) });
@@ -119,7 +65,7 @@ export function describePages(stack: () => Stack): void {
       });
     // The zero state's accounts are in no block until they do something; and what is sent next needs the seqno after it.
     await receiverOf(await send(stack()));
-    await open(`account/${wallet.address.toString()}`, async (page) => {
+    await open(stack(), browser(), `account/${wallet.address.toString()}`, async (page) => {
       await page.locator('#line[data-state="live"]').waitFor({ timeout: PATIENCE });
       await page.evaluate(`window.levels = [];
         new MutationObserver(() => document.querySelectorAll('.waiting td[data-column="Outcome"]')
@@ -135,6 +81,47 @@ export function describePages(stack: () => Stack): void {
       expect(['pending', 'confirmed']).toEqual(expect.arrayContaining([...new Set(levels)]));
     });
   });
+}
+
+/** Those that only look. */
+export function describePages(stack: () => Stack, browser: () => Browser): void {
+  async function ask<T>(path: string, shape: z.ZodType<T>): Promise<T> {
+    const response = await fetch(`${stack().url}/api/v3/${path}`);
+    expect(response.status, path).toBe(200);
+    return shape.parse(await response.json());
+  }
+
+  const fact = (page: Page, name: string) => page.locator(`[data-fact="${name}"]`).textContent();
+  const texts = (page: Page, selector: string) => page.locator(selector).allTextContents();
+
+  /** A complete trace of several transactions, with a swap of jettons or another action of many messages. */
+  const someTrace = () =>
+    until('a trace of several transactions', async () => {
+      const answer = await ask('traces?limit=50&include_actions=true', traces);
+      const found = answer.traces.find(
+        (trace) => Object.keys(trace.transactions).length >= 4 && trace.actions.length > 0,
+      );
+      return found === undefined ? null : { ...found, book: answer.address_book };
+    });
+
+  it('show an account, and what it does next without a reload', async () => {
+    const { transactions } = await someTrace();
+    const [{ account }] = Object.values(transactions);
+    await open(stack(), browser(), `account/${account}`, async (page) => {
+      await page.locator('#line[data-state="live"]').waitFor({ timeout: PATIENCE });
+      expect(await fact(page, 'Raw address')).toBe(account.toLowerCase());
+      const newest = page.locator('td[data-column="Transaction"] a').first();
+      expect(await newest.getAttribute('title')).toMatch(/^[\w+/]{43}=$/);
+    });
+    // Somebody who acts all the time: who did last will do again.
+    const [{ account: busy }] = (await ask('transactions?limit=1', z.object({ transactions: z.array(transaction) })))
+      .transactions;
+    await open(stack(), browser(), `account/${busy}`, async (page) => {
+      const count = () => page.locator('td[data-column="Transaction"]').count();
+      const before = await count();
+      await until('another transaction on the page', async () => ((await count()) > before ? true : null));
+    });
+  });
 
   it('show a jetton with its holders in order', async () => {
     const [master] = await until('a jetton', async () => {
@@ -142,7 +129,7 @@ export function describePages(stack: () => Stack): void {
       return found.length > 0 ? found : null;
     });
     const held = await ask(`jetton/wallets?jetton_address=${master.address}&sort=desc&limit=50`, holders);
-    await open(`jetton/${master.address}`, async (page) => {
+    await open(stack(), browser(), `jetton/${master.address}`, async (page) => {
       const owners = page.locator('td[data-column="Owner"] a');
       const shown = await owners.evaluateAll((links) => links.map((link) => link.getAttribute('title')));
       expect(shown.length).toBeGreaterThanOrEqual(held.jetton_wallets.length);
@@ -162,21 +149,21 @@ export function describePages(stack: () => Stack): void {
       }
       expect(points.length).toBeGreaterThan(0);
     });
-    await open('top/jettons', async (page) => {
+    await open(stack(), browser(), 'top/jettons', async (page) => {
       expect(await page.locator('td[data-column="Name"] a').count()).toBeGreaterThan(0);
     });
   });
 
   it('show a block, the richest accounts, and what cannot be found', async () => {
-    await open('block/2', async (page) => {
+    await open(stack(), browser(), 'block/2', async (page) => {
       expect(await page.title()).toBe('Masterchain block 2 · tonstream');
       expect(await texts(page, '[data-fact="Before"]')).toEqual(['1']);
     });
-    await open('top/accounts', async (page) => {
+    await open(stack(), browser(), 'top/accounts', async (page) => {
       const rows = await page.locator('td[data-column="Balance"]').count();
       expect(rows).toBeGreaterThan(10);
     });
-    const { page, close } = await visit(browser, `${stack().url}/block/2000000000`);
+    const { page, close } = await visit(browser(), `${stack().url}/block/2000000000`);
     await page.locator('[role="alert"]').waitFor({ timeout: PATIENCE });
     expect(await page.locator('[role="alert"]').textContent()).toBe('No such block is indexed.');
     await close();
@@ -188,7 +175,7 @@ export function describePages(stack: () => Stack): void {
       points: z.array(z.object({ from: z.number(), open: z.boolean(), value: z.number() })),
     });
     for (const resolution of ['hour', 'day']) {
-      await open(`charts/${resolution}`, async (page) => {
+      await open(stack(), browser(), `charts/${resolution}`, async (page) => {
         const response = await fetch(`${stack().url}/api/stats/transactions?resolution=${resolution}`);
         const { points } = shape.parse(await response.json());
         const shown = page.locator('[data-series="transactions"]');
@@ -207,7 +194,7 @@ export function describePages(stack: () => Stack): void {
   });
 
   it('ask SQL, show rows and errors, and give a file', async () => {
-    await open('sql/editor', async (page) => {
+    await open(stack(), browser(), 'sql/editor', async (page) => {
       expect(await page.locator('details[data-view="ton.transactions"]').count()).toBe(1);
       const editor = page.locator('#statement');
       await editor.fill(
@@ -224,7 +211,7 @@ export function describePages(stack: () => Stack): void {
       expect(await editor.inputValue()).toMatch(/SELECT/);
     });
     const { page, close } = await visit(
-      browser,
+      browser(),
       `${stack().url}/sql#${encodeURIComponent('SELECT nothing FROM ton.blocks')}`,
     );
     await page.locator('#answer [role="alert"]').waitFor({ timeout: PATIENCE });
@@ -233,7 +220,7 @@ export function describePages(stack: () => Stack): void {
   });
 
   it('tell where each stage stands', async () => {
-    await open('pipeline/now', async (page) => {
+    await open(stack(), browser(), 'pipeline/now', async (page) => {
       const head = async (stage: string) => Number(await page.locator(`[data-stage="${stage}"]`).textContent());
       const first = await head('Answer');
       expect(first).toBeGreaterThan(0);
@@ -251,7 +238,7 @@ export function describePages(stack: () => Stack): void {
   it('find what is pasted into the search box', async () => {
     const { transactions } = await someTrace();
     const [{ hash, account }] = Object.values(transactions);
-    const { page, close } = await visit(browser, `${stack().url}/`);
+    const { page, close } = await visit(browser(), `${stack().url}/`);
     const hex = Buffer.from(hash, 'base64').toString('hex');
     // Never the page that is shown already: when that has been loaded again cannot be seen.
     for (const [sought, path] of [
@@ -270,5 +257,32 @@ export function describePages(stack: () => Stack): void {
     await page.locator('#sought').press('Enter');
     await until('a word on it', () => page.evaluate('document.querySelector("#sought").validationMessage || null'));
     await close();
+  });
+
+  // Last: what is learned of contracts while the chain is young has their traces told again.
+  it('show a transaction with its trace and what happened', async () => {
+    const { transactions, book: names } = await someTrace();
+    const [shown] = Object.values(transactions);
+    await open(stack(), browser(), `tx/${Buffer.from(shown.hash, 'base64').toString('hex')}`, async (page) => {
+      expect(await page.title()).toBe(`Transaction ${shown.hash} · tonstream`);
+      expect(await fact(page, 'Account')).toBe(names[shown.account].user_friendly);
+      expect(await fact(page, 'Logical time')).toBe(shown.lt);
+      expect(await fact(page, 'Masterchain block')).toBe(String(shown.mc_block_seqno));
+      expect(await page.locator('.graph .box').count()).toBe(Object.keys(transactions).length);
+      const query = `traces?tx_hash=${encodeURIComponent(shown.hash)}&include_actions=true`;
+      await until('the actions as the API tells them', async () => {
+        const told = await page
+          .locator('li[data-action]')
+          .evaluateAll((lines) => lines.map((line) => line.getAttribute('data-action')));
+        const [{ actions }] = (await ask(query, traces)).traces;
+        const ids = actions.map(({ action_id: id }) => id);
+        if (ids.length > 0 && isDeepStrictEqual(told, ids)) return true;
+        // They are told again when something is learned of their contracts, which the page shows when it is opened next.
+        await page.reload();
+        await page.locator('main[aria-busy="false"]').waitFor({ timeout: PATIENCE });
+        return null;
+      });
+      for (const line of await texts(page, 'li[data-action]')) expect(line).not.toMatch(/undefined|null|NaN/);
+    });
   });
 }
