@@ -14,7 +14,7 @@ import { createWindowSource } from '../src/window/source.ts';
 import type { PublishedStep } from '../streams/projected-steps.ts';
 import { PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { type Archived, archiveOf, archiveProblems, LARGE_SLAB } from './archived.ts';
-import { rounds, seed } from './chance.ts';
+import { drawn, rounds, seed } from './chance.ts';
 import { ITEMS, WALLETS } from './token-filters.ts';
 import { sampledRequests } from './window-agreement.ts';
 import { type Answered, pages } from './window-answers.ts';
@@ -133,7 +133,7 @@ export function describeArchivedTokens(given: () => Given): void {
       ...rowsOf(nftItems).flatMap(({ ownerAddress }) => ownerAddress ?? []),
     ]);
     expect(owners.length).toBeGreaterThan(10);
-    for (const owner of owners.slice(0, 20)) {
+    for (const owner of drawn(owners, rounds(10, owners.length))) {
       for (const question of ['jettonTransfers', 'jettonBurns', 'nftTransfers'] as const) {
         const filter = { ...EVERY_EVENT, owners: [owner] };
         const events = await source.contracts[question](filter, context());

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { EventFilter, TokenEvent } from '../src/chain/contract-records.ts';
 import { hashKey } from '../src/chain/hash.ts';
-import { archiveOf } from './archived.ts';
+import { archiveOf, LARGE_SLAB } from './archived.ts';
 import { context, type Projected, type SharedWindows, type Windowed, windowFrom } from './windowed.ts';
 
 const LATE = [
@@ -79,7 +79,7 @@ export function describeLateEvents(
       steps.findIndex(({ step }) => step.mcSeqno >= seqno),
     );
     for (const start of new Set([0, ...starts])) await compare(await windows.from(start), start);
-    const archived = archiveOf({ clickhouse });
+    const archived = archiveOf({ clickhouse }, LARGE_SLAB);
     try {
       for (const start of [starts[1], starts[3]]) {
         const windowed = await windowFrom({ tables, steps }, start, undefined, archived.archive);

@@ -97,7 +97,7 @@ export function describePast(given: () => Past): void {
     const { log, clickhouseUrl, url, steps } = given();
     const clickhouse = createClickHouse({ url: clickhouseUrl, database: 'past', logger: silent });
     await migrate({ clickhouse, logger: silent });
-    const config = { ...readConfig([], {}).config, batchSteps: 5 };
+    const config = { ...readConfig([], {}).config, batchSteps: 20 };
     const asked = await questions(url);
     const accounts = (
       await clickhouse.json(
