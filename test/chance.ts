@@ -28,12 +28,12 @@ export function random(below: number): number {
   return state % below;
 }
 
-/** Each of them as often as any other, give or take one, in random order. */
+/** Each of them as often as any other, give or take one, in random order; of more than `count`, any of them. */
 export function drawn<T>(kinds: readonly T[], count: number): T[] {
-  const bag = Array.from({ length: count }, (_, i) => kinds[i % kinds.length]);
+  const bag = Array.from({ length: Math.max(count, kinds.length) }, (_, i) => kinds[i % kinds.length]);
   for (let i = bag.length - 1; i > 0; i--) {
     const other = random(i + 1);
     [bag[i], bag[other]] = [bag[other], bag[i]];
   }
-  return bag;
+  return bag.slice(0, count);
 }
