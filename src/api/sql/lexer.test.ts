@@ -23,11 +23,9 @@ describe('a statement', () => {
     );
   });
 
-  // Another way to look for the semicolon took 6 s of a worker for these.
-  it('is read in time that grows with its length', () => {
-    const began = performance.now();
-    expect(statusOf(`SELECT 1${' '.repeat(64_000)}x`)).toHaveLength(64_009);
-    expect(performance.now() - began).toBeLessThan(1_000);
+  // Another way to look for the semicolon took 6 s of a worker for 64,000 of them, and minutes for these.
+  it('is read in time that grows with its length', { timeout: 60_000 }, () => {
+    expect(statusOf(`SELECT 1${' '.repeat(400_000)}x`)).toHaveLength(400_009);
   });
 
   it.each([

@@ -43,15 +43,13 @@ describe('the syntax tree of a statement', () => {
     expect(() => judged(SINGLE.replace('Literal UInt64_2', 'Literal Int64_-2'))).toThrow('LIMIT below 0');
   });
 
-  // It took seconds of a worker to look at such a one.
-  it('is read in time that grows with the length of a type', () => {
-    const type = '\\'.repeat(128_000);
-    const began = performance.now();
+  // It took 18 s of a worker to look at one of 128 KB, and minutes for this one.
+  it('is read in time that grows with the length of a type', { timeout: 60_000 }, () => {
+    const type = '\\'.repeat(512_000);
     const cast = SINGLE.replace(
       'Literal Int64_-1',
       `Function CAST (children 1)\n     ExpressionList (children 2)\n      Literal UInt64_1\n      Literal '${type}'`,
     );
     expect(() => judged(cast)).toThrow('the type given to CAST');
-    expect(performance.now() - began).toBeLessThan(1_000);
   });
 });
