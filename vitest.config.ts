@@ -27,6 +27,26 @@ const LONGEST = [
   'test/api-private.test.ts',
 ];
 
+/**
+ * Files that share a process and what it has loaded: loading is a third of what they cost. They leave nothing behind
+ * that another file of theirs would notice.
+ */
+const TOGETHER = '{src,streams}/**/*.test.ts';
+/** Of these, what starts servers or programs, or puts something else in the place of what all use. */
+const ALONE = [
+  'src/api/mentions.test.ts',
+  'src/metadata/worker.test.ts',
+  'src/service.test.ts',
+  'src/web/push.test.ts',
+  'src/webhooks/webhooks.test.ts',
+  'src/window/window.test.ts',
+  'src/workers/pool.test.ts',
+  'streams/{embedded,kafka-writer}.test.ts',
+  'streams/ingest/{follow-crash,import,thread}.test.ts',
+  'streams/project/{lost-inserts,position,projector,projector-cells,publish,publish-crash,repeated-batches,sent,trace-projection}.test.ts',
+  'streams/project/contracts/{devnet,methods,recorded}.test.ts',
+];
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { root } = this.ctx.config;
@@ -56,24 +76,28 @@ process.once('exit', () => {
   }
 });
 
+const each = {
+  pool: 'forks',
+  env: { TEST_SEED: seed, TMPDIR: folder },
+  // Properties draw seeds of their own otherwise, and say them when they fail.
+  setupFiles: ['test/each-file.ts', ...(given === undefined ? [] : ['test/given-seed.ts'])],
+  // Bounds for machines that do much else: what hangs is ended, what is slow is not.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  // Longest wait for what comes by itself; the default of a second is for machines that do nothing else.
+  expect: { poll: { timeout: 180_000 } },
+} as const;
+
 export default defineConfig({
   test: {
-    include: ['{clickhouse,src,streams,test}/**/*.test.ts'],
-    pool: 'forks',
     // For two cores: a third file works while others wait for a chain or a server.
     maxWorkers: 3,
-    // Files share processes and what those have loaded: loading is a third of what most of them cost. A file leaves
-    // nothing behind that another one would notice.
-    isolate: false,
+    // What one file loads is there for the next one, in a process of its own.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
-    env: { TEST_SEED: seed, TMPDIR: folder },
-    // Properties draw seeds of their own otherwise, and say them when they fail.
-    setupFiles: ['test/each-file.ts', ...(given === undefined ? [] : ['test/given-seed.ts'])],
-    // Bounds for machines that do much else: what hangs is ended, what is slow is not.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
-    // Longest wait for what comes by itself; the default of a second is for machines that do nothing else.
-    expect: { poll: { timeout: 180_000 } },
+    projects: [
+      { test: { ...each, name: 'together', include: [TOGETHER], exclude: ALONE, isolate: false } },
+      { test: { ...each, name: 'apart', include: [...ALONE, '{clickhouse,test}/**/*.test.ts'] } },
+    ],
   },
 });
