@@ -76,11 +76,13 @@ process.once('exit', () => {
   }
 });
 
+// Properties draw seeds of their own where none is given, and say them when they fail.
+const setupFiles = ['test/each-file.ts', ...(given === undefined ? [] : ['test/given-seed.ts'])];
+
 const each = {
   pool: 'forks',
   env: { TEST_SEED: seed, TMPDIR: folder },
-  // Properties draw seeds of their own otherwise, and say them when they fail.
-  setupFiles: ['test/each-file.ts', ...(given === undefined ? [] : ['test/given-seed.ts'])],
+  setupFiles,
   // Bounds for machines that do much else: what hangs is ended, what is slow is not.
   testTimeout: 600_000,
   hookTimeout: 600_000,

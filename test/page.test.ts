@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { StatisticsQueries } from '../clickhouse/queries/statistics.ts';
 import { statsApi } from '../src/api/stats/api.ts';
 import { createWeb, type Web, type WebLimits } from '../src/web/web.ts';
+import { describeAccountPage } from './account-page.ts';
 import { transactionsWanted } from './api/contract.ts';
 import { base64, type Network, readSequenceFacts, sequencePath } from './api/network.ts';
 import { type ApiServer, serveApi } from './api-server.ts';
@@ -382,95 +383,7 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     }
   });
 
-  /** An account of a transaction a second, as a page knows it; `newest` is the number of its newest one. */
-  async function openBusyAccount() {
-    const { url } = await start();
-    const account = { newest: 100, away: false };
-    const address = `0:${'AB'.repeat(32)}`;
-    const transactionOf = (n: number) => ({
-      hash: Buffer.from(String(n).padStart(32, '0')).toString('base64'),
-      now: 1_700_000_000 + n,
-      total_fees: '1',
-      in_msg: null,
-    });
-    const { page, complaints } = await open('about:blank');
-    await page.clock.install();
-    await page.addInitScript(`globalThis.lines = [];
-      class Line extends EventTarget { static CLOSED = 2; static OPEN = 1; readyState = 1;
-        constructor() { super(); lines.push(this); setTimeout(() => this.dispatchEvent(new Event('connected'))); }
-        close() { this.readyState = 2; } }
-      globalThis.EventSource = Line;`);
-    await page.route('**/api/v3/**', (route) => {
-      const asked = new URL(route.request().url());
-      const last = Number(asked.searchParams.get('cursor') ?? account.newest + 1);
-      const numbers = Array.from({ length: 25 }, (_, at) => last - 1 - at);
-      const state = { address, balance: '1', status: 'active' };
-      const answers: Record<string, unknown> = {
-        accountStates: { accounts: [state] },
-        'jetton/wallets': { jetton_wallets: [] },
-        'nft/items': { nft_items: [] },
-        actions: { actions: [] },
-        transactions: { transactions: numbers.map(transactionOf), next_cursor: String(last - 25) },
-        walletStates: { wallets: [] },
-        pendingTraces: { traces: [] },
-      };
-      if (account.away) return route.fulfill({ status: 503, json: { error: 'too busy' } });
-      return route.fulfill({ json: answers[asked.pathname.slice('/api/v3/'.length)] });
-    });
-    await page.goto(`${url}account/${address}`);
-    const shown = () =>
-      page
-        .locator('tbody:not(.waiting) a.hash')
-        .evaluateAll((links) => links.map((link) => Number(atob(link.getAttribute('title') ?? ''))));
-    const hear = (newest: number) => {
-      account.newest = newest;
-      return page.evaluate(`lines.at(-1).dispatchEvent(new MessageEvent('event', { data: '{}' }))`);
-    };
-    /** That it has all from `newest` on, `count` of them. */
-    const expectAll = (newest: number, count: number) =>
-      vi.waitFor(
-        async () => expect(await shown()).toEqual(Array.from({ length: count }, (_, at) => newest - at)),
-        PATIENCE,
-      );
-    return { page, complaints, account, hear, expectAll };
-  }
-
-  it('lists what an account does without a gap and without end', async () => {
-    const { page, complaints, hear, expectAll } = await openBusyAccount();
-    await expectAll(100, 25);
-    await hear(110);
-    await expectAll(110, 35);
-    await page.getByText('Show older').last().click();
-    await expectAll(110, 60);
-    await hear(200);
-    await expectAll(200, 25);
-    const last = 200 + 24 * 20;
-    for (let newest = 224; newest <= last; newest += 24) {
-      await hear(newest);
-      await expectAll(newest, newest === last ? 25 : 25 + newest - 200);
-    }
-    await page.getByText('Show older').last().click();
-    await expectAll(last, 50);
-    expect(complaints).toEqual([]);
-  });
-
-  it('follows an account again after the service was busy, and after it was refused', async () => {
-    const { page, account, hear, expectAll } = await openBusyAccount();
-    await expectAll(100, 25);
-    account.away = true;
-    await hear(101);
-    await vi.waitFor(async () => expect(await text(page, '#line')).toBe('too busy'), PATIENCE);
-    account.away = false;
-    await page.clock.fastForward(5_000);
-    await expectAll(101, 26);
-    await vi.waitFor(async () => expect(await text(page, '#line')).toBe('Live'), PATIENCE);
-    account.newest = 102;
-    await page.evaluate('lines.at(-1).readyState = 2, lines.at(-1).onerror()');
-    expect(await text(page, '#line')).toBe('Connection lost');
-    await page.clock.fastForward(7_000);
-    await expectAll(102, 27);
-    await vi.waitFor(async () => expect(await text(page, '#line')).toBe('Live'), PATIENCE);
-  });
+  describeAccountPage(async () => ({ ...(await open('about:blank')), url: (await start()).url }));
 
   it('writes figures as people read them', async () => {
     const { url } = await start();

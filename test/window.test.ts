@@ -1,6 +1,5 @@
 /** Answers with a window against answers from the tables alone, for random requests and boundaries anywhere. */
 import type { ChildProcess } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,23 +19,20 @@ import {
   type ActionFilter,
   ANY_ACTION,
   ANY_MESSAGE,
-  type BlockRecord,
   type MessageFilter,
-  type Rows,
   type TraceFilter,
-  type TransactionFilter,
   type TransactionRecord,
 } from '../src/chain/records.ts';
 import { readChainView } from '../src/web/chain-view.ts';
 import { stepOf } from '../src/window/chunk.ts';
 import { KINDS } from '../src/window/kinds.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { archiveOf, archiveProblems } from './archived.ts';
 import { expectReceivedLater } from './archived-messages.ts';
 import { isLong, random, rounds } from './chance.ts';
 import { startProgram } from './program.ts';
 import { privateBlocks, requireShelf, shelf } from './shelf.ts';
+import { EVERYTHING, listedSteps, wholeSteps } from './whole-steps.ts';
 import { pages } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 import { context, fillDown, type Projected, projectFiles, type Windowed, windowFrom } from './windowed.ts';
@@ -68,16 +64,6 @@ const ONCE_WRONG: [string][] = [
 ];
 
 const ARCHIVE_WRITER = fileURLToPath(new URL('./archive-writer.ts', import.meta.url));
-
-const EVERYTHING: TransactionFilter = {
-  accounts: [],
-  excludeAccounts: [],
-  hashes: [],
-  utime: {},
-  ltWindow: {},
-  sort: 'desc',
-  page: { limit: 1_000, offset: 0 },
-};
 
 const EVERY_ACTION: ActionFilter = { ...ANY_ACTION, sort: 'desc', page: { limit: 1_000, offset: 0 } };
 
@@ -139,65 +125,6 @@ function rowsByKey({ window }: Windowed): string[][] {
   } finally {
     view.done();
   }
-}
-
-interface ToldStep {
-  utime: number | null;
-  transactions: string[];
-  blocks: string[];
-}
-
-/** Short: what differs is printed whole. */
-const digestOf = (told: unknown): string => createHash('sha256').update(JSON.stringify(told)).digest('base64');
-
-const transactionDigest = ({ mcSeqno, block, traceId, globalVersion, stored }: TransactionRecord): string =>
-  digestOf([mcSeqno, block, traceId, globalVersion, stored]);
-
-const blockDigest = ({ header, txCount, createdBy, randSeed }: BlockRecord): string =>
-  digestOf([header, txCount, createdBy, randSeed]);
-
-/** Each step that a source gives, from the first to the last of these, as many at once as it likes. */
-async function wholeSteps(source: ChainSource, steps: readonly PublishedStep[], enough: number) {
-  const told = new Map<number, ToldStep>();
-  const last = steps[steps.length - 1].step.mcSeqno;
-  for (let first = steps[0].step.mcSeqno; first <= last; ) {
-    const run = await source.steps({ first, last, enough }, context());
-    expect(run.last).toBeGreaterThanOrEqual(first);
-    expect(run.last).toBeLessThanOrEqual(last);
-    for (const { mcSeqno, utime, transactions, blocks } of run.steps) {
-      expect(told.has(mcSeqno)).toBe(false);
-      expect(mcSeqno).toBeLessThanOrEqual(run.last);
-      told.set(mcSeqno, { utime, transactions: transactions.map(transactionDigest), blocks: blocks.map(blockDigest) });
-    }
-    first = run.last + 1;
-  }
-  return told;
-}
-
-/** The same of the listings. */
-async function listedSteps(source: ChainSource) {
-  const told = new Map<number, ToldStep>();
-  const at = (mcSeqno: number): ToldStep => {
-    const found = told.get(mcSeqno) ?? { utime: null, transactions: [], blocks: [] };
-    told.set(mcSeqno, found);
-    return found;
-  };
-  const everyBlock = { utime: {}, lt: {}, sort: 'asc', page: { limit: 1_000, offset: 0 } } as const;
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Rows<BlockRecord> = await source.blocks({ ...everyBlock, cursor }, context());
-    for (const block of page.rows) {
-      const step = at(block.mcSeqno);
-      step.blocks.push(blockDigest(block));
-      if (block.header.workchain === -1) step.utime = block.header.genUtime;
-    }
-    cursor = page.nextCursor;
-  }
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Rows<TransactionRecord> = await source.transactions({ ...EVERYTHING, sort: 'asc', cursor }, context());
-    for (const record of page.rows) at(record.mcSeqno).transactions.push(transactionDigest(record));
-    cursor = page.nextCursor;
-  }
-  return told;
 }
 
 describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s blocks', (name) => {

@@ -6,11 +6,10 @@ import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
-import { askService } from './service-request.ts';
+import { askService, refusalOf } from './service-request.ts';
 
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
 const seqno = z.coerce.number().int().min(0);
-const refused = z.object({ error: z.string() });
 const TOO_MANY = 429;
 /** Seconds until the service can be asked again. */
 const later = z.coerce.number().int().min(0).max(3_600).catch(1);
@@ -49,8 +48,7 @@ export async function runExport(
     // Nothing is newer than the last file.
     if (response.status === 422 && next === began) break;
     if (response.status !== 200) {
-      const { data } = refused.safeParse(jsonOf(bytes));
-      const reason = data?.error ?? '';
+      const reason = refusalOf(bytes) ?? '';
       if (response.status !== TOO_MANY) throw new Error(`${url}: ${response.status} ${reason}`);
       const seconds = later.parse(response.headers.get('retry-after') ?? 1);
       print(`waiting ${seconds} s: ${reason}`);
@@ -78,14 +76,6 @@ function startOf(from: string | undefined): number {
   if (!start.success)
     throw new ConfigError(`--from: export begins at a masterchain seqno, not at ${JSON.stringify(from)}`);
   return start.data;
-}
-
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString());
-  } catch {
-    return null;
-  }
 }
 
 /** The step behind the last file; null where there is none. */

@@ -1,4 +1,5 @@
 /** What a command asks the running service, and in which words it says that there was no answer. */
+import { z } from 'zod';
 
 /**
  * Like fetch, the body read, within a time.
@@ -13,6 +14,17 @@ export async function askService(
     return { response, bytes: new Uint8Array(await response.arrayBuffer()) };
   } catch (cause) {
     throw new Error(reasonOf(url, cause, { timeoutMs, signal }), { cause });
+  }
+}
+
+const refused = z.object({ error: z.string() });
+
+/** In which words the service refused; null where its answer says nothing of the kind. */
+export function refusalOf(bytes: Uint8Array): string | null {
+  try {
+    return refused.parse(JSON.parse(Buffer.from(bytes).toString())).error;
+  } catch {
+    return null;
   }
 }
 

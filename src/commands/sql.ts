@@ -5,14 +5,13 @@ import { readerLimits } from '../api/sql/limits.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
-import { askService } from './service-request.ts';
+import { askService, refusalOf } from './service-request.ts';
 
 const flagsOf = z.object({
   format: z.enum(['csv', 'json', 'ndjson', 'parquet', 'arrow']).default('csv'),
   'as-of': z.coerce.number().int().min(1).optional(),
   'user-statements': z.boolean().default(false),
 });
-const refused = z.object({ error: z.string() });
 /** What the service takes, and as long again for the way. */
 const PATIENCE = 2;
 
@@ -50,9 +49,8 @@ export async function runSql(
     signal,
   });
   if (response.status !== 200) {
-    const body = Buffer.from(bytes).toString();
-    const told = refused.safeParse(parsedOrNull(body));
-    stderr.write(`tonstream sql: ${told.success ? told.data.error : `${response.status} ${body.slice(0, 300)}`}\n`);
+    const told = refusalOf(bytes) ?? `${response.status} ${Buffer.from(bytes).toString().slice(0, 300)}`;
+    stderr.write(`tonstream sql: ${told}\n`);
     return 1;
   }
   stdout.write(bytes);
@@ -70,12 +68,4 @@ function unlessStopped<T>(waited: Promise<T>, signal: AbortSignal): Promise<T> {
     else signal.addEventListener('abort', stop, { once: true });
   });
   return Promise.race([waited, stopped]);
-}
-
-function parsedOrNull(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }

@@ -1,0 +1,97 @@
+/** An account's page that stays open while much happens, in a real browser; the service's answers are made up. */
+import { expect, it, vi } from 'vitest';
+import type { Visit } from './browser.ts';
+
+const PATIENCE = { timeout: 180_000, interval: 50 };
+
+/** @param begin opens an empty page beside a service, and gives the address of that */
+export function describeAccountPage(begin: () => Promise<Visit & { url: string }>): void {
+  /** An account of a transaction a second, as a page knows it; `newest` is the number of its newest one. */
+  async function openBusyAccount() {
+    const account = { newest: 100, away: false };
+    const address = `0:${'AB'.repeat(32)}`;
+    const transactionOf = (n: number) => ({
+      hash: Buffer.from(String(n).padStart(32, '0')).toString('base64'),
+      now: 1_700_000_000 + n,
+      total_fees: '1',
+      in_msg: null,
+    });
+    const { url, page, complaints } = await begin();
+    await page.clock.install();
+    await page.addInitScript(`globalThis.lines = [];
+      class Line extends EventTarget { static CLOSED = 2; static OPEN = 1; readyState = 1;
+        constructor() { super(); lines.push(this); setTimeout(() => this.dispatchEvent(new Event('connected'))); }
+        close() { this.readyState = 2; } }
+      globalThis.EventSource = Line;`);
+    await page.route('**/api/v3/**', (route) => {
+      const asked = new URL(route.request().url());
+      const last = Number(asked.searchParams.get('cursor') ?? account.newest + 1);
+      const numbers = Array.from({ length: 25 }, (_, at) => last - 1 - at);
+      const state = { address, balance: '1', status: 'active' };
+      const answers: Record<string, unknown> = {
+        accountStates: { accounts: [state] },
+        'jetton/wallets': { jetton_wallets: [] },
+        'nft/items': { nft_items: [] },
+        actions: { actions: [] },
+        transactions: { transactions: numbers.map(transactionOf), next_cursor: String(last - 25) },
+        walletStates: { wallets: [] },
+        pendingTraces: { traces: [] },
+      };
+      if (account.away) return route.fulfill({ status: 503, json: { error: 'too busy' } });
+      return route.fulfill({ json: answers[asked.pathname.slice('/api/v3/'.length)] });
+    });
+    await page.goto(`${url}account/${address}`);
+    const shown = () =>
+      page
+        .locator('tbody:not(.waiting) a.hash')
+        .evaluateAll((links) => links.map((link) => Number(atob(link.getAttribute('title') ?? ''))));
+    const hear = (newest: number) => {
+      account.newest = newest;
+      return page.evaluate(`lines.at(-1).dispatchEvent(new MessageEvent('event', { data: '{}' }))`);
+    };
+    /** That it has all from `newest` on, `count` of them. */
+    const expectAll = (newest: number, count: number) =>
+      vi.waitFor(
+        async () => expect(await shown()).toEqual(Array.from({ length: count }, (_, at) => newest - at)),
+        PATIENCE,
+      );
+    return { page, complaints, account, hear, expectAll };
+  }
+
+  it('lists what an account does without a gap and without end', async () => {
+    const { page, complaints, hear, expectAll } = await openBusyAccount();
+    await expectAll(100, 25);
+    await hear(110);
+    await expectAll(110, 35);
+    await page.getByText('Show older').last().click();
+    await expectAll(110, 60);
+    await hear(200);
+    await expectAll(200, 25);
+    const last = 200 + 24 * 20;
+    for (let newest = 224; newest <= last; newest += 24) {
+      await hear(newest);
+      await expectAll(newest, newest === last ? 25 : 25 + newest - 200);
+    }
+    await page.getByText('Show older').last().click();
+    await expectAll(last, 50);
+    expect(complaints).toEqual([]);
+  });
+
+  it('follows an account again after the service was busy, and after it was refused', async () => {
+    const { page, account, hear, expectAll } = await openBusyAccount();
+    await expectAll(100, 25);
+    account.away = true;
+    await hear(101);
+    await vi.waitFor(async () => expect(await page.locator('#line').textContent()).toBe('too busy'), PATIENCE);
+    account.away = false;
+    await page.clock.fastForward(5_000);
+    await expectAll(101, 26);
+    await vi.waitFor(async () => expect(await page.locator('#line').textContent()).toBe('Live'), PATIENCE);
+    account.newest = 102;
+    await page.evaluate('lines.at(-1).readyState = 2, lines.at(-1).onerror()');
+    expect(await page.locator('#line').textContent()).toBe('Connection lost');
+    await page.clock.fastForward(7_000);
+    await expectAll(102, 27);
+    await vi.waitFor(async () => expect(await page.locator('#line').textContent()).toBe('Live'), PATIENCE);
+  });
+}
