@@ -67,12 +67,13 @@ export function describeLevels(stack: () => Stack): void {
     const own = await send(stack());
     const heard = (): Told[] => socket.events.map((event) => told.parse(event));
     // On a busy machine a block may be quicker than what would be told of its messages before.
-    const begun = await until('pending traces, and the end of the message sent', async () => {
-      const hashes = [...storiesOf(heard()).keys()];
+    const begun = await until('pending traces, one of them final, and the end of the message sent', async () => {
+      const now = storiesOf(heard());
       const ends = heard()
         .filter(isEnd)
         .map(({ trace_external_hash_norm: hash }) => hash);
-      return hashes.length >= TRACES && ends.includes(own) ? hashes : null;
+      const isFinal = [...now.values()].some((story) => story.some(({ finality }) => finality === 'finalized'));
+      return now.size >= TRACES && isFinal && ends.includes(own) ? [...now.keys()] : null;
     });
     const stories = await until('an end of all that was pending', async () => {
       const now = storiesOf(heard());

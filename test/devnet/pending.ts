@@ -260,6 +260,7 @@ export function describePending(stack: () => Stack): void {
     process.stdout.write(`pending: of those that raced none ${same} same, ${near} nearly, ${other} other\n`);
     const counted = metrics.split('\n').filter((line) => /^tonstream_pending_(messages|invalidated)_total/.test(line));
     process.stdout.write(`pending: ${counted.join(', ').replaceAll('tonstream_pending_', '')}\n`);
-    expect(other).toBeLessThanOrEqual((same + near + other) * 0.01);
+    // A hundredth, and one where there are fewer than a hundred.
+    expect(other).toBeLessThanOrEqual(Math.max(1, (same + near + other) * 0.01));
   });
 }
