@@ -14,6 +14,7 @@ import { estimateFees, type FeeQuery, type Fees } from '../tvm/fees.ts';
 import { countValues } from '../tvm/long-stack.ts';
 import type { TvmPool } from '../tvm/pool.ts';
 import { StackLimitError, type StackLimits, type StackValue, writeStack } from '../tvm/stack.ts';
+import { ApiError } from './errors.ts';
 import { createKeptRuns, type KeptRuns } from './kept-runs.ts';
 
 /** A contract as of a step, to be asked any number of times. */
@@ -37,7 +38,7 @@ export interface Contracts {
    * @throws {NodeError} @throws {NoNetworkError}
    */
   open(address: Address, seqno: number | undefined, context: QueryContext): Promise<OpenContract>;
-  /** Fees of an external message at the newest step. @throws as `open`, {EstimateError}, {TvmError} */
+  /** Fees of an external message at the newest step. @throws as `open`, {EstimateError}, {TvmError}, {ApiError} */
   estimate(request: FeeRequest, context: QueryContext): Promise<Fees>;
   /** What the newest step's configuration has that the executor does not know; null where it knows all of it. */
   beyond(context: QueryContext): Promise<string | null>;
@@ -118,6 +119,7 @@ export function createContracts(
       };
     },
     async estimate(request, context) {
+      if (request.body.exotic) throw new ApiError(422, 'body: an exotic cell, which no contract can be given as it is');
       const step = await states.step(undefined, context);
       const { boc, genUtime } = await states.accountCell(request.address, step, context);
       const account = boc === null ? null : readAccount(parseBoc(boc));

@@ -1,7 +1,7 @@
 import type { Boc, BocLimits } from './boc.ts';
-import { cellType, MERKLE_PROOF, openBoc, PRUNED, popcount } from './boc.ts';
+import { cellType, levelMask, MERKLE_PROOF, openBoc, PRUNED, popcount } from './boc.ts';
 import { DecodeError } from './errors.ts';
-import { sha256 } from './hash.ts';
+import { sha256, verifyAllMerkle } from './hash.ts';
 import type { Hash } from './model.ts';
 import { type SerializeOptions, serializeTree, type TreeCell } from './serialize.ts';
 
@@ -155,9 +155,23 @@ export function parseBoc(bytes: Buffer, limits: Partial<BocLimits> = {}): Cell {
   return roots[0];
 }
 
+/**
+ * Reads a bag of one cell that a stranger sent, by the rules of nodes (`std_boc_deserialize`): no pruned branches outside
+ * of Merkle cells, and those name the hashes of what is below. Throws DecodeError.
+ */
+export function parseSent(bytes: Buffer): Cell {
+  const boc = openBoc(bytes, { maxRoots: 1 });
+  if (levelMask(boc, boc.roots[0]) !== 0) throw new DecodeError('pruned branches in a whole cell');
+  verifyAllMerkle(boc);
+  return cellsOf(boc)[0];
+}
+
 /** Reads a whole bag of cells into objects, one for each root. Throws DecodeError. */
 export function parseBocRoots(bytes: Buffer, limits: Partial<BocLimits> = {}): Cell[] {
-  const boc = openBoc(bytes, limits);
+  return cellsOf(openBoc(bytes, limits));
+}
+
+function cellsOf(boc: Boc): Cell[] {
   const cells = new Array<Cell>(boc.count);
   for (let i = boc.count - 1; i >= 0; i--) cells[i] = cellAt(boc, i, cells);
   return boc.roots.map((root) => cells[root]);

@@ -84,7 +84,16 @@ test('an exotic body stays a cell of its own', () => {
   const library = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true);
   const written = writeExternalMessage({ address: addressBytes, body: library, init: null });
   expect(written.refs.map((cell) => cell.type)).toEqual([2]);
-  expect(readExternalMessage(toBoc(written)).destination).toEqual(addressBytes);
+  expect(() => readExternalMessage(toBoc(written))).toThrow('body: exotic cell of type 2');
+});
+
+test('refuses Merkle cells that name other hashes', () => {
+  const leaf = new Builder().u(1, 8).cell();
+  const proof = (hash: Buffer) => new Builder().u(3, 8).bytes(hash).u(0, 16).ref(leaf).cell(true);
+  const message = (hash: Buffer) =>
+    toBoc(writeExternalMessage({ address: addressBytes, body: new Builder().ref(proof(hash)).cell(), init: null }));
+  expect(readExternalMessage(message(leaf.hash())).destination).toEqual(addressBytes);
+  expect(() => readExternalMessage(message(Buffer.alloc(32)))).toThrow('Merkle cell names another hash');
 });
 
 test('refuses anything else', () => {

@@ -1,10 +1,11 @@
 /** Messages from outside the chain (`ext_in_msg_info$10`: crypto/block/block.tlb) as people send them. */
 import { workchainOf } from './address.ts';
-import { openBoc } from './boc.ts';
+import { type Boc, openBoc } from './boc.ts';
 import { Builder, type Cell } from './builder.ts';
-import { DecodeError } from './errors.ts';
-import { decodeMessage } from './message.ts';
-import type { Address, Hash } from './model.ts';
+import { DecodeError, section } from './errors.ts';
+import { verifyAllMerkle } from './hash.ts';
+import { bodyCursor, decodeMessage } from './message.ts';
+import type { Address, Hash, Message } from './model.ts';
 
 export interface ExternalMessage {
   destination: Address;
@@ -17,6 +18,15 @@ export interface ExternalMessage {
 /** What nodes take, in bytes (`max_ext_msg_size` of ConfigParam 43 where it is not set). */
 export const MAX_EXTERNAL_BYTES = 65_535;
 
+/**
+ * Refuses what no node takes apart though it has the form of a message: a body that is an exotic cell itself (the TVM
+ * is given it as a slice), and Merkle cells that name other hashes than those of what is below. Throws DecodeError.
+ */
+export function checkSent(boc: Boc, message: Message): void {
+  verifyAllMerkle(boc);
+  section('body', () => bodyCursor(message));
+}
+
 /** Reads a bag of cells that is one external message. Throws DecodeError. */
 export function readExternalMessage(bytes: Buffer): ExternalMessage {
   if (bytes.length > MAX_EXTERNAL_BYTES) {
@@ -24,6 +34,7 @@ export function readExternalMessage(bytes: Buffer): ExternalMessage {
   }
   const boc = openBoc(bytes, { maxRoots: 1 });
   const message = decodeMessage(boc, boc.roots[0]);
+  checkSent(boc, message);
   const { kind, destination, hash } = message;
   const hashNorm = message.hashNorm();
   if (hashNorm === null || destination === null) throw new DecodeError(`a message of kind ${kind}, not external_in`);

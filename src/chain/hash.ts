@@ -160,6 +160,11 @@ export function verifyMerkle(boc: Boc, cell: number): void {
   }
 }
 
+/** {@link verifyMerkle} of each such cell of a bag. Throws DecodeError. */
+export function verifyAllMerkle(boc: Boc): void {
+  for (let cell = 0; cell < boc.count; cell++) if (cellType(boc, cell) >= MERKLE_PROOF) verifyMerkle(boc, cell);
+}
+
 /** A cell that is in no bag: completed data, references into a bag. */
 export interface LooseCell {
   /** Whole bytes; an incomplete last byte carries the completion tag. */

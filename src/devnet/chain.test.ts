@@ -6,9 +6,11 @@ import { afterAll, expect, test } from 'vitest';
 import { rounds } from '../../test/chance.ts';
 import { type Audit, createAudit } from '../../test/devnet-audit.ts';
 import { createTestWallet, type TestWallet } from '../../test/devnet-wallets.ts';
+import { addressOf } from '../chain/address.ts';
 import { decodeBlock } from '../chain/block.ts';
 import { openBoc } from '../chain/boc.ts';
-import { parseBoc } from '../chain/builder.ts';
+import { Builder, parseBoc, toBoc } from '../chain/builder.ts';
+import { writeExternalMessage } from '../chain/external-message.ts';
 import { createChain } from './chain.ts';
 import { derive } from './configuration.ts';
 import type { BlockPlace, Chain, ChainOptions, ProducedStep } from './model.ts';
@@ -201,6 +203,12 @@ test('refuses what no contract accepts', async () => {
   chain.produce(START);
   const reason = (boc: Buffer) => chain.submit(boc);
   expect(reason(Buffer.from('no boc'))).toMatchObject({ accepted: false, exitCode: null });
+  const library = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true);
+  const asBody = { address: addressOf(0, wallets[2].address.hash), body: library, init: null };
+  expect(reason(toBoc(writeExternalMessage(asBody)))).toMatchObject({
+    accepted: false,
+    reason: 'not a message: body: exotic cell of type 2',
+  });
   const payment = { to: wallets[3].address, value: COIN };
   const good = wallets[2].pay(payment);
   expect(chain.submit(good)).toMatchObject({ accepted: true });

@@ -1,5 +1,6 @@
 import { type Cell, parseBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
+import { readExternalMessage } from '../chain/external-message.ts';
 import {
   type CellText,
   cellText,
@@ -103,7 +104,7 @@ function refused(reason: string, exitCode: number | null = null): SubmitResult {
 function readExternal(boc: Buffer): ExternalIn | string {
   try {
     const cell: Cell = parseBoc(boc, { maxBytes: MAX_BYTES, maxDepth: MAX_DEPTH });
-    if (cell.levelMask !== 0) return 'pruned branches in a message';
+    readExternalMessage(boc);
     const message = readMessage(cell);
     if (message.kind !== 'external_in') return 'not an external message';
     const { workchain } = message.destination;

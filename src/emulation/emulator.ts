@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { openBoc } from '../chain/boc.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
-import { writeExternalMessage } from '../chain/external-message.ts';
+import { checkSent, writeExternalMessage } from '../chain/external-message.ts';
 import { decodeMessage } from '../chain/message.ts';
 import type { Decimal, Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
@@ -34,7 +34,10 @@ export interface ReadMessage {
   createdLt: Decimal | null;
 }
 
-/** Reads a bag of cells that is one message. @throws {DecodeError} also for a message that leaves the chain */
+/**
+ * Reads a bag of cells that is one message.
+ * @throws {DecodeError} also for a message that leaves the chain, and for what the executor cannot be given
+ */
 export function readMessage(boc: Buffer): ReadMessage {
   const bag = openBoc(boc, { maxRoots: 1 });
   const { hash, destination, kind, createdLt, hashNorm } = opened(bag);
@@ -44,6 +47,7 @@ export function readMessage(boc: Buffer): ReadMessage {
 
 function opened(bag: ReturnType<typeof openBoc>) {
   const message = decodeMessage(bag, bag.roots[0]);
+  checkSent(bag, message);
   return { ...message, hash: message.hash, hashNorm: message.hashNorm() };
 }
 

@@ -2,10 +2,18 @@
 import { z } from 'zod';
 import { supportedTypes } from '../../chain/actions/supported.ts';
 import { compareDecimal } from '../../chain/decimal.ts';
+import { DecodeError } from '../../chain/errors.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { Address, Hash } from '../../chain/model.ts';
 import type { PendingActionRecord, QueryContext, TransactionRecord } from '../../chain/records.ts';
-import { accountLeft, beginningOf, type Emulated, type Emulator, type ReadMessage } from '../../emulation/emulator.ts';
+import {
+  accountLeft,
+  beginningOf,
+  type Emulated,
+  type Emulator,
+  type ReadMessage,
+  readMessage,
+} from '../../emulation/emulator.ts';
 import { type Knowledge, traceOf } from '../../emulation/knowledge.ts';
 import { actionRecords, emulatedRecord, isTold, type Whose } from '../../emulation/told.ts';
 import { type AccountBefore, BLOCK_MS, NotAccepted } from '../../emulation/trace.ts';
@@ -79,6 +87,16 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 export function bytesOf(text: string, reason: string): Buffer {
   if (!BASE64.test(text)) throw invalid(`${reason}: not base64`);
   return Buffer.from(text, 'base64');
+}
+
+/** @param reason what is said of what is no message that can be emulated. @throws {ApiError} */
+export function messageIn(boc: Buffer, reason: string): ReadMessage {
+  try {
+    return readMessage(boc);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw invalid(`${reason}: ${error.message}`, { cause: error });
+  }
 }
 
 /** Emulates a message and tells of it. @throws {ApiError} */

@@ -6,7 +6,9 @@ import { type ApiServer, PATIENT_LIMITS, serveApi } from '../../../test/api-serv
 import { COIN, serveDevnet } from '../../../test/devnet-served.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { createMemoryChain } from '../../../test/memory-source.ts';
-import { parseBoc } from '../../chain/builder.ts';
+import { addressOf } from '../../chain/address.ts';
+import { Builder, type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
+import { writeExternalMessage } from '../../chain/external-message.ts';
 import { parseGlobalConfig } from '../../node/global-config.ts';
 import { createLitePool } from '../../node/lite-pool.ts';
 import { emulated } from './answer.ts';
@@ -28,10 +30,25 @@ async function post(path: string, body: string): Promise<{ status: number; error
 const from = `0:${'1'.repeat(64)}`;
 const message = { address: from, amount: '1' };
 
+const address = addressOf(0, Buffer.alloc(32, 0x11));
+const text = (cell: Cell): string => toBoc(cell).toString('base64');
+const library = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true);
+const pruned = new Builder().u(0x0101, 16).bytes(Buffer.alloc(32, 7)).u(0, 16).cell(true);
+const deep = Array.from({ length: 1024 }).reduce<Cell>((inner) => new Builder().ref(inner).cell(), library);
+const messageTo = (body: Cell): Cell => {
+  const builder = new Builder().u(0b0110, 4).u(4, 3).i(0, 8).bytes(address.subarray(4)).u(4, 3).i(0, 8);
+  builder.bytes(address.subarray(4)).grams(1n).bit(0).grams(0n).grams(0n).big(0n, 64).u(0, 32).bit(0);
+  return builder.bit(1).ref(body).cell();
+};
+const external = (body: Cell): string => text(writeExternalMessage({ address, body, init: null }));
+
 it.each([
   ['emulateTrace', {}, 'boc is required'],
   ['emulateTrace', { boc: null }, 'boc is required'],
   ['emulateTrace', { boc: 'AA' }, /^invalid boc: /],
+  ['emulateTrace', { boc: external(library) }, 'boc is no message: body: exotic cell of type 2'],
+  ['emulateTrace', { boc: text(messageTo(library)) }, 'boc is no message: body: exotic cell of type 2'],
+  ['emulateTrace', { boc: external(pruned) }, 'boc is no message: message: pruned branches in a message'],
   ['emulateTonConnect', { messages: [message] }, 'from address is required for emulation'],
   ['emulateTonConnect', { from }, 'messages array cannot be empty'],
   ['emulateTonConnect', { from, messages: [] }, 'messages array cannot be empty'],
@@ -53,6 +70,11 @@ it.each([
     'emulateTonConnect',
     { from, messages: [{ ...message, stateInit: 'AAAA' }] },
     /^invalid message stateInit at index 0: /,
+  ],
+  [
+    'emulateTonConnect',
+    { from, messages: [{ ...message, payload: text(pruned) }] },
+    /^invalid message payload at index 0: pruned branches/,
   ],
   ['emulateTonConnect', { from, messages: [message], valid_until: 1767225600.5 }, /^valid_until: /],
   ['emulateTonConnect', { from, messages: [message], valid_until: 0.5 }, /^valid_until: /],
@@ -93,6 +115,17 @@ it('tells the seed, flags and the cells of accounts before and behind each trans
   const response = await fetch(`${served.url}/api/emulate/v1/emulateTrace`, { method: 'POST', headers, body });
   const json = await response.json();
   expect(json).not.toHaveProperty('error');
+  const wallet = `0:${from.address.hash.toString('hex')}`;
+  const asked = JSON.stringify({ from: wallet, messages: [{ ...message, payload: text(deep) }] });
+  const refused = await fetch(`${served.url}/api/emulate/v1/emulateTonConnect`, {
+    method: 'POST',
+    headers,
+    body: asked,
+  });
+  expect([refused.status, refusal.parse(await refused.json()).error]).toEqual([
+    400,
+    expect.stringMatching(/^invalid request: no message can be made of the request: .*deeper than 1024$/),
+  ]);
   await Promise.all([served.close(), pool.close(), devnet.close()]);
   const { rand_seed: seed, transactions, code_cells: codes, data_cells: data } = emulated.parse(json);
   expect(Buffer.from(seed, 'base64')).toHaveLength(32);

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { parseAddress, workchainOf } from '../../chain/address.ts';
-import { Builder, type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
+import { Builder, type Cell, parseSent, toBoc } from '../../chain/builder.ts';
 import { readWallet } from '../../chain/contracts/wallets.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { writeExternalMessage } from '../../chain/external-message.ts';
-import { readMessage } from '../../emulation/emulator.ts';
 import { cellView } from '../../state/account.ts';
 import type { Route } from '../v3/route.ts';
-import { answer, bytesOf, type EmulateParts, emulated, invalid, options, route, stepOf } from './answer.ts';
+import { answer, bytesOf, type EmulateParts, emulated, invalid, messageIn, options, route, stepOf } from './answer.ts';
 import { isConnectable, type Transfer, walletBody } from './wallets.ts';
 
 const MOST_MESSAGES = 4;
@@ -75,7 +74,8 @@ export function emulateTonConnectRoute(parts: EmulateParts): Route {
       const now = Math.max(Math.floor(Date.now() / 1000), step.header.genUtime);
       const validUntil = until ? secondsOf(until) : now + VALID_S;
       const body = walletBody(wallet, transfers, validUntil);
-      const message = readMessage(toBoc(writeExternalMessage({ address, body, init: null })));
+      const boc = toBoc(writeExternalMessage({ address, body, init: null }));
+      const message = messageIn(boc, 'no message can be made of the request');
       return answer(message, { ...how, ignoreSignatures: true, actionTypes: 'v1' }, asked, parts);
     },
   });
@@ -105,7 +105,7 @@ function cellOf(sent: string | null | undefined, reason: string): Cell | null {
   if (!sent) return null;
   const bytes = bytesOf(sent, reason);
   try {
-    return parseBoc(bytes);
+    return parseSent(bytes);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw invalid(`${reason}: ${error.message}`, { cause: error });

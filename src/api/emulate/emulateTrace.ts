@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { DecodeError } from '../../chain/errors.ts';
 import { MAX_EXTERNAL_BYTES } from '../../chain/external-message.ts';
-import { type ReadMessage, readMessage } from '../../emulation/emulator.ts';
+import type { ReadMessage } from '../../emulation/emulator.ts';
 import type { Route } from '../v3/route.ts';
-import { answer, bytesOf, type EmulateParts, emulated, invalid, options, route } from './answer.ts';
+import { answer, bytesOf, type EmulateParts, emulated, invalid, messageIn, options, route } from './answer.ts';
 
 /** Message, options and spaces. */
 const MAX_BODY_BYTES = 4 * MAX_EXTERNAL_BYTES;
@@ -37,11 +36,5 @@ export function emulateTraceRoute(parts: EmulateParts): Route {
 
 function messageOf(boc: string): ReadMessage {
   if (boc === '') throw invalid('boc is required');
-  const bytes = bytesOf(boc, 'invalid boc');
-  try {
-    return readMessage(bytes);
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw invalid(`boc is no message: ${error.message}`, { cause: error });
-  }
+  return messageIn(bytesOf(boc, 'invalid boc'), 'boc is no message');
 }

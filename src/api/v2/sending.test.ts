@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../../test/api-server.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
+import { Builder, toBoc } from '../../chain/builder.ts';
 import { NodeError } from '../../node/chain-node.ts';
 import { LiteServerError } from '../../node/lite-api.ts';
 import type { QueryOptions } from '../../node/lite-pool.ts';
@@ -18,6 +19,8 @@ const cell = beginCell()
   .store(storeMessage(external({ to, body })))
   .endCell();
 const boc = cell.toBoc().toString('base64');
+const LIBRARY = toBoc(new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true)).toString('base64');
+const PRUNED = toBoc(new Builder().u(0x0101, 16).bytes(Buffer.alloc(32, 7)).u(0, 16).cell(true)).toString('base64');
 const REASON = 'cannot apply external message to current state : Failed to unpack account state';
 const refused = new NodeError('refused', 'sendMessage: x', { cause: new LiteServerError(0, REASON) });
 
@@ -160,6 +163,9 @@ test('what is no external message is refused before anybody is asked', async () 
     ['v2/sendQuery', { ...of, init_code: bag, init_data: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: init_data/],
     ['v2/sendQuery', { body: 'AAAA' }, 422, /address required/],
     ['v2/estimateFee', { address: to.toString(), body: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
+    ['v2/estimateFee', { address: to.toString(), body: LIBRARY }, 422, /body: an exotic cell/],
+    ['v3/estimateFee', { address: to.toString(), body: LIBRARY }, 422, /body: an exotic cell/],
+    ['v3/estimateFee', { address: to.toString(), body: PRUNED }, 422, /body: pruned branches/],
     ['v2/sendCellSimple', { cell: { data: { b64: 'AA==', len: 8 }, refs: [] } }, 500, /^INVALID_BAG_OF_CELLS/],
     ['v3/message', {}, 401, /^boc is required$/],
     ['v3/message', { boc: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS/],

@@ -12,6 +12,7 @@ const tuple = (...items: StackValue[]): StackValue => ({ type: 'tuple', items })
 const leaf = new Builder().u(0b101, 3).cell();
 const cell = new Builder().u(0xabcdef, 24).ref(leaf).cell();
 const boc = toBoc(cell).toString('base64');
+const pruned = toBoc(new Builder().u(0x0101, 16).bytes(Buffer.alloc(32, 7)).u(0, 16).cell(true)).toString('base64');
 const same = (a: readonly StackValue[], b: readonly StackValue[]): void =>
   expect(writeStack(a).hash().toString('hex')).toBe(writeStack(b).hash().toString('hex'));
 
@@ -96,6 +97,7 @@ describe('what is asked', () => {
     [['tvm.Slice', 'x'], 422, 'not base64'],
     [['tvm.Slice', 'AAAA'], 500, 'cannot deserialize bag-of-cells: '],
     [['cell', { bytes: 'AAAA' }], 500, 'cannot deserialize bag-of-cells: '],
+    [['cell', pruned], 500, 'cannot deserialize bag-of-cells: pruned branches'],
     [['cell', '{'], 422, 'Invalid cell'],
     [['cell', {}], 422, 'Invalid cell'],
     [['cell', { data: { b64: 'AA==', len: 9 } }], 422, '9 bits'],

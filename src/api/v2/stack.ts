@@ -2,7 +2,7 @@
  * Stacks of get-methods as v2 spells them: pairs such as `["num", "0x1f"]` in `runGetMethod`, objects with `@type` in
  * `runGetMethodStd` and inside tuples and lists of the pairs.
  */
-import { Cell, parseBoc, toBoc } from '../../chain/builder.ts';
+import { Cell, parseSent, toBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, listOf, NULL, type StackValue } from '../../tvm/stack.ts';
 import { ApiError, Refusal } from '../errors.ts';
@@ -111,7 +111,7 @@ export function readCell(value: unknown, tag: string, noCell = NO_CELL): Cell {
 function readBag(text: string, tag: string, noCell: string): Cell {
   if (!BASE64.test(text) || text.replace(/=+$/, '').length % 4 === 1) throw malformed(`Invalid ${tag}: not base64`);
   try {
-    return parseBoc(Buffer.from(text, 'base64'));
+    return parseSent(Buffer.from(text, 'base64'));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new Refusal(500, `${noCell}: ${error.message}`, { cause: error });
@@ -145,7 +145,7 @@ function readCellObject(value: unknown, tag: string, budget: { left: number }, d
   const children = refs.map((ref: unknown) => readCellObject(ref, tag, budget, depth + 1));
   try {
     // Written out and read again: whether an exotic cell is whole is told when a bag is opened.
-    return parseBoc(toBoc(new Cell(data, len, children, special === true)));
+    return parseSent(toBoc(new Cell(data, len, children, special === true)));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw malformed(`Invalid ${tag}: ${error.message}`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseAddress } from '../../chain/address.ts';
-import { type Cell, parseBoc } from '../../chain/builder.ts';
+import { type Cell, parseSent } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { ApiError } from '../errors.ts';
 import { running } from '../running.ts';
@@ -14,7 +14,7 @@ const fees = z
 function cellOf(name: string, boc: string | undefined): Cell | null {
   if (boc === undefined || boc === '') return null;
   try {
-    return parseBoc(Buffer.from(boc, 'base64'));
+    return parseSent(Buffer.from(boc, 'base64'));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new ApiError(422, `invalid ${name}: ${error.message}`);

@@ -1,5 +1,5 @@
 /** Stacks of get-methods as v3's `/runGetMethod` spells them: entries of a type and a value. */
-import { type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
+import { type Cell, parseSent, toBoc } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, type StackValue } from '../../tvm/stack.ts';
 import { ApiError, Refusal } from '../errors.ts';
@@ -35,7 +35,7 @@ function readNumber(value: unknown): bigint {
 function readCell(value: unknown, type: string): Cell {
   if (typeof value !== 'string' || value === '') throw new ApiError(422, `invalid ${type}: base64 of a bag of cells`);
   try {
-    return parseBoc(Buffer.from(value, 'base64'));
+    return parseSent(Buffer.from(value, 'base64'));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new ApiError(422, `invalid ${type}: ${error.message}`);
