@@ -113,7 +113,7 @@ describe('a document', () => {
     ['/large', `larger than ${MAX_BYTES} bytes`],
     ['/endless', `larger than ${MAX_BYTES} bytes`],
     ['/loop', 'redirects more than 3 times'],
-    ['/inside', '127.0.0.2, which is no public address'],
+    ['/inside', 'leads to no public address'],
     ['/link-local', 'no public address'],
     ['/file', 'must begin with https'],
     ['/nowhere', 'redirects to what is no URL'],

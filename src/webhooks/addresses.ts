@@ -39,11 +39,11 @@ export function isPublic(address: string): boolean {
   return family === 6 && global6.check(address, 'ipv6') && !refused.check(address, 'ipv6');
 }
 
-/** A host that must not be called; the text is for who asked. */
+/** A host that must not be called. The text is for who asked: it does not tell where a name leads inside of a network. */
 export class PrivateAddressError extends Error {
   override name = 'PrivateAddressError';
-  constructor(host: string, address: string) {
-    super(`${host} is at ${address}, which is no public address`);
+  constructor(host: string) {
+    super(`${host} leads to no public address`);
   }
 }
 
@@ -63,8 +63,7 @@ export function lookupOf(isAllowed: IsAllowed): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, '');
-      const wrong = found.find(({ address }) => !isAllowed(address));
-      if (wrong !== undefined) return done(new PrivateAddressError(host, wrong.address), '');
+      if (!found.every(({ address }) => isAllowed(address))) return done(new PrivateAddressError(host), '');
       if (options.all) return done(null, found);
       done(null, found[0].address, found[0].family);
     });

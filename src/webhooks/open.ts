@@ -10,6 +10,7 @@ import { isPublic } from './addresses.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
 import { createWebhookStore } from './store.ts';
+import { createTurns } from './turns.ts';
 import { createWebhooks } from './webhooks.ts';
 
 export interface OpenWebhooks {
@@ -42,6 +43,7 @@ export function openWebhooks({ config, clickhouse, feed, keys, registry, report 
       positions: createPositions(clickhouse),
       feed,
       wake: webhooks.wake,
+      inTurn: createTurns(keys),
       isAllowed,
       maxWebhooks: config.webhooks,
       maxAddresses: config.feedAddresses,

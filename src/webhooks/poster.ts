@@ -39,7 +39,7 @@ export function refusalOf(text: string, isAllowed: IsAllowed): string | null {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'url must begin with https:// or http://';
   if (url.username !== '' || url.password !== '') return 'url must not carry a user name or password';
   const address = addressIn(url);
-  return address !== null && !isAllowed(address) ? new PrivateAddressError(url.host, address).message : null;
+  return address !== null && !isAllowed(address) ? new PrivateAddressError(url.host).message : null;
 }
 
 export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {

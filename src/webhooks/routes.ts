@@ -14,6 +14,7 @@ import type { IsAllowed } from './addresses.ts';
 import { refusalOf } from './poster.ts';
 import { isSecret, newSecret } from './signature.ts';
 import type { ListedLetter, Webhook, WebhookStore } from './store.ts';
+import type { InTurn } from './turns.ts';
 import { progressOf } from './webhooks.ts';
 
 export interface WebhookRoutesOptions {
@@ -22,6 +23,7 @@ export interface WebhookRoutesOptions {
   feed: Feed;
   /** Something was changed. */
   wake: () => void;
+  inTurn: InTurn;
   /** Whether an address may be called. */
   isAllowed: IsAllowed;
   /** Webhooks of all keys; 0 for none at all. */
@@ -103,7 +105,7 @@ function route<T extends Parameters>(declaration: Omit<Declaration<T, Asker>, 't
 }
 
 function makeRoute(options: WebhookRoutesOptions): Route<Asker> {
-  const { store, feed, wake } = options;
+  const { store, feed, wake, inTurn } = options;
   return route({
     path: '/webhooks',
     methods: ['POST'],
@@ -116,7 +118,6 @@ function makeRoute(options: WebhookRoutesOptions): Route<Asker> {
       const refusal = refusalOf(asked.url, options.isAllowed);
       if (refusal !== null) throw new ApiError(422, refusal);
       const { kept, start } = readSubscription(asked.subscription, options.maxAddresses);
-      await checkRoom(options, key, signal);
       const made: Webhook = {
         id: randomUUID(),
         owner: key,
@@ -128,7 +129,12 @@ function makeRoute(options: WebhookRoutesOptions): Route<Asker> {
         revision: 1,
         createdAt: Date.now(),
       };
-      await store.save(made, signal);
+      // Several hosts that make one in the same moment may make one each: no table of ClickHouse refuses a row.
+      const make = async () => {
+        await checkRoom(options, key, signal);
+        await store.save(made, signal);
+      };
+      await inTurn('made', make, signal);
       wake();
       const progress = progressOf(made, undefined);
       return JSON.stringify({ ...shown(made, progress, 0), secret: made.secret });
@@ -153,7 +159,7 @@ function listRoute({ store, positions }: WebhookRoutesOptions): Route<Asker> {
   });
 }
 
-function removeRoute({ store, wake }: WebhookRoutesOptions): Route<Asker> {
+function removeRoute({ store, wake, inTurn }: WebhookRoutesOptions): Route<Asker> {
   return route({
     path: '/webhooks',
     methods: ['DELETE'],
@@ -161,10 +167,11 @@ function removeRoute({ store, wake }: WebhookRoutesOptions): Route<Asker> {
     parameters: z.object({ id }),
     response: z.strictObject({ id: z.string() }),
     async answer(asked, asker) {
-      const found = await webhookOf(store, asked.id, asker);
-      await store.remove(found, asker.context.signal);
+      const { signal } = asker.context;
+      const remove = async () => store.remove(await webhookOf(store, asked.id, asker), signal);
+      await inTurn(asked.id, remove, signal);
       wake();
-      return JSON.stringify({ id: found.id });
+      return JSON.stringify({ id: asked.id });
     },
   });
 }
@@ -183,7 +190,7 @@ function lettersRoute({ store }: WebhookRoutesOptions): Route<Asker> {
   });
 }
 
-function replayRoute({ store, feed, wake }: WebhookRoutesOptions): Route<Asker> {
+function replayRoute({ store, feed, wake, inTurn }: WebhookRoutesOptions): Route<Asker> {
   return route({
     path: '/webhooks/replay',
     methods: ['POST'],
@@ -192,13 +199,17 @@ function replayRoute({ store, feed, wake }: WebhookRoutesOptions): Route<Asker> 
     response: z.strictObject({ replayed: z.int().meta({ description: 'Dead letters that are told again.' }) }),
     async answer({ id: asked, event_ids: wanted, from_cursor: cursor }, asker) {
       const { signal } = asker.context;
-      const found = await webhookOf(store, asked, asker);
       if (cursor !== undefined) {
-        const start = await cursorAt(feed, { cursor }, signal);
-        await store.save({ ...found, start, revision: found.revision + 1 }, signal);
+        const change = async () => {
+          const found = await webhookOf(store, asked, asker);
+          const start = await cursorAt(feed, { cursor }, signal);
+          await store.save({ ...found, start, revision: found.revision + 1 }, signal);
+        };
+        await inTurn(asked, change, signal);
         wake();
         return JSON.stringify({ replayed: 0 });
       }
+      const found = await webhookOf(store, asked, asker);
       const chosen = await store.letters(found.id, { eventIds: wanted, limit: MOST_REPLAYED, offset: 0 }, signal);
       const again = chosen.map((letter) => ({ ...letter, state: 'replay' as const }));
       await store.saveLetters(again, signal);

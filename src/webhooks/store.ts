@@ -49,6 +49,7 @@ export interface WebhookStore {
   /** Those with these ids, or of a key; by age. */
   read(which: { ids: readonly string[] } | { owner: string }, signal: AbortSignal): Promise<Webhook[]>;
   save(webhook: Webhook, signal: AbortSignal): Promise<void>;
+  /** For good: nothing that is saved of it afterwards counts. */
   remove(webhook: Webhook, signal: AbortSignal): Promise<void>;
   /** Oldest first; those that were taken are left out. */
   letters(webhook: string, asked: LetterPage, signal: AbortSignal): Promise<ListedLetter[]>;
@@ -94,6 +95,8 @@ const HOOK_COLUMNS = [
 const LETTER_COLUMNS = ['webhook', 'event_id', 'cursor', 'state', 'error'];
 const LETTER_FIELDS = 'webhook, event_id, cursor, state, error, toUnixTimestamp64Milli(saved_at) AS saved_ms';
 const STATES = { dead: 1, replay: 2, taken: 3 } as const;
+/** Of one that is removed: the row with the highest one counts. */
+const LAST_REVISION = 0xffffffff;
 const TIMEOUT_MS = 5_000;
 
 /** @param clickhouse of the subscribers' database */
@@ -137,7 +140,7 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
       return rows.map(({ created_ms: createdAt, ...row }) => ({ ...row, createdAt }));
     },
     save: (webhook, signal) => write(webhook, false, signal),
-    remove: (webhook, signal) => write({ ...webhook, revision: webhook.revision + 1 }, true, signal),
+    remove: (webhook, signal) => write({ ...webhook, revision: LAST_REVISION }, true, signal),
     letters(webhook, { eventIds = [], limit, offset }, signal) {
       const named = eventIds.length === 0 ? '' : `AND event_id IN ${list(eventIds.map(textLiteral))}`;
       const page = `ORDER BY saved_at, event_id LIMIT ${limit} OFFSET ${offset}`;

@@ -20,6 +20,7 @@ import { type IsAllowed, isPublic } from './addresses.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
 import { createWebhookStore } from './store.ts';
+import { createTurns } from './turns.ts';
 import { createWebhooks } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
@@ -96,6 +97,7 @@ async function openHost({
     positions: createPositions(own),
     feed: feed.streaming.feed,
     wake: webhooks.wake,
+    inTurn: createTurns(keys),
     isAllowed,
     maxWebhooks: 5,
     maxAddresses: 100,
@@ -327,7 +329,7 @@ describe('the operations', () => {
     const refusals: [Json, RegExp][] = [
       [{ subscription }, /^url: /],
       [{ url: 'https://1.1.1.1/' }, /^subscription: /],
-      [{ url: 'http://127.0.0.1:1/', subscription }, /127\.0\.0\.1, which is no public address$/],
+      [{ url: 'http://127.0.0.1:1/', subscription }, /127\.0\.0\.1:1 leads to no public address$/],
       [{ url: 'https://1.1.1.1/', subscription: { types: ['x'] } }, /^subscription: invalid event type: x$/],
       [{ url: 'https://1.1.1.1/', subscription: { types: ['transactions'] } }, /^subscription: addresses are required/],
       [{ url: 'https://1.1.1.1/', subscription: { types: ['block'], from_cursor: 'AAAA' } }, /^cursor is not one/],
@@ -368,5 +370,32 @@ describe('the operations', () => {
     expect(own).not.toHaveProperty('secret');
     expect(await host.ask('DELETE', `?id=${own.id}`, undefined, 'b')).toMatchObject({ status: 404 });
     expect(await host.ask('DELETE', `?id=${own.id}`, undefined, 'a')).toMatchObject({ status: 200 });
+  });
+
+  it('make no more than may be when they are asked at once of all processes of a host', async () => {
+    const counts = createHostCounts();
+    const processes = [await openHost({ keys: counts.open() }), await openHost({ keys: counts.open() })];
+    const asked = { url: target.url, subscription: { types: ['block'] } };
+    const answers = await Promise.all(
+      [...processes, ...processes, ...processes, ...processes].map((host) => host.ask('POST', '', asked)),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(200), ...Array(3).fill(429)]);
+  });
+
+  it('change a webhook one after the other, and what was removed stays removed', async () => {
+    const host = await openHost();
+    const id = await host.make({ subscription: { types: ['block'] } });
+    const { cursor } = await host.shown(id);
+    const store = createWebhookStore(subscribersDatabase(clickhouse));
+    const signal = new AbortController().signal;
+    const again = () => host.ask('POST', '/replay', { id, from_cursor: cursor });
+    await Promise.all([again(), again(), again()]);
+    const [found] = await store.read({ ids: [id] }, signal);
+    expect(found.revision).toBe(4);
+    await store.remove(found, signal);
+    // Of another host, which has read it before.
+    await store.save({ ...found, revision: found.revision + 1 }, signal);
+    expect(await store.read({ ids: [id] }, signal)).toEqual([]);
+    expect(await again()).toMatchObject({ status: 404 });
   });
 });
