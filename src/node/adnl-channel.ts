@@ -16,6 +16,8 @@ export type AdnlErrorCode =
   | 'protocol'
   /** Nothing heard for too long. */
   | 'silent'
+  /** More answers than there were questions. */
+  | 'flood'
   /** More unsent bytes than allowed: the peer does not read. */
   | 'overflow'
   | 'closed';
@@ -59,6 +61,9 @@ export interface ChannelLimits {
   /** Unsent bytes that end the connection. */
   maxUnsentBytes: number;
 }
+
+/** Frames of a connection that answer nothing that was asked: an honest server sends none. More end it. */
+export const MOST_UNASKED = 64;
 
 export const MAX_FRAME_BYTES = 16 << 20;
 

@@ -4,7 +4,7 @@ import { ADNLClientTCP } from 'adnl';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type AdnlConnection, type AdnlServerOptions, connectAdnl, listenAdnl } from './adnl.ts';
-import { createFrameReader, frameOf, frames } from './adnl-channel.ts';
+import { createFrameReader, frameOf, frames, MOST_UNASKED } from './adnl-channel.ts';
 import { clientHandshake, keyId, publicKeyOf, sharedSecret } from './adnl-keys.ts';
 
 const SEED = Buffer.alloc(32, 7);
@@ -176,6 +176,16 @@ describe('connection', () => {
     const closed = new Promise<Error>((resolve) => connection.onClose(resolve));
     accepted[0].pause();
     expect(await closed).toMatchObject({ code: 'silent' });
+  });
+
+  test('pongs without a ping end the connection', async () => {
+    const { address, accepted } = await echo();
+    const connection = await connectAdnl(address, never);
+    const closed = new Promise<Error>((resolve) => connection.onClose(resolve));
+    connection.onFrame(() => undefined);
+    await expect.poll(() => accepted.length).toBe(1);
+    for (let n = 0; n <= MOST_UNASKED; n++) accepted[0].send(frames.encode('tcp.pong', { randomId: 7n }));
+    expect(await closed).toMatchObject({ code: 'flood' });
   });
 });
 

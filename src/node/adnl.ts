@@ -5,7 +5,14 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { type AdnlConnection, AdnlError, createChannel, frames, MAX_FRAME_BYTES } from './adnl-channel.ts';
+import {
+  type AdnlConnection,
+  AdnlError,
+  createChannel,
+  frames,
+  MAX_FRAME_BYTES,
+  MOST_UNASKED,
+} from './adnl-channel.ts';
 import { clientHandshake, HANDSHAKE_BYTES, keyId, publicKeyOf, serverHandshake } from './adnl-keys.ts';
 
 export { type AdnlConnection, AdnlError, type AdnlErrorCode } from './adnl-channel.ts';
@@ -96,9 +103,14 @@ function withPings(channel: AdnlConnection, { pingMs = 5_000, silenceMs = 10_000
   const pong = frames.idOf('tcp.pong');
   const waiting: Buffer[] = [];
   let receive: ((payload: Buffer) => void) | null = null;
+  /** Pings without their answer. */
+  let pings = 0;
+  let unasked = 0;
   channel.onFrame((payload) => {
-    if (payload.length === 12 && payload.readUInt32LE(0) === pong) return;
-    if (receive === null) waiting.push(payload);
+    if (payload.length === 12 && payload.readUInt32LE(0) === pong) {
+      if (pings > 0) pings--;
+      else if (++unasked > MOST_UNASKED) channel.close(`${unasked} pongs without a ping`, 'flood');
+    } else if (receive === null) waiting.push(payload);
     else receive(payload);
   });
   if (pingMs > 0) {
@@ -110,7 +122,10 @@ function withPings(channel: AdnlConnection, { pingMs = 5_000, silenceMs = 10_000
       quiet = channel.receivedBytes === heard ? quiet + 1 : 0;
       heard = channel.receivedBytes;
       if (quiet * pingMs > silenceMs) channel.close(`nothing heard for ${quiet * pingMs} ms`, 'silent');
-      else channel.send(frames.encodeCall('tcp.ping', { randomId: randomBytes(8).readBigInt64LE() }));
+      else {
+        pings++;
+        channel.send(frames.encodeCall('tcp.ping', { randomId: randomBytes(8).readBigInt64LE() }));
+      }
     }, pingMs);
     timer.unref();
     channel.onClose(() => clearInterval(timer));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { type AdnlAddress, type AdnlClientOptions, type AdnlConnection, type AdnlError, connectAdnl } from './adnl.ts';
-import { frames } from './adnl-channel.ts';
+import { frames, MOST_UNASKED } from './adnl-channel.ts';
 import {
   decodeAnswer,
   encodeEnvelope,
@@ -61,13 +61,20 @@ export async function connectLite(
 function createLiteConnection(channel: AdnlConnection): LiteConnection {
   const waiting = new Map<string, Waiting>();
   let closed: AdnlError | null = null;
+  /** Calls that nobody waits for any more, whose answers may still come. */
+  let givenUp = 0;
+  let unasked = 0;
 
   channel.onFrame((payload) => {
     try {
       const message = frames.decode(payload);
-      if (message.kind !== 'adnl.message.answer') return;
-      // An answer nobody waits for any more came too late.
-      waiting.get(message.queryId.toString('latin1'))?.resolve(message.answer);
+      const key = message.kind === 'adnl.message.answer' ? message.queryId.toString('latin1') : '';
+      const asked = waiting.get(key);
+      if (message.kind === 'adnl.message.answer' && asked !== undefined) {
+        waiting.delete(key);
+        asked.resolve(message.answer);
+      } else if (givenUp > 0) givenUp--;
+      else if (++unasked > MOST_UNASKED) channel.close(`${unasked} answers that nobody asked for`, 'flood');
     } catch (error) {
       channel.close(error instanceof TlError ? error.message : 'a frame could not be taken', 'protocol');
     }
@@ -101,7 +108,7 @@ function createLiteConnection(channel: AdnlConnection): LiteConnection {
       return answer;
     } finally {
       stop();
-      waiting.delete(key);
+      if (waiting.delete(key)) givenUp++;
     }
   }
 

@@ -14,6 +14,8 @@ export const faultKinds = [
   'timeout',
   /** Bytes that are not what the protocol says. */
   'garbage',
+  /** Answers that nobody asked for. */
+  'flood',
   /** Well-formed and wrong: another hash, another network, another account. */
   'lie',
   /** Far behind the other servers. */
@@ -61,5 +63,6 @@ function faultOf(error: unknown): FaultKind | null {
   if (!(error instanceof AdnlError)) return null;
   if (error.code === 'connect') return 'connect';
   if (error.code === 'protocol') return 'garbage';
+  if (error.code === 'flood') return 'flood';
   return error.code === 'handshake' || error.code === 'silent' ? 'timeout' : 'reset';
 }

@@ -19,7 +19,7 @@ export interface LiteLimits {
   breakerFaults: number;
   /** First rest after faults in a row; doubles with each rest, with jitter. */
   restMs: number;
-  /** First rest after a lie, garbage, or for being far behind. */
+  /** First rest after a lie, garbage, a flood, or for being far behind. */
   lieRestMs: number;
   maxRestMs: number;
   /** First pause before a new connection; doubles with each failure, with jitter. */

@@ -117,7 +117,7 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
     context.onFault(peer, kind, error);
     if (kind === 'busy') busyUntil = performance.now() + backOff(limits.backoffMs, 2, limits.maxBackoffMs);
     if (restUntil > performance.now()) return;
-    if (kind === 'lie' || kind === 'garbage' || kind === 'stale') rest(limits.lieRestMs);
+    if (kind === 'lie' || kind === 'garbage' || kind === 'flood' || kind === 'stale') rest(limits.lieRestMs);
     else if (++inARow >= limits.breakerFaults) rest(limits.restMs);
   }
 

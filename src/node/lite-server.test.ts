@@ -1,10 +1,11 @@
 import { LiteClient, LiteSingleEngine } from 'ton-lite-client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { connectAdnl } from './adnl.ts';
-import { frames } from './adnl-channel.ts';
+import { connectAdnl, listenAdnl } from './adnl.ts';
+import { frames, MOST_UNASKED } from './adnl-channel.ts';
 import { encodeEnvelope, encodeRequest, type TlBlockIdExt } from './lite-api.ts';
 import { connectLite, type LiteConnection } from './lite-connection.ts';
 import { createLiteEngine } from './lite-engine.ts';
+import { judge } from './lite-faults.ts';
 import { type LiteHandlers, LiteServerError, type LiteServerOptions, serveLite } from './lite-server.ts';
 
 const SEED = Buffer.alloc(32, 11);
@@ -153,6 +154,32 @@ describe('connection', () => {
     await closing;
     await expect(connection.query({ method: 'getTime' }, call)).rejects.toMatchObject({ name: 'AdnlError' });
     expect(connection.inFlight).toBe(0);
+  });
+
+  test('answers that nobody asked for end the connection, those that come late do not', async () => {
+    const late: (() => void)[] = [];
+    const server = await listenAdnl({ host: '127.0.0.1', port: 0, privateKey: SEED }, (channel) => {
+      channel.onFrame((payload) => {
+        const message = frames.decode(payload);
+        if (message.kind !== 'adnl.message.query') return;
+        const { queryId } = message;
+        late.push(() => channel.send(frames.encode('adnl.message.answer', { queryId, answer: Buffer.alloc(8) })));
+      });
+    });
+    closers.push(() => server.close());
+    const connection = await client(server);
+    const closed = new Promise<Error>((resolve) => connection.onClose(resolve));
+    const ask = () => connection.query({ method: 'getTime' }, { ...call, timeoutMs: 20 }).catch((error) => error.name);
+    const asked = await Promise.all(Array.from({ length: 2 * MOST_UNASKED }, ask));
+    expect(new Set(asked)).toEqual(new Set(['LiteTimeoutError']));
+    for (const answer of late.splice(0)) answer();
+    const again = connection.query({ method: 'getTime' }, call).catch((error) => error);
+    await expect.poll(() => late.length).toBe(1);
+    const [answer] = late;
+    for (let n = 0; n < MOST_UNASKED + 2; n++) answer();
+    await again;
+    expect(await closed).toMatchObject({ code: 'flood' });
+    expect(judge(await closed)).toEqual({ kind: 'fault', fault: 'flood' });
   });
 });
 
