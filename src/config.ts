@@ -534,6 +534,13 @@ export const settings = {
     group: 'Limits',
     schema: bytes(1024, 64 * MB).default(2 * MB),
   },
+  maxStepBytes: {
+    flag: 'max-step-bytes',
+    env: 'TONSTREAM_MAX_STEP_BYTES',
+    about: 'Largest step that is followed, all its blocks together; a larger one ends the ingester',
+    group: 'Limits',
+    schema: bytes(MB, 64 * 1024 * MB).default(512 * MB),
+  },
   learnPerSecond: {
     flag: 'learn-per-second',
     env: 'TONSTREAM_LEARN_PER_SECOND',

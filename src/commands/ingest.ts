@@ -76,6 +76,7 @@ export async function runIngest(
           },
           continuous: config.kafkaBrokers !== undefined,
           proofIntervalMs: proofInterval(config),
+          ahead: { stepBytes: config.maxStepBytes },
         },
         logger: logger.child({ part: 'ingest' }),
         metrics,

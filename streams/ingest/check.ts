@@ -29,6 +29,8 @@ export type IngestErrorCode =
   | 'order'
   /** The block belongs to a step that the log has passed. */
   | 'sealed'
+  /** A step of more bytes than are taken in. */
+  | 'too_large'
   /** Nobody can prove the block by the signatures of validators. */
   | 'unproven';
 

@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('shard blocks without end are not followed before the masterchain block that commits them is proven', async () => {
+it('shard blocks without end are not followed before the masterchain block that commits them is proven, and no further than a step may be large', async () => {
   const hash = Buffer.alloc(32);
   const top = { workchain: 0, shard: MASTER_SHARD, seqno: 5_000, rootHash: hash, fileHash: hash };
   const block = (id: BlockIdExt) => ({
@@ -59,13 +59,24 @@ it('shard blocks without end are not followed before the masterchain block that 
     },
   };
   const { signal } = new AbortController();
-  const options = { first: 2, before: { id: null, tops: [] }, fetcher, limits: { steps: 1, bytes: 1 }, signal };
+  const limits = { steps: 1, bytes: 1, stepBytes: 1e9 };
+  const options = { first: 2, before: { id: null, tops: [] }, fetcher, limits, signal };
   const head = { seqno: 2, seen: () => null, follow: () => new Promise<never>(() => undefined) };
   await expect(createStepPipeline({ ...options, head }).next()).rejects.toMatchObject({ code: 'unproven' });
   expect([asked < 1_000, proofs]).toEqual([true, 1]);
   isTrue = true;
   const step = await createStepPipeline({ ...options, head }).next();
   expect([step.blocks.length, proofs]).toEqual([5_001, 2]);
+  // Each counts for more than its one byte.
+  const small = { ...options, limits: { ...limits, stepBytes: 100_000 } };
+  asked = 0;
+  await expect(createStepPipeline({ ...small, head }).next()).rejects.toMatchObject({
+    code: 'too_large',
+    message: expect.stringMatching(/^step 2 has more than 100000 bytes .*--max-step-bytes/),
+  });
+  expect(asked).toBeLessThan(100);
+  isTrue = false;
+  await expect(createStepPipeline({ ...small, head }).next()).rejects.toMatchObject({ code: 'unproven' });
 });
 
 describe.skipIf(shelf === null)('a masterchain block that a server made up', () => {

@@ -19,8 +19,10 @@ export interface FetchedStep {
 /** Bounds on what is fetched ahead of the log's end. */
 export interface AheadLimits {
   steps: number;
-  /** Of blocks held in memory; the step at the log's end is fetched whatever it takes. */
+  /** Of blocks held in memory; the step at the log's end is fetched beside that. */
   bytes: number;
+  /** Of the blocks of one step. */
+  stepBytes: number;
 }
 
 /** Steps in order, fetched ahead of their turn. */
@@ -52,6 +54,8 @@ interface Started {
 
 /** Shard blocks of a step that are fetched before its masterchain block is proven: it may commit any number of them. */
 const BELIEVED_BLOCKS = 256;
+/** What is kept of a block beside its bytes counts as so many. */
+const BLOCK_OVERHEAD = 1_024;
 /** A first guess at a step, before any was seen. */
 const USUAL_STEP_BYTES = 50_000;
 
@@ -81,7 +85,7 @@ export function createStepPipeline(options: PipelineOptions): StepPipeline {
     unfinished++;
 
     async function complete(seqno: number): Promise<FetchedStep> {
-      const step = await assemble(fetcher, seqno, await master, await before);
+      const step = await assemble(fetcher, seqno, await master, await before, limits.stepBytes);
       unfinished--;
       heldBytes += step.bytes;
       meanBytes += (step.bytes - meanBytes) / 16;
@@ -147,21 +151,30 @@ async function assemble(
   mcSeqno: number,
   master: FetchedMaster,
   before: MasterLink,
+  mostBytes: number,
 ): Promise<AssembledStep> {
   const committed = before.tops;
   const tops = new Set(master.tops.map(blockKey));
   const asked = new Map<string, Promise<FetchedBlock | null>>();
   let proof: Promise<void> | null = null;
+  let held = master.boc.length;
+  const weigh = async (block: FetchedBlock): Promise<FetchedBlock> => {
+    held += block.boc.length + BLOCK_OVERHEAD;
+    if (held <= mostBytes) return block;
+    await fetcher.confirm(master);
+    const what = `step ${mcSeqno} has more than ${mostBytes} bytes of blocks`;
+    throw new IngestError('too_large', null, `${what}; where that is right, raise --max-step-bytes`);
+  };
   const fetch = async (id: BlockIdExt): Promise<FetchedBlock | null> => {
     if (asked.size >= BELIEVED_BLOCKS) {
       proof ??= fetcher.confirm(master);
       await proof;
     }
-    if (committed !== null || tops.has(blockKey(id))) return fetcher.shard(id, master);
+    if (committed !== null || tops.has(blockKey(id))) return weigh(await fetcher.shard(id, master));
     // Where the block before is not to be had: no earlier masterchain block can commit what was built on it. What
     // was built before may be of an earlier step and stays out.
     const block = await fetcher.oldShard(id, mcSeqno);
-    return (block?.masterRefSeqno ?? 0) >= mcSeqno - 1 ? block : null;
+    return block !== null && (block.masterRefSeqno ?? 0) >= mcSeqno - 1 ? weigh(block) : null;
   };
   // After a split both halves refer to the same block.
   const find = (id: BlockIdExt): Promise<FetchedBlock | null> => {

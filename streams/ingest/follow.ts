@@ -98,7 +98,7 @@ export interface IngestParts {
 }
 
 const CONCURRENCY = 32;
-const AHEAD: AheadLimits = { steps: 512, bytes: 64 * 1024 * 1024 };
+const AHEAD: AheadLimits = { steps: 512, bytes: 64 * 1024 * 1024, stepBytes: 512 * 1024 * 1024 };
 const BATCH_BYTES = 8 * 1024 * 1024;
 const STAND_BY_MS = 500;
 const LOG_AWAY_MS = 1_000;
@@ -113,7 +113,8 @@ const STUCK_MS = 30_000;
 /**
  * Ingests until the signal aborts; then it resolves behind the append that is being written. A log that is away is
  * waited for.
- * @throws {IngestError} `network` when node and log are of different networks, `order` when the log cannot be continued
+ * @throws {IngestError} `network` when node and log are of different networks, `order` when the log cannot be continued,
+ * `too_large` when a step is larger than may be
  * @throws {LogError} `writer_busy` @throws {EnvelopeError}
  */
 export async function ingest(parts: IngestParts, signal: AbortSignal): Promise<void> {

@@ -59,6 +59,7 @@ async function follow(
       },
       continuous: config.kafkaBrokers !== undefined,
       proofIntervalMs: proofInterval(config),
+      ahead: { stepBytes: config.maxStepBytes },
     } as const;
     await ingest({ log, topics, options, ...parts }, signal);
   } finally {
