@@ -14,7 +14,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function run(...files: string[]): Promise<{ code: number; lines: string[]; errors: string }> {
+const run = (...files: string[]) => runAt(undefined, ...files);
+
+async function runAt(
+  maxBytes: number | undefined,
+  ...files: string[]
+): Promise<{ code: number; lines: string[]; errors: string }> {
   const lines: string[] = [];
   let errors = '';
   const stderr = new Writable({
@@ -23,7 +28,7 @@ async function run(...files: string[]): Promise<{ code: number; lines: string[];
       done();
     },
   });
-  const code = await runClassify(files, { print: (line) => lines.push(line), stderr });
+  const code = await runClassify(files, { print: (line) => lines.push(line), stderr }, maxBytes);
   return { code, lines, errors };
 }
 
@@ -57,6 +62,19 @@ test('names the file that it cannot read, and goes on', async () => {
   expect([code, lines]).toEqual([1, []]);
   expect(errors).toMatch(/trace\.json: .*format/);
   expect(errors).toMatch(/missing\.json: ENOENT/);
+});
+
+test('reads no more of a file than it may have, packed or not', async () => {
+  const [plain, packed, inflated] = ['plain.json', 'packed.json.gz', 'inflated.json.gz'].map((name) =>
+    join(folder, name),
+  );
+  await writeFile(plain, ' '.repeat(1001));
+  await writeFile(packed, Buffer.alloc(1001));
+  await writeFile(inflated, gzipSync(' '.repeat(1001)));
+  const { code, lines, errors } = await runAt(1000, plain, packed, inflated);
+  expect([code, lines]).toEqual([1, []]);
+  const lineOf = (file: string) => `tonstream classify: ${file}: more than 1000 bytes\n`;
+  expect(errors).toBe([plain, packed, inflated].map(lineOf).join(''));
 });
 
 test('asks for files', async () => {

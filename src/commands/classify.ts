@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ZodError, z } from 'zod';
@@ -7,7 +7,7 @@ import { printAction } from '../chain/actions/print.ts';
 import { readTraceFile } from '../chain/actions/trace-file.ts';
 import type { ImportIo } from './import.ts';
 
-/** A trace of 4,000 transactions takes some 20 MB of JSON. */
+/** Of a file as it stands, and of what it is unpacked to: a trace of 4,000 transactions takes some 20 MB of JSON. */
 const MAX_FILE_BYTES = 256 << 20;
 
 const unpack = promisify(gunzip);
@@ -19,6 +19,7 @@ const unpack = promisify(gunzip);
 export async function runClassify(
   files: readonly string[],
   { print, stderr = process.stderr }: Pick<ImportIo, 'print' | 'stderr'>,
+  maxBytes = MAX_FILE_BYTES,
 ): Promise<number> {
   if (files.length === 0) {
     stderr.write('tonstream classify: name the trace files\n');
@@ -27,7 +28,7 @@ export async function runClassify(
   let failed = 0;
   for (const file of files) {
     try {
-      print(classifyFile(await readTrace(file)));
+      print(classifyFile(await readTrace(file, maxBytes)));
     } catch (error) {
       stderr.write(`tonstream classify: ${file}: ${reasonOf(error)}\n`);
       failed = 1;
@@ -36,11 +37,32 @@ export async function runClassify(
   return failed;
 }
 
-async function readTrace(file: string): Promise<unknown> {
-  const bytes = await readFile(file);
-  const text = file.endsWith('.gz') ? await unpack(bytes, { maxOutputLength: MAX_FILE_BYTES }) : bytes;
+async function readTrace(file: string, maxBytes: number): Promise<unknown> {
+  const bytes = await readAtMost(file, maxBytes);
+  const text = file.endsWith('.gz') ? await unpackAtMost(bytes, maxBytes) : bytes;
   return JSON.parse(text.toString('utf8'));
 }
+
+/** A pipe tells no size, and a file may grow: what is read counts. */
+async function readAtMost(file: string, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of createReadStream(file)) {
+    const bytes: Buffer = chunk;
+    size += bytes.length;
+    if (size > maxBytes) throw new Error(tooLarge(maxBytes));
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function unpackAtMost(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  return unpack(bytes, { maxOutputLength: maxBytes }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ERR_BUFFER_TOO_LARGE' ? new Error(tooLarge(maxBytes), { cause: error }) : error;
+  });
+}
+
+const tooLarge = (maxBytes: number): string => `more than ${maxBytes} bytes`;
 
 function classifyFile(json: unknown): string {
   const { name, trace, known } = readTraceFile(json);
