@@ -14,6 +14,7 @@ import { readBody } from './protocol.ts';
 import { createSse } from './sse.ts';
 import { createUnfinished } from './unfinished.ts';
 
+const CONTEXT = { signal: new AbortController().signal, timeoutMs: 10_000 };
 const fed = useFedChain();
 
 describe('a body of server-sent events', () => {
@@ -85,6 +86,21 @@ describe('server-sent events', () => {
     await expect.poll(() => plain.answers.length).toBe(1);
     expect(plain.ids).toEqual([]);
     plain.close();
+  });
+
+  it('asked for by GET with what there was lately begin with a place before that', async () => {
+    await fed.start(60);
+    const { last } = (await fed.chain.source.masterchainInfo(CONTEXT))!;
+    vi.useFakeTimers({ toFake: ['Date'], now: (last.header.genUtime + 50) * 1000 });
+    const first = await openEvents(fed.server.port, 'types=block&replay_existing=true');
+    await expect.poll(() => first.events.length).toBeGreaterThan(0);
+    vi.useRealTimers();
+    expect(first.ids).toHaveLength(first.events.length + 1);
+    first.close();
+    const second = await openEvents(fed.server.port, 'types=block', { 'last-event-id': first.ids[0] });
+    await expect.poll(() => second.events.at(-1)?.type).toBe('caught_up');
+    second.close();
+    expect(second.ids).toEqual(first.ids.slice(1));
   });
 
   it('tell one who reads at once more than may wait, without a pause', async () => {

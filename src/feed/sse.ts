@@ -6,7 +6,7 @@ import { type Admission, type Admitted, actionsVersion, RefusedError, refusalOfE
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import { LOW_WATER, type Sink } from './line.ts';
-import { RequestError, type Subscription } from './protocol.ts';
+import { goesOn, RequestError, type Subscription } from './protocol.ts';
 import type { Unfinished } from './unfinished.ts';
 
 export interface SseOptions {
@@ -84,13 +84,16 @@ async function listen(
   // Nothing of the stream may come before the answer.
   const frames = sinkOf(response, queueBytes);
   const line = feed.open(frames.sink);
-  // Nobody who is cut off before his first event misses what comes meanwhile.
-  const hasPlace = subscription.cursors && subscription.start === null && line.place.mcSeqno > 0;
-  const begun = hasPlace ? `id: ${feed.cursorOf(line)}\n` : '';
   response.once('close', () => {
     feed.close(line);
     admitted.release();
   });
+  // Nobody who is cut off before his first event misses what comes meanwhile: a start that he names himself stays the
+  // same when he asks again, now and the last minute do not.
+  const { start } = subscription;
+  const hasPlace = subscription.cursors && !goesOn(start) && line.place.mcSeqno > 0;
+  const from = async () => (start === null ? feed.cursorOf(line) : feed.cursorAt(start, signal));
+  const begun = hasPlace ? `id: ${await from()}\n` : '';
   const failure = await subscribe({ feed, line, admitted, signal }, subscription);
   if (failure !== null) {
     admitted.release();
