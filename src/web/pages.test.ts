@@ -162,6 +162,45 @@ describe('names of accounts', () => {
   });
 });
 
+describe('a question that is refused for now', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+
+  /** How many times it is asked within a time, and what comes of it. @param refusals status and Retry-After */
+  async function asked(refusals: readonly (readonly [number, string | null])[], withinMs: number) {
+    vi.useFakeTimers();
+    let times = 0;
+    vi.stubGlobal('fetch', async () => {
+      const refusal = refusals[times++];
+      if (refusal === undefined) return Response.json({ rows: 1 });
+      const [status, after] = refusal;
+      return Response.json({ error: 'not now' }, { status, headers: after === null ? {} : { 'retry-after': after } });
+    });
+    const outcome = ask('actions').catch((error: Error) => error.message);
+    await vi.advanceTimersByTimeAsync(withinMs);
+    return { times, outcome: await Promise.race([outcome, 'waits']) };
+  }
+
+  it('is asked again when the service says, a few times', async () => {
+    const busy = [429, '2'] as const;
+    expect(await asked([busy], 1_900)).toEqual({ times: 1, outcome: 'waits' });
+    expect(await asked([busy, [503, null]], 4_000)).toEqual({ times: 3, outcome: { rows: 1 } });
+    expect(await asked(Array(9).fill(busy), 60_000)).toEqual({ times: 4, outcome: 'not now' });
+  });
+
+  it('is not where that would be long, or the refusal is final', async () => {
+    for (const refusal of [
+      [429, '3600'],
+      [422, '1'],
+      [500, null],
+    ] as const) {
+      expect(await asked([refusal], 0)).toEqual({ times: 1, outcome: 'not now' });
+    }
+  });
+});
+
 describe('what went wrong', () => {
   it.each([
     [{ aborted: false, compute_ph: { exit_code: 0 } }, null],

@@ -1,6 +1,11 @@
 /** Questions to the public API of this service: what a page shows, anybody can ask for. */
 
 const TIMEOUT_MS = 20_000;
+/** Refusals that may be over soon. */
+const NOT_NOW = new Set([429, 503]);
+const MOST_RETRIES = 3;
+/** Longest wait for that: what is refused for longer is told. */
+const LONGEST_WAIT_S = 30;
 
 /** Path of the service's root: these files lie one folder below. */
 export const ROOT = new URL('../', import.meta.url).pathname;
@@ -48,8 +53,26 @@ export async function ask(endpoint, parameters, body) {
   return answer;
 }
 
-/** The JSON of an address, by POST with a body. Throws {@link ApiError}. */
+/**
+ * The JSON of an address, by POST with a body. What is refused for now is asked again when the answer says, a few times.
+ * Throws {@link ApiError}.
+ */
 export async function askAt(url, body) {
+  for (let retries = 0; ; retries++) {
+    const response = await answerOf(url, body);
+    const answer = await response.json().catch(() => null);
+    if (response.ok && answer !== null) return answer;
+    const waitS = Number(response.headers.get('retry-after') ?? 1);
+    if (!NOT_NOW.has(response.status) || retries === MOST_RETRIES || !(waitS <= LONGEST_WAIT_S)) {
+      throw new ApiError(answer?.error ?? `status ${response.status}`, response.status);
+    }
+    // Spread over time, so that not all pages come back at once.
+    const waitMs = waitS * 1_000 * (1 + Math.random() / 4);
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+  }
+}
+
+async function answerOf(url, body) {
   const init = { signal: AbortSignal.timeout(TIMEOUT_MS) };
   if (body !== undefined) {
     Object.assign(init, {
@@ -58,16 +81,11 @@ export async function askAt(url, body) {
       body: JSON.stringify(body),
     });
   }
-  let response;
   try {
-    response = await fetch(url, init);
+    return await fetch(url, init);
   } catch (error) {
     throw new ApiError(error.name === 'TimeoutError' ? 'The service did not answer in time.' : 'No connection.', 0);
   }
-  const answer = await response.json().catch(() => null);
-  if (!response.ok || answer === null)
-    throw new ApiError(answer?.error ?? `status ${response.status}`, response.status);
-  return answer;
 }
 
 /** What is known of a token by its metadata: the first valid entry, else null. */
