@@ -9,6 +9,7 @@ import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { createClickHouseSource } from '../clickhouse/queries/source.ts';
+import { type ActionRow, actions } from '../clickhouse/tables/actions.ts';
 import { blockRow, blocks } from '../clickhouse/tables/blocks.ts';
 import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
 import { makeViews } from '../clickhouse/views/all.ts';
@@ -16,6 +17,7 @@ import { statsApi } from '../src/api/stats/api.ts';
 import { counters, points, subjectPoints } from '../src/api/stats/schemas.ts';
 import { runRebuild } from '../src/commands/rebuild.ts';
 import { runVerify } from '../src/commands/verify.ts';
+import { compareStatistics } from '../src/commands/verify-statistics.ts';
 import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { EventLog } from '../streams/log.ts';
@@ -70,6 +72,15 @@ function hearing(clickhouse: ClickHouse): { heard: ClickHouse; labels: string[] 
     return clickhouse.query(sql, options);
   };
   return { heard: { ...clickhouse, query }, labels };
+}
+
+function openStatistics(clickhouse: ClickHouse) {
+  const parts = { config: readConfig([], {}).config, counters: newCounters(), logger: silent, name: () => undefined };
+  return statistics.open({ ...parts, clickhouse });
+}
+
+function sourceAt(clickhouse: ClickHouse, seqno: number) {
+  return createClickHouseSource(clickhouse, createQueryGate({ maxConcurrent: 2, maxQueued: 100 }), madeHead(seqno));
 }
 
 /** Empty tables. */
@@ -168,7 +179,7 @@ describe('statistics', () => {
 
   it('tell of opcodes, jettons and actions what the messages, transfers and actions say', async () => {
     const kept = (kind: string, columns: string) =>
-      `SELECT bucket, subject, ${columns} FROM subject_statistics FINAL WHERE kind = '${kind}' ${NEWEST('subject')} ORDER BY bucket, subject`;
+      `SELECT bucket, subject, ${columns} FROM subject_statistics FINAL WHERE kind = '${kind}' AND count > 0 ${NEWEST('subject')} ORDER BY bucket, subject`;
     const opcodes = await rowsOf(
       `SELECT toUInt32(intDiv(created_at, 3600) * 3600) AS bucket,
          if(opcode IS NULL, '', concat('0x', lower(leftPad(hex(assumeNotNull(opcode)), 8, '0')))) AS subject, count() AS count,
@@ -224,9 +235,7 @@ describe('statistics', () => {
   it('are not counted ahead for a batch of which nothing can be decoded', async () => {
     const { heard, labels } = hearing(good);
     const { signal } = new AbortController();
-    const config = readConfig([], {}).config;
-    const parts = { config, counters: newCounters(), logger: silent, name: () => undefined };
-    const open = statistics.open({ ...parts, clickhouse: heard });
+    const open = openStatistics(heard);
     for (const rows of [[], [createStepRows(23)]]) {
       const batch = await open.begin({ number: 1, firstMcSeqno: 24 }, [], signal);
       const step = madeBlock({ mcSeqno: 23, utime: 1_700_000_000 + secondsOf(23) });
@@ -264,6 +273,45 @@ describe('statistics', () => {
     }
     expect((await tableHashes(other)).chain_statistics).toBe((await tableHashes(good)).chain_statistics);
     expect((await tableHashes(other)).subject_statistics).toBe((await tableHashes(good)).subject_statistics);
+  });
+
+  it('have no actions of an hour whose actions are all told again as none', async () => {
+    const { signal } = new AbortController();
+    const retold = connect('retold');
+    await cloneTables(retold, 'good');
+    const mcSeqno = STEPS + 1;
+    const [{ hour }] = await retold.json(
+      "SELECT min(bucket) AS hour FROM subject_statistics WHERE kind = 'action'",
+      z.object({ hour: z.number() }),
+    );
+    const ofHour = `trace_end_utime >= ${hour} AND trace_end_utime < ${hour + 3_600}`;
+    await retold.command(
+      `INSERT INTO actions SELECT * REPLACE (${mcSeqno} AS mc_seqno, '' AS type, [] AS ancestors) FROM actions WHERE ${ofHour}`,
+    );
+    const rows = createStepRows(mcSeqno);
+    rows.add(blocks, blockRow(madeBlock({ mcSeqno, utime: 1_700_000_000 + secondsOf(STEPS) }), Buffer.alloc(0)));
+    rows.add(actions, { traceEndUtime: hour } as ActionRow);
+    const open = openStatistics(retold);
+    const batch = await open.begin({ number: 1, firstMcSeqno: mcSeqno }, [], signal);
+    await batch.project([rows]);
+    await batch.count?.(signal);
+    await open.close?.();
+
+    const told = await sourceAt(retold, mcSeqno).statistics.subjects(
+      {
+        resolution: 'hour',
+        range: () => ({ from: hour, to: hour + 3_600 }),
+        kind: 'action',
+        subject: undefined,
+        limit: 256,
+      },
+      { signal, timeoutMs: 10_000 },
+    );
+    expect(told?.points.map(({ value }) => value)).toEqual([[]]);
+    expect(await compareStatistics(retold, mcSeqno, signal)).toEqual([]);
+    await makeViews(retold, 'ton_retold', signal);
+    const seen = `SELECT count() AS types FROM ton_retold.hourly_actions WHERE hour = ${hour} SETTINGS log_comment = '${mcSeqno}'`;
+    expect(await rowsOf(seen)).toEqual([{ types: '0' }]);
   });
 
   it('are found right by verify', async () => {
@@ -319,7 +367,7 @@ describe('/api/stats', () => {
 
   /** What the same API says at an earlier head. */
   async function asOf(seqno: number, paths: readonly string[]): Promise<unknown[]> {
-    const tables = createClickHouseSource(good, createQueryGate({ maxConcurrent: 2, maxQueued: 100 }), madeHead(seqno));
+    const tables = sourceAt(good, seqno);
     const then = await serveApi(tables, { apis: [statsApi(tables.statistics)], limits: PATIENT_LIMITS });
     try {
       return await Promise.all(paths.map(async (path) => (await fetch(`${then.url}/api/stats/${path}`)).json()));

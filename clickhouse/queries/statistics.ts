@@ -136,7 +136,8 @@ export function statisticsQueries(reading: Reading) {
         `SELECT * FROM (${countSubjects(kind, rowsUpTo(head, open, to))})`,
       ].filter((_, n) => (n === 0 ? from < open : open < to));
       if (parts.length === 0) return { ...head, points: [] };
-      const hours = `(${parts.join(' UNION ALL ')})${subject === undefined ? '' : ` WHERE subject = ${textLiteral(subject)}`}`;
+      const which = subject === undefined ? '' : ` AND subject = ${textLiteral(subject)}`;
+      const hours = `(${parts.join(' UNION ALL ')}) WHERE count > 0${which}`;
       const size = RESOLUTIONS[resolution];
       const source =
         resolution === 'hour'

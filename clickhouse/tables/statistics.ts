@@ -61,7 +61,8 @@ export const subjectStatistics = table({
     bucket: u32,
     /**
      * `opcode`: of internal messages, by the time they were sent; `0x` and eight digits, empty for none, `other` for the
-     * rest. `jetton`: address of a master, by its transfers. `action`: a type, of actions that are no part of others.
+     * rest. `jetton`: address of a master, by its transfers. `action`: a type, of actions that are no part of others;
+     * empty, with a count of 0, where something else was told, so that an hour of which nothing is left has a row, too.
      */
     subject: text,
     mcSeqno: u32,
@@ -167,7 +168,7 @@ export function countChain(resolution: Resolution, counted: Counted): string {
     LEFT JOIN (${countAccounts(resolution, counted)}) AS a ON a.bucket = s.bucket`;
 }
 
-/** A SELECT of rows of `subject_statistics`, the columns in their order. */
+/** A SELECT of rows of `subject_statistics`, the columns in their order. What is shown of them has `count > 0`. */
 export function countSubjects(kind: SubjectKind, counted: Counted): string {
   return { opcode: countOpcodes, jetton: countJettons, action: countActions }[kind](counted);
 }
@@ -211,8 +212,9 @@ function countJettons(counted: Counted): string {
 function countActions(counted: Counted): string {
   const { upTo, of = plain } = counted;
   return `
-    SELECT 'action' AS kind, ${bucketOf('n.utime', 'hour')} AS bucket, toString(n.told.1) AS subject,
-      toUInt32(${upTo}) AS mc_seqno, count() AS count, toNullable(countIf(NOT n.told.2)) AS failed,
+    SELECT 'action' AS kind, ${bucketOf('n.utime', 'hour')} AS bucket, if(n.told.3, toString(n.told.1), '') AS subject,
+      toUInt32(${upTo}) AS mc_seqno, countIf(subject != '') AS count,
+      toNullable(countIf(subject != '' AND NOT n.told.2)) AS failed,
       CAST(NULL AS Nullable(UInt256)) AS amount, CAST(NULL AS Nullable(UInt64)) AS senders,
       CAST(NULL AS Nullable(UInt64)) AS receivers
     FROM (
@@ -220,8 +222,7 @@ function countActions(counted: Counted): string {
       FROM ${of('actions')} AS a
       WHERE a.trace_end_lt >= ${firstLt(counted)} AND ${during('a.trace_end_utime', counted)} AND a.mc_seqno <= ${upTo}
       GROUP BY a.trace_end_utime, a.trace_end_lt, a.trace_id, a.number
-    ) AS n WHERE n.told.1 != '' AND n.told.3
-    GROUP BY bucket, subject`;
+    ) AS n GROUP BY bucket, subject`;
 }
 
 /**
@@ -249,7 +250,10 @@ export function keptChain(resolution: Resolution, counted: Counted): string {
       AND (k.bucket, k.mc_seqno) IN (${newestOf(chainStatistics, `n.resolution = '${resolution}'`, counted)})`;
 }
 
-/** Of `subject_statistics`: all subjects of a kind and hour are written together, each time it is counted. */
+/**
+ * Of `subject_statistics`: all subjects of a kind and hour are written together, each time it is counted. What is shown
+ * of them has `count > 0`.
+ */
 export function keptSubjects(kind: SubjectKind, counted: Counted): string {
   const { of = plain } = counted;
   const columns = tableColumns(subjectStatistics).map((name) => `k.${name} AS ${name}`);

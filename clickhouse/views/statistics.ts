@@ -73,7 +73,7 @@ const subjectsOf = (
       counted: (asked) => countSubjects(kind, asked),
     });
     const values = Object.keys(columns).map((column) => `${SUBJECT_VALUES[column] ?? `t.${column}`} AS ${column}`);
-    return `SELECT toDateTime(t.bucket, 'UTC') AS hour, ${values.join(', ')} FROM (${parts}) AS t`;
+    return `SELECT toDateTime(t.bucket, 'UTC') AS hour, ${values.join(', ')} FROM (${parts}) AS t WHERE t.count > 0`;
   },
 });
 

@@ -45,7 +45,7 @@ export interface Count {
  */
 export const statistics: Projection = {
   name: 'statistics',
-  version: 3,
+  version: 4,
   reads: ['contracts', 'traces'],
   tables: [chainStatistics, subjectStatistics],
   open({ clickhouse, logger }) {
