@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from './client.ts';
 import { list, textLiteral } from './literal.ts';
+import type { Head } from './queries/head.ts';
 import { RowReader } from './rowbinary.ts';
 import { TABLES } from './tables/all.ts';
 
 const TIMEOUT_MS = 60_000;
+/** For so long a process may answer from what it remembers of former tables. */
+const EVERY_MS = 2_000;
 
 /** Which tables these are: others after a rebuild, also of a part of them, and when they were dropped. */
 export async function tablesId(clickhouse: Pick<ClickHouse, 'query'>, signal: AbortSignal): Promise<string> {
@@ -13,4 +17,26 @@ export async function tablesId(clickhouse: Pick<ClickHouse, 'query'>, signal: Ab
     await clickhouse.query(sql, { label: 'ids of the tables', signal, timeoutMs: TIMEOUT_MS }),
   );
   return rows.bytes().toString();
+}
+
+/** Tells a head which tables these are, until the signal aborts. */
+export async function followTables(
+  clickhouse: Pick<ClickHouse, 'query'>,
+  head: Pick<Head, 'belongTo'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    // Tables that are away tell nothing of others.
+    await tablesId(clickhouse, signal).then(head.belongTo, () => undefined);
+    await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+/** What was told by the tables with an id; when others have taken their place, it begins anew. */
+export function perTables<T>(begin: () => T): (tables: string) => T {
+  let [of, memory] = ['', begin()];
+  return (tables) => {
+    if (of !== tables) [of, memory] = [tables, begin()];
+    return memory;
+  };
 }

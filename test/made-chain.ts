@@ -177,6 +177,9 @@ export function madeHead(start = 0, globalId: number | null = -3): Head {
       return seqno;
     },
     globalId,
+    tables: '',
+    belongTo: () => undefined,
+    onTables: () => undefined,
     advance(to) {
       const from = seqno;
       seqno = to;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { KnownState, QueryContext } from '../../src/chain/records.ts';
 import { RowReader, RowWriter } from '../rowbinary.ts';
 import { encodeState } from '../states.ts';
-import { arrayOf, u32 } from '../tables/columns.ts';
+import { arrayOf, hashOrNone, u32 } from '../tables/columns.ts';
 import { accountQueries } from './accounts.ts';
 import { createHead, type Head, HeadBehind } from './head.ts';
 import type { NewestReading, Reading } from './reading.ts';
@@ -64,6 +64,7 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
     const head: NewestReading['head'] = {
       // Not told yet.
       seqno: 1,
+      tables: '',
       get inTables() {
         return written.head;
       },
@@ -222,3 +223,30 @@ function standingAt(seqno: number): Head {
   head.advance(seqno);
   return head;
 }
+
+it('forgets the codes of accounts and their methods when the tables are others, at the same step', async () => {
+  const code = Buffer.alloc(32, 5);
+  let methods = [1];
+  const head = createHead({ json: async () => [] });
+  head.advance(1);
+  const { book } = accountQueries({
+    head,
+    async rows(_sql, label) {
+      const row = new RowWriter();
+      if (label === 'codes of accounts') {
+        row.fixed(ACCOUNT);
+        hashOrNone.write(row, code);
+      } else {
+        row.fixed(code);
+        methodIds.write(row, methods);
+      }
+      return new RowReader(Buffer.concat(row.take()));
+    },
+  });
+  const ask = async () => (await book([ACCOUNT], contextOf()))[0].methods;
+  expect(await ask()).toEqual([1]);
+  methods = [2];
+  expect(await ask()).toEqual([1]);
+  head.belongTo('others');
+  expect(await ask()).toEqual([2]);
+});

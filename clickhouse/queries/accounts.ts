@@ -15,6 +15,7 @@ import { bytes, u32 } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { AFTER_ALONE, decodeState, decodeStates } from '../states.ts';
 import { balances } from '../tables/accounts.ts';
+import { perTables } from '../tables-id.ts';
 import { createAddressBook } from './address-book.ts';
 import { reached } from './at-step.ts';
 import { HeadBehind } from './head.ts';
@@ -51,7 +52,8 @@ export function isOfLaterState(data: DataCell | undefined, { lt, dataHash }: { l
 export type AccountQueries = ReturnType<typeof accountQueries>;
 
 export function accountQueries(reading: NewestReading) {
-  const addressBook = createAddressBook(reading);
+  const bookOf = perTables(() => createAddressBook(reading));
+  const addressBook = () => bookOf(reading.head.tables);
   const standingRows = createStandingRows(reading);
 
   /** Newest states. The table holds one version: a row of a step that is being written is waited for. */
@@ -98,8 +100,6 @@ export function accountQueries(reading: NewestReading) {
     return { dataOf, codeOf };
   }
 
-  const { book, accountCodes, methodsOf, standing, noteCode } = addressBook;
-
   /** What the last transaction up to a step has left, or where there is none, what a node was asked for. */
   async function statesAt(accounts: Address[], mcSeqno: number, context: QueryContext): Promise<Known[]> {
     const some = `account IN ${addresses(accounts)} AND mc_seqno <= ${u32(mcSeqno)}`;
@@ -138,7 +138,7 @@ export function accountQueries(reading: NewestReading) {
     const codes = known.flatMap(({ state }) => (state.codeHash ? [state.codeHash] : []));
     const [cells, methods] = await Promise.all([
       wantedCells === 'none' ? null : cellsOf(known, wantedCells, codes, context),
-      methodsOf(codes, context),
+      addressBook().methodsOf(codes, context),
     ]);
     const position = new Map(wanted.map((account, i) => [hashKey(account), i]));
     known.sort((a, b) => position.get(hashKey(a.row.account))! - position.get(hashKey(b.row.account))!);
@@ -163,9 +163,9 @@ export function accountQueries(reading: NewestReading) {
   }
 
   return {
-    book,
-    accountCodes,
-    methodsOf,
+    book: (some: Address[], context: QueryContext) => addressBook().book(some, context),
+    accountCodes: (some: readonly Address[], context: QueryContext) => addressBook().accountCodes(some, context),
+    methodsOf: (codes: readonly Hash[], context: QueryContext) => addressBook().methodsOf(codes, context),
     /** Newest data by account and codes by hash, with keys as latin1 text. */
     cells: bocs,
 
@@ -179,6 +179,7 @@ export function accountQueries(reading: NewestReading) {
       if (wanted.length === 0) return [];
       const giveUpAt = performance.now() + context.timeoutMs;
       for (let before: Known[] = []; ; ) {
+        const { standing, noteCode } = addressBook();
         const stood = standing();
         const states = await newestStates(wanted, codeHashes, context);
         const known = states.map(({ state, ...row }) => ({ row, state: decodeState(state) }));

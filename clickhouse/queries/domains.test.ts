@@ -1,12 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { RowReader } from '../rowbinary.ts';
+import type { Address } from '../../src/chain/model.ts';
+import { RowReader, RowWriter } from '../rowbinary.ts';
+import { addressOrNone } from '../tables/columns.ts';
 import { createDomains } from './domains.ts';
 import { createHead } from './head.ts';
 import type { FollowingReading } from './reading.ts';
 
-/** A reading of tables without names, at step 1. */
-function namelessTables() {
+type Name = [account: Address, domain: string];
+
+/** A reading of tables without names unless they are given, at step 1. */
+function tablesWith(names: () => Name[] = () => []) {
   const asked: string[] = [];
   const head = createHead({ json: async () => [] });
   head.advance(1);
@@ -16,7 +20,15 @@ function namelessTables() {
     async rows(sql) {
       asked.push(sql);
       if (fails) throw new Error('the server is away');
-      return new RowReader(Buffer.alloc(0));
+      const row = new RowWriter();
+      for (const [account, domain] of names()) {
+        row.fixed(account);
+        row.u64('1');
+        row.string(domain);
+        addressOrNone.write(row, account);
+        addressOrNone.write(row, account);
+      }
+      return new RowReader(Buffer.concat(row.take()));
     },
   };
   const failing = (does: boolean): void => {
@@ -25,8 +37,8 @@ function namelessTables() {
   return { reading, head, asked, failing };
 }
 
-it('are looked for once for all steps of some seconds, each time behind what was seen', async () => {
-  const { reading, head, asked } = namelessTables();
+it.concurrent('are looked for once for all steps of some seconds, each time behind what was seen', async () => {
+  const { reading, head, asked } = tablesWith();
   createDomains(reading);
   for (const seqno of [2, 3, 4]) {
     await setImmediate();
@@ -38,8 +50,21 @@ it('are looked for once for all steps of some seconds, each time behind what was
   expect(asked[1]).toContain('mc_seqno > 1');
 });
 
+it.concurrent('are forgotten when the tables are others, at the same step', async () => {
+  const [one, other] = [Buffer.alloc(36, 1), Buffer.alloc(36, 2)];
+  let names: Name[] = [[one, 'one.ton']];
+  const { reading, head, asked } = tablesWith(() => names);
+  head.belongTo('first');
+  const { domainOf } = createDomains(reading);
+  await expect.poll(() => domainOf(one)).toBe('one.ton');
+  names = [[other, 'other.ton']];
+  head.belongTo('second');
+  await expect.poll(() => [domainOf(one), domainOf(other)], { timeout: 5_000 }).toEqual([null, 'other.ton']);
+  expect(asked.length).toBe(2);
+});
+
 it('are looked for again with the next step after a look that failed', async () => {
-  const { reading, head, asked, failing } = namelessTables();
+  const { reading, head, asked, failing } = tablesWith();
   failing(true);
   const { figures } = createDomains(reading);
   await expect.poll(() => figures.failed).toBe(1);

@@ -1,7 +1,7 @@
 /**
  * Which account has which name: for address books, which name many accounts in every answer. All names that belong to
  * the account they lead to are held, and follow the head by a small query every two seconds at most, so that no answer
- * waits for them. A name may be shown so much later than the rest of its step.
+ * waits for them; when the tables are others, all are read anew. A name may be shown so much later than the rest of its step.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compareDecimal } from '../../src/chain/decimal.ts';
@@ -47,6 +47,8 @@ export function createDomains(reading: FollowingReading) {
   const items = new Map<string, Held>();
   const ofAccount = new Map<string, Set<string>>();
   let current = 0;
+  /** Which tables what is held was read from. */
+  let of = reading.head.tables;
   const figures = {
     leftOut: 0,
     failed: 0,
@@ -79,26 +81,34 @@ export function createDomains(reading: FollowingReading) {
   }
 
   async function look(): Promise<void> {
-    const to = reading.head.seqno;
+    const { seqno: to, tables } = reading.head;
+    const from = of === tables ? current : 0;
     const sql = `SELECT address, last_transaction_lt, domain, nft_item_owner, dns_wallet FROM dns_records
-      WHERE ${isNewer(current)} ORDER BY last_transaction_lt`;
+      WHERE ${isNewer(from)} ORDER BY last_transaction_lt`;
     const context = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
     const rows = await reading.rows(sql, 'names of accounts', context);
+    if (from === 0) {
+      items.clear();
+      ofAccount.clear();
+    }
     collect(rows, (row) => {
       const [item, lt, domain] = [hashKey(row.fixed(36)), row.u64(), row.string()];
       const [owner, wallet] = [addressOrNone.read(row), addressOrNone.read(row)];
       const isOwn = owner !== null && wallet !== null && owner.equals(wallet);
       note(item, { lt, domain, account: isOwn ? hashKey(owner) : null });
     });
-    current = to;
+    [current, of] = [to, tables];
   }
+
+  /** Of other tables, too, if any were looked at. */
+  const isBehind = (): boolean => current < reading.head.seqno || (current > 0 && of !== reading.head.tables);
 
   /** Looks until it has seen the head. A look that fails is taken again with the next step. */
   async function follow(): Promise<void> {
     if (isFollowing) return;
     isFollowing = true;
     try {
-      while (current < reading.head.seqno) {
+      while (isBehind()) {
         await look();
         await sleep(REST_MS, undefined, { ref: false });
       }
@@ -109,6 +119,7 @@ export function createDomains(reading: FollowingReading) {
     }
   }
   reading.head.onAdvance(() => void follow());
+  reading.head.onTables(() => void follow());
   void follow();
 
   return {

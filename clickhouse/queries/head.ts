@@ -14,11 +14,16 @@ export interface Head {
   readonly inTables: number;
   /** `global_id` of the network; null before there is a step. */
   readonly globalId: number | null;
+  /** Which tables these are (tables-id.ts): others after a rebuild. Empty until it is told. */
+  readonly tables: string;
   /** Told by who knows, the projector of the same process say; the network where that is known, too. */
   advance(seqno: number, globalId?: number | null): void;
   /** Waits until the tables hold a step. @throws {HeadBehind} after `timeoutMs` */
   reach(seqno: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
   onAdvance(listener: (from: number, to: number) => void): void;
+  /** Told by who has looked. */
+  belongTo(tables: string): void;
+  onTables(listener: () => void): void;
   /** Reads the head once. */
   refresh(signal: AbortSignal): Promise<void>;
   /** Keeps reading it until the signal aborts. */
@@ -41,9 +46,11 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
   let seqno = 0;
   let inTables = 0;
   let globalId: number | null = null;
+  let tables = '';
   /** Number of the newest batch that was found. */
   let batch = 0;
   const listeners: ((from: number, to: number) => void)[] = [];
+  const tablesListeners: (() => void)[] = [];
 
   function advance(to: number, network: number | null = null): void {
     globalId = network ?? globalId;
@@ -77,10 +84,21 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
     get globalId() {
       return globalId;
     },
+    get tables() {
+      return tables;
+    },
     advance,
     refresh,
     onAdvance(listener) {
       listeners.push(listener);
+    },
+    belongTo(id) {
+      if (id === tables) return;
+      tables = id;
+      for (const listener of tablesListeners) listener();
+    },
+    onTables(listener) {
+      tablesListeners.push(listener);
     },
     async reach(wanted, timeoutMs, signal) {
       const giveUpAt = performance.now() + timeoutMs;

@@ -8,7 +8,7 @@ import { migrate } from '../migrate.ts';
 import { rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
 import { blockQueries } from './blocks.ts';
 import { messageQueries } from './messages.ts';
-import { createReading, type Reading } from './reading.ts';
+import { createReading, type NewestReading } from './reading.ts';
 import { createSteps } from './steps.ts';
 import { transactionQueries } from './transactions.ts';
 
@@ -22,7 +22,7 @@ const context: QueryContext = { signal: new AbortController().signal, timeoutMs:
 
 let test: TestServer;
 let clickhouse: ClickHouse;
-let reading: Reading;
+let reading: NewestReading;
 
 beforeAll(async () => {
   test = await startTestServer();
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 /** The statement that finds a page: the first one. What the rows hold is made up, and not read here. */
-async function statementOf(ask: (reading: Reading) => Promise<unknown>): Promise<string> {
+async function statementOf(ask: (reading: NewestReading) => Promise<unknown>): Promise<string> {
   const asked: string[] = [];
   const stop = new Error('that is all');
   await ask({
@@ -88,21 +88,21 @@ const BLOCKS: [string, Partial<BlockFilter>][] = [
 const cases = [
   ...TRANSACTIONS.map(([name, more]) => ({
     name: `transactions of ${name}`,
-    ask: (asked: Reading, sort: 'asc' | 'desc') => {
+    ask: (asked: NewestReading, sort: 'asc' | 'desc') => {
       const any = { accounts: [], excludeAccounts: [], hashes: [], utime: {}, ltWindow: {}, page };
       return transactionQueries(asked, createSteps(asked)).transactions({ ...any, sort, ...more }, context);
     },
   })),
   ...MESSAGES.map(([name, more]) => ({
     name: `messages of ${name}`,
-    ask: (asked: Reading, sort: 'asc' | 'desc') => {
+    ask: (asked: NewestReading, sort: 'asc' | 'desc') => {
       const any = { messageHashes: [], excludeExternals: false, onlyExternals: false, utime: {}, ltWindow: {}, page };
       return messageQueries(asked).messages({ ...any, sort, ...more }, context);
     },
   })),
   ...BLOCKS.map(([name, more]) => ({
     name: `blocks of ${name}`,
-    ask: (asked: Reading, sort: 'asc' | 'desc') =>
+    ask: (asked: NewestReading, sort: 'asc' | 'desc') =>
       blockQueries(asked, createSteps(asked)).blocks({ utime: {}, lt: {}, page, sort, ...more }, context),
   })),
 ];

@@ -14,12 +14,12 @@ export interface Reading {
 
 /** For tables that hold the newest version only. */
 export interface NewestReading extends Reading {
-  head: Pick<Head, 'seqno' | 'inTables' | 'reach'>;
+  head: Pick<Head, 'seqno' | 'inTables' | 'reach' | 'tables'>;
 }
 
 /** For what is kept up to date with the head. */
 export interface FollowingReading extends NewestReading {
-  head: Pick<Head, 'seqno' | 'inTables' | 'reach' | 'onAdvance'>;
+  head: Pick<Head, 'seqno' | 'inTables' | 'reach' | 'tables' | 'onAdvance' | 'onTables'>;
 }
 
 const TOO_MUCH = 'this takes more memory than one request may: ask for less, with a cursor in place of a large offset';

@@ -1,15 +1,17 @@
 import { expect, it } from 'vitest';
 import type { QueryContext } from '../../src/chain/records.ts';
 import { RowReader, RowWriter } from '../rowbinary.ts';
+import { createHead } from './head.ts';
 import { createSteps } from './steps.ts';
 
 const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 60_000 };
 
-it('asks once of a step that is there, and again of one that is not', async () => {
+it('asks once of a step that is there, again of one that is not, and of both when the tables are others', async () => {
   const asked: string[] = [];
   const isThere = (sql: string): boolean => sql.endsWith('= 7');
+  const head = createHead({ json: async () => [] });
   const { spanOf } = createSteps({
-    head: { seqno: 9 },
+    head,
     async rows(sql) {
       asked.push(sql.slice(sql.lastIndexOf(' ') + 1));
       const row = new RowWriter();
@@ -29,4 +31,7 @@ it('asks once of a step that is there, and again of one that is not', async () =
   const span = { startLt: '1000', endLt: '2000', hasMasterchainBlock: true };
   expect(found).toEqual([span, null, span, null]);
   expect(asked).toEqual(['7', '8', '8']);
+  head.belongTo('others');
+  await spanOf(7, context);
+  expect(asked).toEqual(['7', '8', '8', '7']);
 });

@@ -4,7 +4,8 @@ import { atMost } from '../../src/at-most.ts';
 import type { Decimal } from '../../src/chain/model.ts';
 import type { QueryContext } from '../../src/chain/records.ts';
 import { u32 } from '../literal.ts';
-import type { Reading } from './reading.ts';
+import { perTables } from '../tables-id.ts';
+import type { NewestReading } from './reading.ts';
 
 export interface StepSpan {
   /** Logical times of its blocks: those of its transactions are between them. */
@@ -23,10 +24,11 @@ export interface Steps {
 const REMEMBERED = 50_000;
 
 /** A step that is there never changes: one for all who read, whatever their bound. */
-export function createSteps(reading: Reading): Steps {
-  const known = new LRUCache<number, StepSpan>(atMost(REMEMBERED));
+export function createSteps(reading: NewestReading): Steps {
+  const knownOf = perTables(() => new LRUCache<number, StepSpan>(atMost(REMEMBERED)));
   return {
     async spanOf(mcSeqno, context) {
+      const known = knownOf(reading.head.tables);
       const found = known.get(mcSeqno);
       if (found !== undefined) return found;
       const sql = `SELECT min(start_lt), max(end_lt), max(workchain = -1), count() FROM blocks WHERE mc_seqno = ${u32(mcSeqno)}`;

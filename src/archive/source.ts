@@ -1,4 +1,5 @@
 import type { BoundedSource, ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { perTables } from '../../clickhouse/tables-id.ts';
 import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
@@ -9,7 +10,7 @@ import { blocks, masterchainBlock } from '../window/blocks.ts';
 import { events, type Question } from '../window/events.ts';
 import { layoutOf } from '../window/kind.ts';
 import { retoldKind } from '../window/kinds.ts';
-import { createMemory, perTables } from '../window/memory.ts';
+import { createMemory } from '../window/memory.ts';
 import { hasMessage } from '../window/messages.ts';
 import { type Beneath, beneathIn, type Opened, type Sides, type Under } from '../window/sides.ts';
 import { steps } from '../window/steps.ts';

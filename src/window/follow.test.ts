@@ -67,6 +67,9 @@ function tablesUpTo(seqno: number) {
       return tables.seqno;
     },
     globalId: null,
+    tables: '',
+    belongTo: () => undefined,
+    onTables: () => undefined,
     advance(to) {
       const from = tables.seqno;
       tables.seqno = Math.max(from, to);

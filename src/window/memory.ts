@@ -13,12 +13,3 @@ export function createMemory(clickhouse: ClickHouseSource) {
     owned: createOwnedTokens(states),
   };
 }
-
-/** What was told by the tables with an id; when others have taken their place, it begins anew. */
-export function perTables<T>(begin: () => T): (tables: string) => T {
-  let [of, memory] = ['', begin()];
-  return (tables) => {
-    if (of !== tables) [of, memory] = [tables, begin()];
-    return memory;
-  };
-}

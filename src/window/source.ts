@@ -1,11 +1,12 @@
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { perTables } from '../../clickhouse/tables-id.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import type { BlockRecord, QueryContext } from '../chain/records.ts';
 import { actions } from './actions.ts';
 import { blocks, edge, masterchainBlock, shardState } from './blocks.ts';
 import { events, type Question } from './events.ts';
-import { createMemory, perTables } from './memory.ts';
+import { createMemory } from './memory.ts';
 import { messages } from './messages.ts';
 import { type Beneath, beneathIn, type Sides } from './sides.ts';
 import type { WindowState } from './state.ts';

@@ -6,6 +6,7 @@ import { createQueryGate } from '../../clickhouse/gate.ts';
 import { connect } from '../../clickhouse/open.ts';
 import { createHead } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
+import { followTables } from '../../clickhouse/tables-id.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { watchNames } from '../api/api-metrics.ts';
@@ -118,6 +119,8 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const log = await openLog(config, logger);
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
   const head = createHead(clickhouse, { of: 'host' });
+  const ended = new AbortController();
+  void followTables(clickhouse, head, ended.signal);
   const gate = createQueryGate({
     maxConcurrent: config.concurrentQueries,
     maxQueued: config.queuedQueries,
@@ -133,7 +136,6 @@ async function begin(start: WorkerStart): Promise<Serving> {
     metrics: createTvmMetrics(metrics.registry),
   });
   const pending = createPendingStore();
-  const ended = new AbortController();
   const follower = followPending({
     log,
     topic: topicNames(config.topicPrefix).pendingTraces,

@@ -8,6 +8,7 @@ import { connect } from '../../../clickhouse/open.ts';
 import { createHead } from '../../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../../clickhouse/queries/source.ts';
 import { subscribersDatabase } from '../../../clickhouse/subscribers.ts';
+import { followTables } from '../../../clickhouse/tables-id.ts';
 import { openLog } from '../../../streams/open.ts';
 import { topicNames } from '../../../streams/topics.ts';
 import { createCalling } from '../../calls.ts';
@@ -50,6 +51,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
   const log = await openLog(config, logger);
   const clickhouse = connect(config, clickhouseUrl, logger);
   const head = createHead(clickhouse, { of: 'host' });
+  void followTables(clickhouse, head, signal);
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   const answers = openAnswers(config, createClickHouseSource(clickhouse, gate, head));
   const pool = createTvmPool({
