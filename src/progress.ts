@@ -25,6 +25,9 @@ export interface Progress {
   end(): void;
 }
 
+/** Told by one who works through something, of which nothing else is counted. */
+export type TellProgress = (label: string, unit: string, done: number, total: number) => void;
+
 export interface ProgressOptions {
   /** A terminal gets a bar in place, anything else a line at most once a second. */
   out: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
@@ -47,7 +50,7 @@ export function createProgress({ out, now = () => performance.now() }: ProgressO
       if (state.label !== label) {
         label = state.label;
         startedAt = time;
-        if (!terminal) shownAt = time;
+        shownAt = terminal ? Number.NEGATIVE_INFINITY : time;
       }
       if (time - shownAt < (terminal ? BAR_MS : LINE_MS)) return;
       shownAt = time;

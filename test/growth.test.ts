@@ -79,7 +79,7 @@ function run(clickhouse: ClickHouse, others: Partial<ProjectorOptions> = {}): Pr
 
 async function compare(clickhouse: ClickHouse): Promise<Difference[]> {
   const { done } = await createPositionStore(clickhouse).read(signal);
-  return compareTables(clickhouse, done?.mcSeqno ?? 0, signal, [comments]);
+  return compareTables(clickhouse, done?.mcSeqno ?? 0, signal, { tables: [comments] });
 }
 
 interface Asked {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
@@ -93,6 +93,20 @@ async function fresh(database: string): Promise<ClickHouse> {
 function command(run: Parameters<typeof runCommand>[0], database: string) {
   const words = ['--data-dir', home, '--clickhouse-url', server.server.url, '--clickhouse-database', database];
   return runCommand(run, readConfig([...words, '--log-level', 'silent'], {}).config);
+}
+
+/** The output for errors as a terminal. */
+function terminal(): { shown: string[]; restore: () => void } {
+  const shown: string[] = [];
+  const { stderr } = process;
+  const { isTTY } = stderr;
+  const write = vi.spyOn(stderr, 'write').mockImplementation((text) => shown.push(String(text)) > 0);
+  stderr.isTTY = true;
+  const restore = (): void => {
+    stderr.isTTY = isTTY;
+    write.mockRestore();
+  };
+  return { shown, restore };
 }
 
 const verify = async (database: string): Promise<string> => (await command(runVerify, database)).printed;
@@ -314,8 +328,14 @@ describe('statistics', () => {
     expect(await rowsOf(seen)).toEqual([{ types: '0' }]);
   });
 
-  it('are found right by verify', async () => {
-    expect(await verify('good')).toContain('0 differences');
+  it('are found right by verify, which shows how far it is with each part', async () => {
+    const { shown, restore } = terminal();
+    try {
+      expect(await verify('good')).toContain('0 differences');
+    } finally {
+      restore();
+    }
+    expect(shown.join('')).toMatch(/\rverifying .*\rcomparing tables .*\rcounting statistics anew /s);
   });
 
   it('are recounted by verify', async () => {

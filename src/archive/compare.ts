@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
+import type { TellProgress } from '../progress.ts';
 import { stepOf } from '../window/chunk.ts';
 import type { TransactionForm } from '../window/form.ts';
 import { columnOf, keysOf, layoutOf } from '../window/kind.ts';
@@ -22,12 +23,15 @@ const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
 /** Steps compared row by row, spread over all of them. */
 const SAMPLED_STEPS = 200;
 const MOST_PROBLEMS = 20;
+/** Transactions from one word of progress to the next. */
+const TOLD_EVERY = 16_384;
 
 export interface CompareOptions {
   /** Steps that are compared row by row. */
   sampled?: number;
   /** Of the transactions: a form that is here must be what it makes of the row. */
   form: TransactionForm | null;
+  tell?: TellProgress;
 }
 
 /**
@@ -38,7 +42,7 @@ export async function compareArchive(
   view: View,
   clickhouse: Pick<ClickHouse, 'query'>,
   signal: AbortSignal,
-  { sampled = SAMPLED_STEPS, form }: CompareOptions,
+  { sampled = SAMPLED_STEPS, form, tell = () => undefined }: CompareOptions,
 ): Promise<ArchiveComparison> {
   const { first, head } = view;
   const problems: string[] = [];
@@ -49,7 +53,8 @@ export async function compareArchive(
   const [layout] = transactionKind.layouts;
   let transactions = 0;
   for (const { value } of view.range(layout, { low: Buffer.alloc(1), high: null })) {
-    transactions++;
+    if (transactions++ % TOLD_EVERY === 0)
+      tell('counting the archive', 'transactions', transactions, counts.transactions);
     const step = stepOf(value);
     if (step < first || step > head) problem(`a transaction of step ${step}, which is not among ${first} to ${head}`);
   }
@@ -57,7 +62,8 @@ export async function compareArchive(
     problem(`${transactions} transactions in the steps ${first} to ${head}, the tables have ${counts.transactions}`);
   }
   const steps = spread(counts.steps, sampled);
-  for (const mcSeqno of steps) {
+  for (const [n, mcSeqno] of steps.entries()) {
+    tell('comparing the archive', 'steps', n, steps.length);
     for (const text of await compareStep({ view, form }, mcSeqno, clickhouse, signal)) problem(text);
   }
   return { first, head, steps: steps.length, transactions, problems };

@@ -16,6 +16,7 @@ import {
   subjectStatistics,
 } from '../../clickhouse/tables/statistics.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
+import type { TellProgress } from '../progress.ts';
 
 const TIMEOUT_MS = 600_000;
 const rangeRow = z.object({ blocks: z.coerce.number(), first: z.number(), last: z.number(), time: z.number() });
@@ -25,7 +26,12 @@ const textRow = z.object({ kept: z.string(), counted: z.string() });
  * Counts every hour and day anew that was over at the step `done`, a day at a time: a line for each that has other rows
  * than the tables have as of that step.
  */
-export async function compareStatistics(clickhouse: ClickHouse, done: number, signal: AbortSignal): Promise<string[]> {
+export async function compareStatistics(
+  clickhouse: ClickHouse,
+  done: number,
+  signal: AbortSignal,
+  tell: TellProgress = () => undefined,
+): Promise<string[]> {
   const options = { label: 'counting statistics anew', signal, timeoutMs: TIMEOUT_MS };
   const upTo = u32(done);
   const [range] = await clickhouse.json(
@@ -38,7 +44,9 @@ export async function compareStatistics(clickhouse: ClickHouse, done: number, si
   if (range.blocks === 0) return [];
   const differences: string[] = [];
   const { day } = RESOLUTIONS;
-  for (let from = range.first - (range.first % day); from <= range.last; from += day) {
+  const begin = range.first - (range.first % day);
+  for (let from = begin; from <= range.last; from += day) {
+    tell('counting statistics anew', 'days', (from - begin) / day, Math.ceil((range.last + 1 - begin) / day));
     for (const { name, open, kept, counts } of comparisons()) {
       const to = Math.min(from + day, firstOpen(open, range.time));
       // A row of a time that is not over should not be there: all kept ones are compared.

@@ -5,6 +5,7 @@ import { TABLES } from '../../clickhouse/tables/all.ts';
 import { hashOrNone } from '../../clickhouse/tables/columns.ts';
 import { columnName, columnNames, indexColumns, indexSelect, indexSteps } from '../../clickhouse/tables/sql.ts';
 import type { Index, Table } from '../../clickhouse/tables/table.ts';
+import type { TellProgress } from '../progress.ts';
 
 /** Two queries with one text each that must be equal. */
 interface Pair {
@@ -43,8 +44,10 @@ export async function compareTables(
   clickhouse: ClickHouse,
   done: number,
   signal: AbortSignal,
-  tables: readonly Table[] = TABLES,
+  { tables = TABLES, tell = () => undefined }: { tables?: readonly Table[]; tell?: TellProgress } = {},
 ): Promise<Difference[]> {
+  const progress = (compared: number, total: number) => tell('comparing tables', 'tables', compared, total);
+  progress(0, tables.length);
   const indexed = tables.filter(({ indexes }) => indexes.length > 0);
   const options = { label: 'comparing tables', signal, timeoutMs: TIMEOUT_MS };
   const [{ lt, later }] = await clickhouse.json(
@@ -54,7 +57,9 @@ export async function compareTables(
   );
   const differences: Difference[] = [];
   const row = z.object({ actual: z.string(), expected: z.string() });
-  for (const { name, actual, expected } of pairs(indexed, done, { begun: later > 0, lt: u64(lt) })) {
+  const all = pairs(indexed, done, { begun: later > 0, lt: u64(lt) });
+  for (const [n, { name, actual, expected }] of all.entries()) {
+    progress(n, all.length);
     const [{ actual: found, expected: wanted }] = await clickhouse.json(
       `SELECT (${actual}) AS actual, (${expected}) AS expected`,
       row,

@@ -10,7 +10,7 @@ import { transactionForm } from '../api/v3/render/forms.ts';
 import { readArchive } from '../archive/archive.ts';
 import { compareArchive } from '../archive/compare.ts';
 import type { Config } from '../config.ts';
-import { createProgress } from '../progress.ts';
+import { createProgress, type Progress, type TellProgress } from '../progress.ts';
 import { readGaps } from '../status.ts';
 import { openParts, type Parts } from './parts.ts';
 import type { Running } from './running.ts';
@@ -34,26 +34,37 @@ export async function runVerify(running: Running): Promise<number> {
   const store = createPositionStore(clickhouse);
   const { done, intent } = await store.read(signal);
   const problems: string[] = [];
+  const notes: string[] = [];
   let steps = 0;
   const { blocks } = topicNames(config.topicPrefix);
-  if (done) {
-    await checkSameChain(log, blocks, done);
-    const compared = await compareLog(clickhouse, log, blocks, done.nextOffset, signal);
-    steps = compared.steps;
-    problems.push(...compared.problems);
-    const differences = await compareTables(clickhouse, done.mcSeqno, signal);
-    const now = differences.length > 0 ? (await store.read(signal)).done : done;
-    const isMoving = now?.number !== done.number;
-    for (const { table, text } of differences) {
-      if (isMoving && NEWEST_ONLY.has(table)) print(`not compared: ${table}, while a projector writes it`);
-      else problems.push(text);
+  const progress = createProgress({ out: process.stderr });
+  const tell: TellProgress = (label, unit, value, total) =>
+    progress.update({ label, done: value, total, counts: [{ unit, value }] });
+  try {
+    if (done) {
+      await checkSameChain(log, blocks, done);
+      const compared = await compareLog(clickhouse, log, { topic: blocks, end: done.nextOffset }, progress, signal);
+      steps = compared.steps;
+      problems.push(...compared.problems);
+      const differences = await compareTables(clickhouse, done.mcSeqno, signal, { tell });
+      const now = differences.length > 0 ? (await store.read(signal)).done : done;
+      const isMoving = now?.number !== done.number;
+      for (const { table, text } of differences) {
+        if (isMoving && NEWEST_ONLY.has(table)) notes.push(`not compared: ${table}, while a projector writes it`);
+        else problems.push(text);
+      }
+      problems.push(...(await compareStatistics(clickhouse, done.mcSeqno, signal, tell)));
+    } else {
+      const { sealed } = await lastSealed(log, blocks);
+      if (sealed) problems.push(`the tables hold no step of the log, which goes up to ${sealed.mcSeqno}`);
     }
-    problems.push(...(await compareStatistics(clickhouse, done.mcSeqno, signal)));
-  } else {
-    const { sealed } = await lastSealed(log, blocks);
-    if (sealed) problems.push(`the tables hold no step of the log, which goes up to ${sealed.mcSeqno}`);
+    const archived = await verifyArchive(config, clickhouse, signal, tell);
+    notes.push(...archived.notes);
+    problems.push(...archived.problems);
+  } finally {
+    progress.end();
   }
-  problems.push(...(await verifyArchive(config, clickhouse, signal, print)));
+  for (const note of notes) print(note);
   const gaps = await readGaps(clickhouse);
   for (const gap of gaps) print(`gap: step ${gap.mc_seqno}: ${gap.error}`);
   if (intent?.batch)
@@ -70,18 +81,21 @@ async function verifyArchive(
   { archiveBytes, archiveForms, dataDir }: Pick<Config, 'archiveBytes' | 'archiveForms' | 'dataDir'>,
   clickhouse: ClickHouse,
   signal: AbortSignal,
-  print: Running['print'],
-): Promise<string[]> {
+  tell: TellProgress,
+): Promise<{ notes: string[]; problems: string[] }> {
   const folder = join(dataDir, 'archive');
-  if (archiveBytes === 0 || !existsSync(folder)) return [];
+  if (archiveBytes === 0 || !existsSync(folder)) return { notes: [], problems: [] };
   const form = archiveForms ? transactionForm : null;
   const archive = readArchive(folder, form);
   const view = archive.view();
   try {
-    if (view === null) return [];
-    const { first, head, steps, transactions, problems } = await compareArchive(view, clickhouse, signal, { form });
-    print(`archive: ${transactions} transactions of the steps ${first} to ${head}, ${steps} steps compared by row`);
-    return problems;
+    if (view === null) return { notes: [], problems: [] };
+    const { first, head, steps, transactions, problems } = await compareArchive(view, clickhouse, signal, {
+      form,
+      tell,
+    });
+    const note = `archive: ${transactions} transactions of the steps ${first} to ${head}, ${steps} steps compared by row`;
+    return { notes: [note], problems };
   } finally {
     view?.done();
     await archive.close();
@@ -92,22 +106,19 @@ async function verifyArchive(
 async function compareLog(
   clickhouse: ClickHouse,
   log: Parts['log'],
-  topic: string,
-  end: number,
+  { topic, end }: { topic: string; end: number },
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<{ steps: number; problems: string[] }> {
-  const progress = createProgress({ out: process.stderr });
   const problems: string[] = [];
   let steps = 0;
-  try {
-    for await (const group of groups(readSteps(log, topic, 0, { signal, stopAtEnd: true }), end)) {
-      problems.push(...(await compareSteps(clickhouse, group, signal)));
-      steps += group.length;
-      const done = group[group.length - 1].nextOffset;
-      progress.update({ label: 'verifying', done, total: end, counts: [{ unit: 'steps', value: steps }] });
-    }
-  } finally {
-    progress.end();
+  const show = (done: number) =>
+    progress.update({ label: 'verifying', done, total: end, counts: [{ unit: 'steps', value: steps }] });
+  show(0);
+  for await (const group of groups(readSteps(log, topic, 0, { signal, stopAtEnd: true }), end)) {
+    problems.push(...(await compareSteps(clickhouse, group, signal)));
+    steps += group.length;
+    show(group[group.length - 1].nextOffset);
   }
   signal.throwIfAborted();
   return { steps, problems };
