@@ -343,7 +343,7 @@ export const settings = {
   sqlDatabase: {
     flag: 'sql-database',
     env: 'TONSTREAM_SQL_DATABASE',
-    about: 'Database of the views that SQL reads',
+    about: 'Database of the views that SQL reads; services that share a server have one each',
     group: 'ClickHouse',
     schema: z
       .string()

@@ -130,7 +130,8 @@ async function deathsOfParts(input: Input): Promise<void> {
   const { url } = parts.server;
   const clickhouse = createClickHouse({ url, database, logger: silent });
   const log = openEmbeddedLog({ folder: join(folder, 'log') });
-  const words = ['project', '--data-dir', folder, '--clickhouse-url', url, '--clickhouse-database', database];
+  const tables = ['--clickhouse-url', url, '--clickhouse-database', database, '--sql', 'off'];
+  const words = ['project', '--data-dir', folder, ...tables];
   let projector = runTonstream(...words, ...small());
   let filling = Promise.resolve();
   try {

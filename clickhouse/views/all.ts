@@ -11,7 +11,12 @@ import { tablesOf, type View } from './view.ts';
 
 export const VIEWS: readonly View[] = [...chainViews, ...tokenViews, ...statisticsViews, opcodesView];
 
-const made = z.object({ name: z.string(), comment: z.string() });
+const made = z.object({ name: z.string(), comment: z.string(), tables: z.string(), areThere: z.number() });
+
+/** The views of a database are those of another service, which goes on needing them. */
+export class ViewsOfOthers extends Error {
+  override name = 'ViewsOfOthers';
+}
 
 /**
  * Brings the views into their database: new and changed ones are made, others of the database dropped. They read the
@@ -19,15 +24,25 @@ const made = z.object({ name: z.string(), comment: z.string() });
  *
  * @param clickhouse speaks to the database of the tables
  * @param database of the views, which holds nothing else
+ * @throws {ViewsOfOthers} when they read other tables, which are there
  */
 export async function makeViews(clickhouse: ClickHouse, database: string, signal: AbortSignal): Promise<void> {
   const label = 'making the views';
   await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, { label, signal });
   const found = await clickhouse.json(
-    `SELECT name, comment FROM system.tables WHERE database = ${textLiteral(database)} AND engine = 'View'`,
+    `SELECT name, comment, extract(as_select, '(\\w+)\`?\\.\`?projection_state') AS tables,
+       tables IN (SELECT database FROM system.tables WHERE name = 'projection_state') AS areThere
+     FROM system.tables WHERE database = ${textLiteral(database)} AND engine = 'View'`,
     made,
     { label, signal },
   );
+  const others = found.find(({ tables, areThere }) => areThere === 1 && tables !== clickhouse.database);
+  if (others !== undefined) {
+    throw new ViewsOfOthers(
+      `the views in the database ${database} read the tables of the database ${others.tables}, not of ` +
+        `${clickhouse.database}: start with another --sql-database, or drop the database ${database} if it is used no more`,
+    );
+  }
   const comments = new Map(found.map(({ name, comment }) => [name, comment]));
   const tables = tablesOf(clickhouse.database);
   for (const view of VIEWS) {

@@ -67,6 +67,24 @@ describe('the views', () => {
     ]);
   });
 
+  it('of the tables of another database are left to it, until it is gone', async () => {
+    const other = createClickHouse({ url: test.server.url, database: 'other', logger: silent });
+    try {
+      await migrate({ clickhouse: other, logger: silent });
+      const before = await columnsOf();
+      await expect(makeViews(other, 'ton', signal)).rejects.toThrow(
+        'the views in the database ton read the tables of the database declared, not of other: start with another --sql-database, or drop the database ton if it is used no more',
+      );
+      await makeViews(clickhouse, 'ton', signal);
+      expect(await columnsOf()).toEqual(before);
+      await makeViews(other, 'ton_other', signal);
+      await clickhouse.command('DROP DATABASE other');
+      await makeViews(clickhouse, 'ton_other', signal);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('are left alone when nothing has changed, and cleared of others', async () => {
     const uuids = () =>
       clickhouse.json(

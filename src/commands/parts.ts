@@ -5,7 +5,7 @@ import { connect, openServer } from '../../clickhouse/open.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
 import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
 import { bringUp } from '../../clickhouse/swap.ts';
-import { makeViews } from '../../clickhouse/views/all.ts';
+import { makeViews, ViewsOfOthers } from '../../clickhouse/views/all.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
 import { persist } from '../../streams/project/patience.ts';
@@ -22,7 +22,7 @@ export interface Parts {
 
 /**
  * Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown.
- * @param views whether those of SQL are made, too, as a service does: they are one set, whoever made it last
+ * @param views whether those of SQL are made, too, as a service does
  */
 export async function openParts(running: Running, { views = false } = {}): Promise<Parts> {
   const { config, logger, shutdown, print } = running;
@@ -41,7 +41,8 @@ export async function openParts(running: Running, { views = false } = {}): Promi
   if (!embedded) await untilAnswers(clickhouse, url, { print, signal: shutdown.signal });
   // On a server of one's own the rights to make them may be missing; then SQL says that it is not ready.
   const refuseUnlessAsked = (error: unknown): void => {
-    if (embedded !== null || config.sql === 'on' || isTransient(error)) throw error;
+    const mustEnd = embedded !== null || config.sql === 'on' || error instanceof ViewsOfOthers;
+    if (mustEnd || isTransient(error)) throw error;
     logger.warn({ err: error }, 'the views of SQL cannot be made: grant it, or start with --sql off');
   };
   await despiteOutages(running, async () => {
