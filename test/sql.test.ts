@@ -226,8 +226,17 @@ describe.skipIf(shelf === null)('SQL', () => {
         [`${numbers(9)} INTERSECT SELECT arrayJoin([6, 8]) AS n`, [[6], [8]], false],
         [`${numbers(2)} UNION ALL ${numbers(9)}`, [[0], [1], [0]], true],
         [`WITH 8 AS a ${numbers(9)} UNION DISTINCT SELECT a`, [[0], [1], [2]], true],
+        // The last ones, and what looks like it.
+        [`${numbers(9)} ORDER BY n LIMIT -2`, [[7], [8]], false],
+        [`${numbers(9)} ORDER BY n LIMIT 1 - 3`, [[7], [8]], false],
+        [`${numbers(9)} ORDER BY n LIMIT {two:Int8}`, [[7], [8]], false],
+        [`${numbers(9)} ORDER BY n LIMIT -2 OFFSET -3`, [[4], [5]], false],
+        [`${numbers(9)} ORDER BY n DESC LIMIT -5`, [[4], [3], [2]], true],
+        [`${numbers(9)} WHERE -1 ORDER BY n DESC`, [[8], [7], [6]], true],
+        ['SELECT 1, 1 LIMIT -1', [[1, 1]], false],
       ] as const) {
-        const told = answer.parse(JSON.parse((await ask(service, { sql: combined, limit: 3 })).text));
+        const asked = { sql: combined, limit: 3, params: { two: -2 } };
+        const told = answer.parse(JSON.parse((await ask(service, asked)).text));
         expect([combined, told.rows, told.truncated]).toEqual([combined, rows, truncated]);
       }
       const whole = answer.parse(JSON.parse((await ask(service, { sql, limit: 12 })).text));

@@ -38,9 +38,8 @@ export async function createGuard(clickhouse: ClickHouse, reader: Reader, databa
         if (isBeyond(type, value)) throw new SqlRefusal(422, `params.${name}: beyond ${type}`);
       }
       const told = await reader.ask({ ...asked, sql: `EXPLAIN AST ${sql}`, format: null, limit: null });
-      const { isCombined } = judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
-      // The limit of an answer would be that of each part: EXCEPT would miss rows, UNION have too many.
-      return isCombined ? `SELECT * FROM (${sql})` : sql;
+      const { isFramed } = judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
+      return isFramed ? `SELECT * FROM (${sql})` : sql;
     },
   };
 }

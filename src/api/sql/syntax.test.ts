@@ -35,12 +35,9 @@ const EXCEPT = `SelectWithUnionQuery (children 1)
      Literal UInt64_2`;
 
 describe('the syntax tree of a statement', () => {
-  it('tells whether it is put together of several', () => {
-    expect([SINGLE, UNION, EXCEPT].map((text) => judged(text).isCombined)).toEqual([false, true, true]);
-  });
-
-  it('is refused where LIMIT counts from the end', () => {
-    expect(() => judged(SINGLE.replace('Literal UInt64_2', 'Literal Int64_-2'))).toThrow('LIMIT below 0');
+  it('tells whether the limit of an answer must stand around it: of several parts, and where LIMIT may count from the end', () => {
+    const LAST = SINGLE.replace('Literal UInt64_2', 'Literal Int64_-2');
+    expect([SINGLE, UNION, EXCEPT, LAST].map((text) => judged(text).isFramed)).toEqual([false, true, true, true]);
   });
 
   // It took 18 s of a worker to look at one of 128 KB, and minutes for this one.
