@@ -139,7 +139,7 @@ describe.skipIf(shelf === null)('tonstream rebuild', () => {
     );
     await importSequence(place.folder, parts[0]);
     await at.projectAll(place);
-    const projector = runTonstream('project', ...at.words(place));
+    const projector = runTonstream('project', '--sql', 'off', ...at.words(place));
     closing.push(() => projector.kill());
     await waitFor('the projector', projector, async () => projector.output().includes('projecting into'));
     const clickhouse = at.tables(place.database);
@@ -273,7 +273,7 @@ describe.skipIf(shelf === null)('a block that cannot be decoded', () => {
       const { blocks } = step.mcSeqno === BROKEN ? brokenStep(step) : step;
       await log.append(topics.blocks, blocks.map(encodeBlockRecord));
     }
-    const service = runTonstream('start', '--network', 'none', '--port', '0', ...at.words(place));
+    const service = runTonstream('start', '--network', 'none', '--port', '0', '--sql', 'off', ...at.words(place));
     closing.push(() => service.kill());
     await waitFor('the service', service, async () => /API +(http\S+)\/api/.test(service.output()));
     const url = /API +(http\S+)\/api/.exec(service.output())?.[1] ?? '';
