@@ -29,20 +29,7 @@ export class ViewsOfOthers extends Error {
 export async function makeViews(clickhouse: ClickHouse, database: string, signal: AbortSignal): Promise<void> {
   const label = 'making the views';
   await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, { label, signal });
-  const found = await clickhouse.json(
-    `SELECT name, comment, extract(as_select, '(\\w+)\`?\\.\`?projection_state') AS tables,
-       tables IN (SELECT database FROM system.tables WHERE name = 'projection_state') AS areThere
-     FROM system.tables WHERE database = ${textLiteral(database)} AND engine = 'View'`,
-    made,
-    { label, signal },
-  );
-  const others = found.find(({ tables, areThere }) => areThere === 1 && tables !== clickhouse.database);
-  if (others !== undefined) {
-    throw new ViewsOfOthers(
-      `the views in the database ${database} read the tables of the database ${others.tables}, not of ` +
-        `${clickhouse.database}: start with another --sql-database, or drop the database ${database} if it is used no more`,
-    );
-  }
+  const found = await ownViews(clickhouse, database, signal);
   const comments = new Map(found.map(({ name, comment }) => [name, comment]));
   const tables = tablesOf(clickhouse.database);
   for (const view of VIEWS) {
@@ -60,4 +47,29 @@ export async function makeViews(clickhouse: ClickHouse, database: string, signal
     if (known.has(name)) continue;
     await clickhouse.command(`DROP VIEW ${identifier(database)}.${identifier(name)}`, { label, signal });
   }
+}
+
+/**
+ * The views that a database has by now.
+ *
+ * @throws {ViewsOfOthers} when they read other tables than those of `clickhouse`, which are there
+ */
+export async function ownViews(
+  clickhouse: ClickHouse,
+  database: string,
+  signal: AbortSignal,
+): Promise<Pick<z.output<typeof made>, 'name' | 'comment'>[]> {
+  const found = await clickhouse.json(
+    `SELECT name, comment, extract(as_select, '(\\w+)\`?\\.\`?projection_state') AS tables,
+       tables IN (SELECT database FROM system.tables WHERE name = 'projection_state') AS areThere
+     FROM system.tables WHERE database = ${textLiteral(database)} AND engine = 'View'`,
+    made,
+    { label: 'looking whose views there are', signal },
+  );
+  const others = found.find(({ tables, areThere }) => areThere === 1 && tables !== clickhouse.database);
+  if (others === undefined) return found;
+  throw new ViewsOfOthers(
+    `the views in the database ${database} read the tables of the database ${others.tables}, not of ` +
+      `${clickhouse.database}: start with another --sql-database, or drop the database ${database} if it is used no more`,
+  );
 }

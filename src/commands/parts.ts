@@ -39,11 +39,12 @@ export async function openParts(running: Running, { views = false } = {}): Promi
   const clickhouse = connect(config, url, logger, metrics.clickhouse);
   shutdown.onClose('ClickHouse connections', () => clickhouse.close());
   if (!embedded) await untilAnswers(clickhouse, url, { print, signal: shutdown.signal });
-  // On a server of one's own the rights to make them may be missing; then SQL says that it is not ready.
+  // On a server of one's own the rights to make them may be missing, or another service has views there; then SQL says
+  // that it is not ready.
   const refuseUnlessAsked = (error: unknown): void => {
-    const mustEnd = embedded !== null || config.sql === 'on' || error instanceof ViewsOfOthers;
-    if (mustEnd || isTransient(error)) throw error;
-    logger.warn({ err: error }, 'the views of SQL cannot be made: grant it, or start with --sql off');
+    const mayGoOn = error instanceof ViewsOfOthers || (embedded === null && !isTransient(error));
+    if (config.sql === 'on' || !mayGoOn) throw error;
+    logger.warn({ err: error }, 'the views of SQL cannot be made: mend what is said here, or start with --sql off');
   };
   await despiteOutages(running, async () => {
     if (await bringUp({ clickhouse, logger, signal: shutdown.signal }))

@@ -8,7 +8,7 @@ import { identifier, textLiteral } from '../../../clickhouse/literal.ts';
 import type { Head } from '../../../clickhouse/queries/head.ts';
 import { createReader, type Reader } from '../../../clickhouse/reader.ts';
 import { tablesId } from '../../../clickhouse/tables-id.ts';
-import { VIEWS } from '../../../clickhouse/views/all.ts';
+import { ownViews, VIEWS } from '../../../clickhouse/views/all.ts';
 import type { Config } from '../../config.ts';
 import { exportRouter } from '../export/router.ts';
 import { createSlices, type Slices } from '../export/slices.ts';
@@ -74,6 +74,7 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
   let failed: { error: unknown; at: number } | null = null;
 
   async function make(): Promise<Ready> {
+    await ownViews(clickhouse, database, AbortSignal.timeout(CHECK_MS));
     await checkReader(reader, clickhouse.database, Math.min(CHECK_MS, config.sqlTimeoutMs));
     const guard = await createGuard(clickhouse, reader, database);
     return {
