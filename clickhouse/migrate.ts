@@ -107,15 +107,14 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const migrations = await readMigrations(options.folder);
   await createDatabase(clickhouse, signal);
   await clickhouse.command(MIGRATIONS_TABLE, { label: 'creating the table of migrations', signal });
-  refuseDrift(migrations, await readApplied(clickhouse, signal), clickhouse.database);
+  const atFirst = await readApplied(clickhouse, signal);
+  refuseDrift(migrations, atFirst, clickhouse.database);
   const done: string[] = [];
   for (const migration of migrations) {
+    if (missingOf(migration, atFirst).length === 0) continue;
     // Read anew for each file: another process may be at the same work.
-    const applied = await readApplied(clickhouse, signal);
-    const finished = new Set(applied.filter((row) => row.number === migration.number).map((row) => row.statement));
-    const missing = migration.statements.map((_, index) => index).filter((index) => !finished.has(index));
-    if (missing.length === 0) continue;
-    const [first, ...others] = missing;
+    const [first, ...others] = missingOf(migration, await readApplied(clickhouse, signal));
+    if (first === undefined) continue;
     await apply(clickhouse, migration, [first], signal);
     if (others.length > 0) await apply(clickhouse, migration, others, signal);
     logger.info({ database: clickhouse.database, name: migration.name }, 'schema migration applied');
@@ -138,6 +137,12 @@ async function createDatabase(clickhouse: ClickHouse, signal: AbortSignal | unde
 function readApplied(clickhouse: ClickHouse, signal: AbortSignal | undefined): Promise<Applied[]> {
   const sql = 'SELECT number, statement, statements, name, checksum FROM migrations FINAL ORDER BY number, statement';
   return clickhouse.json(sql, Applied, { label: 'reading the applied migrations', signal });
+}
+
+/** Its statements that are not known to be done. */
+function missingOf({ number, statements }: Migration, applied: readonly Applied[]): number[] {
+  const finished = new Set(applied.filter((row) => row.number === number).map((row) => row.statement));
+  return statements.map((_, index) => index).filter((index) => !finished.has(index));
 }
 
 function refuseDrift(migrations: readonly Migration[], applied: readonly Applied[], database: string): void {
