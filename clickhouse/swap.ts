@@ -110,7 +110,12 @@ export async function finishSwap(clickhouse: ClickHouse, signal: AbortSignal): P
     const tables = await notedTables(clickhouse, from, signal);
     if (tables === null) return tries > 0;
     try {
-      for (const table of tables) await putInPlace(clickhouse, table, signal);
+      const waiting = await tablesNamed(clickhouse, from, 'true', signal);
+      for (const { name, uuid } of tables) {
+        const found = waiting.find((table) => table.uuid === uuid);
+        // Else it is in its place already.
+        if (found) await putInPlace(clickhouse, { name, uuid }, found.name, signal);
+      }
       const wrong = await missing(clickhouse, tables, signal);
       if (wrong.length === 0) {
         await clickhouse.command(`DROP DATABASE ${identifier(from)} SYNC`, {
@@ -151,14 +156,16 @@ const isGone = (error: unknown): boolean => error instanceof ClickHouseQueryErro
  * name that nobody else uses, and whoever goes on gives the table another one first: an earlier exchange that comes
  * later then finds nothing.
  */
-async function putInPlace(clickhouse: ClickHouse, { name, uuid }: Meant, signal: AbortSignal): Promise<void> {
+async function putInPlace(
+  clickhouse: ClickHouse,
+  { name, uuid }: Meant,
+  found: string,
+  signal: AbortSignal,
+): Promise<void> {
   const from = rebuildDatabase(clickhouse);
-  const [waiting] = await tablesNamed(clickhouse, from, `uuid = ${textLiteral(uuid)}`, signal);
-  // In its place already.
-  if (waiting === undefined) return;
   const own = `${name}_${randomUUID().replaceAll('-', '')}`;
   const at = (database: string, table: string): string => `${identifier(database)}.${identifier(table)}`;
-  await clickhouse.command(`RENAME TABLE ${at(from, waiting.name)} TO ${at(from, own)}`, { label, signal });
+  await clickhouse.command(`RENAME TABLE ${at(from, found)} TO ${at(from, own)}`, { label, signal });
   // It may have been exchanged between the two: then it is the old one that has this name.
   const [taken] = await tablesNamed(clickhouse, from, `name = ${textLiteral(own)}`, signal);
   if (taken?.uuid !== uuid) return;
