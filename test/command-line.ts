@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { silent, startTestServer } from '../clickhouse/test-server.ts';
+import { openParts } from '../src/commands/parts.ts';
 import type { Running } from '../src/commands/running.ts';
-import { runVerify } from '../src/commands/verify.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
@@ -32,7 +32,7 @@ export interface CommandLine {
   /** Settings for a folder's log and a database, as words of the command line. */
   words(place: Place): string[];
   run(command: Command, place: Place, clickhouseUrl?: string): Promise<Ran>;
-  /** Projects a folder's log to its end, through a rebuild of nothing. */
+  /** Projects a folder's log to its end, after what each command does at its start. */
   projectAll(place: Place, clickhouse?: ClickHouse): Promise<void>;
   /** Makes a database with the tables of another. */
   clone(from: string, to: string): Promise<ClickHouse>;
@@ -89,7 +89,7 @@ export async function openCommandLine(): Promise<CommandLine> {
 
   const projectAll: CommandLine['projectAll'] = async (place, clickhouse = tables(place.database)) => {
     const { config } = readConfig(words(place), {});
-    await run(runVerify, place);
+    await run(openParts, place);
     const log = openEmbeddedLog({ folder: join(place.folder, 'log') });
     const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
     await project(options, new AbortController().signal).finally(() => log.close());
