@@ -11,7 +11,8 @@ import { readSequence, sequenceFile, writeSequence } from './recorded-sequence.t
 import { shelf } from './shelf.ts';
 
 const SEQUENCE = 'mainnet-genesis_a';
-const LAST = 132;
+/** All kinds of rows of this chain are there by then. */
+const LAST = 60;
 /** Has messages on their way between steps, and many accounts. */
 const PRIVATE = 'local-ton4j-2024_a';
 let at: CommandLine;
@@ -19,7 +20,9 @@ let at: CommandLine;
 beforeAll(async () => {
   if (shelf === null) return;
   at = await openCommandLine();
-  await importSequence(join(at.home, 'good'), sequenceFile(SEQUENCE));
+  const all = readSequence(sequenceFile(SEQUENCE));
+  const end = all.findIndex(({ workchain, seqno }) => workchain === -1 && seqno === LAST) + 1;
+  await importSequence(join(at.home, 'good'), writeSequence(join(at.home, 'good.ndjson'), all.slice(0, end)));
   await at.projectAll({ folder: join(at.home, 'good'), database: 'good' });
   // The tables at a half of the log.
   const half = { folder: join(at.home, 'private'), database: 'half' };
@@ -65,13 +68,13 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
     [
       [
         'DELETE FROM transactions WHERE mc_seqno = 41',
-        /^differs: steps 1 to 132: transactions: the log has \d+, the tables have \d+$/m,
+        /^differs: steps 1 to 60: transactions: the log has \d+, the tables have \d+$/m,
       ],
-      ['INSERT INTO shard_tops VALUES (41, 5, 1, 1)', /^differs: steps 1 to 132: shard tops/m],
+      ['INSERT INTO shard_tops VALUES (41, 5, 1, 1)', /^differs: steps 1 to 60: shard tops/m],
       ['DELETE FROM blocks_by_hash WHERE mc_seqno = 41', /^differs: blocks_by_hash: /m],
     ],
     [
-      ['DELETE FROM messages WHERE in_mc_seqno = 41', /^differs: steps 1 to 132: messages received/m],
+      ['DELETE FROM messages WHERE in_mc_seqno = 41', /^differs: steps 1 to 60: messages received/m],
       [
         'DELETE FROM transactions_by_hash WHERE lt = (SELECT max(lt) FROM transactions)',
         /^differs: transactions_by_hash: /m,
@@ -206,13 +209,13 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
   });
 
   it('waits for ClickHouse when that goes away while it begins', async () => {
-    for (const [nth, statement] of [/^SELECT number, statement/, /name = 'swap'/].entries()) {
-      let times = 0;
-      const proxy = await startClickHouseProxy(at.url, (sql) => statement.test(sql) && ++times < 3);
-      expect(await at.run(runVerify, { ...place(), database: 'good' }, proxy.url)).toMatchObject({ status: 0 });
-      expect(times, `statement ${nth}`).toBeGreaterThan(2);
-      await proxy.close();
-    }
+    const away = [/^SELECT number, statement/, /name = 'swap'/].map((statement) => ({ statement, times: 0 }));
+    const proxy = await startClickHouseProxy(at.url, (sql) =>
+      away.some((one) => one.statement.test(sql) && ++one.times < 3),
+    );
+    expect(await at.run(runVerify, { ...place(), database: 'good' }, proxy.url)).toMatchObject({ status: 0 });
+    for (const { statement, times } of away) expect(times, String(statement)).toBeGreaterThan(2);
+    await proxy.close();
   });
 
   it('ends the process with that status', async () => {
