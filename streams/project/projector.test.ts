@@ -7,7 +7,7 @@ import { migrate } from '../../clickhouse/migrate.ts';
 import { ClickHouseQueryError } from '../../clickhouse/query-error.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
-import { drawn, isLong } from '../../test/chance.ts';
+import { drawn, isLong, rounds } from '../../test/chance.ts';
 import { cloneTables } from '../../test/cloned-tables.ts';
 import { allSteps } from '../../test/recorded-sequence.ts';
 import { privateBlocks, shelf } from '../../test/shelf.ts';
@@ -49,6 +49,8 @@ async function freshTables(): Promise<ClickHouse> {
 }
 
 const BRIEF_STEPS = 15;
+/** Enough for every death of a chain to be in another batch. */
+const USUAL_STEPS = 80;
 /** Deaths at inserts of the first kind, drawn in the usual run. */
 const EARLY_DEATHS = 2;
 const base = readConfig([], {}).config;
@@ -69,13 +71,18 @@ beforeAll(async () => {
   const empty = createClickHouse({ url: server.server.url, database: EMPTY, logger: silent });
   await migrate({ clickhouse: empty, logger: silent });
   await empty.close();
-  log = openEmbeddedLog({ folder: join(home, 'log') });
+  const whole = openEmbeddedLog({ folder: join(home, 'whole-log') });
   // Densest in messages between steps and in account data that blocks show in part.
-  await importFiles(log, topics, [privateBlocks()], { loose: true });
+  await importFiles(whole, topics, [privateBlocks()], { loose: true });
+  const steps = await allSteps(whole, topics.blocks);
+  await whole.close();
+  log = openEmbeddedLog({ folder: join(home, 'log') });
   briefLog = openEmbeddedLog({ folder: join(home, 'brief-log') });
-  const steps = await allSteps(log, topics.blocks);
-  for (const { blocks } of steps.slice(0, BRIEF_STEPS)) {
-    await briefLog.append(topics.blocks, blocks.map(encodeBlockRecord));
+  for (const [to, count] of [
+    [log, rounds(USUAL_STEPS, steps.length)],
+    [briefLog, BRIEF_STEPS],
+  ] as const) {
+    for (const { blocks } of steps.slice(0, count)) await to.append(topics.blocks, blocks.map(encodeBlockRecord));
   }
   const clickhouse = await freshTables();
   await run(clickhouse, {}, { log: briefLog });
