@@ -23,7 +23,7 @@ import { project } from './projector.ts';
 
 /** Collections and masters change with all that is made, which they must confirm as they were in its step. */
 const WEIGHTS = { mintItem: 6, mint: 4, giveItem: 2, jettonPayment: 3, burn: 1, sale: 1, auction: 1 } as const;
-const STEPS = 32;
+const STEPS = rounds(24, 32);
 const BATCH_STEPS = 4;
 const topics = topicNames();
 const { signal } = new AbortController();
