@@ -53,15 +53,17 @@ async function published(): Promise<ProjectedStep[]> {
   return found;
 }
 
-const bytesOf = (some: readonly ProjectedStep[]): Buffer[] => some.map((step) => encodeStep(step));
+/** A character a byte: buffers are compared element by element, which takes seconds for these. */
+const asText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+const bytesOf = (some: readonly ProjectedStep[]): string[] => some.map((step) => asText(encodeStep(step)));
 const seqnos = (some: readonly ProjectedStep[]): number[] => some.map(({ mcSeqno }) => mcSeqno);
 
 describe.skipIf(shelf === null)('projected steps', () => {
   it('are read as they were written, every column of every row', () => {
-    const rowBytes = (table: Table, rows: readonly object[]): Buffer => {
+    const rowBytes = (table: Table, rows: readonly object[]): string => {
       const writer = new RowWriter();
       for (const row of rows) table.write(writer, row);
-      return Buffer.concat(writer.take());
+      return asText(Buffer.concat(writer.take()));
     };
     for (const step of steps) {
       const { rows, ...head } = decodeStep(encodeStep(step));
@@ -75,8 +77,8 @@ describe.skipIf(shelf === null)('projected steps', () => {
 
   it('have the same bytes each time, also after they were read', async () => {
     const again = (await recordedSteps('mainnet-genesis_a')).map(({ step }) => encodeStep(step));
-    expect(again).toEqual(bytesOf(steps));
-    expect(again.map((bytes) => encodeStep(decodeStep(bytes)))).toEqual(again);
+    expect(again.map(asText)).toEqual(bytesOf(steps));
+    expect(bytesOf(again.map((bytes) => decodeStep(bytes)))).toEqual(again.map(asText));
   });
 
   it('of an earlier version are passed over', async () => {
