@@ -2,7 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
+import { identifier, list, textLiteral } from '../clickhouse/literal.ts';
 import { silent, startTestServer } from '../clickhouse/test-server.ts';
 import { openParts } from '../src/commands/parts.ts';
 import type { Running } from '../src/commands/running.ts';
@@ -37,6 +39,8 @@ export interface CommandLine {
   /** Makes a database with the tables of another. */
   clone(from: string, to: string): Promise<ClickHouse>;
   closeTables(): Promise<void>;
+  /** Drops all databases but these: the server looks after tables also when nobody asks for them. */
+  dropOthers(kept: readonly string[]): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -109,6 +113,15 @@ export async function openCommandLine(): Promise<CommandLine> {
     },
     async closeTables() {
       for (const clickhouse of opened.splice(0)) await clickhouse.close();
+    },
+    async dropOthers(kept) {
+      const system = createClickHouse({ url, database: 'system', logger: silent });
+      const others = await system.json(
+        `SELECT name FROM databases WHERE engine = 'Atomic' AND name NOT IN ${list(['default', 'system', ...kept].map(textLiteral))}`,
+        z.object({ name: z.string() }),
+      );
+      for (const { name } of others) await system.command(`DROP DATABASE ${identifier(name)} SYNC`);
+      await system.close();
     },
     async remove() {
       await parts.remove();

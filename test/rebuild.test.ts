@@ -71,6 +71,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
   await at?.closeTables();
+  await at?.dropOthers(['first', 'good']);
 });
 
 afterAll(() => at?.remove());
