@@ -132,7 +132,10 @@ async function main(): Promise<number> {
       status = 1;
     }
   }
-  return (await shutdown.done) || status;
+  const ended = await shutdown.done;
+  // Behind all that the log has told of the end.
+  if (shutdown.failure !== null) process.stderr.write(`tonstream ${command}: ${shutdown.failure}\n`);
+  return ended || status;
 }
 
 try {

@@ -7,6 +7,8 @@ export interface Shutdown {
   onClose(name: string, close: () => Promise<void> | void, withinMs?: number): void;
   /** Begins the end: with an error the process exits with status 1. */
   stop(reason: string, error?: unknown): void;
+  /** What it ends with: the reason and the error's words; null for no error. */
+  readonly failure: string | null;
   /** Resolves with the exit status when everything is closed. */
   readonly done: Promise<number>;
 }
@@ -23,6 +25,7 @@ interface Closer {
 export function createShutdown(logger: Logger): Shutdown {
   const controller = new AbortController();
   const closers: Closer[] = [];
+  let failure: string | null = null;
   let finish: (status: number) => void;
   const done = new Promise<number>((resolve) => {
     finish = resolve;
@@ -42,7 +45,10 @@ export function createShutdown(logger: Logger): Shutdown {
   function stop(reason: string, error?: unknown): void {
     if (controller.signal.aborted) return;
     if (error === undefined) logger.info(`stopping: ${reason}`);
-    else logger.fatal({ err: error }, reason);
+    else {
+      failure = `${reason}: ${error instanceof Error ? error.message : String(error)}`;
+      logger.fatal({ err: error }, reason);
+    }
     controller.abort(new Error(reason));
     void closeAll(error === undefined ? 0 : 1);
   }
@@ -52,6 +58,9 @@ export function createShutdown(logger: Logger): Shutdown {
     signal: controller.signal,
     onClose: (name, close, withinMs = CLOSE_TIMEOUT_MS) => void closers.push({ name, close, withinMs }),
     stop,
+    get failure() {
+      return failure;
+    },
     done,
   };
 }

@@ -59,6 +59,7 @@ export async function runCommand(command: Command, config: Config): Promise<Ran>
     signal: new AbortController().signal,
     onClose: (_, close) => closers.unshift(close),
     stop: () => undefined,
+    failure: null,
     done: Promise.resolve(0),
   };
   try {

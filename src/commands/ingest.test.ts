@@ -30,6 +30,7 @@ it.skipIf(shelf === null)(
         signal: stop.signal,
         onClose: (_: string, close: () => Promise<void> | void) => closers.push(close),
         stop: () => stop.abort(),
+        failure: null,
         done: Promise.resolve(0),
       },
     };

@@ -15,6 +15,7 @@ it('refuses a start that cannot be read before anything is started', async () =>
       signal: new AbortController().signal,
       onClose: (name: string) => void closers.push(name),
       stop: () => undefined,
+      failure: null,
       done: Promise.resolve(0),
     };
     const running = { config, logger: pino({ level: 'silent' }), shutdown, print: () => undefined };

@@ -111,6 +111,8 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
     pending,
     onMentioned: openMentions(running, { log, metrics }),
   });
+  // A part may have failed meanwhile: then all ends.
+  if (shutdown.signal.aborted) return;
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
 
