@@ -19,15 +19,25 @@ export async function tablesId(clickhouse: Pick<ClickHouse, 'query'>, signal: Ab
   return rows.bytes().toString();
 }
 
-/** Tells a head which tables these are, until the signal aborts. */
+/**
+ * Tells a head which tables these are, until the signal aborts: tables that are away tell nothing of others.
+ * @param onError told once of what goes wrong, until it works again
+ */
 export async function followTables(
   clickhouse: Pick<ClickHouse, 'query'>,
   head: Pick<Head, 'belongTo'>,
   signal: AbortSignal,
+  onError: (error: unknown) => void,
 ): Promise<void> {
+  let isAway = false;
   while (!signal.aborted) {
-    // Tables that are away tell nothing of others.
-    await tablesId(clickhouse, signal).then(head.belongTo, () => undefined);
+    try {
+      head.belongTo(await tablesId(clickhouse, signal));
+      isAway = false;
+    } catch (error) {
+      if (!isAway && !signal.aborted) onError(error);
+      isAway = true;
+    }
     await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }

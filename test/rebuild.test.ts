@@ -17,7 +17,7 @@ import { encodeBlockRecord } from '../streams/envelope.ts';
 import { checkBlock } from '../streams/ingest/check.ts';
 import type { Step } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
-import { isLong } from './chance.ts';
+import { isLong, rounds } from './chance.ts';
 import { startClickHouseProxy } from './clickhouse-proxy.ts';
 import { type CommandLine, importSequence, openCommandLine, type Place, stepsOf } from './command-line.ts';
 import { runTonstream, waitFor } from './processes.ts';
@@ -29,7 +29,7 @@ import { atEach, POSITIONS } from './window-positions.ts';
 const topics = topicNames();
 const SEQUENCE = 'mainnet-genesis_a';
 /** All kinds of rows of this chain are there by then, in three batches. */
-const LAST = 60;
+const LAST = rounds(60, 132);
 /** Where the log ends at first for who is to go on. */
 const FIRST = 30;
 let at: CommandLine;

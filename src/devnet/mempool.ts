@@ -104,9 +104,10 @@ function refused(reason: string, exitCode: number | null = null): SubmitResult {
 function readExternal(boc: Buffer): ExternalIn | string {
   try {
     const cell: Cell = parseBoc(boc, { maxBytes: MAX_BYTES, maxDepth: MAX_DEPTH });
-    readExternalMessage(boc);
     const message = readMessage(cell);
     if (message.kind !== 'external_in') return 'not an external message';
+    // Refuses what no node takes, of which the executor breaks down.
+    readExternalMessage(boc);
     const { workchain } = message.destination;
     return workchain === 0 || workchain === -1 ? message : `no workchain ${workchain}`;
   } catch (error) {

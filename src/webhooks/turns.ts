@@ -12,6 +12,13 @@ const LOOK_MS = 10;
 /** Longest wait for the others. */
 const WAIT_MS = 10_000;
 
+class TooManyChanges extends ApiError {
+  readonly retryAfterSeconds = 1;
+  constructor() {
+    super(429, 'too many changes of webhooks at once');
+  }
+}
+
 /** @param keys of all processes of the host: what a process has that dies is given back */
 export function createTurns(keys: KeyCounts): InTurn {
   return async (name, run, signal) => {
@@ -19,7 +26,7 @@ export function createTurns(keys: KeyCounts): InTurn {
     const key = `\n webhooks ${name}`;
     const until = performance.now() + WAIT_MS;
     while ((await keys.take(key, TAKE, { ...NO_LIMIT, connections: 1 })) !== null) {
-      if (performance.now() > until) throw new ApiError(429, 'too many changes of webhooks at once');
+      if (performance.now() > until) throw new TooManyChanges();
       await sleep(LOOK_MS, undefined, { signal });
     }
     try {

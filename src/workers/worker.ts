@@ -120,7 +120,9 @@ async function begin(start: WorkerStart): Promise<Serving> {
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
   const head = createHead(clickhouse, { of: 'host' });
   const ended = new AbortController();
-  void followTables(clickhouse, head, ended.signal);
+  void followTables(clickhouse, head, ended.signal, (err) =>
+    logger.warn({ err }, 'it cannot be read which tables there are'),
+  );
   const gate = createQueryGate({
     maxConcurrent: config.concurrentQueries,
     maxQueued: config.queuedQueries,

@@ -4,6 +4,8 @@ export interface SqlMetrics {
   /** `outcome`: ok, aborted, failed, or the status of the refusal. */
   finished(format: string, outcome: string, ms: number): void;
   read(rows: number): void;
+  /** Somebody took too long to read an answer. */
+  cutOff(): void;
 }
 
 export function createSqlMetrics(registry: Registry): SqlMetrics {
@@ -16,8 +18,14 @@ export function createSqlMetrics(registry: Registry): SqlMetrics {
     registers,
   });
   const rows = new Counter({ name: 'tonstream_sql_rows_read_total', help: 'Rows read by queries of SQL', registers });
+  const cuts = new Counter({
+    name: 'tonstream_sql_cut_off_total',
+    help: 'Answers of SQL and exports whose clients took too long to read them',
+    registers,
+  });
   return {
     finished: (format, outcome, ms) => seconds.observe({ format, outcome }, ms / 1000),
     read: (count) => rows.inc(count),
+    cutOff: () => cuts.inc(),
   };
 }

@@ -66,8 +66,8 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
     },
   });
   const gate = createQueryGate({ maxConcurrent: config.sqlQueries, maxQueued: config.sqlQueued });
-  const outgoing = createOutgoing({ maxBytes: MAX_OUTGOING_BYTES });
   const metrics = createSqlMetrics(registry);
+  const outgoing = createOutgoing({ maxBytes: MAX_OUTGOING_BYTES, metrics });
   const limits = { timeoutMs: config.sqlTimeoutMs, rows: config.sqlRows, fileRows: config.sqlRows * FILE_ROWS };
   const isOn = servesSql(config);
   let making: Promise<Ready> | null = null;

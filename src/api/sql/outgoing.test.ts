@@ -8,8 +8,10 @@ const MB = 1024 * 1024;
 const body = Buffer.alloc(48 * MB);
 
 describe('answers that are not read', () => {
-  const patient = createOutgoing({ maxBytes: 80 * MB });
-  const brief = createOutgoing({ maxBytes: 80 * MB, graceMs: 10, slowestBytesPerMs: 4 * MB });
+  let cuts = 0;
+  const metrics = { cutOff: () => void cuts++ };
+  const patient = createOutgoing({ maxBytes: 80 * MB, metrics });
+  const brief = createOutgoing({ maxBytes: 80 * MB, metrics, graceMs: 10, slowestBytesPerMs: 4 * MB });
   let outgoing = patient;
   let sent = 0;
   const server = createServer((_request, response) => {
@@ -51,6 +53,7 @@ describe('answers that are not read', () => {
     await until(() => !isFull());
     second.socket.destroy();
     first.socket.destroy();
+    expect(cuts).toBe(0);
   });
 
   it('are cut off after a while', async () => {
@@ -63,5 +66,6 @@ describe('answers that are not read', () => {
     });
     await closed;
     expect(bytes).toBeLessThan(body.length);
+    expect(cuts).toBe(1);
   });
 });

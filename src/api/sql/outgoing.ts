@@ -3,6 +3,7 @@
  * bounded, all of them together, and who takes too long is cut off.
  */
 import type { ServerResponse } from 'node:http';
+import type { SqlMetrics } from './metrics.ts';
 import { SqlRefusal } from './refusal.ts';
 
 export interface Outgoing {
@@ -20,12 +21,13 @@ const SLOWEST_BYTES_PER_MS = 128;
 export interface OutgoingOptions {
   /** Beyond it nothing new is asked; what runs by then may come on top. */
   maxBytes: number;
+  metrics: Pick<SqlMetrics, 'cutOff'>;
   graceMs?: number;
   slowestBytesPerMs?: number;
 }
 
 export function createOutgoing(options: OutgoingOptions): Outgoing {
-  const { maxBytes, graceMs = GRACE_MS, slowestBytesPerMs = SLOWEST_BYTES_PER_MS } = options;
+  const { maxBytes, metrics, graceMs = GRACE_MS, slowestBytesPerMs = SLOWEST_BYTES_PER_MS } = options;
   let lying = 0;
   return {
     check() {
@@ -36,10 +38,14 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
       // He has hung up: there will be no end to hear of.
       if (response.destroyed) return;
       lying += body.length;
-      const cut = setTimeout(() => response.destroy(), graceMs + body.length / slowestBytesPerMs);
+      const cut = (): void => {
+        metrics.cutOff();
+        response.destroy();
+      };
+      const waiting = setTimeout(cut, graceMs + body.length / slowestBytesPerMs);
       response.once('close', () => {
         lying -= body.length;
-        clearTimeout(cut);
+        clearTimeout(waiting);
       });
       response.end(body);
     },

@@ -51,7 +51,9 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
   const log = await openLog(config, logger);
   const clickhouse = connect(config, clickhouseUrl, logger);
   const head = createHead(clickhouse, { of: 'host' });
-  void followTables(clickhouse, head, signal);
+  void followTables(clickhouse, head, signal, (err) =>
+    logger.warn({ err }, 'it cannot be read which tables there are'),
+  );
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   const answers = openAnswers(config, createClickHouseSource(clickhouse, gate, head));
   const pool = createTvmPool({
