@@ -1,20 +1,22 @@
-/** Wallets and items of owners: from windows that move over the steps, against what the tables say of each step. */
+/** Wallets and items of owners, and records of names: from windows that move over the steps, against what the tables say of each step. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonWallets } from '../clickhouse/tables/jettons.ts';
-import { nftItems } from '../clickhouse/tables/nfts.ts';
+import { dnsRecords, nftItems } from '../clickhouse/tables/nfts.ts';
+import type { StepRows, TableWith } from '../clickhouse/tables/table.ts';
 import { transactions } from '../clickhouse/tables/transactions.ts';
 import type {
   ContractSource,
+  DnsFilter,
+  DnsRecord,
   JettonWalletFilter,
   ListedNftItem,
   NftItemFilter,
 } from '../src/chain/contract-records.ts';
-import { distinct } from '../src/chain/hash.ts';
-import type { Address } from '../src/chain/model.ts';
+import { distinct, hashKey } from '../src/chain/hash.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import { openWindow } from '../src/window/window.ts';
 import { random } from './chance.ts';
@@ -24,9 +26,44 @@ import { context, type Projected } from './windowed.ts';
 type Given = Pick<Projected, 'tables' | 'steps'>;
 
 const GB = 1024 ** 3;
+const LED_TO = [Buffer.alloc(36, 1), Buffer.alloc(36, 2)];
+/** Stands in rows for none. */
+const NOBODY = Buffer.alloc(36);
+
+/** What steps up to this one say of a name or of whom names lead to: the tables have the newest alone. */
+function recordsAt(
+  { steps }: Given,
+  last: number,
+  { wallet, domain, page: { limit, offset } }: DnsFilter,
+): DnsRecord[] {
+  const newest = new Map<string, DnsRecord>();
+  for (const { step } of steps) {
+    if (step.mcSeqno > last) continue;
+    for (const row of step.rows.of(dnsRecords)) newest.set(hashKey(row.address), row);
+  }
+  return [...newest.values()]
+    .filter((row) => (wallet === undefined ? row.domain === domain : row.dnsWallet?.equals(wallet)))
+    .sort((a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1) || a.address.compare(b.address))
+    .slice(offset, offset + limit);
+}
+
+/** Names of the devnet lead nowhere: these lead to the one or the other account, by the step. */
+function leading(steps: Given['steps']): Given['steps'] {
+  return steps.map((one) => {
+    const { rows } = one.step;
+    const to = LED_TO[Math.floor(one.step.mcSeqno / 8) % LED_TO.length];
+    const records = rows.of(dnsRecords).map((row) => ({ ...row, dnsWallet: to }));
+    const led: StepRows = {
+      ...rows,
+      of: <R extends object>(table: TableWith<R>) =>
+        table.name === dnsRecords.name ? (records as readonly object[] as readonly R[]) : rows.of(table),
+    };
+    return { ...one, step: { ...one.step, rows: led } };
+  });
+}
 
 /** The tables as they were at a step, and how often they were asked. */
-function tablesAt({ tables }: Given) {
+function tablesAt({ tables, steps }: Given) {
   const now = { step: 0, asked: 0 };
   const contracts: ContractSource = {
     ...tables.contracts,
@@ -37,6 +74,10 @@ function tablesAt({ tables }: Given) {
     nftItems(filter, asking) {
       now.asked++;
       return tables.contracts.nftItems({ ...filter, at: now.step }, asking);
+    },
+    async dnsRecords(filter) {
+      now.asked++;
+      return recordsAt({ tables, steps }, now.step, filter);
     },
     walletsAt(places, asking) {
       now.asked += places.length;
@@ -84,15 +125,17 @@ export function describeOwned(given: () => Given): void {
     }
   });
 
-  const owners = (): { wallets: Address[]; items: Address[]; jettons: Address[]; collections: Address[] } => {
+  const owners = () => {
     const { steps } = given();
     const wallets = steps.flatMap(({ step }) => step.rows.of(jettonWallets));
     const items = steps.flatMap(({ step }) => step.rows.of(nftItems));
+    const records = steps.flatMap(({ step }) => step.rows.of(dnsRecords));
     return {
       wallets: distinct(wallets.map(({ owner }) => owner)),
       jettons: distinct(wallets.map(({ jetton }) => jetton)),
       items: distinct(items.flatMap(({ ownerAddress }) => ownerAddress ?? [])),
       collections: distinct(items.flatMap(({ collectionAddress }) => collectionAddress ?? [])),
+      names: [...new Set(records.map(({ domain }) => domain))],
     };
   };
 
@@ -102,13 +145,13 @@ export function describeOwned(given: () => Given): void {
   it.each([0, 0.6])(
     'of owners are told by a window from %f of the steps on as by the tables',
     async (share) => {
-      const { steps } = given();
-      const { now, source, contracts } = tablesAt(given());
+      const steps = leading(given().steps);
+      const { now, source, contracts } = tablesAt({ ...given(), steps });
       const folder = mkdtempSync(join(tmpdir(), 'tonstream-owned-'));
       const window = openWindow({ folder, maxBytes: GB });
       const windowed = createWindowSource(window, source).contracts;
       const all = owners();
-      const some = (from: readonly Address[], count: number): Address[] =>
+      const some = <T>(from: readonly T[], count: number): T[] =>
         Array.from({ length: count }, () => from[random(from.length)]);
       const walletFilters = (): JettonWalletFilter[] => [
         ...some(all.wallets, 4).map((owner) => ({ ...WALLETS, owners: [owner] })),
@@ -120,6 +163,14 @@ export function describeOwned(given: () => Given): void {
         ...some(all.items, 4).map((owner) => ({ ...ITEMS, owners: [owner] })),
         { ...ITEMS, owners: some(all.items, 3), byLastTransaction: true },
         { ...ITEMS, owners: some(all.items, 6), collections: some(all.collections, 1) },
+      ];
+      const page = { limit: 10, offset: 0 };
+      const nameFilters = (): DnsFilter[] => [
+        ...some(all.names, 3).map((domain) => ({ domain, page })),
+        ...LED_TO.map((wallet) => ({ wallet, page })),
+        { wallet: some(LED_TO, 1)[0], page: { limit: 1, offset: 1 } },
+        { domain: 'nobody.ton', page },
+        { wallet: NOBODY, page },
       ];
       try {
         const first = Math.floor(steps.length * share);
@@ -144,6 +195,16 @@ export function describeOwned(given: () => Given): void {
             expect(now.asked).toBe(0);
             // At the end all is as it is now.
             if (place === steps.length - 1) expect(again).toEqual(expected);
+          }
+          for (const filter of nameFilters()) {
+            const expected = await contracts.dnsRecords(filter, context());
+            expect(await windowed.dnsRecords(filter, context())).toEqual(expected);
+            now.asked = 0;
+            expect(await windowed.dnsRecords(filter, context())).toEqual(expected);
+            expect(now.asked).toBe(0);
+            if (place !== steps.length - 1 || filter.domain === undefined) continue;
+            const told = await given().tables.contracts.dnsRecords(filter, context());
+            expect(told.map(({ address }) => address)).toEqual(expected.map(({ address }) => address));
           }
         }
       } finally {

@@ -1,5 +1,6 @@
 /** Names, wallets of several signers and their orders, vesting. */
 import type {
+  DnsFilter,
   DnsRecord,
   MultisigOrderRecord,
   MultisigRecord,
@@ -16,11 +17,7 @@ import type { NewestReading } from './reading.ts';
 
 export function serviceQueries(reading: NewestReading) {
   return {
-    dnsRecords(
-      filter: { wallet?: Address | undefined; domain?: string | undefined; page: Page },
-      context: QueryContext,
-    ): Promise<DnsRecord[]> {
-      const { wallet, domain, page } = filter;
+    dnsRecords({ wallet, domain, page }: DnsFilter, context: QueryContext): Promise<DnsRecord[]> {
       const conditions: string[] = [];
       if (wallet !== undefined) {
         const is = `dns_wallet = ${bytes(wallet)}`;

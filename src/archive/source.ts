@@ -99,6 +99,8 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
           (await owned.wallets(filter, { ...own, context })) ?? contracts.jettonWallets(filter, context),
         nftItems: async (filter, context) =>
           (await owned.items(filter, { ...own, context })) ?? contracts.nftItems(filter, context),
+        dnsRecords: async (filter, context) =>
+          (await owned.names(filter, { ...own, context })) ?? contracts.dnsRecords(filter, context),
       },
       traces: (filter, context) =>
         isFoundByKey(filter) ? traces(filter, { ...own, context, isToldAbove }) : alone.whole.traces(filter, context),

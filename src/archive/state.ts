@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** Of what is written. Files of another version are emptied and filled again. */
-export const ARCHIVE_VERSION = 7;
+export const ARCHIVE_VERSION = 8;
 
 const stateSchema = z.object({
   version: z.literal(ARCHIVE_VERSION),

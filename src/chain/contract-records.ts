@@ -259,6 +259,15 @@ export interface JettonBalanceRecord {
   balance: Decimal;
 }
 
+/** By one of the two. */
+export interface DnsFilter {
+  /** To which names lead. */
+  wallet?: Address | undefined;
+  /** The whole name. */
+  domain?: string | undefined;
+  page: Page;
+}
+
 export interface NftItemFilter {
   addresses: Address[];
   owners: Address[];
@@ -327,10 +336,7 @@ export interface ContractSource {
   nftItems(filter: NftItemFilter, context: QueryContext): Promise<ListedNftItem[]>;
   nftTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
   nftSales(addresses: Address[], context: QueryContext): Promise<FoundSales>;
-  dnsRecords(
-    filter: { wallet?: Address | undefined; domain?: string | undefined; page: Page },
-    context: QueryContext,
-  ): Promise<DnsRecord[]>;
+  dnsRecords(filter: DnsFilter, context: QueryContext): Promise<DnsRecord[]>;
   multisigWallets(
     filter: { addresses: Address[]; members: Address[]; sort: Sort; page: Page },
     context: QueryContext,

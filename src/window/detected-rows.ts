@@ -1,7 +1,7 @@
 /** Rows of contracts of a kind as the window keeps them: all columns in RowBinary, as the published step has them. */
 import { RowReader, RowWriter } from '../../clickhouse/rowbinary.ts';
 import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
-import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
+import { dnsRecords, nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { Columns, RowOf, StepRows, TableOf, TableWith } from '../../clickhouse/tables/table.ts';
 import type { Address } from '../chain/model.ts';
@@ -12,7 +12,9 @@ import {
   type DetectedKind,
   itemKind,
   masterKind,
+  nameKey,
   type OwnedKind,
+  recordKind,
   saleKind,
   walletKind,
 } from './kinds.ts';
@@ -61,6 +63,11 @@ function owned<C extends Columns, R extends RowOf<C> & Found>(
   });
 }
 
+const records: TokenRows = tokenRows(recordKind, dnsRecords, (row) => {
+  const { address, mcSeqno, dnsWallet: wallet, domain } = row;
+  return encodeRow(recordKind, { address, mcSeqno, wallet, domain: nameKey(domain) }, [packDetected(dnsRecords, row)]);
+});
+
 export const DETECTED: readonly TokenRows[] = [
   detected(masterKind, jettonMasters),
   owned(walletKind, jettonWallets, ({ owner }) => owner),
@@ -68,4 +75,5 @@ export const DETECTED: readonly TokenRows[] = [
   owned(itemKind, nftItems, ({ ownerAddress }) => ownerAddress),
   detected(saleKind, nftSales),
   detected(auctionKind, nftAuctions),
+  records,
 ];

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { madeHead } from '../../test/made-chain.ts';
 import { createHostHead } from './head.ts';
+import { WINDOW_VERSION } from './state.ts';
 import type { Window } from './window.ts';
 
 const FAR = 33;
@@ -15,7 +16,7 @@ function opened({ windowHead, tablesHead }: { windowHead: number; tablesHead: nu
   const window: Pick<Window, 'state' | 'speak'> = {
     get state() {
       const none = {
-        version: 10,
+        version: WINDOW_VERSION,
         form: '',
         tables: '',
         first: 1,

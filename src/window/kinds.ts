@@ -7,7 +7,7 @@ import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { address, addressOrNone, u32 } from '../../clickhouse/tables/columns.ts';
 import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
-import { nftCollections, nftItems, nftTransfers } from '../../clickhouse/tables/nfts.ts';
+import { dnsRecords, nftCollections, nftItems, nftTransfers } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
@@ -284,6 +284,28 @@ function ownedKind(name: string) {
   });
 }
 
+/** So much of the hash of a name that nobody could make two that are alike. */
+const NAME_BYTES = 16;
+
+/** A name as it stands in keys and rows. */
+export const nameKey = (domain: string): Buffer => createHash('sha256').update(domain).digest().subarray(0, NAME_BYTES);
+
+/** The same with the name that the step left, and the account that it leads to. */
+export const recordKind = kind({
+  name: dnsRecords.name,
+  columns: {
+    address: ordered(address),
+    mcSeqno: ordered(u32),
+    wallet: ordered(addressOrNone),
+    domain: fixedBytes(NAME_BYTES),
+  },
+  key: { name: 'address', key: ['address', 'mcSeqno'], sole: true },
+  ways: [
+    { name: 'wallet', key: ['wallet', 'address', 'mcSeqno'] },
+    { name: 'domain', key: ['domain', 'address', 'mcSeqno'] },
+  ],
+});
+
 export type DetectedKind = ReturnType<typeof detectedKind>;
 export type OwnedKind = ReturnType<typeof ownedKind>;
 
@@ -341,6 +363,7 @@ export const KINDS: readonly Kind[] = [
   itemKind,
   saleKind,
   auctionKind,
+  recordKind,
   transferKind,
   burnKind,
   itemTransferKind,

@@ -1,14 +1,18 @@
 /**
- * Jetton wallets and NFT items of an owner. What the tables said of an owner is remembered, and moved by what the window
- * has: it is true as long as no step since then has left the window.
+ * Jetton wallets and NFT items of an owner, and records of a name or of the account that names lead to: these are an
+ * owner here, too. What the tables said of an owner is remembered, and moved by what the window has: it is true as long
+ * as no step since then has left the window.
  */
 import { LRUCache } from 'lru-cache';
 import { sellerOf } from '../../clickhouse/queries/nfts.ts';
+import { address } from '../../clickhouse/tables/columns.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
-import { nftItems } from '../../clickhouse/tables/nfts.ts';
+import { dnsRecords, nftItems } from '../../clickhouse/tables/nfts.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
 import type {
   DetectedRecord,
+  DnsFilter,
+  DnsRecord,
   JettonWalletFilter,
   JettonWalletRecord,
   ListedNftItem,
@@ -19,12 +23,13 @@ import { compareDecimal } from '../chain/decimal.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
 import { packDetected } from './detected-rows.ts';
-import { behindPrefix, keyPrefix, layoutOf } from './kind.ts';
-import { itemKind, type OwnedKind, walletKind } from './kinds.ts';
+import { behindPrefix, type Kind, keyPrefix, layoutOf, ordered } from './kind.ts';
+import { itemKind, nameKey, recordKind, walletKind } from './kinds.ts';
 import type { Sides } from './sides.ts';
 import type { NewestStates, TokenStates } from './tokens.ts';
 import type { View } from './view.ts';
 
+const ADDRESS = ordered(address);
 /** Of one owner: who has more is asked of the tables. */
 const MOST_OWNED = 1_000;
 const MOST_OWNERS = 10;
@@ -38,24 +43,29 @@ interface Remembered {
   rows: { address: Address; packed: Buffer; mcSeqno: number }[] | null;
 }
 
-interface OwnedOptions<R> {
-  kind: OwnedKind;
+interface OwnedOptions<R, O> {
+  kind: Kind;
+  /** Leads from an owner to addresses, and the steps that left each with the owner. */
+  way: string;
   table: TableWith<R>;
   states: NewestStates<R>;
-  ownerOf(row: R): Address | null;
+  /** As it stands in the way. */
+  keyOf(owner: O): Buffer;
+  isOf(row: R, owner: O): boolean;
   /** What the tables say, one more than are remembered at most. */
-  fetch(owner: Address, limit: number, sides: Sides): Promise<R[]>;
+  fetch(owner: O, limit: number, sides: Sides): Promise<R[]>;
 }
 
-function createOwned<R extends DetectedRecord>({ kind, table, states, ownerOf, fetch }: OwnedOptions<R>) {
+function createOwned<R extends DetectedRecord, O>(options: OwnedOptions<R, O>) {
+  const { kind, way, table, states, keyOf, isOf, fetch } = options;
   const remembered = new LRUCache<string, Remembered>({
     maxSize: REMEMBERED,
     sizeCalculation: ({ rows }) => 1 + (rows?.length ?? 0),
   });
-  const byOwner = layoutOf(kind, 'owner');
+  const byOwner = layoutOf(kind, way);
 
   /** Those that a step of the window has left with the owner; null for too many. */
-  function here(view: View, owner: Address): Address[] | null {
+  function here(view: View, owner: Buffer): Address[] | null {
     const found: Address[] = [];
     const all = keyPrefix(kind, byOwner, [owner]);
     const high = behindPrefix(all);
@@ -63,7 +73,7 @@ function createOwned<R extends DetectedRecord>({ kind, table, states, ownerOf, f
       const [next] = first(view.range(byOwner, { low, high }));
       if (next === undefined) return found;
       if (found.length === MOST_OWNED) return null;
-      const address = Buffer.from(kind.columns.address.get(next.key, keyPrefix(kind, byOwner, [owner]).length));
+      const address = Buffer.from(ADDRESS.get(next.key, all.length));
       found.push(address);
       const behind = behindPrefix(keyPrefix(kind, byOwner, [owner, address]));
       if (behind === null) return found;
@@ -71,24 +81,25 @@ function createOwned<R extends DetectedRecord>({ kind, table, states, ownerOf, f
     }
   }
 
-  async function beneath(owner: Address, sides: Sides): Promise<Remembered['rows']> {
+  async function beneath(owner: O, key: string, sides: Sides): Promise<Remembered['rows']> {
     const { view } = sides;
     if (view.below === null) return [];
-    const known = remembered.get(hashKey(owner));
+    const known = remembered.get(key);
     if (known !== undefined && known.at >= view.first) return known.rows;
     const found = await fetch(owner, MOST_OWNED + 1, sides);
     const rows =
       found.length > MOST_OWNED
         ? null
         : found.map((row) => ({ address: row.address, packed: packDetected(table, row), mcSeqno: row.mcSeqno }));
-    remembered.set(hashKey(owner), { at: sides.wholeTo, rows });
+    remembered.set(key, { at: sides.wholeTo, rows });
     return rows;
   }
 
   /** The newest states of all that an owner has, in no order; null for too many. */
-  return async function owned(owner: Address, sides: Sides): Promise<R[] | null> {
-    const older = await beneath(owner, sides);
-    const newer = here(sides.view, owner);
+  return async function owned(owner: O, sides: Sides): Promise<R[] | null> {
+    const key = keyOf(owner);
+    const older = await beneath(owner, hashKey(key), sides);
+    const newer = here(sides.view, key);
     if (older === null || newer === null) return null;
     const rows = new Map<string, R>();
     for (const { address, packed, mcSeqno } of older) {
@@ -98,7 +109,7 @@ function createOwned<R extends DetectedRecord>({ kind, table, states, ownerOf, f
       const row = states.newest(sides.view, address);
       if (row !== null) rows.set(hashKey(address), row);
     }
-    return [...rows.values()].filter((row) => ownerOf(row)?.equals(owner));
+    return [...rows.values()].filter((row) => isOf(row, owner));
   };
 }
 
@@ -128,27 +139,49 @@ export type Owned = ReturnType<typeof createOwnedTokens>;
 
 export function createOwnedTokens(states: TokenStates) {
   const page = { offset: 0 };
-  const walletsOf = createOwned<JettonWalletRecord>({
+  const walletsOf = createOwned<JettonWalletRecord, Address>({
     kind: walletKind,
+    way: 'owner',
     table: jettonWallets,
     states: states.wallets,
-    ownerOf: ({ owner }) => owner,
+    keyOf: (owner) => owner,
+    isOf: (row, owner) => row.owner.equals(owner),
     fetch: (owner, limit, { whole, context }) =>
       whole.contracts.jettonWallets(
         { addresses: [], owners: [owner], jettons: [], excludeZeroBalance: false, page: { ...page, limit } },
         context,
       ),
   });
-  const itemsOf = createOwned<NftItemRecord>({
+  const itemsOf = createOwned<NftItemRecord, Address>({
     kind: itemKind,
+    way: 'owner',
     table: nftItems,
     states: states.items,
-    ownerOf: ({ ownerAddress }) => ownerAddress,
+    keyOf: (owner) => owner,
+    isOf: (row, owner) => row.ownerAddress?.equals(owner) === true,
     async fetch(owner, limit, { whole, context }) {
       const filter = { addresses: [], owners: [owner], collections: [], indexes: [], includeOnSale: false };
       const asked = { ...filter, byLastTransaction: false, page: { ...page, limit } };
       return (await whole.contracts.nftItems(asked, context)).map(({ item }) => item);
     },
+  });
+
+  const names = { kind: recordKind, table: dnsRecords, states: states.records };
+  const recordsOfWallet = createOwned<DnsRecord, Address>({
+    ...names,
+    way: 'wallet',
+    keyOf: (wallet) => wallet,
+    isOf: (row, wallet) => row.dnsWallet?.equals(wallet) === true,
+    fetch: (wallet, limit, { whole, context }) =>
+      whole.contracts.dnsRecords({ wallet, page: { ...page, limit } }, context),
+  });
+  const recordsOfName = createOwned<DnsRecord, string>({
+    ...names,
+    way: 'domain',
+    keyOf: nameKey,
+    isOf: (row, domain) => row.domain === domain,
+    fetch: (domain, limit, { whole, context }) =>
+      whole.contracts.dnsRecords({ domain, page: { ...page, limit } }, context),
   });
 
   /** With their collections, and who sells them. */
@@ -242,6 +275,18 @@ export function createOwnedTokens(states: TokenStates) {
             nullsLast(a.nftIndex, b.nftIndex, compareNumbers)) || a.address.compare(b.address);
       return listed(cut(passing.sort(compare), filter.page), sides);
     },
+
+    /** The same. */
+    async names({ wallet, domain, page: wanted }: DnsFilter, sides: Sides): Promise<DnsRecord[] | null> {
+      const found = await (wallet === undefined
+        ? domain === undefined
+          ? null
+          : recordsOfName(domain, sides)
+        : recordsOfWallet(wallet, sides));
+      if (found === null) return null;
+      const passing = found.filter((row) => domain === undefined || row.domain === domain);
+      return cut(passing.sort(compareNames), wanted);
+    },
   };
 }
 
@@ -262,3 +307,9 @@ function nullsLast<T>(a: T | null, b: T | null, compare: (a: T, b: T) => number)
   if (a === null || b === null) return (a === null ? 1 : 0) - (b === null ? 1 : 0);
   return compare(a, b);
 }
+
+/** The shortest first: by code points, then by bytes. */
+const compareNames = (a: DnsRecord, b: DnsRecord): number =>
+  [...a.domain].length - [...b.domain].length ||
+  Buffer.compare(Buffer.from(a.domain), Buffer.from(b.domain)) ||
+  a.address.compare(b.address);

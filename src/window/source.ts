@@ -220,6 +220,13 @@ export function createWindowSource(
             (await sides.memory.owned.items(filter, sides)) ?? sides.whole.contracts.nftItems(filter, context),
           () => clickhouse.contracts.nftItems(filter, context),
         ),
+      dnsRecords: (filter, context) =>
+        ask(
+          context,
+          async (sides) =>
+            (await sides.memory.owned.names(filter, sides)) ?? sides.whole.contracts.dnsRecords(filter, context),
+          () => clickhouse.contracts.dnsRecords(filter, context),
+        ),
       jettonTransfers: (filter, context) => askEvents('jettonTransfers', filter, context),
       jettonBurns: (filter, context) => askEvents('jettonBurns', filter, context),
       nftTransfers: (filter, context) => askEvents('nftTransfers', filter, context),

@@ -3,7 +3,7 @@ import type { Engine, Noted, Snapshot } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
 
 /** Version of what the window writes. Files of another one are emptied and filled again. */
-export const WINDOW_VERSION = 10;
+export const WINDOW_VERSION = 11;
 
 const decimal = z
   .string()

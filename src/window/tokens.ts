@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { jettonMasters, jettonWallets } from '../../clickhouse/tables/jettons.ts';
-import { nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
+import { dnsRecords, nftCollections, nftItems } from '../../clickhouse/tables/nfts.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
 import { atMost } from '../at-most.ts';
@@ -10,7 +10,7 @@ import type { Address } from '../chain/model.ts';
 import type { TracePlace } from '../chain/records.ts';
 import { packDetected, unpackDetected } from './detected-rows.ts';
 import { type Kind, layoutOf, restOf } from './kind.ts';
-import { auctionKind, collectionKind, itemKind, masterKind, saleKind, walletKind } from './kinds.ts';
+import { auctionKind, collectionKind, itemKind, masterKind, recordKind, saleKind, walletKind } from './kinds.ts';
 import { createNewest } from './newest.ts';
 import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
@@ -37,6 +37,7 @@ export function createTokenStates() {
     wallets: createStates(walletKind, jettonWallets),
     sales: createStates(saleKind, nftSales),
     auctions: createStates(auctionKind, nftAuctions),
+    records: createStates(recordKind, dnsRecords),
   };
 }
 
