@@ -233,7 +233,13 @@ describe.skipIf(shelf === null)('SQL', () => {
         [`${numbers(9)} ORDER BY n LIMIT -2 OFFSET -3`, [[4], [5]], false],
         [`${numbers(9)} ORDER BY n DESC LIMIT -5`, [[4], [3], [2]], true],
         [`${numbers(9)} WHERE -1 ORDER BY n DESC`, [[8], [7], [6]], true],
+        [`${numbers(9)} ORDER BY n LIMIT toInt8('-2')`, [[7], [8]], false],
         ['SELECT 1, 1 LIMIT -1', [[1, 1]], false],
+        // A part of the rows, and rows that are as good as the last one.
+        [`${numbers(8)} ORDER BY n LIMIT 0.5`, [[0], [1], [2]], true],
+        [`${numbers(9)} ORDER BY n > 8, n > 9 LIMIT 1 WITH TIES`, [[0], [1], [2]], true],
+        ['SELECT TOP 1 WITH TIES arrayJoin(range(9)) AS n ORDER BY n > 8', [[0], [1], [2]], true],
+        [`${numbers(9)} ORDER BY n > 8 OFFSET 1 ROW FETCH FIRST 1 ROWS WITH TIES`, [[1], [2], [3]], true],
       ] as const) {
         const asked = { sql: combined, limit: 3, params: { two: -2 } };
         const told = answer.parse(JSON.parse((await ask(service, asked)).text));

@@ -31,15 +31,18 @@ export async function createGuard(clickhouse: ClickHouse, reader: Reader, databa
   };
   return {
     async check(text, asked) {
-      const { sql, parameters } = readStatement(text);
+      const { sql, parameters, isLimited } = readStatement(text);
       for (const [name, type] of parameters) {
         const value = asked.parameters.get(name);
         if (value === undefined) throw new SqlRefusal(400, `the parameter ${name} is not given`);
         if (isBeyond(type, value)) throw new SqlRefusal(422, `params.${name}: beyond ${type}`);
       }
       const told = await reader.ask({ ...asked, sql: `EXPLAIN AST ${sql}`, format: null, limit: null });
-      const { isFramed } = judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
-      return isFramed ? `SELECT * FROM (${sql})` : sql;
+      const { isCombined } = judge(told.bytes.toString().split('\n').filter(Boolean).map(plainLine), vocabulary);
+      // The limit of an answer would be that of each part of a UNION, INTERSECT or EXCEPT: EXCEPT would miss rows, UNION
+      // have too many. Of it and the statement's own the server takes the lesser: no rows where LIMIT is below 0, which
+      // means the last ones, and as many as there are `WITH TIES`.
+      return isCombined || isLimited ? `SELECT * FROM (${sql})` : sql;
     },
   };
 }

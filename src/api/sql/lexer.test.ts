@@ -23,6 +23,15 @@ describe('a statement', () => {
     );
   });
 
+  it.each([
+    ['SELECT 1 LIMIT -1', true],
+    ['SELECT 1 limit/**/{n:Int8}', true],
+    ['SELECT 1 FETCH FIRST 2 ROWS WITH TIES', true],
+    ['SELECT TOP 2 WITH TIES a', true],
+    ['SELECT 1 OFFSET 2', true],
+    ["SELECT 'LIMIT', (SELECT 1 LIMIT 1) FROM (SELECT 1 LIMIT -1) WHERE -1 /* LIMIT */", false],
+  ])('%s may say how many rows it gives: %s', (sql, is) => expect(readStatement(sql).isLimited).toBe(is));
+
   // Another way to look for the semicolon took 6 s of a worker for 64,000 of them, and minutes for these.
   it('is read in time that grows with its length', { timeout: 60_000 }, () => {
     expect(statusOf(`SELECT 1${' '.repeat(400_000)}x`)).toHaveLength(400_009);

@@ -7,6 +7,8 @@ import { SqlRefusal } from './refusal.ts';
 
 /** Words that change settings, the output, or apply functions that are not called by name. */
 const REFUSED_WORDS = new Set(['SETTINGS', 'FORMAT', 'INTO', 'OUTFILE', 'APPLY', 'RECURSIVE']);
+/** Words that may say how many rows a query gives, unless they are names. */
+const LIMITING_WORDS = new Set(['LIMIT', 'OFFSET', 'FETCH', 'TOP']);
 /** Depth of parentheses and brackets; the parser goes back and forth in deep ones. */
 const MAX_DEPTH = 60;
 
@@ -35,6 +37,8 @@ export interface Statement {
   sql: string;
   /** Types of its parameters by their names; of one that stands there with several, the last. */
   parameters: ReadonlyMap<string, string>;
+  /** Whether it may say itself how many rows it gives. */
+  isLimited: boolean;
 }
 
 /** Whether a whole number passes the range of a type: the server would take what is left over of it. */
@@ -55,6 +59,7 @@ export function readStatement(text: string): Statement {
   const parameters = new Map<string, string>();
   let sql = '';
   let depth = 0;
+  let isLimited = false;
   let first: string | null = null;
   let before = '';
   TOKEN.lastIndex = 0;
@@ -70,6 +75,7 @@ export function readStatement(text: string): Statement {
     if (word !== undefined && REFUSED_WORDS.has(word.toUpperCase())) {
       throw new SqlRefusal(403, `${word} is not allowed here`);
     }
+    if (word !== undefined && depth === 0 && LIMITING_WORDS.has(word.toUpperCase())) isLimited = true;
     if (isTotals(before, word) && !NAMES_A_PART.test(source.slice(TOKEN.lastIndex))) {
       throw new SqlRefusal(403, 'WITH TOTALS is not allowed here: WITH ROLLUP has them among the rows');
     }
@@ -83,7 +89,7 @@ export function readStatement(text: string): Statement {
   if (first === null) throw new SqlRefusal(400, 'the statement is empty');
   if (!/^(SELECT|WITH)$/i.test(first))
     throw new SqlRefusal(403, `only SELECT and WITH are allowed, not ${shown(first)}`);
-  return { sql, parameters };
+  return { sql, parameters, isLimited };
 }
 
 /** One at the end: a regular expression would look from every space on, for seconds in a long run of them. */

@@ -65,14 +65,10 @@ export interface Vocabulary {
   isFunction(name: string): boolean;
 }
 
-/** What becomes of a statement's rows follows from its outer form. */
+/** What a statement consists of. */
 export interface Form {
-  /**
-   * The limit of an answer must stand around it. It would be that of each part of a UNION, INTERSECT or EXCEPT: EXCEPT
-   * would miss rows, UNION have too many. And of a `LIMIT` below 0, which means the last rows, and another limit the
-   * server takes the lesser: no rows.
-   */
-  isFramed: boolean;
+  /** Whether it has several parts: UNION, INTERSECT or EXCEPT. */
+  isCombined: boolean;
 }
 
 /**
@@ -83,21 +79,8 @@ export function judge(lines: readonly string[], vocabulary: Vocabulary): Form {
   const root = readTree(lines);
   judgeNode(root, null, vocabulary);
   const parts = root.children[0]?.children ?? [];
-  const isCombined = parts.length !== 1 || parts[0].kind !== 'SelectQuery';
-  return { isFramed: isCombined || parts[0].children.some(mayBeBelowZero) };
+  return { isCombined: parts.length !== 1 || parts[0].kind !== 'SelectQuery' };
 }
-
-/** A constant; what LIMIT is given stands in the tree as the condition of a WHERE does. */
-function mayBeBelowZero(node: Node): boolean {
-  const isValue = node.kind === 'Literal' || node.kind === 'Function';
-  return isValue && has(node, isNegative) && !has(node, ({ kind }) => kind === 'Identifier');
-}
-
-const has = (node: Node, is: (node: Node) => boolean): boolean =>
-  is(node) || node.children.some((child) => has(child, is));
-
-const isNegative = ({ kind, text }: Node): boolean =>
-  kind === 'Literal' ? text.startsWith('Int64_-') : kind === 'Function' && /^(?:minus|negate)\b/.test(text);
 
 /** Each line is a node, one space deeper than the one it belongs to. */
 function readTree(lines: readonly string[]): Node {
