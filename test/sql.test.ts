@@ -318,6 +318,7 @@ describe.skipIf(shelf === null)('SQL', () => {
       const [[facts]] = await rowsOf(`SELECT toUInt32(count()) FROM ${/ton\.\w+/.exec(sql)?.[0]}`);
       expect(rows.length > 0).toBe(Number(facts) > 0);
       if (kind === 'stat') expect([rows.length, columns.length]).toEqual([1, 1]);
+      expect(rows.filter((row) => row.includes(''))).toEqual([]);
       if (kind !== 'timeseries') return;
       expect(columns[0].type).toMatch(/^Date/);
       const times = rows.map(([time]) => String(time));
