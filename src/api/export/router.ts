@@ -81,12 +81,14 @@ function describe(request: Request, response: Response, slice: Slice, { path, fo
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? null : rangeOf(range, body.length);
   if (part === 'none') {
     response.setHeader('Content-Range', `bytes */${body.length}`);
+    response.setHeader('Cache-Control', 'no-store');
     throw new ApiError(416, `the slice has ${body.length} bytes`);
   }
   if (part !== null) {
     response.status(206).setHeader('Content-Range', `bytes ${part.first}-${part.last}/${body.length}`);
   }
-  const sent = part === null ? body : body.subarray(part.first, part.last + 1);
+  // A copy: the slice goes when nobody else has it, however slowly the part is read.
+  const sent = part === null ? body : Buffer.from(body.subarray(part.first, part.last + 1));
   response.setHeader('Content-Length', sent.length);
   return sent;
 }

@@ -1,7 +1,11 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
 import { describe, expect, it } from 'vitest';
 import { ClickHouseQueryError } from '../../../clickhouse/client.ts';
 import { createQueryGate } from '../../../clickhouse/gate.ts';
 import type { Asked } from '../../../clickhouse/reader.ts';
+import { exportRouter } from './router.ts';
 import { createSlices } from './slices.ts';
 
 const FIRST = 1_000;
@@ -79,4 +83,31 @@ describe('slices of which each may have so many bytes', () => {
     const { slices } = slicesOf(0);
     await expect(slices.get({ ...question, from: FIRST })).rejects.toThrow('Limit for result exceeded');
   });
+});
+
+it('a part of a slice keeps no more in memory than it has, however slowly it is read', async () => {
+  const body = Buffer.alloc(1_000_000, 'x');
+  const facts = { contentType: 'text/csv', tag: '"a"', isFixed: true, from: 1, to: 2, asked: 2 };
+  let kept = 0;
+  const router = exportRouter(async () => ({ get: async () => ({ body, ...facts }) }), {
+    send(response, sent) {
+      kept = sent.buffer.byteLength;
+      response.end(sent);
+    },
+  });
+  const server = createServer(express().use(router));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/api/export/blocks?from=1&to=2`;
+    const part = await fetch(url, { headers: { range: 'bytes=10-99' } });
+    expect([part.status, (await part.text()).length]).toEqual([206, 90]);
+    expect(kept).toBeLessThan(body.length / 10);
+    // What it says of the slice is not true of a refusal.
+    const none = await fetch(url, { headers: { range: 'bytes=1000000-' } });
+    expect([none.status, none.headers.get('cache-control')]).toEqual([416, 'no-store']);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
