@@ -3,7 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { EXPORTED } from '../../src/api/export/slices.ts';
+import { createQueryGate } from '../../clickhouse/gate.ts';
+import { createReader } from '../../clickhouse/reader.ts';
+import { createSlices, EXPORTED } from '../../src/api/export/slices.ts';
 import { runExport } from '../../src/commands/export.ts';
 import { drawn, rounds } from '../chance.ts';
 import { askForeign, duckdb } from '../foreign/programs.ts';
@@ -81,6 +83,37 @@ export function describeExports(service: () => SqlService): void {
     expect((await get(query, { range: `bytes=${bytes.length}-` })).status).toBe(416);
     expect((await get(query, { range: 'bytes=0-3', 'if-range': '"another"' })).status).toBe(200);
     expect((await get(query, { range: 'lines=0-3' })).status).toBe(200);
+  });
+
+  it('give the same bytes whatever parts the tables have', async () => {
+    const { owner, projected, head } = service();
+    const reader = createReader({
+      ...{ url: projected.url, user: 'ton_reader', password: '', database: 'ton', maxConnections: 1 },
+      kill: () => undefined,
+    });
+    const slices = createSlices({
+      reader,
+      gate: createQueryGate({ maxConcurrent: 1, maxQueued: 1 }),
+      outgoing: { check: () => undefined },
+      tables: async () => '',
+      head: { seqno: head, reach: async () => undefined },
+      timeoutMs: 3_000,
+      // Each is made anew.
+      maxBytes: 0,
+    });
+    const of = { view: 'transactions', from: 0, to: 132, key: 'parts', signal: new AbortController().signal } as const;
+    const tags = async () => {
+      const made = [await slices.get({ ...of, format: 'arrow' }), await slices.get({ ...of, format: 'parquet' })];
+      return made.map(({ tag }) => tag);
+    };
+    try {
+      await owner.command('OPTIMIZE TABLE transactions_by_lt FINAL');
+      const before = await tags();
+      await owner.command('INSERT INTO transactions_by_lt SELECT * FROM transactions_by_lt FINAL WHERE lt % 3 = 0');
+      expect(await tags()).toEqual(before);
+    } finally {
+      reader.close();
+    }
   });
 
   it('refuse what is not there', async () => {
