@@ -25,13 +25,14 @@ const head: View = {
   about: 'The step that the query sees: one row',
   columns: {
     mc_seqno: 'Masterchain seqno up to which all views show everything',
-    gen_utime: 'Its time, the greatest of its blocks, seconds since 1970',
+    gen_utime: 'Its time, the greatest of its blocks, or of the newest step before that has some; seconds since 1970',
     ...TIMES,
   },
   as: 'at step',
   select: ({ of, head: seqno }) => `
     SELECT t.seqno AS mc_seqno, t.utime AS gen_utime, ${times('t.utime')}
-    FROM (SELECT toUInt32(${seqno}) AS seqno, max(b.gen_utime) AS utime FROM ${of('blocks')} AS b WHERE b.mc_seqno = ${seqno}) AS t`,
+    FROM (SELECT toUInt32(${seqno}) AS seqno, max(b.gen_utime) AS utime FROM ${of('blocks')} AS b
+      WHERE b.mc_seqno = (SELECT n.mc_seqno FROM ${of('blocks')} AS n WHERE n.mc_seqno <= ${seqno} ORDER BY n.mc_seqno DESC LIMIT 1)) AS t`,
 };
 
 const blocks: View = {

@@ -67,6 +67,25 @@ describe('the views', () => {
     ]);
   });
 
+  it('tell the time of the newest step that has blocks, where that of the head has none', async () => {
+    await clickhouse.command('INSERT INTO blocks (mc_seqno, workchain, gen_utime) VALUES (5, -1, 100), (5, 0, 90)');
+    const head = `SELECT mc_seqno, gen_utime FROM ton.head SETTINGS log_comment = '6'`;
+    expect(await clickhouse.json(head, z.unknown())).toEqual([{ mc_seqno: 6, gen_utime: 100 }]);
+  });
+
+  it('read those actions alone that the steps asked for have, and those that were told again', async () => {
+    await clickhouse.command(
+      `INSERT INTO actions (trace_end_lt, trace_id, mc_seqno, end_mc_seqno, type)
+       SELECT number, toString(number), number, number, 'ton_transfer' FROM numbers(20000)`,
+    );
+    const few = "SETTINGS log_comment = '20000', max_rows_to_read = 5000";
+    const found = await clickhouse.json(
+      `SELECT count() AS actions FROM ton.actions WHERE mc_block_seqno = 7 ${few}`,
+      z.object({ actions: z.coerce.number() }),
+    );
+    expect(found).toEqual([{ actions: 1 }]);
+  });
+
   it('of the tables of another database are left to it, until it is gone', async () => {
     const other = createClickHouse({ url: test.server.url, database: 'other', logger: silent });
     try {
