@@ -13,7 +13,7 @@ const seqno = z.coerce.number().int().min(0);
 const TOO_MANY = 429;
 /** Seconds until the service can be asked again. */
 const later = z.coerce.number().int().min(0).max(3_600).catch(1);
-/** What the service takes, its turn and the way included. */
+/** What the service takes until it answers, its turn included. */
 const PATIENCE = 6;
 
 export interface ExportIo extends Pick<ImportIo, 'print'> {

@@ -1,19 +1,29 @@
 /** What a command asks the running service, and in which words it says that there was no answer. */
 import { z } from 'zod';
+import { readingMs } from '../api/sql/outgoing.ts';
 
 /**
- * Like fetch, the body read, within a time.
+ * Like fetch, the body read. An answer begins within a time, and is read for as long as the service goes on sending it.
  * @throws Error that says what is wrong and what to do, in one line
  */
 export async function askService(
   url: string,
   { timeoutMs, signal, ...init }: Omit<RequestInit, 'signal'> & { timeoutMs: number; signal: AbortSignal },
 ): Promise<{ response: Response; bytes: Uint8Array }> {
+  const late = new AbortController();
+  let patience = timeoutMs;
+  const giveUp = (): void => late.abort(new DOMException('no answer', 'TimeoutError'));
+  let waiting = setTimeout(giveUp, timeoutMs);
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+    const response = await fetch(url, { ...init, signal: AbortSignal.any([signal, late.signal]) });
+    clearTimeout(waiting);
+    patience = readingMs(Number(response.headers.get('content-length')));
+    waiting = setTimeout(giveUp, patience);
     return { response, bytes: new Uint8Array(await response.arrayBuffer()) };
   } catch (cause) {
-    throw new Error(reasonOf(url, cause, { timeoutMs, signal }), { cause });
+    throw new Error(reasonOf(url, cause, { timeoutMs: patience, signal }), { cause });
+  } finally {
+    clearTimeout(waiting);
   }
 }
 

@@ -12,7 +12,7 @@ const flagsOf = z.object({
   'as-of': z.coerce.number().int().min(1).optional(),
   'user-statements': z.boolean().default(false),
 });
-/** What the service takes, and as long again for the way. */
+/** What the service takes until it answers, and as long again for its turn. */
 const PATIENCE = 2;
 
 export interface SqlIo extends Pick<ImportIo, 'print'> {

@@ -18,6 +18,11 @@ const GRACE_MS = 30_000;
 /** 128 KB/s. */
 const SLOWEST_BYTES_PER_MS = 128;
 
+/** How long a client may take to read so many bytes. */
+export function readingMs(bytes: number, graceMs = GRACE_MS, slowestBytesPerMs = SLOWEST_BYTES_PER_MS): number {
+  return graceMs + bytes / slowestBytesPerMs;
+}
+
 export interface OutgoingOptions {
   /** Beyond it nothing new is asked; what runs by then may come on top. */
   maxBytes: number;
@@ -27,7 +32,7 @@ export interface OutgoingOptions {
 }
 
 export function createOutgoing(options: OutgoingOptions): Outgoing {
-  const { maxBytes, metrics, graceMs = GRACE_MS, slowestBytesPerMs = SLOWEST_BYTES_PER_MS } = options;
+  const { maxBytes, metrics, graceMs, slowestBytesPerMs } = options;
   let lying = 0;
   return {
     check() {
@@ -42,7 +47,7 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
         metrics.cutOff();
         response.destroy();
       };
-      const waiting = setTimeout(cut, graceMs + body.length / slowestBytesPerMs);
+      const waiting = setTimeout(cut, readingMs(body.length, graceMs, slowestBytesPerMs));
       response.once('close', () => {
         lying -= body.length;
         clearTimeout(waiting);
