@@ -53,11 +53,11 @@ it('says that a service does not answer in time, or breaks off', async () => {
 it('waits for an answer that has begun as long as the service would, and no longer than one that is stopped', async () => {
   const server = await listening((request, response) => {
     response.writeHead(200, { 'content-length': 4 }).write('ro');
-    if (request.url === '/slow') setTimeout(() => response.end('ws'), 300);
+    if (request.url === '/slow') setTimeout(() => response.end('ws'), 2_500);
   });
   const url = `http://127.0.0.1:${server.port}`;
   const stop = new AbortController();
-  const asked = { timeoutMs: 150, signal: stop.signal };
+  const asked = { timeoutMs: 2_000, signal: stop.signal };
   const { bytes } = await askService(`${url}/slow`, asked);
   expect(Buffer.from(bytes).toString()).toBe('rows');
   setTimeout(() => stop.abort(), 20);
