@@ -1,11 +1,11 @@
-/** Wallets and items of owners, and records of names: from windows that move over the steps, against what the tables say of each step. */
+/** Tokens by address and by owner, and records of names: from windows that move over the steps, against what the tables say of each step. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
-import { jettonWallets } from '../clickhouse/tables/jettons.ts';
-import { dnsRecords, nftItems } from '../clickhouse/tables/nfts.ts';
+import { jettonMasters, jettonWallets } from '../clickhouse/tables/jettons.ts';
+import { dnsRecords, nftCollections, nftItems } from '../clickhouse/tables/nfts.ts';
 import type { StepRows, TableWith } from '../clickhouse/tables/table.ts';
 import { transactions } from '../clickhouse/tables/transactions.ts';
 import type {
@@ -15,8 +15,11 @@ import type {
   JettonWalletFilter,
   ListedNftItem,
   NftItemFilter,
+  TokenCandidates,
+  Tokens,
 } from '../src/chain/contract-records.ts';
 import { distinct, hashKey } from '../src/chain/hash.ts';
+import type { Address } from '../src/chain/model.ts';
 import { createWindowSource } from '../src/window/source.ts';
 import { openWindow } from '../src/window/window.ts';
 import { random } from './chance.ts';
@@ -27,24 +30,39 @@ type Given = Pick<Projected, 'tables' | 'steps'>;
 
 const GB = 1024 ** 3;
 const LED_TO = [Buffer.alloc(36, 1), Buffer.alloc(36, 2)];
+const NO_TOKENS: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
 /** Stands in rows for none. */
 const NOBODY = Buffer.alloc(36);
 
-/** What steps up to this one say of a name or of whom names lead to: the tables have the newest alone. */
-function recordsAt(
-  { steps }: Given,
-  last: number,
-  { wallet, domain, page: { limit, offset } }: DnsFilter,
-): DnsRecord[] {
-  const newest = new Map<string, DnsRecord>();
+/** The newest rows of the steps up to this one. */
+function newestAt<R extends { address: Address }>({ steps }: Given, table: TableWith<R>, last: number): R[] {
+  const newest = new Map<string, R>();
   for (const { step } of steps) {
     if (step.mcSeqno > last) continue;
-    for (const row of step.rows.of(dnsRecords)) newest.set(hashKey(row.address), row);
+    for (const row of step.rows.of(table)) newest.set(hashKey(row.address), row);
   }
-  return [...newest.values()]
+  return [...newest.values()];
+}
+
+/** What steps up to this one say of a name or of whom names lead to: the tables have the newest alone. */
+function recordsAt(given: Given, last: number, { wallet, domain, page: { limit, offset } }: DnsFilter): DnsRecord[] {
+  return newestAt(given, dnsRecords, last)
     .filter((row) => (wallet === undefined ? row.domain === domain : row.dnsWallet?.equals(wallet)))
     .sort((a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1) || a.address.compare(b.address))
     .slice(offset, offset + limit);
+}
+
+/** The same of tokens by their addresses. */
+function tokensAt(given: Given, last: number, candidates: TokenCandidates): Tokens {
+  const among = <R extends { address: Address }>(table: TableWith<R>, some: readonly Address[]): R[] =>
+    newestAt(given, table, last).filter(({ address }) => some.some((one) => one.equals(address)));
+  const wallets = among(jettonWallets, candidates.wallets);
+  return {
+    items: among(nftItems, candidates.items),
+    collections: among(nftCollections, candidates.collections),
+    masters: among(jettonMasters, [...candidates.masters, ...wallets.map(({ jetton }) => jetton)]),
+    wallets,
+  };
 }
 
 /** Names of the devnet lead nowhere: these lead to the one or the other account, by the step. */
@@ -78,6 +96,10 @@ function tablesAt({ tables, steps }: Given) {
     async dnsRecords(filter) {
       now.asked++;
       return recordsAt({ tables, steps }, now.step, filter);
+    },
+    async tokens(candidates) {
+      now.asked++;
+      return tokensAt({ tables, steps }, now.step, candidates);
     },
     walletsAt(places, asking) {
       now.asked += places.length;
@@ -135,6 +157,8 @@ export function describeOwned(given: () => Given): void {
       jettons: distinct(wallets.map(({ jetton }) => jetton)),
       items: distinct(items.flatMap(({ ownerAddress }) => ownerAddress ?? [])),
       collections: distinct(items.flatMap(({ collectionAddress }) => collectionAddress ?? [])),
+      walletAddresses: distinct(wallets.map(({ address }) => address)),
+      itemAddresses: distinct(items.map(({ address }) => address)),
       names: [...new Set(records.map(({ domain }) => domain))],
     };
   };
@@ -158,11 +182,17 @@ export function describeOwned(given: () => Given): void {
         { ...WALLETS, owners: some(all.wallets, 3), excludeZeroBalance: true },
         { ...WALLETS, owners: some(all.wallets, 2), byBalance: 'desc', page: { limit: 2, offset: 1 } },
         { ...WALLETS, owners: some(all.wallets, 6), jettons: some(all.jettons, 1) },
+        { ...WALLETS, addresses: some(all.walletAddresses, 3) },
+        { ...WALLETS, addresses: some(all.walletAddresses, 6), owners: some(all.wallets, 20), byBalance: 'asc' },
+        { ...WALLETS, addresses: some(all.walletAddresses, 9), jettons: some(all.jettons, 1), byBalance: 'desc' },
       ];
       const itemFilters = (): NftItemFilter[] => [
         ...some(all.items, 4).map((owner) => ({ ...ITEMS, owners: [owner] })),
         { ...ITEMS, owners: some(all.items, 3), byLastTransaction: true },
         { ...ITEMS, owners: some(all.items, 6), collections: some(all.collections, 1) },
+        { ...ITEMS, addresses: some(all.itemAddresses, 4) },
+        { ...ITEMS, addresses: some(all.itemAddresses, 6), owners: some(all.items, 9), page: { limit: 2, offset: 1 } },
+        { ...ITEMS, addresses: some(all.itemAddresses, 9), collections: some(all.collections, 1) },
       ];
       const page = { limit: 10, offset: 0 };
       const nameFilters = (): DnsFilter[] => [
@@ -196,6 +226,24 @@ export function describeOwned(given: () => Given): void {
             // At the end all is as it is now.
             if (place === steps.length - 1) expect(again).toEqual(expected);
           }
+          const byId = (a: { id: string }, b: { id: string }): number => Number(BigInt(a.id) - BigInt(b.id));
+          const [masters, collections] = [some(all.jettons, 2), some(all.collections, 2)];
+          const told = tokensAt({ ...given(), steps }, now.step, { ...NO_TOKENS, masters, collections });
+          const [ofMasters, ofCollections] = [
+            { addresses: masters, admins: [], page },
+            { addresses: collections, owners: [], page },
+          ];
+          await windowed.jettonMasters(ofMasters, context());
+          await windowed.nftCollections(ofCollections, context());
+          now.asked = 0;
+          expect(await windowed.jettonMasters(ofMasters, context())).toEqual(told.masters.sort(byId));
+          expect(await windowed.nftCollections(ofCollections, context())).toEqual(told.collections.sort(byId));
+          expect(now.asked).toBe(0);
+          if (place === steps.length - 1) {
+            const { contracts: tables } = given().tables;
+            expect(await tables.jettonMasters(ofMasters, context())).toEqual(told.masters);
+            expect(await tables.nftCollections(ofCollections, context())).toEqual(told.collections);
+          }
           for (const filter of nameFilters()) {
             const expected = await contracts.dnsRecords(filter, context());
             expect(await windowed.dnsRecords(filter, context())).toEqual(expected);
@@ -203,8 +251,8 @@ export function describeOwned(given: () => Given): void {
             expect(await windowed.dnsRecords(filter, context())).toEqual(expected);
             expect(now.asked).toBe(0);
             if (place !== steps.length - 1 || filter.domain === undefined) continue;
-            const told = await given().tables.contracts.dnsRecords(filter, context());
-            expect(told.map(({ address }) => address)).toEqual(expected.map(({ address }) => address));
+            const listed = await given().tables.contracts.dnsRecords(filter, context());
+            expect(listed.map(({ address }) => address)).toEqual(expected.map(({ address }) => address));
           }
         }
       } finally {

@@ -3,6 +3,7 @@ import type {
   BehindId,
   JettonBalanceFilter,
   JettonBalanceRecord,
+  JettonMasterFilter,
   JettonMasterRecord,
   JettonWalletFilter,
   JettonWalletRecord,
@@ -56,10 +57,7 @@ export function jettonQueries(reading: NewestReading) {
   }
 
   return {
-    jettonMasters(
-      filter: { addresses: Address[]; admins: Address[]; behind?: BehindId | undefined; page: Page },
-      context: QueryContext,
-    ): Promise<JettonMasterRecord[]> {
+    jettonMasters(filter: JettonMasterFilter, context: QueryContext): Promise<JettonMasterRecord[]> {
       const conditions: string[] = [];
       const beginning = behindId(filter.behind);
       let page: Page | null = filter.page;

@@ -1,9 +1,9 @@
 import type {
-  BehindId,
   BehindIndex,
   FoundSales,
   ListedNftItem,
   NftAuctionRecord,
+  NftCollectionFilter,
   NftCollectionRecord,
   NftItemFilter,
   NftItemRecord,
@@ -76,10 +76,7 @@ export function nftQueries(reading: NewestReading) {
   }
 
   return {
-    nftCollections(
-      filter: { addresses: Address[]; owners: Address[]; behind?: BehindId | undefined; page: Page },
-      context: QueryContext,
-    ): Promise<NftCollectionRecord[]> {
+    nftCollections(filter: NftCollectionFilter, context: QueryContext): Promise<NftCollectionRecord[]> {
       const conditions = filter.addresses.length > 0 ? at(filter.addresses) : [];
       let page: Page | null = filter.page;
       if (filter.owners.length > 0) {

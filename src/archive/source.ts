@@ -43,7 +43,7 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
   function underBoth(view: ArchiveView, window: WindowView): Under {
     const alone = tables.open().under(window);
     if (view.head < window.first - 1 || view.first >= window.first || isOfOthers(view, window)) return alone;
-    const { accounts, tokens, owned } = memoryOf(view.state.tables);
+    const { accounts, tokens, lists } = memoryOf(view.state.tables);
     const { wholeTo } = alone;
     const own: Omit<Sides, 'context'> = { view, below: clickhouse.below(view.first), whole: alone.whole, wholeTo };
     const sides = { ...own, view: new BoundedView(view, window.first), whole: alone.below };
@@ -95,12 +95,16 @@ export function beneathArchive(archive: Pick<Archive, 'view'>, clickhouse: Click
       contracts: {
         ...contracts,
         tokens: (candidates, context) => tokens(candidates, { ...own, context }),
+        jettonMasters: async (filter, context) =>
+          (await lists.masters(filter, { ...own, context })) ?? contracts.jettonMasters(filter, context),
+        nftCollections: async (filter, context) =>
+          (await lists.collections(filter, { ...own, context })) ?? contracts.nftCollections(filter, context),
         jettonWallets: async (filter, context) =>
-          (await owned.wallets(filter, { ...own, context })) ?? contracts.jettonWallets(filter, context),
+          (await lists.wallets(filter, { ...own, context })) ?? contracts.jettonWallets(filter, context),
         nftItems: async (filter, context) =>
-          (await owned.items(filter, { ...own, context })) ?? contracts.nftItems(filter, context),
+          (await lists.items(filter, { ...own, context })) ?? contracts.nftItems(filter, context),
         dnsRecords: async (filter, context) =>
-          (await owned.names(filter, { ...own, context })) ?? contracts.dnsRecords(filter, context),
+          (await lists.names(filter, { ...own, context })) ?? contracts.dnsRecords(filter, context),
       },
       traces: (filter, context) =>
         isFoundByKey(filter) ? traces(filter, { ...own, context, isToldAbove }) : alone.whole.traces(filter, context),

@@ -259,6 +259,20 @@ export interface JettonBalanceRecord {
   balance: Decimal;
 }
 
+export interface JettonMasterFilter {
+  addresses: Address[];
+  admins: Address[];
+  behind?: BehindId | undefined;
+  page: Page;
+}
+
+export interface NftCollectionFilter {
+  addresses: Address[];
+  owners: Address[];
+  behind?: BehindId | undefined;
+  page: Page;
+}
+
 /** By one of the two. */
 export interface DnsFilter {
   /** To which names lead. */
@@ -316,10 +330,7 @@ export interface TokenCandidates {
 export interface ContractSource {
   /** The shortest name that belongs to the account and leads to it; null when there is none. */
   domainOf(account: Address): string | null;
-  jettonMasters(
-    filter: { addresses: Address[]; admins: Address[]; behind?: BehindId | undefined; page: Page },
-    context: QueryContext,
-  ): Promise<JettonMasterRecord[]>;
+  jettonMasters(filter: JettonMasterFilter, context: QueryContext): Promise<JettonMasterRecord[]>;
   jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]>;
   jettonBalances(filter: JettonBalanceFilter, context: QueryContext): Promise<JettonBalanceRecord[]>;
   /** Those whose transaction was not aborted. */
@@ -329,10 +340,7 @@ export interface ContractSource {
   transferTokens(kind: TransferKind, places: readonly TracePlace[], context: QueryContext): Promise<TransferToken[]>;
   /** Those of these accounts that were verified jetton wallets when the step had left them so, in no order. */
   walletsAt(places: readonly TracePlace[], context: QueryContext): Promise<WalletState[]>;
-  nftCollections(
-    filter: { addresses: Address[]; owners: Address[]; behind?: BehindId | undefined; page: Page },
-    context: QueryContext,
-  ): Promise<NftCollectionRecord[]>;
+  nftCollections(filter: NftCollectionFilter, context: QueryContext): Promise<NftCollectionRecord[]>;
   nftItems(filter: NftItemFilter, context: QueryContext): Promise<ListedNftItem[]>;
   nftTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
   nftSales(addresses: Address[], context: QueryContext): Promise<FoundSales>;

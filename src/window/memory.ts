@@ -1,7 +1,7 @@
 /** What is kept of the tables' answers by those who list what lies over them. */
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { createAccounts } from './accounts.ts';
-import { createOwnedTokens } from './owned.ts';
+import { createTokenLists } from './token-lists.ts';
 import { createTokenStates, createTokens, createWalletsAt } from './tokens.ts';
 
 export function createMemory(clickhouse: ClickHouseSource) {
@@ -10,6 +10,6 @@ export function createMemory(clickhouse: ClickHouseSource) {
     accounts: createAccounts(clickhouse),
     tokens: createTokens(states),
     walletsAt: createWalletsAt(states),
-    owned: createOwnedTokens(states),
+    lists: createTokenLists(states),
   };
 }

@@ -209,22 +209,37 @@ export function createWindowSource(
           context,
           async (sides) =>
             (await (filter.at === undefined
-              ? (sides.memory.holders(filter, sides) ?? sides.memory.owned.wallets(filter, sides))
+              ? (sides.memory.holders(filter, sides) ?? sides.memory.lists.wallets(filter, sides))
               : null)) ?? sides.whole.contracts.jettonWallets(filter, context),
           () => clickhouse.contracts.jettonWallets(filter, context),
+        ),
+      jettonMasters: (filter, context) =>
+        ask(
+          context,
+          async (sides) =>
+            (await sides.memory.lists.masters(filter, sides)) ?? sides.whole.contracts.jettonMasters(filter, context),
+          () => clickhouse.contracts.jettonMasters(filter, context),
+        ),
+      nftCollections: (filter, context) =>
+        ask(
+          context,
+          async (sides) =>
+            (await sides.memory.lists.collections(filter, sides)) ??
+            sides.whole.contracts.nftCollections(filter, context),
+          () => clickhouse.contracts.nftCollections(filter, context),
         ),
       nftItems: (filter, context) =>
         ask(
           context,
           async (sides) =>
-            (await sides.memory.owned.items(filter, sides)) ?? sides.whole.contracts.nftItems(filter, context),
+            (await sides.memory.lists.items(filter, sides)) ?? sides.whole.contracts.nftItems(filter, context),
           () => clickhouse.contracts.nftItems(filter, context),
         ),
       dnsRecords: (filter, context) =>
         ask(
           context,
           async (sides) =>
-            (await sides.memory.owned.names(filter, sides)) ?? sides.whole.contracts.dnsRecords(filter, context),
+            (await sides.memory.lists.names(filter, sides)) ?? sides.whole.contracts.dnsRecords(filter, context),
           () => clickhouse.contracts.dnsRecords(filter, context),
         ),
       jettonTransfers: (filter, context) => askEvents('jettonTransfers', filter, context),

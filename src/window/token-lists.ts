@@ -1,0 +1,278 @@
+/**
+ * Lists of tokens and names from the window and what is remembered of the tables: of those with some addresses, of an
+ * owner, and records of a name.
+ */
+import { sellerOf } from '../../clickhouse/queries/nfts.ts';
+import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
+import { dnsRecords, nftItems } from '../../clickhouse/tables/nfts.ts';
+import type {
+  BehindBalance,
+  BehindId,
+  BehindIndex,
+  DetectedRecord,
+  DnsFilter,
+  DnsRecord,
+  JettonMasterFilter,
+  JettonMasterRecord,
+  JettonWalletFilter,
+  JettonWalletRecord,
+  ListedNftItem,
+  NftCollectionFilter,
+  NftCollectionRecord,
+  NftItemFilter,
+  NftItemRecord,
+} from '../chain/contract-records.ts';
+import { compareDecimal } from '../chain/decimal.ts';
+import { distinct, hashKey } from '../chain/hash.ts';
+import type { Address, Decimal } from '../chain/model.ts';
+import { itemKind, nameKey, recordKind, walletKind } from './kinds.ts';
+import { createOwned } from './owned.ts';
+import type { Sides } from './sides.ts';
+import { createTokens, type TokenStates } from './tokens.ts';
+
+/** Each of them is looked for by itself: of more the tables are asked. */
+const MOST_OWNERS = 10;
+const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
+
+/** Of several owners; null where one has too many. */
+async function ofAll<R>(
+  owners: readonly Address[],
+  owned: (owner: Address, sides: Sides) => Promise<R[] | null>,
+  sides: Sides,
+): Promise<R[] | null> {
+  const all: R[] = [];
+  for (const owner of distinct(owners)) {
+    const found = await owned(owner, sides);
+    if (found === null) return null;
+    all.push(...found);
+  }
+  return all;
+}
+
+export type TokenLists = ReturnType<typeof createTokenLists>;
+
+/** Each list is null where the tables are to be asked: for what is asked by neither addresses nor a few owners, say. */
+export function createTokenLists(states: TokenStates) {
+  const page = { offset: 0 };
+  const tokens = createTokens(states);
+  const walletsOf = createOwned<JettonWalletRecord, Address>({
+    kind: walletKind,
+    way: 'owner',
+    table: jettonWallets,
+    states: states.wallets,
+    keyOf: (owner) => owner,
+    isOf: (row, owner) => row.owner.equals(owner),
+    fetch: (owner, limit, { whole, context }) =>
+      whole.contracts.jettonWallets(
+        { addresses: [], owners: [owner], jettons: [], excludeZeroBalance: false, page: { ...page, limit } },
+        context,
+      ),
+  });
+  const itemsOf = createOwned<NftItemRecord, Address>({
+    kind: itemKind,
+    way: 'owner',
+    table: nftItems,
+    states: states.items,
+    keyOf: (owner) => owner,
+    isOf: (row, owner) => row.ownerAddress?.equals(owner) === true,
+    async fetch(owner, limit, { whole, context }) {
+      const filter = { addresses: [], owners: [owner], collections: [], indexes: [], includeOnSale: false };
+      const asked = { ...filter, byLastTransaction: false, page: { ...page, limit } };
+      return (await whole.contracts.nftItems(asked, context)).map(({ item }) => item);
+    },
+  });
+
+  const names = { kind: recordKind, table: dnsRecords, states: states.records };
+  const recordsOfWallet = createOwned<DnsRecord, Address>({
+    ...names,
+    way: 'wallet',
+    keyOf: (wallet) => wallet,
+    isOf: (row, wallet) => row.dnsWallet?.equals(wallet) === true,
+    fetch: (wallet, limit, { whole, context }) =>
+      whole.contracts.dnsRecords({ wallet, page: { ...page, limit } }, context),
+  });
+  const recordsOfName = createOwned<DnsRecord, string>({
+    ...names,
+    way: 'domain',
+    keyOf: nameKey,
+    isOf: (row, domain) => row.domain === domain,
+    fetch: (domain, limit, { whole, context }) =>
+      whole.contracts.dnsRecords({ domain, page: { ...page, limit } }, context),
+  });
+
+  /** With their collections, and who sells them. */
+  async function listed(items: readonly NftItemRecord[], sides: Sides): Promise<ListedNftItem[]> {
+    const [collections, { sales, auctions }] = await Promise.all([
+      collectionsOf(items, sides),
+      sellersAmong(
+        items.flatMap(({ ownerAddress }) => ownerAddress ?? []),
+        sides,
+      ),
+    ]);
+    const at = <R>(rows: ReadonlyMap<string, R>, address: Address | null): R | undefined =>
+      address === null ? undefined : rows.get(hashKey(address));
+    return items.map((item) => ({
+      item,
+      collection: at(collections, item.collectionAddress) ?? null,
+      sale: sellerOf(item, at(sales, item.ownerAddress), at(auctions, item.ownerAddress)),
+    }));
+  }
+
+  async function collectionsOf(items: readonly NftItemRecord[], { view, whole, context }: Sides) {
+    const { found, missing } = states.collections.find(
+      items.flatMap(({ collectionAddress }) => collectionAddress ?? []),
+      view,
+    );
+    if (missing.length === 0) return byAddress(found);
+    const asked = { items: [], collections: missing, masters: [], wallets: [] };
+    const { collections } = await whole.contracts.tokens(asked, context);
+    states.collections.note(missing, collections, view);
+    return byAddress([...found, ...collections]);
+  }
+
+  async function sellersAmong(owners: readonly Address[], { view, whole, context }: Sides) {
+    const sales = states.sales.find(owners, view);
+    const auctions = states.auctions.find(owners, view);
+    const missing = distinct([...sales.missing, ...auctions.missing]);
+    if (missing.length === 0) return { sales: byAddress(sales.found), auctions: byAddress(auctions.found) };
+    const told = await whole.contracts.nftSales(missing, context);
+    states.sales.note(missing, told.sales, view);
+    states.auctions.note(missing, told.auctions, view);
+    // What a step of the window has left is newer, or the same.
+    return {
+      sales: byAddress([...told.sales, ...sales.found]),
+      auctions: byAddress([...told.auctions, ...auctions.found]),
+    };
+  }
+
+  /** By addresses or else by owners; null where that is not how they are asked for. */
+  async function walletsAmong({ addresses, owners }: JettonWalletFilter, sides: Sides) {
+    if (addresses.length > 0) return (await tokens({ ...NO_TOKENS, wallets: addresses }, sides)).wallets;
+    return owners.length === 0 || owners.length > MOST_OWNERS ? null : ofAll(owners, walletsOf, sides);
+  }
+
+  async function itemsAmong({ addresses, owners }: NftItemFilter, sides: Sides) {
+    if (addresses.length > 0) return (await tokens({ ...NO_TOKENS, items: addresses }, sides)).items;
+    return owners.length === 0 || owners.length > MOST_OWNERS ? null : ofAll(owners, itemsOf, sides);
+  }
+
+  return {
+    async masters(filter: JettonMasterFilter, sides: Sides): Promise<JettonMasterRecord[] | null> {
+      const { addresses, admins, behind } = filter;
+      if (addresses.length === 0) return null;
+      const found = (await tokens({ ...NO_TOKENS, masters: addresses }, sides)).masters;
+      const isWanted = among(admins);
+      const passing = found.filter((row) => isWanted(row.adminAddress) && isBehind(row, behind));
+      return cut(passing.sort(compareDetected), filter.page);
+    },
+
+    async collections(filter: NftCollectionFilter, sides: Sides): Promise<NftCollectionRecord[] | null> {
+      const { addresses, owners, behind } = filter;
+      if (addresses.length === 0) return null;
+      const found = (await tokens({ ...NO_TOKENS, collections: addresses }, sides)).collections;
+      const isWanted = among(owners);
+      const passing = found.filter((row) => isWanted(row.ownerAddress) && isBehind(row, behind));
+      return cut(passing.sort(compareDetected), filter.page);
+    },
+
+    async wallets(filter: JettonWalletFilter, sides: Sides): Promise<JettonWalletRecord[] | null> {
+      const { owners, jettons, excludeZeroBalance, byBalance, behind, at } = filter;
+      if (at !== undefined || (behind !== undefined && !('id' in behind))) return null;
+      const found = await walletsAmong(filter, sides);
+      if (found === null) return null;
+      const [isOwned, isOfJetton] = [among(owners), among(jettons)];
+      const passing = found.filter(
+        (row) =>
+          isOwned(row.owner) &&
+          isOfJetton(row.jetton) &&
+          (!excludeZeroBalance || BigInt(row.balance) > 0n) &&
+          isBehind(row, behind),
+      );
+      const sign = byBalance === 'desc' ? -1 : 1;
+      const inOrder = (a: JettonWalletRecord, b: JettonWalletRecord): number =>
+        (byBalance === undefined ? 0 : sign * compareNumbers(a.balance, b.balance)) || compareDetected(a, b);
+      const compare = (a: JettonWalletRecord, b: JettonWalletRecord): number => {
+        if (jettons.length === 1) return inOrder(a, b);
+        return owners.length > 0 ? a.owner.compare(b.owner) || inOrder(a, b) : a.address.compare(b.address);
+      };
+      return cut(passing.sort(compare), filter.page);
+    },
+
+    async items(filter: NftItemFilter, sides: Sides): Promise<ListedNftItem[] | null> {
+      const { owners, collections, indexes, includeOnSale, byLastTransaction, behind, at } = filter;
+      if (at !== undefined || (behind !== undefined && !('id' in behind && owners.length === 0))) return null;
+      if ((includeOnSale && owners.length > 0) || (indexes.length > 0 && collections.length === 0)) return null;
+      const found = await itemsAmong(filter, sides);
+      if (found === null) return null;
+      const [isOwned, isOfCollection, numbers] = [among(owners), among(collections), new Set(indexes)];
+      const passing = found.filter(
+        (row) =>
+          isOwned(row.ownerAddress) &&
+          isOfCollection(row.collectionAddress) &&
+          (numbers.size === 0 || (row.nftIndex !== null && numbers.has(row.nftIndex))) &&
+          isBehind(row, behind),
+      );
+      const inCollection = (a: NftItemRecord, b: NftItemRecord): number =>
+        nullsLast(a.collectionAddress, b.collectionAddress, compareBytes) ||
+        nullsLast(a.nftIndex, b.nftIndex, compareNumbers) ||
+        a.address.compare(b.address);
+      const compare = (a: NftItemRecord, b: NftItemRecord): number => {
+        if (byLastTransaction) {
+          return compareDecimal(b.lastTransactionLt, a.lastTransactionLt) || a.address.compare(b.address);
+        }
+        if (collections.length === 1) return inCollection(a, b);
+        if (owners.length === 0) return compareDetected(a, b);
+        return nullsLast(a.ownerAddress, b.ownerAddress, compareBytes) || inCollection(a, b);
+      };
+      return listed(cut(passing.sort(compare), filter.page), sides);
+    },
+
+    async names({ wallet, domain, page: wanted }: DnsFilter, sides: Sides): Promise<DnsRecord[] | null> {
+      const found = await (wallet === undefined
+        ? domain === undefined
+          ? null
+          : recordsOfName(domain, sides)
+        : recordsOfWallet(wallet, sides));
+      if (found === null) return null;
+      const passing = found.filter((row) => domain === undefined || row.domain === domain);
+      return cut(passing.sort(compareNames), wanted);
+    },
+  };
+}
+
+const byAddress = <R extends { address: Address }>(rows: readonly R[]): Map<string, R> =>
+  new Map(rows.map((row) => [hashKey(row.address), row]));
+
+const cut = <R>(rows: readonly R[], { offset, limit }: { offset: number; limit: number }): R[] =>
+  rows.slice(offset, offset + limit);
+
+/** Whether it is one of these, of which none means any. */
+function among(wanted: readonly Address[]): (address: Address | null) => boolean {
+  const keys = new Set(wanted.map(hashKey));
+  return (address) => keys.size === 0 || (address !== null && keys.has(hashKey(address)));
+}
+
+/** In the order of first detection. */
+const isBehind = ({ id }: DetectedRecord, behind: BehindId | BehindBalance | BehindIndex | undefined): boolean =>
+  behind === undefined || !('id' in behind) || compareDecimal(id, behind.id) > 0;
+
+const compareDetected = (a: DetectedRecord, b: DetectedRecord): number =>
+  compareDecimal(a.id, b.id) || a.address.compare(b.address);
+
+const compareBytes = (a: Buffer, b: Buffer): number => a.compare(b);
+
+function compareNumbers(a: Decimal, b: Decimal): number {
+  const [x, y] = [BigInt(a), BigInt(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+function nullsLast<T>(a: T | null, b: T | null, compare: (a: T, b: T) => number): number {
+  if (a === null || b === null) return (a === null ? 1 : 0) - (b === null ? 1 : 0);
+  return compare(a, b);
+}
+
+/** The shortest first: by code points, then by bytes. */
+const compareNames = (a: DnsRecord, b: DnsRecord): number =>
+  [...a.domain].length - [...b.domain].length ||
+  Buffer.compare(Buffer.from(a.domain), Buffer.from(b.domain)) ||
+  a.address.compare(b.address);
