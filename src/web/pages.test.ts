@@ -8,6 +8,7 @@ import type { Trace } from '../chain/actions/trace.ts';
 const { layOut } = await import(new URL('./page/trace-layout.js', import.meta.url).href);
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
+const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
 const { failureOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
 interface Branch {
@@ -129,6 +130,14 @@ describe('words', () => {
     expect(commented.slice(5)).toEqual([': “', { kind: 'text', value: 'rent [May] {2}' }, '”']);
   });
 
+  it('tell of a stake in a jetton in that jetton', () => {
+    const details = { stake_holder: '0:A', pool: '0:B', amount: '7000000' };
+    const staked = (source_asset: string | null) =>
+      tell({ type: 'stake_deposit', details: { ...details, source_asset } })[2];
+    expect(staked('0:C')).toEqual({ kind: 'tokens', value: '7000000', asset: '0:C' });
+    expect(staked(null)).toEqual({ kind: 'tokens', value: '7000000', asset: null });
+  });
+
   it('tell types without a phrase by their name', () => {
     expect(tell({ type: 'evaa_supply', details: { source: '0:A' } })).toEqual([
       'evaa supply',
@@ -136,6 +145,41 @@ describe('words', () => {
       account('0:A'),
     ]);
     expect(tell({ type: 'constructor', details: null })).toEqual(['constructor']);
+  });
+});
+
+describe('decimals of a jetton', () => {
+  const decimals = (...told: object[]): number => {
+    book.metadata.set('0:A', { is_indexed: true, token_info: told });
+    return decimalsOf('0:A');
+  };
+
+  it('are a number from 0 to 255 in digits, 9 without one (TEP-64)', () => {
+    for (const [written, read] of [
+      ['6', 6],
+      [6, 6],
+      ['0', 0],
+      ['255', 255],
+      [undefined, 9],
+      [null, 9],
+      ['', 9],
+      ['six', 9],
+      ['-1', 9],
+      ['1e2', 9],
+      ['0x10', 9],
+      ['256', 9],
+      [2.5, 9],
+      [true, 9],
+    ]) {
+      expect([written, decimals({ type: 'jetton_masters', extra: { decimals: written } })]).toEqual([written, read]);
+    }
+    expect(decimalsOf('0:UNKNOWN')).toBe(9);
+  });
+
+  it('are those of the master where its document is not there, or the account is something else, too', () => {
+    const master = { valid: false, type: 'jetton_masters', extra: { decimals: '6' } };
+    expect(decimals(master)).toBe(6);
+    expect(decimals({ valid: true, type: 'nft_items', name: 'An item', extra: { decimals: '2' } }, master)).toBe(6);
   });
 });
 

@@ -84,6 +84,6 @@ function subjectOf(subject) {
   if (subject === '') return 'no opcode';
   if (!subject.includes(':')) return subject.replaceAll('_', ' ');
   const link = accountLink(subject, { page: 'jetton' });
-  link.replaceChildren(element('bdi', {}, tokenOf(subject)?.name ?? accountName(subject)));
+  link.replaceChildren(element('bdi', {}, tokenOf(subject)?.name?.trim() || accountName(subject)));
   return link;
 }

@@ -2,7 +2,7 @@
 import { ApiError, ask, askAt, book, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { card, facts, heading, none, table } from './layout.js';
-import { accountLink, accountName, copied, exactTokens, hashLink, timeOf, tokensOf } from './links.js';
+import { accountLink, accountName, copied, decimalsOf, exactTokens, hashLink, timeOf, tokensOf } from './links.js';
 import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
 const HOLDERS = 50;
@@ -20,7 +20,7 @@ export async function jettonPage(given) {
     askAt(hours),
   ]);
   const token = tokenOf(address);
-  const name = token?.name ?? accountName(address);
+  const name = token?.name?.trim() || accountName(address);
   const rows = holders.jetton_wallets.map((wallet) => [
     accountLink(wallet.owner),
     tokensOf(wallet.balance, address),
@@ -54,7 +54,7 @@ export async function jettonPage(given) {
 }
 
 function masterFacts(master, token) {
-  const decimals = Number(token?.extra?.decimals ?? 9);
+  const decimals = decimalsOf(master.address);
   return facts([
     ['Symbol', token?.symbol ? element('bdi', {}, token.symbol) : null],
     ['Description', token?.description ? element('bdi', {}, token.description) : null],

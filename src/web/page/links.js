@@ -48,9 +48,22 @@ export function tonsOf(nanotons) {
   return element('span', { title: `${exactTons(nanotons)} TON`, class: 'amount' }, `${tons(nanotons, 4)} TON`);
 }
 
-/** An amount in the smallest units, by the decimals that the master tells (9 without, TEP-64). */
-export function exactTokens(amount, decimals) {
-  const places = Number.isInteger(decimals) && decimals >= 0 && decimals <= 255 ? decimals : 9;
+const USUAL_DECIMALS = 9;
+const MOST_DECIMALS = 255;
+
+/**
+ * Decimals of a jetton: a number from 0 to 255 in digits, 9 without (TEP-64). A master whose metadata lacks something
+ * else, as a document that could not be fetched, tells them all the same.
+ */
+export function decimalsOf(master) {
+  const told = book.metadata.get(master)?.token_info ?? [];
+  const decimals = told.find(({ type }) => type === 'jetton_masters')?.extra?.decimals;
+  if (!/^\d{1,3}$/.test(String(decimals))) return USUAL_DECIMALS;
+  return Number(decimals) <= MOST_DECIMALS ? Number(decimals) : USUAL_DECIMALS;
+}
+
+/** An amount in the smallest units, as that of many tokens. */
+export function exactTokens(amount, places) {
   const digits = amount.padStart(places + 1, '0');
   const whole = count(BigInt(digits.slice(0, digits.length - places)));
   const fraction = places === 0 ? '' : digits.slice(-places).replace(/0+$/, '');
@@ -59,8 +72,8 @@ export function exactTokens(amount, decimals) {
 
 export function tokensOf(amount, master) {
   const token = tokenOf(master);
-  const exact = exactTokens(amount, Number(token?.extra?.decimals ?? 9));
-  const name = token?.symbol ?? token?.name ?? short(accountName(master), 8, 4);
+  const exact = exactTokens(amount, decimalsOf(master));
+  const name = token?.symbol?.trim() || token?.name?.trim() || short(accountName(master), 8, 4);
   const link = accountLink(master, { page: 'jetton' });
   link.replaceChildren(element('bdi', {}, name));
   return element('span', { class: 'amount' }, `${exact} `, link);
@@ -68,7 +81,7 @@ export function tokensOf(amount, master) {
 
 function itemOf(address) {
   const link = accountLink(address);
-  const name = tokenOf(address)?.name;
+  const name = tokenOf(address)?.name?.trim();
   if (name) link.replaceChildren(element('bdi', {}, name));
   return link;
 }

@@ -2,7 +2,7 @@
 import { ask, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { card, heading, none, table } from './layout.js';
-import { accountLink, accountName, exactTokens, tonsOf } from './links.js';
+import { accountLink, accountName, decimalsOf, exactTokens, tonsOf } from './links.js';
 
 const LISTED = 100;
 
@@ -24,8 +24,8 @@ export async function jettonsPage() {
   const rows = masters.map((master) => {
     const token = tokenOf(master.address);
     const link = accountLink(master.address, { page: 'jetton' });
-    link.replaceChildren(element('bdi', {}, token?.name ?? accountName(master.address)));
-    return [link, token?.symbol ?? '', exactTokens(master.total_supply, Number(token?.extra?.decimals ?? 9))];
+    link.replaceChildren(element('bdi', {}, token?.name?.trim() || accountName(master.address)));
+    return [link, token?.symbol ?? '', exactTokens(master.total_supply, decimalsOf(master.address))];
   });
   const title = 'Jettons';
   const shown = rows.length === 0 ? none('No jettons yet.') : table(title, ['Name', 'Symbol', 'Supply'], rows);

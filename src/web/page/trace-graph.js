@@ -29,7 +29,7 @@ export function failureOf({ description }) {
 }
 
 function nameOf(account) {
-  return tokenOf(account)?.name ?? accountName(account);
+  return tokenOf(account)?.name?.trim() || accountName(account);
 }
 
 /** The graph of `trace`, or a sentence when it is too large to be drawn. */

@@ -36,7 +36,7 @@ const PHRASES = {
   change_dns: '{source} set a record of {asset:item}',
   delete_dns: '{source} deleted a record of {asset:item}',
   renew_dns: '{source} renewed {asset:item}',
-  stake_deposit: '{stake_holder} staked {amount:tons} in {pool}',
+  stake_deposit: '{stake_holder} staked {amount:tokens source_asset} in {pool}',
   stake_withdrawal: '{stake_holder} took {amount:tons} from {pool}',
   stake_withdrawal_request: '{stake_holder} asked {pool} for the stake',
   election_deposit: '{stake_holder} staked {amount:tons} for the validators’ election',
