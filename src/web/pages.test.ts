@@ -9,6 +9,8 @@ const { layOut } = await import(new URL('./page/trace-layout.js', import.meta.ur
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
+const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
+const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
 interface Branch {
@@ -145,6 +147,86 @@ describe('words', () => {
       account('0:A'),
     ]);
     expect(tell({ type: 'constructor', details: null })).toEqual(['constructor']);
+  });
+});
+
+/** As much of an element as lists need. */
+class FakeElement {
+  readonly children: (FakeElement | string)[] = [];
+  private readonly listeners = new Map<string, () => void>();
+  private parent: FakeElement | null = null;
+  constructor(readonly tag: string) {}
+  setAttribute() {}
+  append(...children: (FakeElement | string)[]) {
+    for (const child of children) if (child instanceof FakeElement) child.parent = this;
+    this.children.push(...children);
+  }
+  remove() {
+    const { children = [] } = this.parent ?? {};
+    children.splice(children.indexOf(this), 1);
+  }
+  addEventListener(name: string, listener: () => void) {
+    this.listeners.set(name, listener);
+  }
+  click() {
+    this.listeners.get('click')?.();
+  }
+  all(tag: string): FakeElement[] {
+    const inside = this.children.flatMap((child) => (child instanceof FakeElement ? child.all(tag) : []));
+    return this.tag === tag ? [this, ...inside] : inside;
+  }
+  querySelector(tag: string) {
+    return this.all(tag)[0] ?? null;
+  }
+}
+
+describe('a list that is longer than its first page', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it.each([
+    [0, 0],
+    [2, 0],
+    [3, 1],
+    [4, 1],
+    [6, 2],
+    [7, 2],
+  ])('of %i has all its rows after %i clicks', async (total, clicks) => {
+    vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag) });
+    const limit = 3;
+    const from = async (offset: number) => [...Array(total).keys()].slice(offset, offset + limit);
+    const rowsOf = (numbers: number[]) => numbers.map((number) => [String(number)]);
+    const shown: FakeElement = pagedTable('Numbers', ['Number'], {
+      first: await from(0),
+      limit,
+      page: from,
+      rowsOf,
+    });
+    for (let click = 0; click < clicks; click++) {
+      shown.all('button')[0].click();
+      await new Promise(setImmediate);
+    }
+    expect(shown.all('td').map(({ children }) => children[0])).toEqual([...Array(total).keys()].map(String));
+    expect(shown.all('button')).toEqual([]);
+  });
+});
+
+describe('the block behind another', () => {
+  const behind = (shard: string, isSplit: boolean) =>
+    nextOf({ workchain: 0, shard, seqno: 7, before_split: isSplit }).map((one: { shard: string; seqno: number }) => [
+      one.shard,
+      one.seqno,
+    ]);
+
+  it('is in the same shard, or in both halves of one that splits', () => {
+    expect(behind('8000000000000000', false)).toEqual([['8000000000000000', 8]]);
+    expect(behind('8000000000000000', true)).toEqual([
+      ['4000000000000000', 8],
+      ['c000000000000000', 8],
+    ]);
+    expect(behind('2000000000000000', true)).toEqual([
+      ['1000000000000000', 8],
+      ['3000000000000000', 8],
+    ]);
   });
 });
 

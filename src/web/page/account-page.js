@@ -2,7 +2,7 @@
 import { ApiError, apiUrl, ask, book, ROOT } from './ask.js';
 import { element, say } from './elements.js';
 import { short } from './format.js';
-import { addRows, card, facts, heading, moreButton, table } from './layout.js';
+import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
 import { accountLink, accountName, actionLine, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
@@ -22,8 +22,8 @@ export async function accountPage(given) {
   if (account === undefined) throw new ApiError('Nothing is indexed of this account.', 404);
   const { address } = account;
   const [jettons, items, actions, history, wallets] = await Promise.all([
-    ask('jetton/wallets', { owner_address: address, exclude_zero_balance: true, limit: HELD }),
-    ask('nft/items', { owner_address: address, limit: HELD }),
+    jettonsOf(address, 0),
+    itemsOf(address, 0),
     ask('actions', { account: address, limit: PAGE }),
     ask('transactions', { account: address, limit: PAGE }),
     ask('walletStates', { address }),
@@ -54,7 +54,7 @@ export async function accountPage(given) {
   const sections = [
     heading(book.rows.get(address)?.domain ?? 'Account', copied(friendly, 'address'), live),
     card('State', state, [jsonLink('accountStates', { address })]),
-    ...held(jettons.jetton_wallets, items.nft_items),
+    ...held(address, jettons, items),
     card('Actions', acted.box),
     card('Transactions', listed.box),
     card('Get-method', methodForm(address)),
@@ -194,19 +194,35 @@ function stateFacts(account, wallet) {
   ]);
 }
 
-function held(wallets, items) {
+async function jettonsOf(owner, offset) {
+  const asked = { owner_address: owner, exclude_zero_balance: true, limit: HELD, offset };
+  return (await ask('jetton/wallets', asked)).jetton_wallets;
+}
+
+async function itemsOf(owner, offset) {
+  return (await ask('nft/items', { owner_address: owner, limit: HELD, offset })).nft_items;
+}
+
+/** @param wallets @param items the first ones */
+function held(owner, wallets, items) {
   const sections = [];
   if (wallets.length > 0) {
-    const rows = wallets.map((wallet) => [tokensOf(wallet.balance, wallet.jetton), accountLink(wallet.address)]);
-    sections.push(card('Jettons', table('Jettons', ['Balance', 'Wallet'], rows)));
+    const rowsOf = (some) =>
+      some.map(({ balance, jetton, address }) => [tokensOf(balance, jetton), accountLink(address)]);
+    const page = (offset) => jettonsOf(owner, offset);
+    const listed = pagedTable('Jettons', ['Balance', 'Wallet'], { first: wallets, limit: HELD, page, rowsOf });
+    sections.push(card('Jettons', listed));
   }
   if (items.length > 0) {
-    const rows = items.map((item) => [
-      accountLink(item.address),
-      item.collection_address === null ? 'none' : accountLink(item.collection_address),
-      item.on_sale ? 'on sale' : '',
-    ]);
-    sections.push(card('NFTs', table('NFTs', ['Item', 'Collection', 'Sale'], rows)));
+    const rowsOf = (some) =>
+      some.map((item) => [
+        accountLink(item.address),
+        item.collection_address === null ? 'none' : accountLink(item.collection_address),
+        item.on_sale ? 'on sale' : '',
+      ]);
+    const page = (offset) => itemsOf(owner, offset);
+    const listed = pagedTable('NFTs', ['Item', 'Collection', 'Sale'], { first: items, limit: HELD, page, rowsOf });
+    sections.push(card('NFTs', listed));
   }
   return sections;
 }

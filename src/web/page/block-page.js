@@ -2,7 +2,7 @@
 import { ApiError, ask } from './ask.js';
 import { element } from './elements.js';
 import { count } from './format.js';
-import { card, facts, heading, none, table } from './layout.js';
+import { card, facts, heading, none, pagedTable, table } from './layout.js';
 import { accountLink, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
@@ -17,28 +17,44 @@ export async function blockPage(id) {
   const [block] = blocks;
   if (block === undefined) throw new ApiError('No such block is indexed.', 404);
   const isMaster = block.workchain === -1;
-  const [inside, shards] = await Promise.all([
+  const stepFrom = async (offset) => (await ask('blocks', { mc_seqno: seqno, limit: LISTED, offset })).blocks;
+  const [inside, step] = await Promise.all([
     ask('transactions', { ...place, limit: LISTED, sort: 'asc' }),
-    isMaster ? ask('masterchainBlockShards', { seqno, limit: LISTED }) : null,
+    isMaster ? stepFrom(0) : [],
   ]);
   const name = isMaster ? `Masterchain block ${block.seqno}` : `Block ${block.workchain}:${block.shard}:${block.seqno}`;
   const sections = [heading(name, copied(block.root_hash, 'root hash')), card('Header', headerFacts(block))];
-  const others = (shards?.blocks ?? []).filter((other) => other.workchain !== -1);
-  if (others.length > 0) {
-    const rows = others.map((other) => [blockLink(other), count(other.tx_count ?? 0), timeOf(Number(other.gen_utime))]);
-    sections.push(card('Shard blocks', table('Shard blocks', ['Block', 'Transactions', 'Time'], rows)));
+  if (shardRows(step).length > 0) {
+    const options = { first: step, limit: LISTED, page: stepFrom, rowsOf: shardRows };
+    sections.push(card('Shard blocks', pagedTable('Shard blocks', ['Block', 'Transactions', 'Time'], options)));
   }
   sections.push(card('Transactions', transactionTable(inside.transactions, block.tx_count ?? 0)));
   return { title: name, sections };
 }
 
+/** The masterchain block is among those of its step. */
+function shardRows(blocks) {
+  return blocks
+    .filter(({ workchain }) => workchain !== -1)
+    .map((block) => [blockLink(block), count(block.tx_count ?? 0), timeOf(Number(block.gen_utime))]);
+}
+
+const linked = (blocks) => blocks.flatMap((one, index) => [index > 0 ? ', ' : '', blockLink(one)]);
+
+/** What follows a block in its shard, or in both halves of it, whose names have one bit more before the last 1. */
+export function nextOf({ workchain, shard, seqno, before_split: isSplit }) {
+  const name = BigInt(`0x${shard}`);
+  const half = (name & -name) / 2n;
+  const shards = isSplit ? [name - half, name + half] : [name];
+  return shards.map((one) => ({ workchain, shard: one.toString(16).padStart(16, '0'), seqno: seqno + 1 }));
+}
+
 function headerFacts(block) {
-  const next = { ...block, seqno: block.seqno + 1 };
   const reference = block.masterchain_block_ref;
   return facts([
     ['Time', timeOf(Number(block.gen_utime))],
-    ['Before', block.prev_blocks.flatMap((before, index) => [index > 0 ? ', ' : '', blockLink(before)])],
-    ['After', blockLink(next)],
+    ['Before', linked(block.prev_blocks)],
+    ['After', linked(nextOf(block))],
     ['Masterchain block', reference && block.workchain !== -1 ? blockLink(reference) : null],
     ['Transactions', count(block.tx_count ?? 0)],
     ['Logical time', `${block.start_lt} to ${block.end_lt}`],

@@ -46,9 +46,26 @@ export function none(text) {
   return element('p', { class: 'none' }, text);
 }
 
+/**
+ * A table of the first things, and a button for further ones. `page` asks for those behind an offset, at most `limit`;
+ * `first` are those behind 0; `rowsOf` makes rows of them.
+ */
+export function pagedTable(caption, columns, { first, limit, page, rowsOf }) {
+  const made = table(caption, columns, rowsOf(first));
+  let offset = first.length;
+  if (offset < limit) return made;
+  const button = moreButton(async () => {
+    const further = await page(offset);
+    addRows(made, columns, rowsOf(further));
+    offset += further.length;
+    return further.length >= limit;
+  }, 'Show more');
+  return element('div', {}, made, button);
+}
+
 /** A button that adds the next page for as long as there is one: `next` adds rows and tells whether more come. */
-export function moreButton(next) {
-  const button = element('button', { type: 'button', class: 'quiet next' }, 'Show older');
+export function moreButton(next, text = 'Show older') {
+  const button = element('button', { type: 'button', class: 'quiet next' }, text);
   button.addEventListener('click', async () => {
     button.disabled = true;
     try {
