@@ -18,7 +18,7 @@ export interface Webhook {
   start: string;
   /** Raised with each change. */
   revision: number;
-  /** Unix milliseconds. */
+  /** Unix milliseconds; of one that is removed, when it was. */
   createdAt: number;
 }
 
@@ -51,6 +51,8 @@ export interface WebhookStore {
   save(webhook: Webhook, signal: AbortSignal): Promise<void>;
   /** For good: nothing that is saved of it afterwards counts. */
   remove(webhook: Webhook, signal: AbortSignal): Promise<void>;
+  /** Deletes what was kept of webhooks that were removed before then, in Unix milliseconds: some of them. */
+  forget(before: number, signal: AbortSignal): Promise<void>;
   /** Oldest first; those that were taken are left out. */
   letters(webhook: string, asked: LetterPage, signal: AbortSignal): Promise<ListedLetter[]>;
   /** Of each of these webhooks the oldest ones. */
@@ -98,6 +100,9 @@ const STATES = { dead: 1, replay: 2, taken: 3 } as const;
 /** Of one that is removed: the row with the highest one counts. */
 const LAST_REVISION = 0xffffffff;
 const TIMEOUT_MS = 5_000;
+/** Webhooks that are forgotten at a time. */
+const MOST_FORGOTTEN = 1_000;
+const FORGET_TIMEOUT_MS = 60_000;
 
 /** @param clickhouse of the subscribers' database */
 export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
@@ -140,7 +145,25 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
       return rows.map(({ created_ms: createdAt, ...row }) => ({ ...row, createdAt }));
     },
     save: (webhook, signal) => write(webhook, false, signal),
-    remove: (webhook, signal) => write({ ...webhook, revision: LAST_REVISION }, true, signal),
+    remove({ id }, signal) {
+      const nothing = { owner: '', url: '', secret: '', subscription: '', batch: 0, start: '' };
+      return write({ ...nothing, id, revision: LAST_REVISION, createdAt: Date.now() }, true, signal);
+    },
+    async forget(before, signal) {
+      const asked = { label: 'forgetting removed webhooks', signal, timeoutMs: FORGET_TIMEOUT_MS };
+      const rows = await clickhouse.json(
+        `SELECT id FROM webhooks FINAL
+         WHERE removed AND created_at < fromUnixTimestamp64Milli(toInt64(${Math.floor(before)})) LIMIT ${MOST_FORGOTTEN}`,
+        HOOK_ROW.pick({ id: true }),
+        asked,
+      );
+      if (rows.length === 0) return;
+      const ids = list(rows.map(({ id }) => textLiteral(id)));
+      // The webhook last: it is what they are found by.
+      await clickhouse.command(`DELETE FROM positions WHERE kind = 'webhook' AND name IN ${ids}`, asked);
+      await clickhouse.command(`DELETE FROM dead_letters WHERE webhook IN ${ids}`, asked);
+      await clickhouse.command(`DELETE FROM webhooks WHERE id IN ${ids}`, asked);
+    },
     letters(webhook, { eventIds = [], limit, offset }, signal) {
       const named = eventIds.length === 0 ? '' : `AND event_id IN ${list(eventIds.map(textLiteral))}`;
       const page = `ORDER BY saved_at, event_id LIMIT ${limit} OFFSET ${offset}`;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
@@ -397,5 +398,37 @@ describe('the operations', () => {
     await store.save({ ...found, revision: found.revision + 1 }, signal);
     expect(await store.read({ ids: [id] }, signal)).toEqual([]);
     expect(await again()).toMatchObject({ status: 404 });
+  });
+
+  it('keep nothing of what was removed a while ago', async () => {
+    const host = await openHost();
+    const subscription = { types: ['block'] };
+    const [removed, stays] = [await host.make({ subscription }), await host.make({ subscription })];
+    const own = subscribersDatabase(clickhouse);
+    const store = createWebhookStore(own);
+    const signal = new AbortController().signal;
+    const named = z.object({ name: z.string() });
+    const kept = async (sql: string) => [...new Set((await own.json(sql, named)).map(({ name }) => name))];
+    await createPositions(own).save(
+      [removed, stays].map((name) => {
+        return { kind: 'webhook', owner: '', name, revision: 1, cursor: 'c', failures: 0, error: '' } as const;
+      }),
+      signal,
+    );
+    const letter = { webhook: removed, eventId: 'e', cursor: 'c', state: 'dead', error: '' } as const;
+    await store.saveLetters([letter], signal);
+    await host.ask('DELETE', `?id=${removed}`);
+    expect(await kept('SELECT concat(url, secret, subscription) AS name FROM webhooks FINAL WHERE removed')).toEqual([
+      '',
+    ]);
+
+    await store.forget(Date.now() - 60_000, signal);
+    expect(await kept('SELECT id AS name FROM webhooks FINAL WHERE removed')).toEqual([removed]);
+    await store.forget(Date.now() + 60_000, signal);
+    expect(await kept('SELECT id AS name FROM webhooks')).toEqual([stays]);
+    expect(await kept('SELECT webhook AS name FROM dead_letters')).toEqual([]);
+    expect(await host.shown(stays)).toMatchObject({ id: stays });
+    await store.forget(Date.now() + 60_000, signal);
+    await expect.poll(() => kept('SELECT name FROM positions')).toEqual([stays]);
   });
 });

@@ -54,6 +54,10 @@ const LEASE = 'webhooks';
 const LOOKOUT = '\n webhooks';
 const ONE = { connections: 1, addresses: 0 };
 const NONE = { connections: -1, addresses: 0 };
+/** When and how often what was removed is forgotten, and how long after: whoever still saves of it has done so by then. */
+const FORGET_FIRST_MS = 60_000;
+const FORGET_EVERY_MS = 3_600_000;
+const FORGET_AFTER_MS = 86_400_000;
 /** For the last words. */
 const FAREWELL_MS = 2_000;
 
@@ -67,6 +71,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const deliveries = new Map<string, Delivery>();
   let waking = new AbortController();
   let isLookout = false;
+  let forgetAt = performance.now() + FORGET_FIRST_MS;
 
   /** Whether this process is the one of the host that looks. One that dies gives it back. */
   async function standsWatch(): Promise<boolean> {
@@ -125,6 +130,12 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     metrics.delivering(deliveries.size, failing);
   }
 
+  async function forget(signal: AbortSignal): Promise<void> {
+    if (performance.now() < forgetAt) return;
+    forgetAt = performance.now() + FORGET_EVERY_MS;
+    await store.forget(Date.now() - FORGET_AFTER_MS, signal);
+  }
+
   async function end(): Promise<void> {
     const last = [...deliveries.values()];
     await stop(last);
@@ -144,6 +155,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
           if (await standsWatch()) {
             await look(signal);
             await note(signal);
+            await forget(signal);
           }
           failed = false;
         } catch (error) {
