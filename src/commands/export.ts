@@ -6,7 +6,7 @@ import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
-import { askService, refusalOf } from './service-request.ts';
+import { askService, flagError, refusalOf } from './service-request.ts';
 
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
 const seqno = z.coerce.number().int().min(0);
@@ -37,7 +37,7 @@ export async function runExport(
     throw new ConfigError(`export takes a view and a folder; views are ${EXPORTED.join(', ')}`);
   }
   const parsed = flagsOf.safeParse(flags);
-  if (!parsed.success) throw new ConfigError(`export: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw flagError('export', parsed.error);
   const { format } = parsed.data;
   await mkdir(folder, { recursive: true });
   const began = await nextOf(folder, view, format);

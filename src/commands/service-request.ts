@@ -1,6 +1,7 @@
 /** What a command asks the running service, and in which words it says that there was no answer. */
 import { z } from 'zod';
 import { readingMs } from '../api/sql/outgoing.ts';
+import { ConfigError } from '../config.ts';
 
 /**
  * Like fetch, the body read. An answer begins within a time, and is read for as long as the service goes on sending it.
@@ -25,6 +26,13 @@ export async function askService(
   } finally {
     clearTimeout(waiting);
   }
+}
+
+/** What is wrong with the flags of a command, in one line. */
+export function flagError(command: string, { issues }: z.ZodError): ConfigError {
+  return new ConfigError(
+    `${command}: ${issues.map(({ path, message }) => `--${path.join('.')}: ${message}`).join('; ')}`,
+  );
 }
 
 const refused = z.object({ error: z.string() });

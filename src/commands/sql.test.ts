@@ -19,3 +19,14 @@ it('sql says that the service is slow where it is, and not that there is none', 
     server.close();
   }
 });
+
+it('sql says in one line what is wrong with its flags', async () => {
+  const io = { print: () => undefined, signal: new AbortController().signal };
+  const { config } = readConfig([], {});
+  await expect(runSql(config, ['SELECT 1'], { format: 'xml' }, io)).rejects.toThrow(
+    /^sql: --format: Invalid option: expected one of [^\n]*$/,
+  );
+  await expect(runSql(config, ['SELECT 1'], { 'as-of': 'now' }, io)).rejects.toThrow(
+    /^sql: --as-of: a masterchain seqno is wanted$/,
+  );
+});

@@ -2,14 +2,14 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readerStatements } from '../../clickhouse/reader.ts';
 import { readerLimits } from '../api/sql/limits.ts';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
-import { askService, refusalOf } from './service-request.ts';
+import { askService, flagError, refusalOf } from './service-request.ts';
 
 const flagsOf = z.object({
   format: z.enum(['csv', 'json', 'ndjson', 'parquet', 'arrow']).default('csv'),
-  'as-of': z.coerce.number().int().min(1).optional(),
+  'as-of': z.coerce.number('a masterchain seqno is wanted').int().min(1).optional(),
   'user-statements': z.boolean().default(false),
 });
 /** What the service takes until it answers, and as long again for its turn. */
@@ -34,7 +34,7 @@ export async function runSql(
   { print, stdin = process.stdin, stdout = process.stdout, stderr = process.stderr, signal }: SqlIo,
 ): Promise<number> {
   const parsed = flagsOf.safeParse(flags);
-  if (!parsed.success) throw new ConfigError(`sql: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw flagError('sql', parsed.error);
   const { format, 'as-of': asOf, 'user-statements': statements } = parsed.data;
   if (statements) {
     for (const one of readerStatements(readerLimits(config), config.sqlUser)) print(`${one};`);
