@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createProgress, duration } from './progress.ts';
 
 function screen(isTTY: boolean) {
@@ -8,6 +8,23 @@ function screen(isTTY: boolean) {
 }
 
 describe('createProgress', () => {
+  afterEach(() => vi.useRealTimers());
+
+  it('says into a pipe what is being done also while one part of it takes long', () => {
+    vi.useFakeTimers();
+    const { out, shown } = screen(false);
+    const progress = createProgress({ out, now: Date.now });
+    progress.update({ label: 'comparing', done: 1, total: 4, counts: [{ unit: 'tables', value: 1 }] });
+    vi.advanceTimersByTime(25_000);
+    progress.end();
+    vi.advanceTimersByTime(25_000);
+    expect(shown().split('\n')).toEqual([
+      'comparing  25 %  1 tables  0 tables/s  30.0 s left',
+      'comparing  25 %  1 tables  0 tables/s  1 min 0 s left',
+      '',
+    ]);
+  });
+
   it('writes at most one line a second into a pipe', () => {
     const { out, shown } = screen(false);
     let time = 0;

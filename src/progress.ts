@@ -29,37 +29,52 @@ export interface Progress {
 export type TellProgress = (label: string, unit: string, done: number, total: number) => void;
 
 export interface ProgressOptions {
-  /** A terminal gets a bar in place, anything else a line at most once a second. */
+  /** A terminal gets a bar in place, anything else a line at most once a second and at least every ten. */
   out: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
   now?: () => number;
 }
 
 const BAR_MS = 100;
 const LINE_MS = 1_000;
+/** Without news, what is being done is told again: one statement may take minutes. */
+const QUIET_MS = 10_000;
 const BAR_CELLS = 24;
 
 /** Shows progress with rates and the time left. Rates are means over the phase (the time since `label` changed). */
 export function createProgress({ out, now = () => performance.now() }: ProgressOptions): Progress {
   const terminal = out.isTTY === true;
-  let label: string | null = null;
+  let latest: ProgressState | null = null;
   let startedAt = 0;
   let shownAt = Number.NEGATIVE_INFINITY;
+  let repeating: NodeJS.Timeout | undefined;
+
+  function show(state: ProgressState, time: number): void {
+    shownAt = time;
+    const text = progressText(state, (time - startedAt) / 1000, terminal);
+    out.write(terminal ? `\r${text.slice(0, (out.columns ?? 80) - 1)}\x1b[K` : `${text}\n`);
+  }
+
+  function repeat(): void {
+    const time = now();
+    if (latest !== null && time - shownAt >= QUIET_MS) show(latest, time);
+  }
+
   return {
     update(state) {
       const time = now();
-      if (state.label !== label) {
-        label = state.label;
+      if (state.label !== latest?.label) {
         startedAt = time;
         shownAt = terminal ? Number.NEGATIVE_INFINITY : time;
       }
-      if (time - shownAt < (terminal ? BAR_MS : LINE_MS)) return;
-      shownAt = time;
-      const text = progressText(state, (time - startedAt) / 1000, terminal);
-      out.write(terminal ? `\r${text.slice(0, (out.columns ?? 80) - 1)}\x1b[K` : `${text}\n`);
+      latest = state;
+      repeating ??= setInterval(repeat, LINE_MS).unref();
+      if (time - shownAt >= (terminal ? BAR_MS : LINE_MS)) show(state, time);
     },
     end() {
-      if (terminal && label !== null) out.write('\r\x1b[K');
-      label = null;
+      clearInterval(repeating);
+      repeating = undefined;
+      if (terminal && latest !== null) out.write('\r\x1b[K');
+      latest = null;
     },
   };
 }
