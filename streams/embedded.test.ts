@@ -21,8 +21,8 @@ describeEventLog('embedded log', {
   writer: ['embedded', folder],
 });
 
-/** A program with `log`, open on the folder, in a process of its own. */
-function startProgram(folder: string, program: string) {
+/** A program with `log`, open on the folder, in a process of its own. @param limit what a shell does before */
+function startProgram(folder: string, program: string, limit = '') {
   const url = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const preamble = `
     import { once } from 'node:events';
@@ -33,8 +33,25 @@ function startProgram(folder: string, program: string) {
     const log = openEmbeddedLog({ folder });
     const record = { key: 'k', headers: {}, value: Buffer.from('v') };`;
   const args = ['--import', 'tsx', '--input-type=module', '--eval', preamble + program];
-  return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  return spawn('sh', ['-c', `${limit}\nexec "$0" "$@"`, process.execPath, ...args], {
+    stdio: ['pipe', 'pipe', limit === '' ? 'inherit' : 'ignore'],
+  });
 }
+
+it('an append says why it cannot be on the disk', async () => {
+  const place = join(root, 'large');
+  const program = `
+    const value = Buffer.alloc(100_000);
+    const append = () => log.append('t.v1', [{ ...record, value }]);
+    let refusal = null;
+    for (let n = 0; n < 40 && refusal === null; n++) refusal = await append().then(() => null, (error) => error);
+    process.stdout.write(refusal.code + ': ' + refusal.message);
+    process.exit();`;
+  // No file above 1 MB: what cannot be tried here is a disk that is full.
+  const writer = startProgram(place, program, 'ulimit -f 2048');
+  const told = `unavailable: the log in ${place} cannot be written: `;
+  expect([`${told}File too large`, `${told}Input/output error`]).toContain(await readAll(writer.stdout));
+});
 
 describe('one writer', () => {
   it('is refused by name while another process writes, and let in when that one is gone', async () => {

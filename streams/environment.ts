@@ -110,10 +110,13 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     async change(topic, apply) {
       const database = frames(topic);
       // A child transaction is undone when its callback throws; a plain one would commit what it had done so far.
-      const result = await root.childTransaction(() => {
+      const written = root.childTransaction(() => {
         const [after, value] = apply(state(topic), database);
         meta.putSync(`topic:${topic}`, encodeState(after));
         return value;
+      });
+      const result = await written.catch(async (error: unknown) => {
+        throw await explainCommit(path, error);
       });
       // lmdb commits first and flushes after: only now does the change survive a power cut.
       await root.flushed;
@@ -150,6 +153,18 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     },
   };
   return environment;
+}
+
+/** Of a transaction that cannot be committed, lmdb tells why by a promise beside the error; of others nothing is added. */
+async function explainCommit(path: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error;
+  let reason = error.message;
+  try {
+    await error.commitError;
+  } catch (why) {
+    if (why instanceof Error) reason = why.message;
+  }
+  return new LogError('unavailable', `the log in ${path} cannot be written: ${reason}`, { cause: error });
 }
 
 function writerBusy(topic: string, path: string, pid: number): LogError {
