@@ -45,11 +45,11 @@ it('an append says why it cannot be on the disk', async () => {
     const append = () => log.append('t.v1', [{ ...record, value }]);
     let refusal = null;
     for (let n = 0; n < 40 && refusal === null; n++) refusal = await append().then(() => null, (error) => error);
-    process.stdout.write(refusal.code + ': ' + refusal.message);
+    process.stdout.write(refusal.message);
     process.exit();`;
   // No file above 1 MB: what cannot be tried here is a disk that is full.
   const writer = startProgram(place, program, 'ulimit -f 2048');
-  const told = `unavailable: the log in ${place} cannot be written: `;
+  const told = `the log in ${place} cannot be written: `;
   expect([`${told}File too large`, `${told}Input/output error`]).toContain(await readAll(writer.stdout));
 });
 

@@ -164,7 +164,8 @@ async function explainCommit(path: string, error: unknown): Promise<unknown> {
   } catch (why) {
     if (why instanceof Error) reason = why.message;
   }
-  return new LogError('unavailable', `the log in ${path} cannot be written: ${reason}`, { cause: error });
+  // Not as a log that may be back: what lmdb has of it by now is for the next start to say.
+  return new Error(`the log in ${path} cannot be written: ${reason}`, { cause: error });
 }
 
 function writerBusy(topic: string, path: string, pid: number): LogError {
