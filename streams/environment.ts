@@ -116,7 +116,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
         return value;
       });
       const result = await written.catch(async (error: unknown) => {
-        throw await explainCommit(path, error);
+        throw await explainCommit(`the log in ${path}`, error);
       });
       // lmdb commits first and flushes after: only now does the change survive a power cut.
       await root.flushed;
@@ -156,7 +156,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
 }
 
 /** Of a transaction that cannot be committed, lmdb tells why by a promise beside the error; of others nothing is added. */
-async function explainCommit(path: string, error: unknown): Promise<unknown> {
+export async function explainCommit(what: string, error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   let reason = error.message;
   try {
@@ -165,7 +165,7 @@ async function explainCommit(path: string, error: unknown): Promise<unknown> {
     if (why instanceof Error) reason = why.message;
   }
   // Not as a log that may be back: what lmdb has of it by now is for the next start to say.
-  return new Error(`the log in ${path} cannot be written: ${reason}`, { cause: error });
+  return new Error(`${what} cannot be written: ${reason}`, { cause: error });
 }
 
 function writerBusy(topic: string, path: string, pid: number): LogError {

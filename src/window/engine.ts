@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type Transaction } from 'lmdb';
 import { z } from 'zod';
+import { explainCommit } from '../../streams/environment.ts';
 
 /** Bytes that values have in common: what they are packed against. */
 export interface Packing {
@@ -90,6 +91,9 @@ const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
 type Store = Database<Buffer, Buffer>;
 
+/** Each write of a batch that is not committed rejects, too: the commit tells of it for all. */
+const ignore = (): void => undefined;
+
 /**
  * Opens the folder, which is made when it is not there. On a local disk: lmdb maps its file into memory. All who open it
  * are to name the same tables.
@@ -142,18 +146,24 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
     },
     commit(was, write) {
       const batch: Batch = {
-        put: (table, key, value) => void store(table).put(key, value),
+        put: (table, key, value) => void store(table).put(key, value).catch(ignore),
         append(table, key, value) {
           // The options are not in its types.
           const into = store(table);
-          Reflect.apply(into.put, into, [key, value, APPENDED]);
+          const appended: Promise<boolean> = Reflect.apply(into.put, into, [key, value, APPENDED]);
+          appended.catch(ignore);
         },
-        delete: (table, key) => void store(table).remove(key),
+        delete: (table, key) => void store(table).remove(key).catch(ignore),
       };
       const all = (): void => {
-        void notes.put(NOTE, write(batch), newVersion());
+        notes.put(NOTE, write(batch), newVersion()).catch(ignore);
       };
-      return was ? notes.ifVersion(NOTE, was.version, all) : notes.ifNoExists(NOTE, all);
+      const committed = was ? notes.ifVersion(NOTE, was.version, all) : notes.ifNoExists(NOTE, all);
+      // So does one that lmdb adds when this turn of the event loop ends.
+      setImmediate(() => void root.committed.then(ignore, ignore));
+      return committed.catch(async (error: unknown) => {
+        throw await explainCommit(`the store in ${path}`, error);
+      });
     },
     setNote(was, is) {
       return root.transactionSync(() => {

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+
+it('a batch that is not on the disk is told of once, to who wrote it, and is no end of the process', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
+  const program = `
+    import { openEngine } from ${JSON.stringify(new URL('./engine.ts', import.meta.url).href)};
+    const engine = openEngine(${JSON.stringify(folder)}, [{ name: 'rows' }, { name: 'others' }]);
+    const value = Buffer.alloc(100_000);
+    const write = (n) =>
+      engine.commit(engine.note(), (batch) => {
+        for (const name of ['a', 'b']) batch.append('rows', Buffer.from(String(n).padStart(4, '0') + name), value);
+        batch.put('others', Buffer.from('c' + n), value);
+        batch.delete('others', Buffer.from('d'));
+        return Buffer.from(String(n));
+      });
+    let failure = null;
+    for (let n = 0; n < 40 && failure === null; n++) failure = await write(n).then(() => null, (error) => error);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.stdout.write(failure.message);
+    process.exit();`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
+  // No file above 1 MB: what cannot be tried here is a disk that is full.
+  const limited = ['-c', 'ulimit -f 2048\nexec "$0" "$@"', process.execPath, ...args];
+  const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    expect(await text(child.stdout)).toMatch(
+      /^the store in .* cannot be written: (?:File too large|Input\/output error)$/,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
