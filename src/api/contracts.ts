@@ -1,6 +1,7 @@
 /** Contracts as both APIs run them: the state of a step, and what the newest step brings (mapping 4 of the contract). */
 import { LRUCache } from 'lru-cache';
-import { parseBoc } from '../chain/builder.ts';
+import { type Cell, parseBoc } from '../chain/builder.ts';
+import { MAX_MESSAGE_DEPTH } from '../chain/external-message.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, BlockIdExt } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
@@ -62,6 +63,13 @@ function bounded<T extends GetMethodRun>(run: T): T {
   return run;
 }
 
+/** @throws {ApiError} for what cannot be sent, of which the executor breaks down */
+function checkBody(body: Cell): void {
+  if (body.exotic) throw new ApiError(422, 'body: an exotic cell, which no contract can be given as it is');
+  // It may stand in a cell of its own.
+  if (body.depth() >= MAX_MESSAGE_DEPTH) throw new ApiError(422, `body: nested deeper than ${MAX_MESSAGE_DEPTH - 1}`);
+}
+
 /** Contracts whose state is kept in the executor's form. */
 const KEPT_BYTES = 32 * 1024 ** 2;
 
@@ -119,7 +127,7 @@ export function createContracts(
       };
     },
     async estimate(request, context) {
-      if (request.body.exotic) throw new ApiError(422, 'body: an exotic cell, which no contract can be given as it is');
+      checkBody(request.body);
       const step = await states.step(undefined, context);
       const { boc, genUtime } = await states.accountCell(request.address, step, context);
       const account = boc === null ? null : readAccount(parseBoc(boc));

@@ -23,7 +23,7 @@ export async function running<T>(run: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof TvmBusyError) throw new ApiError(429, error.message, { cause: error });
     if (error instanceof TvmTimeoutError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
-    if (error instanceof TvmArgumentError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
+    if (error instanceof TvmArgumentError) throw new ApiError(422, `stack: ${error.message}`, { cause: error });
     if (error instanceof EstimateError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
     if (error instanceof StackLimitError) {
       // In the words of the reference.

@@ -12,7 +12,7 @@ import { mnemonicNew, mnemonicToPrivateKey } from '@ton/crypto';
 import { WalletContractV4 } from '@ton/ton';
 import { expect, test } from 'vitest';
 import { addressOf } from './address.ts';
-import { Builder, parseBoc, toBoc } from './builder.ts';
+import { Builder, type Cell, parseBoc, toBoc } from './builder.ts';
 import { DecodeError } from './errors.ts';
 import { readExternalMessage, writeExternalMessage } from './external-message.ts';
 
@@ -85,6 +85,57 @@ test('an exotic body stays a cell of its own', () => {
   const written = writeExternalMessage({ address: addressBytes, body: library, init: null });
   expect(written.refs.map((cell) => cell.type)).toEqual([2]);
   expect(() => readExternalMessage(toBoc(written))).toThrow('body: exotic cell of type 2');
+});
+
+test('refuses a StateInit that nodes cannot read, and says that it is that', () => {
+  const cell = new Builder().u(7, 8).cell();
+  const library = new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true);
+  const stateInit = (libraries: Cell | null): Builder =>
+    new Builder().u(0, 2).maybeRef(cell).maybeRef(library).maybeRef(libraries);
+  /** hml_same of 256 zeros. */
+  const libraries = (leaf: Builder): Cell => new Builder().u(0b110, 3).u(256, 9).append(leaf.cell()).cell();
+  const message = (init: Cell): Buffer =>
+    toBoc(
+      new Builder()
+        .u(2, 2)
+        .u(0, 2)
+        .u(4, 3)
+        .i(0, 8)
+        .bytes(addressBytes.subarray(4))
+        .grams(0n)
+        .u(3, 2)
+        .ref(init)
+        .bit(0)
+        .cell(),
+    );
+  /** 2^256 of them, in 257 cells. */
+  const folded = Array.from({ length: 256 }).reduce<Cell>(
+    (below) => new Builder().u(0, 2).ref(below).ref(below).cell(),
+    new Builder().u(0, 2).bit(1).ref(cell).cell(),
+  );
+  const whole = [stateInit(null), stateInit(libraries(new Builder().bit(1).ref(cell)))];
+  for (const init of whole) expect(readExternalMessage(message(init.cell())).destination).toEqual(addressBytes);
+  for (const [init, reason] of [
+    [new Builder().u(3, 3).cell(), /^init: /],
+    [library, 'init: exotic cell of type 2'],
+    [stateInit(null).u(1, 1).cell(), 'init: 1 bits, 0 references behind a StateInit'],
+    [stateInit(cell).cell(), /^init: /],
+    [stateInit(folded).cell(), 'init: more than 1024 cells of libraries'],
+    [stateInit(library).cell(), 'init: exotic cell of type 2'],
+    [stateInit(libraries(new Builder().bit(1))).cell(), /^init: /],
+    [stateInit(libraries(new Builder().u(3, 2).ref(cell))).cell(), 'init: 1 bits, 0 references behind a library'],
+  ] as const) {
+    expect(() => readExternalMessage(message(init))).toThrow(reason);
+  }
+});
+
+test('refuses what is nested deeper than nodes take', () => {
+  const nested = (levels: number): Cell =>
+    Array.from({ length: levels }).reduce<Cell>((cell) => new Builder().ref(cell).cell(), new Builder().cell());
+  const message = (levels: number) =>
+    toBoc(writeExternalMessage({ address: addressBytes, body: nested(levels), init: null }));
+  expect(readExternalMessage(message(512)).destination).toEqual(addressBytes);
+  expect(() => readExternalMessage(message(513))).toThrow('deeper than 512');
 });
 
 test('refuses Merkle cells that name other hashes', () => {

@@ -1,7 +1,8 @@
 /** Messages from outside the chain (`ext_in_msg_info$10`: crypto/block/block.tlb) as people send them. */
 import { workchainOf } from './address.ts';
 import { type Boc, openBoc } from './boc.ts';
-import { Builder, type Cell } from './builder.ts';
+import { Builder, type Cell, parseBoc, Slice } from './builder.ts';
+import { eachLeaf } from './dictionary.ts';
 import { DecodeError, section } from './errors.ts';
 import { verifyAllMerkle } from './hash.ts';
 import { bodyCursor, decodeMessage } from './message.ts';
@@ -19,12 +20,52 @@ export interface ExternalMessage {
 export const MAX_EXTERNAL_BYTES = 65_535;
 
 /**
+ * Levels of cells that a message can have: from outside (`max_ext_msg_depth` of ConfigParam 43 where it is not set), and
+ * from a contract, whose actions are no deeper (`max_vm_data_depth`). The executor breaks down somewhere above.
+ */
+export const MAX_MESSAGE_DEPTH = 512;
+
+/** The bag of cells of one message that was sent. Throws DecodeError. */
+export function openSent(bytes: Buffer): Boc {
+  return openBoc(bytes, { maxRoots: 1, maxDepth: MAX_MESSAGE_DEPTH });
+}
+
+/**
  * Refuses what no node takes apart though it has the form of a message: a body that is an exotic cell itself (the TVM
- * is given it as a slice), and Merkle cells that name other hashes than those of what is below. Throws DecodeError.
+ * is given it as a slice), a StateInit that is none, and Merkle cells that name other hashes than those of what is
+ * below. Throws DecodeError.
  */
 export function checkSent(boc: Boc, message: Message): void {
   verifyAllMerkle(boc);
+  const { init } = message;
+  if (init !== null) section('init', () => checkInit(new Slice(parseBoc(init.boc()))));
   section('body', () => bodyCursor(message));
+}
+
+/** Cells of the dictionary of libraries that are looked at (`validate_ref` of nodes gives up after as many steps). */
+const MAX_LIBRARY_CELLS = 1_024;
+
+/** `StateInitWithLibs`, and nothing behind it. */
+function checkInit(slice: Slice): void {
+  let cells = 0;
+  // A few cells that refer to each other stand for any number of libraries.
+  const count = (): void => {
+    if (++cells > MAX_LIBRARY_CELLS) throw new DecodeError(`more than ${MAX_LIBRARY_CELLS} cells of libraries`);
+  };
+  if (slice.bit()) slice.skip(5);
+  if (slice.bit()) slice.skip(2);
+  slice.maybeRef();
+  slice.maybeRef();
+  const checkLibrary = (library: Slice): void => {
+    library.skip(1).ref();
+    checkEnd(library, 'a library');
+  };
+  eachLeaf(slice.maybeRef(), 256, checkLibrary, count);
+  checkEnd(slice, 'a StateInit');
+}
+
+function checkEnd({ bitsLeft, refsLeft }: Slice, what: string): void {
+  if (bitsLeft > 0 || refsLeft > 0) throw new DecodeError(`${bitsLeft} bits, ${refsLeft} references behind ${what}`);
 }
 
 /** Reads a bag of cells that is one external message. Throws DecodeError. */
@@ -32,7 +73,7 @@ export function readExternalMessage(bytes: Buffer): ExternalMessage {
   if (bytes.length > MAX_EXTERNAL_BYTES) {
     throw new DecodeError(`an external message of ${bytes.length} bytes, ${MAX_EXTERNAL_BYTES} at most`);
   }
-  const boc = openBoc(bytes, { maxRoots: 1 });
+  const boc = openSent(bytes);
   const message = decodeMessage(boc, boc.roots[0]);
   checkSent(boc, message);
   const { kind, destination, hash } = message;

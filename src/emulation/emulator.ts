@@ -1,9 +1,9 @@
 /** Emulation on the states of the chain as of a step. */
 import { randomBytes } from 'node:crypto';
-import { openBoc } from '../chain/boc.ts';
+import type { Boc } from '../chain/boc.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
-import { checkSent, writeExternalMessage } from '../chain/external-message.ts';
+import { checkSent, openSent, writeExternalMessage } from '../chain/external-message.ts';
 import { decodeMessage } from '../chain/message.ts';
 import type { Decimal, Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
@@ -39,13 +39,13 @@ export interface ReadMessage {
  * @throws {DecodeError} also for a message that leaves the chain, and for what the executor cannot be given
  */
 export function readMessage(boc: Buffer): ReadMessage {
-  const bag = openBoc(boc, { maxRoots: 1 });
+  const bag = openSent(boc);
   const { hash, destination, kind, createdLt, hashNorm } = opened(bag);
   if (destination === null) throw new DecodeError(`a message of kind ${kind}, which no account receives`);
   return { cell: parseBoc(boc), hash, hashNorm, destination, createdLt };
 }
 
-function opened(bag: ReturnType<typeof openBoc>) {
+function opened(bag: Boc) {
   const message = decodeMessage(bag, bag.roots[0]);
   checkSent(bag, message);
   return { ...message, hash: message.hash, hashNorm: message.hashNorm() };

@@ -40,6 +40,25 @@ const messageTo = (body: Cell): Cell => {
   builder.bytes(address.subarray(4)).grams(1n).bit(0).grams(0n).grams(0n).big(0n, 64).u(0, 32).bit(0);
   return builder.bit(1).ref(body).cell();
 };
+/** With a StateInit that is none, to be read from a cell of its own. */
+const withInit = (info: Builder): Cell => info.u(3, 2).ref(new Builder().u(1, 9).cell()).bit(0).cell();
+const externalInit = withInit(new Builder().u(2, 2).u(0, 2).u(4, 3).i(0, 8).bytes(address.subarray(4)).grams(0n));
+const internalInit = withInit(
+  new Builder()
+    .u(0b0110, 4)
+    .u(4, 3)
+    .i(0, 8)
+    .bytes(address.subarray(4))
+    .u(4, 3)
+    .i(0, 8)
+    .bytes(address.subarray(4))
+    .grams(1n)
+    .bit(0)
+    .grams(0n)
+    .grams(0n)
+    .big(0n, 64)
+    .u(0, 32),
+);
 const external = (body: Cell): string => text(writeExternalMessage({ address, body, init: null }));
 
 it.each([
@@ -48,6 +67,8 @@ it.each([
   ['emulateTrace', { boc: 'AA' }, /^invalid boc: /],
   ['emulateTrace', { boc: external(library) }, 'boc is no message: body: exotic cell of type 2'],
   ['emulateTrace', { boc: text(messageTo(library)) }, 'boc is no message: body: exotic cell of type 2'],
+  ['emulateTrace', { boc: text(externalInit) }, /^boc is no message: init: /],
+  ['emulateTrace', { boc: text(internalInit) }, /^boc is no message: init: /],
   ['emulateTrace', { boc: external(pruned) }, 'boc is no message: message: pruned branches in a message'],
   ['emulateTonConnect', { messages: [message] }, 'from address is required for emulation'],
   ['emulateTonConnect', { from }, 'messages array cannot be empty'],
@@ -124,7 +145,7 @@ it('tells the seed, flags and the cells of accounts before and behind each trans
   });
   expect([refused.status, refusal.parse(await refused.json()).error]).toEqual([
     400,
-    expect.stringMatching(/^invalid request: no message can be made of the request: .*deeper than 1024$/),
+    expect.stringMatching(/^invalid request: no message can be made of the request: .*deeper than 512$/),
   ]);
   await Promise.all([served.close(), pool.close(), devnet.close()]);
   const { rand_seed: seed, transactions, code_cells: codes, data_cells: data } = emulated.parse(json);

@@ -21,6 +21,13 @@ const cell = beginCell()
 const boc = cell.toBoc().toString('base64');
 const LIBRARY = toBoc(new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true)).toString('base64');
 const PRUNED = toBoc(new Builder().u(0x0101, 16).bytes(Buffer.alloc(32, 7)).u(0, 16).cell(true)).toString('base64');
+/** Its message is deeper than nodes take. */
+const DEEP = toBoc(
+  Array.from({ length: 512 }).reduce<ReturnType<Builder['cell']>>(
+    (below) => new Builder().ref(below).cell(),
+    new Builder().cell(),
+  ),
+).toString('base64');
 const REASON = 'cannot apply external message to current state : Failed to unpack account state';
 const refused = new NodeError('refused', 'sendMessage: x', { cause: new LiteServerError(0, REASON) });
 
@@ -165,6 +172,8 @@ test('what is no external message is refused before anybody is asked', async () 
     ['v2/estimateFee', { address: to.toString(), body: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
     ['v2/estimateFee', { address: to.toString(), body: LIBRARY }, 422, /body: an exotic cell/],
     ['v3/estimateFee', { address: to.toString(), body: LIBRARY }, 422, /body: an exotic cell/],
+    ['v2/estimateFee', { address: to.toString(), body: DEEP }, 422, /body: nested deeper than 511/],
+    ['v3/estimateFee', { address: to.toString(), body: DEEP }, 422, /body: nested deeper than 511/],
     ['v3/estimateFee', { address: to.toString(), body: PRUNED }, 422, /body: pruned branches/],
     ['v2/sendCellSimple', { cell: { data: { b64: 'AA==', len: 8 }, refs: [] } }, 500, /^INVALID_BAG_OF_CELLS/],
     ['v3/message', {}, 401, /^boc is required$/],
