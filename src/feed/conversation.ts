@@ -4,7 +4,7 @@ import { type Admitted, RefusedError, refusalOfEverything } from './admission.ts
 import type { Feed } from './feed.ts';
 import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
-import type { Names } from './names.ts';
+import { type Names, nextSession } from './names.ts';
 import { CursorError } from './place.ts';
 import { goesOn, type Request, RequestError, type Subscription } from './protocol.ts';
 import type { Pauses } from './turns.ts';
@@ -80,12 +80,14 @@ export function createConversation(options: TalkOptions) {
     const { name, start } = subscription;
     if (name === null) return subscribe(options, subscription);
     try {
+      // What it has acknowledged itself counts.
+      await Promise.all(unnoted);
       const known = await names.find(owner, name, signal);
       if (known === null) await names.checkRoom(owner, signal);
       const cursor = !goesOn(start) && known !== null ? known.cursor : await feed.cursorAt(start, signal);
       const failure = await subscribe(options, { ...subscription, start: { cursor } });
       if (failure !== null) return failure;
-      session = (known?.session ?? 0) + 1;
+      session = nextSession(known);
       await names.take(owner, name, { cursor, session }, signal);
       return null;
     } catch (error) {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
 import { useFedChain } from '../../test/feed-chain.ts';
 import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
 
@@ -70,6 +71,57 @@ describe('a named subscription', () => {
     expect(idsOf(third.events)[0]).toBe(idsOf(second.events)[10]);
     for (const socket of [first, second, third]) socket.close();
     for (const host of hosts) await host.close();
+  });
+
+  it('goes on behind what the same connection has acknowledged just before', async () => {
+    await fed.start(10);
+    const socket = await openSocket(fed.server.port);
+    const own = { ...named, name: 'again' };
+    socket.send(own);
+    await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
+    await fed.advanceTo(20);
+    await expect.poll(() => idsOf(socket.events).length).toBeGreaterThan(10);
+    const heard = idsOf(socket.events).length;
+    socket.send({
+      operation: 'ack',
+      id: 'a',
+      cursor: socket.events.filter(({ event_id }) => event_id)[heard - 1].cursor,
+    });
+    socket.send(own);
+    await expect.poll(() => socket.answers.slice(1)).toEqual([{ id: 'a', status: 'acked' }, { status: 'subscribed' }]);
+    expect(idsOf(socket.events)).toHaveLength(new Set(idsOf(socket.events)).size);
+    socket.close();
+  });
+
+  it('has one owner when two connections take it at once', async () => {
+    await fed.start(10);
+    const positions = createKeptPositions();
+    const { read } = positions;
+    // Both have read before either is noted.
+    positions.read = async (...asked) => {
+      const found = await read(...asked);
+      await sleep(50);
+      return found;
+    };
+    let drawn = 0;
+    const random = vi.spyOn(Math, 'random').mockImplementation(() => (++drawn % 256) / 256);
+    const host = await serveFeed(fed.chain, {}, positions);
+    const sockets = [await openSocket(host.port), await openSocket(host.port)];
+    for (const socket of sockets) socket.send(named);
+    for (const { answers } of sockets) await expect.poll(() => answers).toEqual([{ status: 'subscribed' }]);
+    await fed.advanceTo(20);
+    for (const socket of sockets) await expect.poll(() => idsOf(socket.events).length).toBeGreaterThan(10);
+    const acknowledge = async () => {
+      for (const { send, events } of sockets) send({ operation: 'ack', cursor: events.at(-1)?.cursor });
+      const answered = sockets[0].answers.length + 1;
+      for (const { answers } of sockets) await expect.poll(() => answers.length).toBe(answered);
+      return sockets.filter(({ answers }) => answers.at(-1)?.status === 'acked').length;
+    };
+    await acknowledge();
+    expect(await acknowledge()).toBe(1);
+    random.mockRestore();
+    for (const socket of sockets) socket.close();
+    await host.close();
   });
 
   it('is for WebSocket, and what cannot be acknowledged is said', async () => {

@@ -7,7 +7,7 @@ import type { Position, Positions } from './positions.ts';
 export interface Named {
   /** To go on behind. */
   cursor: string;
-  /** How often a connection has taken it. */
+  /** Of the connection that has it: higher than that of any before. */
   session: number;
 }
 
@@ -30,6 +30,15 @@ const MOST_NAMES = 1_000;
 /** Between two notes. */
 const NOTE_MS = 100;
 const NOTE_TIMEOUT_MS = 10_000;
+
+/** Sessions that may be drawn at a time. */
+const DRAWN = 256;
+
+/** Behind those before. Of connections that take a name at once, which know nothing of each other, one draws the higher. */
+export function nextSession(known: Named | null): number {
+  const taken = Math.floor((known?.session ?? 0) / DRAWN);
+  return (taken + 1) * DRAWN + Math.floor(Math.random() * DRAWN);
+}
 
 /** Acknowledgements until the next note, and who waits for them. */
 interface Batch {
