@@ -28,6 +28,8 @@ export async function tokenCases(clickhouse: ClickHouse, seed: number): Promise<
      WHERE t.jetton = (SELECT jetton FROM jetton_wallets GROUP BY jetton ORDER BY count() DESC LIMIT 1)
      ORDER BY balance DESC, t.address DESC LIMIT 1 OFFSET (SELECT toUInt64(least(${DEEP}, count() / 2)) FROM jetton_wallets)`,
   );
+  const wallets = await drawn('address', 'jetton_wallets');
+  const items = await drawn('address', 'nft_items');
   const senders = await drawn('source', 'jetton_transfers', hasOwner('source'));
   const itemOwners = await drawn('owner_address', 'nft_items', hasOwner('owner_address'));
   const accounts = await texts(
@@ -45,6 +47,9 @@ export async function tokenCases(clickhouse: ClickHouse, seed: number): Promise<
       reach: 2_000,
       paths: owners.map((one) => `${API}/jetton/wallets?owner_address=${one}`),
     },
+    { name: 'jetton wallet by address', paths: wallets.map((one) => `${API}/jetton/wallets?address=${one}`) },
+    { name: 'jetton master by address', paths: masters.map((one) => `${API}/jetton/masters?address=${one}`) },
+    { name: 'NFT item by address', paths: items.map((one) => `${API}/nft/items?address=${one}`) },
     { name: 'holders by balance, 100', reach: 2_000, paths: holders('') },
     { name: 'holders by balance, deep, 100', reach: 2_000, paths: deep },
     {

@@ -257,6 +257,7 @@ export function describePages(stack: () => Stack, browser: () => Browser): void 
       [hex, `/tx/${hex}`],
       ['3', '/block/3'],
       ['(-1,8000000000000000,3)', '/block/-1,8000000000000000,3'],
+      ['-1:8000000000000000:2', '/block/-1,8000000000000000,2'],
     ]) {
       await page.locator('#sought').fill(sought);
       await page.locator('#sought').press('Enter');

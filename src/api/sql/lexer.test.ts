@@ -15,12 +15,11 @@ describe('a statement', () => {
       "SELECT 'a--b /* c */ ''d\\'e', \"f\", `g`  \n, 1e-5",
     );
     expect(statusOf('select/* a\n**b */1')).toBe('select \n1');
-    expect(readStatement('SELECT {a:UInt8}, {b: Array(Nullable(String))}').parameters).toEqual(
-      new Map([
-        ['a', 'UInt8'],
-        ['b', 'Array(Nullable(String))'],
-      ]),
-    );
+    expect(readStatement('SELECT {a:UInt8}, {b: Array(Nullable(String))}, {a:UInt64}').parameters).toEqual([
+      ['a', 'UInt8'],
+      ['b', 'Array(Nullable(String))'],
+      ['a', 'UInt64'],
+    ]);
   });
 
   it.each([

@@ -35,8 +35,8 @@ const PARAMETER_TYPE =
 export interface Statement {
   /** Without comments and the semicolon at its end. */
   sql: string;
-  /** Types of its parameters by their names; of one that stands there with several, the last. */
-  parameters: ReadonlyMap<string, string>;
+  /** Its parameters with their types; one that stands there more than once may have several. */
+  parameters: readonly (readonly [name: string, type: string])[];
   /** Whether it may say itself how many rows it gives. */
   isLimited: boolean;
 }
@@ -56,7 +56,7 @@ export function isBeyond(type: string, value: Parameter): boolean {
  */
 export function readStatement(text: string): Statement {
   const source = withoutSemicolon(text);
-  const parameters = new Map<string, string>();
+  const parameters: [name: string, type: string][] = [];
   let sql = '';
   let depth = 0;
   let isLimited = false;
@@ -79,7 +79,7 @@ export function readStatement(text: string): Statement {
     if (isTotals(before, word) && !NAMES_A_PART.test(source.slice(TOKEN.lastIndex))) {
       throw new SqlRefusal(403, 'WITH TOTALS is not allowed here: WITH ROLLUP has them among the rows');
     }
-    if (parameter !== undefined) parameters.set(...readParameter(parameter));
+    if (parameter !== undefined) parameters.push(readParameter(parameter));
     if (space === undefined) {
       before = source.slice(at, TOKEN.lastIndex);
       first ??= before;

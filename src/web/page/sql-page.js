@@ -16,7 +16,7 @@ export async function sqlPage() {
   const schema = await askAt(addressOf({}).replace(/sql$/, 'sql/schema'));
   const title = 'SQL';
   const editor = element('textarea', { id: 'statement', rows: '8', spellcheck: 'false', autocapitalize: 'off' });
-  editor.value = decodeURIComponent(location.hash.slice(1)) || FIRST;
+  editor.value = statementOf(location.hash.slice(1)) || FIRST;
   const run = element('button', { type: 'submit' }, 'Run');
   const csv = element('a', { class: 'more', download: 'answer.csv' }, 'CSV');
   const link = element('a', { class: 'more' }, 'Link');
@@ -69,6 +69,15 @@ export async function sqlPage() {
     card('Views', views(schema, editor)),
   ];
   return { title, sections, begin: () => (location.hash === '' ? undefined : submit()) };
+}
+
+/** As it is where somebody else has written the link. */
+function statementOf(hash) {
+  try {
+    return decodeURIComponent(hash);
+  } catch {
+    return hash;
+  }
 }
 
 function examples(listed, editor) {
