@@ -91,7 +91,6 @@ const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
 type Store = Database<Buffer, Buffer>;
 
-/** Each write of a batch that is not committed rejects, too: the commit tells of it for all. */
 const ignore = (): void => undefined;
 
 /**
@@ -145,18 +144,24 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
       return new LmdbSnapshot(root.useReadTransaction(), stores);
     },
     commit(was, write) {
+      let minded: Promise<boolean> | null = null;
+      // The writes of a batch that is not committed reject, too: the commit tells of it for all. Most share a promise.
+      const mind = (written: Promise<boolean>): void => {
+        if (written === minded) return;
+        minded = written;
+        written.catch(ignore);
+      };
       const batch: Batch = {
-        put: (table, key, value) => void store(table).put(key, value).catch(ignore),
+        put: (table, key, value) => mind(store(table).put(key, value)),
         append(table, key, value) {
           // The options are not in its types.
           const into = store(table);
-          const appended: Promise<boolean> = Reflect.apply(into.put, into, [key, value, APPENDED]);
-          appended.catch(ignore);
+          mind(Reflect.apply(into.put, into, [key, value, APPENDED]));
         },
-        delete: (table, key) => void store(table).remove(key).catch(ignore),
+        delete: (table, key) => mind(store(table).remove(key)),
       };
       const all = (): void => {
-        notes.put(NOTE, write(batch), newVersion()).catch(ignore);
+        mind(notes.put(NOTE, write(batch), newVersion()));
       };
       const committed = was ? notes.ifVersion(NOTE, was.version, all) : notes.ifNoExists(NOTE, all);
       // So does one that lmdb adds when this turn of the event loop ends.
