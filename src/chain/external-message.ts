@@ -45,7 +45,7 @@ export function checkSent(boc: Boc, message: Message): void {
 /** Cells of the dictionary of libraries that are looked at (`validate_ref` of nodes gives up after as many steps). */
 const MAX_LIBRARY_CELLS = 1_024;
 
-/** `StateInitWithLibs`, and nothing behind it. */
+/** `StateInitWithLibs` (fixed_prefix_length, special, code, data, library), and nothing behind it. */
 function checkInit(slice: Slice): void {
   let cells = 0;
   // A few cells that refer to each other stand for any number of libraries.
@@ -56,6 +56,7 @@ function checkInit(slice: Slice): void {
   if (slice.bit()) slice.skip(2);
   slice.maybeRef();
   slice.maybeRef();
+  // `SimpleLib`: public, root.
   const checkLibrary = (library: Slice): void => {
     library.skip(1).ref();
     checkEnd(library, 'a library');

@@ -6,10 +6,11 @@ import { createTokenStates, createTokens, createWalletsAt } from './tokens.ts';
 
 export function createMemory(clickhouse: ClickHouseSource) {
   const states = createTokenStates();
+  const tokens = createTokens(states);
   return {
     accounts: createAccounts(clickhouse),
-    tokens: createTokens(states),
+    tokens,
     walletsAt: createWalletsAt(states),
-    lists: createTokenLists(states),
+    lists: createTokenLists(states, tokens),
   };
 }

@@ -28,7 +28,7 @@ import type { Address, Decimal } from '../chain/model.ts';
 import { itemKind, nameKey, recordKind, walletKind } from './kinds.ts';
 import { createOwned } from './owned.ts';
 import type { Sides } from './sides.ts';
-import { createTokens, type TokenStates } from './tokens.ts';
+import type { createTokens, TokenStates } from './tokens.ts';
 
 /** Each of them is looked for by itself: of more the tables are asked. */
 const MOST_OWNERS = 10;
@@ -49,12 +49,9 @@ async function ofAll<R>(
   return all;
 }
 
-export type TokenLists = ReturnType<typeof createTokenLists>;
-
 /** Each list is null where the tables are to be asked: for what is asked by neither addresses nor a few owners, say. */
-export function createTokenLists(states: TokenStates) {
+export function createTokenLists(states: TokenStates, tokens: ReturnType<typeof createTokens>) {
   const page = { offset: 0 };
-  const tokens = createTokens(states);
   const walletsOf = createOwned<JettonWalletRecord, Address>({
     kind: walletKind,
     way: 'owner',
@@ -102,13 +99,15 @@ export function createTokenLists(states: TokenStates) {
 
   /** With their collections, and who sells them. */
   async function listed(items: readonly NftItemRecord[], sides: Sides): Promise<ListedNftItem[]> {
-    const [collections, { sales, auctions }] = await Promise.all([
-      collectionsOf(items, sides),
+    const collected = items.flatMap(({ collectionAddress }) => collectionAddress ?? []);
+    const [told, { sales, auctions }] = await Promise.all([
+      tokens({ ...NO_TOKENS, collections: collected }, sides),
       sellersAmong(
         items.flatMap(({ ownerAddress }) => ownerAddress ?? []),
         sides,
       ),
     ]);
+    const collections = byAddress(told.collections);
     const at = <R>(rows: ReadonlyMap<string, R>, address: Address | null): R | undefined =>
       address === null ? undefined : rows.get(hashKey(address));
     return items.map((item) => ({
@@ -116,18 +115,6 @@ export function createTokenLists(states: TokenStates) {
       collection: at(collections, item.collectionAddress) ?? null,
       sale: sellerOf(item, at(sales, item.ownerAddress), at(auctions, item.ownerAddress)),
     }));
-  }
-
-  async function collectionsOf(items: readonly NftItemRecord[], { view, whole, context }: Sides) {
-    const { found, missing } = states.collections.find(
-      items.flatMap(({ collectionAddress }) => collectionAddress ?? []),
-      view,
-    );
-    if (missing.length === 0) return byAddress(found);
-    const asked = { items: [], collections: missing, masters: [], wallets: [] };
-    const { collections } = await whole.contracts.tokens(asked, context);
-    states.collections.note(missing, collections, view);
-    return byAddress([...found, ...collections]);
   }
 
   async function sellersAmong(owners: readonly Address[], { view, whole, context }: Sides) {
@@ -154,6 +141,11 @@ export function createTokenLists(states: TokenStates) {
   async function itemsAmong({ addresses, owners }: NftItemFilter, sides: Sides) {
     if (addresses.length > 0) return (await tokens({ ...NO_TOKENS, items: addresses }, sides)).items;
     return owners.length === 0 || owners.length > MOST_OWNERS ? null : ofAll(owners, itemsOf, sides);
+  }
+
+  async function recordsAmong({ wallet, domain }: DnsFilter, sides: Sides) {
+    if (wallet !== undefined) return recordsOfWallet(wallet, sides);
+    return domain === undefined ? null : recordsOfName(domain, sides);
   }
 
   return {
@@ -189,11 +181,11 @@ export function createTokenLists(states: TokenStates) {
           isBehind(row, behind),
       );
       const sign = byBalance === 'desc' ? -1 : 1;
-      const inOrder = (a: JettonWalletRecord, b: JettonWalletRecord): number =>
+      const byValue = (a: JettonWalletRecord, b: JettonWalletRecord): number =>
         (byBalance === undefined ? 0 : sign * compareNumbers(a.balance, b.balance)) || compareDetected(a, b);
       const compare = (a: JettonWalletRecord, b: JettonWalletRecord): number => {
-        if (jettons.length === 1) return inOrder(a, b);
-        return owners.length > 0 ? a.owner.compare(b.owner) || inOrder(a, b) : a.address.compare(b.address);
+        if (jettons.length === 1) return byValue(a, b);
+        return owners.length > 0 ? a.owner.compare(b.owner) || byValue(a, b) : a.address.compare(b.address);
       };
       return cut(passing.sort(compare), filter.page);
     },
@@ -227,15 +219,9 @@ export function createTokenLists(states: TokenStates) {
       return listed(cut(passing.sort(compare), filter.page), sides);
     },
 
-    async names({ wallet, domain, page: wanted }: DnsFilter, sides: Sides): Promise<DnsRecord[] | null> {
-      const found = await (wallet === undefined
-        ? domain === undefined
-          ? null
-          : recordsOfName(domain, sides)
-        : recordsOfWallet(wallet, sides));
-      if (found === null) return null;
-      const passing = found.filter((row) => domain === undefined || row.domain === domain);
-      return cut(passing.sort(compareNames), wanted);
+    async names(filter: DnsFilter, sides: Sides): Promise<DnsRecord[] | null> {
+      const found = await recordsAmong(filter, sides);
+      return found && cut(inOrder(found), filter.page);
     },
   };
 }
@@ -271,8 +257,10 @@ function nullsLast<T>(a: T | null, b: T | null, compare: (a: T, b: T) => number)
   return compare(a, b);
 }
 
-/** The shortest first: by code points, then by bytes. */
-const compareNames = (a: DnsRecord, b: DnsRecord): number =>
-  [...a.domain].length - [...b.domain].length ||
-  Buffer.compare(Buffer.from(a.domain), Buffer.from(b.domain)) ||
-  a.address.compare(b.address);
+/** The shortest name first: by code points, then by bytes. */
+function inOrder(records: readonly DnsRecord[]): DnsRecord[] {
+  return records
+    .map((record) => ({ record, length: [...record.domain].length, name: Buffer.from(record.domain) }))
+    .sort((a, b) => a.length - b.length || a.name.compare(b.name) || a.record.address.compare(b.record.address))
+    .map(({ record }) => record);
+}
