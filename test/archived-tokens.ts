@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../clickhouse/tables/jettons.ts';
-import { nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
+import { dnsRecords, nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
 import type { TableWith } from '../clickhouse/tables/table.ts';
 import { beneathArchive } from '../src/archive/source.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
@@ -33,7 +33,8 @@ const ABOUT_TOKENS = /\/(jetton|nft|metadata|addressBook)/;
 const ALL = { limit: 1_000, offset: 0 };
 const EVERY_EVENT: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}, sort: 'desc', page: ALL };
 /** What the archive answers; sales are the tables' to tell. */
-const ANSWERED = /\.(tokens|jettonWallets|nftItems|jettonTransfers|jettonBurns|nftTransfers|transactionsAt)$/;
+const ANSWERED =
+  /\.(tokens|jettonWallets|jettonMasters|nftItems|nftCollections|dnsRecords|jettonTransfers|jettonBurns|nftTransfers|transactionsAt)$/;
 
 async function each<T, U>(all: readonly T[], ask: (one: T) => Promise<U>): Promise<U[]> {
   const answers: U[] = [];
@@ -98,12 +99,14 @@ export function describeArchivedTokens(given: () => Given): void {
         steps.flatMap(({ step }) => step.rows.of(nftItems).flatMap(({ ownerAddress }) => ownerAddress ?? [])),
       );
       const wallets = distinct(steps.flatMap(({ step }) => step.rows.of(jettonWallets).map(({ address }) => address)));
+      const names = [...new Set(steps.flatMap(({ step }) => step.rows.of(dnsRecords).map(({ domain }) => domain)))];
       // Each wallet with its master.
       const alone = (wallet: Address) => ({ items: [], collections: [], masters: [], wallets: [wallet] });
       const everything = async (asked: ContractSource) => ({
         tokens: await each(wallets, (wallet) => asked.tokens(alone(wallet), context())),
         wallets: await each(owners, (owner) => asked.jettonWallets({ ...WALLETS, owners: [owner] }, context())),
         items: await each(holders, (owner) => asked.nftItems({ ...ITEMS, owners: [owner] }, context())),
+        names: await each(names, (domain) => asked.dnsRecords({ domain, page: ALL }, context())),
       });
       const expected = await everything(tables.contracts);
       for (const share of [0.3, 0.6, 0.95]) {
@@ -111,7 +114,7 @@ export function describeArchivedTokens(given: () => Given): void {
         windows.push(windowed);
         await archived.fill(windowed.window);
         const told = await everything(contracts);
-        for (const name of ['tokens', 'wallets', 'items'] as const) {
+        for (const name of ['tokens', 'wallets', 'items', 'names'] as const) {
           for (const [at, answer] of told[name].entries()) {
             expect(answer, `${name} ${at} at ${share}`).toEqual(expected[name][at]);
           }
@@ -167,6 +170,19 @@ export function describeArchivedTokens(given: () => Given): void {
       const sorted = (rows: readonly { address: Address }[]) => [...rows].sort((a, b) => a.address.compare(b.address));
       expect(sorted(told[name])).toEqual(sorted(expected[name]));
     }
+    const listed = async ({ contracts }: Pick<ChainSource, 'contracts'>) => ({
+      items: await contracts.nftItems({ ...ITEMS, addresses: candidates.items }, context()),
+      collections: await contracts.nftCollections(
+        { addresses: candidates.collections, owners: [], page: ALL },
+        context(),
+      ),
+      masters: await contracts.jettonMasters({ addresses: candidates.masters, admins: [], page: ALL }, context()),
+      wallets: await contracts.jettonWallets({ ...WALLETS, addresses: candidates.wallets }, context()),
+      names: await each(rowsOf(dnsRecords), ({ domain }) => contracts.dnsRecords({ domain, page: ALL }, context())),
+    });
+    const lists = await listed(source);
+    expect(lists.names.length).toBeGreaterThan(3);
+    expect(lists).toEqual(await listed(tables));
     expect(
       asked()
         .slice(before)
