@@ -9,6 +9,7 @@ const { layOut } = await import(new URL('./page/trace-layout.js', import.meta.ur
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
+const { exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
@@ -226,6 +227,27 @@ describe('the block behind another', () => {
     expect(behind('2000000000000000', true)).toEqual([
       ['1000000000000000', 8],
       ['3000000000000000', 8],
+    ]);
+  });
+});
+
+describe('amounts', () => {
+  it('have all their digits, and a sign: a stake that does not cover its fee is below zero', () => {
+    for (const [amount, exact, shown] of [
+      ['0', '0', '0'],
+      ['1', '0.000000001', '<0.0001'],
+      ['12500000000', '12.5', '12.5'],
+      ['1234567890123456789', '1,234,567,890.123456789', '1,234,567,890.1234'],
+      ['-1', '-0.000000001', '-0.000000001'],
+      ['-500000000', '-0.5', '-0.5'],
+      ['-1500000000', '-1.5', '-1.5'],
+    ]) {
+      expect([amount, exactTons(amount), tons(amount, 4)]).toEqual([amount, exact, shown]);
+    }
+    expect([exactAmount('1500', 0), exactAmount('-1500', 3), exactAmount('5', 255).length]).toEqual([
+      '1,500',
+      '-1.5',
+      257,
     ]);
   });
 });

@@ -20,12 +20,19 @@ export function rate(number) {
   return COUNT.format(Number(number.toFixed(number < 1 ? 2 : number < 100 ? 1 : 0)));
 }
 
-/** All digits of an amount in nanotons (a decimal string): `12.5`. */
-export function exactTons(nanotons) {
-  const digits = nanotons.padStart(10, '0');
-  const fraction = digits.slice(-9).replace(/0+$/, '');
-  const whole = COUNT.format(BigInt(digits.slice(0, -9)));
+/** All digits of an amount in the smallest units (a decimal string, which may be negative) of something with decimals. */
+export function exactAmount(amount, decimals) {
+  if (amount.startsWith('-')) return `-${exactAmount(amount.slice(1), decimals)}`;
+  const digits = amount.padStart(decimals + 1, '0');
+  const point = digits.length - decimals;
+  const fraction = digits.slice(point).replace(/0+$/, '');
+  const whole = COUNT.format(BigInt(digits.slice(0, point)));
   return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+/** All digits of nanotons: `12.5`. */
+export function exactTons(nanotons) {
+  return exactAmount(nanotons, 9);
 }
 
 /** Cut, never rounded up, to `places` behind the point; what that leaves nothing of is `<0.0001`. */
@@ -34,6 +41,7 @@ export function tons(nanotons, places) {
   const point = exact.indexOf('.');
   if (point < 0 || exact.length - point - 1 <= places) return exact;
   const cut = exact.slice(0, point + 1 + places).replace(/\.?0+$/, '');
+  if (cut === '-0') return exact;
   return cut === '0' ? `<0.${'1'.padStart(places, '0')}` : cut;
 }
 

@@ -1,8 +1,9 @@
 /** A jetton: what its master says, who holds it, who moved it. */
 import { ApiError, ask, askAt, book, tokenOf } from './ask.js';
 import { element } from './elements.js';
+import { exactAmount } from './format.js';
 import { card, facts, heading, none, table } from './layout.js';
-import { accountLink, accountName, copied, decimalsOf, exactTokens, hashLink, timeOf, tokensOf } from './links.js';
+import { accountLink, accountName, copied, decimalsOf, hashLink, timeOf, tokensOf } from './links.js';
 import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
 const HOLDERS = 50;
@@ -58,7 +59,7 @@ function masterFacts(master, token) {
   return facts([
     ['Symbol', token?.symbol ? element('bdi', {}, token.symbol) : null],
     ['Description', token?.description ? element('bdi', {}, token.description) : null],
-    ['Supply', exactTokens(master.total_supply, decimals)],
+    ['Supply', exactAmount(master.total_supply, decimals)],
     ['Decimals', String(decimals)],
     ['Mintable', master.mintable ? 'yes' : 'no'],
     ['Admin', master.admin_address === null ? 'none' : accountLink(master.admin_address)],

@@ -1,7 +1,7 @@
 /** Accounts, hashes, amounts and actions as elements that lead to their pages. */
 import { book, ROOT, tokenOf } from './ask.js';
 import { copyButton, element } from './elements.js';
-import { count, exactTons, moment, short, tons } from './format.js';
+import { exactAmount, exactTons, moment, short, tons } from './format.js';
 import { tell } from './words.js';
 
 /** Base64 of 32 bytes as hex, which needs no escape in a path. */
@@ -62,17 +62,9 @@ export function decimalsOf(master) {
   return Number(decimals) <= MOST_DECIMALS ? Number(decimals) : USUAL_DECIMALS;
 }
 
-/** An amount in the smallest units, as that of many tokens. */
-export function exactTokens(amount, places) {
-  const digits = amount.padStart(places + 1, '0');
-  const whole = count(BigInt(digits.slice(0, digits.length - places)));
-  const fraction = places === 0 ? '' : digits.slice(-places).replace(/0+$/, '');
-  return fraction === '' ? whole : `${whole}.${fraction}`;
-}
-
 export function tokensOf(amount, master) {
   const token = tokenOf(master);
-  const exact = exactTokens(amount, decimalsOf(master));
+  const exact = exactAmount(amount, decimalsOf(master));
   const name = token?.symbol?.trim() || token?.name?.trim() || short(accountName(master), 8, 4);
   const link = accountLink(master, { page: 'jetton' });
   link.replaceChildren(element('bdi', {}, name));

@@ -1,8 +1,9 @@
 /** Top lists: accounts by balance, jettons as they were found. */
 import { ask, tokenOf } from './ask.js';
 import { element } from './elements.js';
+import { exactAmount } from './format.js';
 import { card, heading, none, table } from './layout.js';
-import { accountLink, accountName, decimalsOf, exactTokens, tonsOf } from './links.js';
+import { accountLink, accountName, decimalsOf, tonsOf } from './links.js';
 
 const LISTED = 100;
 
@@ -25,7 +26,7 @@ export async function jettonsPage() {
     const token = tokenOf(master.address);
     const link = accountLink(master.address, { page: 'jetton' });
     link.replaceChildren(element('bdi', {}, token?.name?.trim() || accountName(master.address)));
-    return [link, token?.symbol ?? '', exactTokens(master.total_supply, decimalsOf(master.address))];
+    return [link, token?.symbol ?? '', exactAmount(master.total_supply, decimalsOf(master.address))];
   });
   const title = 'Jettons';
   const shown = rows.length === 0 ? none('No jettons yet.') : table(title, ['Name', 'Symbol', 'Supply'], rows);
