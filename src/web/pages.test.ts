@@ -141,6 +141,50 @@ describe('words', () => {
     expect(staked(null)).toEqual({ kind: 'tokens', value: '7000000', asset: null });
   });
 
+  it('name the seller of an item, not the contract that sold it', () => {
+    const details = { nft_item: '0:A', old_owner: '0:SALE', real_old_owner: '0:B', new_owner: '0:C', price: '5' };
+    expect(tell({ type: 'nft_purchase', details })).toEqual([
+      account('0:C'),
+      ' bought ',
+      { kind: 'item', value: '0:A' },
+      ' from ',
+      account('0:B'),
+      ' for ',
+      { kind: 'tons', value: '5' },
+    ]);
+  });
+
+  it('tell what came back of a swap that failed in what it came back in', () => {
+    const side = (asset: string | null, amount: string) => ({ asset, amount });
+    const amounts = (asset_out: string | null, outgoing: object) =>
+      tell({
+        type: 'jetton_swap',
+        details: {
+          sender: '0:A',
+          asset_in: '0:B',
+          asset_out,
+          dex_incoming_transfer: side('0:B', '7000000'),
+          dex_outgoing_transfer: outgoing,
+          dex: 'stonfi',
+        },
+      }).filter((part: string | { kind: string }) => typeof part !== 'string' && part.kind === 'tokens');
+    const given = { kind: 'tokens', value: '7000000', asset: '0:B' };
+    expect(amounts('0:C', side('0:B', '6000000'))).toEqual([given, { kind: 'tokens', value: '6000000', asset: '0:B' }]);
+    expect(amounts(null, side(null, '5'))).toEqual([given, { kind: 'tokens', value: '5', asset: null }]);
+  });
+
+  it('do not show an encrypted comment as if it could be read', () => {
+    const sent = { source: '0:A', destination: '0:B', value: '5', comment: 'c2VjcmV0' };
+    const moved = { sender: '0:A', receiver: '0:B', amount: '5', asset: '0:C', comment: 'c2VjcmV0' };
+    for (const action of [
+      { type: 'ton_transfer', details: { ...sent, encrypted: true } },
+      { type: 'jetton_transfer', details: { ...moved, is_encrypted_comment: true } },
+    ]) {
+      const parts = tell(action);
+      expect(parts.slice(-2)).toEqual([account('0:B'), ', with an encrypted comment']);
+    }
+  });
+
   it('tell types without a phrase by their name', () => {
     expect(tell({ type: 'evaa_supply', details: { source: '0:A' } })).toEqual([
       'evaa supply',

@@ -12,14 +12,14 @@ const PHRASES = {
   jetton_mint: '{receiver} was minted {amount:tokens asset}',
   jetton_burn: '{owner} burned {amount:tokens asset}',
   jetton_swap:
-    '{sender} swapped {dex_incoming_transfer.amount:tokens asset_in} for {dex_outgoing_transfer.amount:tokens asset_out}[ at {dex:text}]',
+    '{sender} swapped {dex_incoming_transfer.amount:tokens dex_incoming_transfer.asset} for {dex_outgoing_transfer.amount:tokens dex_outgoing_transfer.asset}[ at {dex:text}]',
   dex_deposit_liquidity:
     '{source} added liquidity[: {amount_1:tokens asset_1}][ and {amount_2:tokens asset_2}][ at {dex:text}]',
   dex_withdraw_liquidity:
     '{source} took liquidity[: {amount_1:tokens asset_1}][ and {amount_2:tokens asset_2}][ at {dex:text}]',
   nft_mint: '[{owner} minted ]{nft_item:item}',
   nft_transfer: '[{old_owner} gave ]{nft_item:item} to {new_owner}',
-  nft_purchase: '{new_owner} bought {nft_item:item}[ from {old_owner}][ for {price:tons}]',
+  nft_purchase: '{new_owner} bought {nft_item:item}[ from {real_old_owner}][ for {price:tons}]',
   nft_put_on_sale: '{owner} put {nft_item:item} on sale[ for {full_price:tons}]',
   nft_cancel_sale: '{owner} took {nft_item:item} off sale',
   nft_update_sale: '{source} changed the price of {nft_address:item}[ to {full_price:tons}]',
@@ -51,7 +51,7 @@ const PHRASES = {
   tick_tock: 'System transaction',
 };
 
-const FIELD = /\{([\w.]+)(?::(\w+)(?: (\w+))?)?\}/;
+const FIELD = /\{([\w.]+)(?::(\w+)(?: ([\w.]+))?)?\}/;
 
 /** `jvault_stake` -> `jvault stake`. */
 export function typeName(type) {
@@ -97,10 +97,13 @@ export function tell({ type, details }) {
     return parts;
   }
   const parts = [];
+  const isEncrypted = known.encrypted === true || known.is_encrypted_comment === true;
   for (const piece of phrase.split(/(\[[^\]]*\])/)) {
     if (piece === '') continue;
     const optional = piece.startsWith('[');
-    parts.push(...(fill(optional ? piece.slice(1, -1) : piece, known, !optional) ?? []));
+    // Its text is base64 of what the receiver alone can read.
+    if (isEncrypted && piece.includes('{comment')) parts.push(', with an encrypted comment');
+    else parts.push(...(fill(optional ? piece.slice(1, -1) : piece, known, !optional) ?? []));
   }
   return parts;
 }
