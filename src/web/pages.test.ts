@@ -9,7 +9,8 @@ const { layOut } = await import(new URL('./page/trace-layout.js', import.meta.ur
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
-const { exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
+const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
+const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
@@ -293,6 +294,22 @@ describe('amounts', () => {
       '-1.5',
       257,
     ]);
+  });
+});
+
+describe('figures of a chart', () => {
+  it.each([
+    [0, '0', 1],
+    [0.000352, '0.00035', 0.0005],
+    [0.02, '0.02', 0.02],
+    [0.0412, '0.041', 0.05],
+    [0.354992143, '0.35', 0.5],
+    [1, '1', 1],
+    [1.26, '1.3', 2],
+    [12, '12', 20],
+    [1_234, '1.2K', 2_000],
+  ])('%d is written %s, below a top of %d', (value, written, top) => {
+    expect([compact(value), niceTop(value)]).toEqual([written, top]);
   });
 });
 

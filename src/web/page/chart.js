@@ -97,9 +97,9 @@ function asTable(title, points, { tell, whole }) {
   return element('details', {}, element('summary', {}, 'As a table'), element('div', { class: 'scroll' }, table));
 }
 
-/** The next of 1, 2, 5, 10, 20 … that is not below. */
+/** The next of … 0.5, 1, 2, 5, 10, 20 … that is not below; 1 where there is nothing. */
 export function niceTop(value) {
-  if (value <= 1) return 1;
+  if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 5, 10].find((one) => one * power >= value);
   return step * power;

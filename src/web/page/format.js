@@ -1,11 +1,18 @@
 /** Figures as people read them. */
 
 const COUNT = new Intl.NumberFormat('en-US');
+const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+const SMALL = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** `12,345`. */
 export function count(number) {
   return COUNT.format(number);
+}
+
+/** In few digits: `1.2K`, `0.00035`. */
+export function compact(number) {
+  return (number < 1 ? SMALL : COMPACT).format(number);
 }
 
 /** `1 step`, `2 steps`. */

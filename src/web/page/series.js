@@ -2,8 +2,8 @@
 import { apiUrl } from './ask.js';
 import { chart } from './chart.js';
 import { element } from './elements.js';
+import { compact } from './format.js';
 
-const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const WHOLE_HOUR = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
@@ -24,7 +24,7 @@ export function seriesChart(caption, series, { points, resolution }) {
   const shown = chart(caption, points, {
     label: time(resolution === 'day' ? DAY : HOUR),
     whole: time(resolution === 'day' ? WHOLE_DAY : WHOLE_HOUR),
-    tell: (value) => COMPACT.format(value),
+    tell: compact,
   });
   shown.dataset.series = series;
   return shown;
