@@ -257,22 +257,85 @@ describe('a list that is longer than its first page', () => {
 });
 
 describe('the block behind another', () => {
-  const behind = (shard: string, isSplit: boolean) =>
-    nextOf({ workchain: 0, shard, seqno: 7, before_split: isSplit }).map((one: { shard: string; seqno: number }) => [
-      one.shard,
-      one.seqno,
-    ]);
+  afterEach(() => vi.unstubAllGlobals());
 
-  it('is in the same shard, or in both halves of one that splits', () => {
-    expect(behind('8000000000000000', false)).toEqual([['8000000000000000', 8]]);
-    expect(behind('8000000000000000', true)).toEqual([
-      ['4000000000000000', 8],
-      ['c000000000000000', 8],
-    ]);
-    expect(behind('2000000000000000', true)).toEqual([
-      ['1000000000000000', 8],
-      ['3000000000000000', 8],
-    ]);
+  interface Placed {
+    shard: string;
+    seqno: number;
+    prev_blocks: { workchain: number; shard: string; seqno: number }[];
+    before_split: boolean;
+  }
+  const [whole, left, right] = ['8', '4', 'c'].map((digit) => digit.padEnd(16, '0'));
+  /** @param before of the former blocks, as `shard:seqno` */
+  const block = (shard: string, seqno: number, before: [string, number][], isSplit = false) => ({
+    workchain: 0,
+    shard,
+    seqno,
+    gen_utime: String(1_000 + seqno),
+    start_lt: String(seqno * 10),
+    end_lt: String(seqno * 10 + 5),
+    before_split: isSplit,
+    prev_blocks: before.map(([of, number]) => ({ workchain: 0, shard: of, seqno: number })),
+  });
+  // One shard that splits behind 8 and is one again with 12, though its left half ended sooner than the right one.
+  const chain = [
+    block(whole, 7, [[whole, 6]]),
+    block(whole, 8, [[whole, 7]], true),
+    block(left, 9, [[whole, 8]]),
+    block(right, 9, [[whole, 8]]),
+    block(left, 10, [[left, 9]]),
+    block(right, 10, [[right, 9]]),
+    block(right, 11, [[right, 10]]),
+    block(whole, 12, [
+      [left, 10],
+      [right, 11],
+    ]),
+  ];
+
+  /** As the API answers. */
+  function serve(blocks: Placed[]) {
+    vi.stubGlobal('fetch', async (url: string) => {
+      const asked = new URL(url, 'http://page').searchParams;
+      const has = (name: string, value: unknown) => !asked.has(name) || asked.get(name) === String(value);
+      const from = (name: string, value: unknown) => Number(value) >= Number(asked.get(name) ?? 0);
+      const found = chain.filter(
+        (one) =>
+          blocks.includes(one) &&
+          has('workchain', one.workchain) &&
+          has('shard', one.shard) &&
+          has('seqno', one.seqno) &&
+          from('start_utime', one.gen_utime) &&
+          from('start_lt', one.start_lt),
+      );
+      return Response.json({ blocks: found.slice(0, Number(asked.get('limit') ?? 100)) });
+    });
+  }
+
+  it.each([
+    ['in the same shard', 0, [[whole, 8]]],
+    [
+      'in both halves of one that splits',
+      1,
+      [
+        [left, 9],
+        [right, 9],
+      ],
+    ],
+    ['in a half', 2, [[left, 10]]],
+    ['in the shard that both halves became', 4, [[whole, 12]]],
+    ['in that shard for the other half, too', 6, [[whole, 12]]],
+    ['none at the end', 7, []],
+  ])('is %s', async (_where, at, behind) => {
+    serve(chain);
+    const found: Placed[] = await nextOf(chain[at]);
+    expect(found.map(({ shard, seqno }) => [shard, seqno])).toEqual(behind);
+  });
+
+  it('is not one of a later time where blocks are missing', async () => {
+    serve(chain.filter((one) => one.seqno !== 9 && one.seqno !== 12));
+    expect([await nextOf(chain[1]), await nextOf(chain[4])]).toEqual([[], []]);
+    serve([chain[3], chain[7]]);
+    expect(await nextOf(chain[2])).toEqual([]);
   });
 });
 

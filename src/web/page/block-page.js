@@ -18,12 +18,13 @@ export async function blockPage(id) {
   if (block === undefined) throw new ApiError('No such block is indexed.', 404);
   const isMaster = block.workchain === -1;
   const stepFrom = async (offset) => (await ask('blocks', { mc_seqno: seqno, limit: LISTED, offset })).blocks;
-  const [inside, step] = await Promise.all([
+  const [inside, step, next] = await Promise.all([
     ask('transactions', { ...place, limit: LISTED, sort: 'asc' }),
     isMaster ? stepFrom(0) : [],
+    nextOf(block),
   ]);
   const name = isMaster ? `Masterchain block ${block.seqno}` : `Block ${block.workchain}:${block.shard}:${block.seqno}`;
-  const sections = [heading(name, copied(block.root_hash, 'root hash')), card('Header', headerFacts(block))];
+  const sections = [heading(name, copied(block.root_hash, 'root hash')), card('Header', headerFacts(block, next))];
   if (shardRows(step).length > 0) {
     const options = { first: step, limit: LISTED, page: stepFrom, rowsOf: shardRows };
     sections.push(card('Shard blocks', pagedTable('Shard blocks', ['Block', 'Transactions', 'Time'], options)));
@@ -39,22 +40,41 @@ function shardRows(blocks) {
     .map((block) => [blockLink(block), count(block.tx_count ?? 0), timeOf(Number(block.gen_utime))]);
 }
 
-const linked = (blocks) => blocks.flatMap((one, index) => [index > 0 ? ', ' : '', blockLink(one)]);
+/** The zero state, from which the first block follows, is no block. */
+const linked = (blocks) =>
+  blocks.flatMap((one, index) => [index > 0 ? ', ' : '', one.seqno === 0 ? 'the zero state' : blockLink(one)]);
 
-/** What follows a block in its shard, or in both halves of it, whose names have one bit more before the last 1. */
-export function nextOf({ workchain, shard, seqno, before_split: isSplit }) {
+/** Longest wait for the block behind two shards that merge: its time is not known, only its shard. */
+const MERGED_WITHIN_S = 3_600;
+const shardName = (number) => number.toString(16).padStart(16, '0');
+
+/**
+ * The indexed blocks that follow one: in its shard, in both halves of it, whose names have one bit more before the last
+ * 1, or in the shard that it was merged into, whose name has one bit less.
+ */
+export async function nextOf({ workchain, shard, seqno, gen_utime: utime, end_lt: lt, before_split: isSplit }) {
+  const follows = ({ prev_blocks: before }) =>
+    before.some((one) => one.workchain === workchain && one.shard === shard && one.seqno === seqno);
+  const blocksOf = async (name, asked) => {
+    const { blocks } = await ask('blocks', { workchain, shard: shardName(name), ...asked });
+    return blocks.filter(follows);
+  };
   const name = BigInt(`0x${shard}`);
-  const half = (name & -name) / 2n;
-  const shards = isSplit ? [name - half, name + half] : [name];
-  return shards.map((one) => ({ workchain, shard: one.toString(16).padStart(16, '0'), seqno: seqno + 1 }));
+  const mark = name & -name;
+  const shards = isSplit ? [name - mark / 2n, name + mark / 2n] : [name];
+  const found = (await Promise.all(shards.map((one) => blocksOf(one, { seqno: seqno + 1 })))).flat();
+  if (found.length > 0 || isSplit || mark === 1n << 63n) return found;
+  const time = { start_utime: utime, end_utime: Number(utime) + MERGED_WITHIN_S, start_lt: lt };
+  return blocksOf((name & ~(mark * 3n)) | (mark * 2n), { ...time, sort: 'asc', limit: 1 });
 }
 
-function headerFacts(block) {
+/** @param next the blocks that follow it */
+function headerFacts(block, next) {
   const reference = block.masterchain_block_ref;
   return facts([
     ['Time', timeOf(Number(block.gen_utime))],
     ['Before', linked(block.prev_blocks)],
-    ['After', linked(nextOf(block))],
+    ['After', next.length > 0 ? linked(next) : 'none is indexed'],
     ['Masterchain block', reference && block.workchain !== -1 ? blockLink(reference) : null],
     ['Transactions', count(block.tx_count ?? 0)],
     ['Logical time', `${block.start_lt} to ${block.end_lt}`],
