@@ -749,7 +749,7 @@ export const settings = {
   maxLimit: {
     flag: 'max-limit',
     env: 'TONSTREAM_MAX_LIMIT',
-    about: 'Greatest `limit` of a page; the pages of the explorer ask for up to 100',
+    about: 'Greatest `limit` of a page',
     group: 'Limits',
     schema: integer(1, 10_000).default(1_000),
   },

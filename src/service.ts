@@ -88,6 +88,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     testnet,
     network: config.network,
     queryTimeoutMs: config.queryTimeoutMs,
+    maxRows: config.maxLimit,
     report: (error) => logger.error({ err: error }, 'the page at / cannot be kept up to date'),
   });
   const subscribers = subscribersDatabase(clickhouse);

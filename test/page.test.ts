@@ -218,6 +218,7 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
       testnet: () => true,
       network,
       queryTimeoutMs: 60_000,
+      maxRows: 1_000,
       report: () => undefined,
       limits: { statusEveryMs: 50, chainEveryMs: 20, ...limits },
     });

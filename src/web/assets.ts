@@ -27,9 +27,8 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Serves a file of the folder `page`. */
-export function asset(name: string): RequestHandler {
-  const bytes = readAsset(name);
+/** Serves a file of the folder `page`, or what was made of it. */
+export function asset(name: string, bytes = readAsset(name)): RequestHandler {
   const tag = tagOf(bytes);
   return (request, response) => send(request, response, { name, bytes, tag });
 }

@@ -411,6 +411,17 @@ describe('decimals of a jetton', () => {
   });
 });
 
+describe('the limit of a list', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('is what the service gives at once, as its page says', async () => {
+    vi.stubGlobal('document', { querySelector: () => ({ content: '10' }) });
+    vi.resetModules();
+    const { atMost } = await import(new URL('./page/ask.js', import.meta.url).href);
+    expect([atMost(100), atMost(5)]).toEqual([10, 5]);
+  });
+});
+
 describe('names of accounts', () => {
   afterEach(() => vi.unstubAllGlobals());
 

@@ -40,6 +40,7 @@ async function start(limits: Partial<WebLimits> = {}, answers: Partial<ChainSour
     testnet: () => false,
     network,
     queryTimeoutMs: 1_000,
+    maxRows: 7,
     report: () => undefined,
     limits: { chainEveryMs: 5, ...limits },
   });
@@ -90,6 +91,13 @@ describe('page', () => {
       expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\b/);
     }
     expect(page).not.toMatch(/https?:\/\/|<style|<script>|\son[a-z]+=|style="/);
+  });
+
+  it('says how many rows its lists may ask for at once', async () => {
+    await start();
+    for (const path of ['/', '/block/7', '/top/jettons']) {
+      expect(await (await get(path)).text()).toContain('<meta name="most-rows" content="7">');
+    }
   });
 
   it('is at most 60 KB of script, all it loads together', async () => {

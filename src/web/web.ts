@@ -24,6 +24,8 @@ export interface WebOptions {
   network: string;
   /** Milliseconds for each query. */
   queryTimeoutMs: number;
+  /** Largest `limit` of the API: the pages ask for no more. */
+  maxRows: number;
   /** Sees what keeps the page from being up to date. */
   report: (error: unknown) => void;
   /** Differ from the defaults below in tests only. */
@@ -101,7 +103,7 @@ export function createWeb(options: WebOptions): Web {
   push.publish('service', { network: NAMED.has(options.network) ? options.network : 'custom' });
   // The pages' links are relative, and their scripts read the path as it is written here.
   const router = express.Router({ caseSensitive: true });
-  serveGet(router, '/', asset('index.html'));
+  serveGet(router, '/', asset('index.html', Buffer.from(pageOf('index.html', options))));
   for (const about of ABOUT) serveGet(router, `/${about}/:subject`, pageAbout(about, options));
   for (const [about, subject] of Object.entries(USUAL)) {
     serveGet(router, `/${about}`, ({ path }, response) =>
@@ -116,9 +118,16 @@ export function createWeb(options: WebOptions): Web {
   };
 }
 
+/** A page that says how many rows its scripts may ask for at once. */
+const pageOf = (name: string, { maxRows }: WebOptions): string =>
+  readAsset(name)
+    .toString()
+    .replace(/(?<=<meta name="most-rows" content=")\d+/, String(maxRows));
+
 /** What is looked up in advance is for browsers without scripts: a page is shown without it rather than not at all. */
-function pageAbout(about: string, { source, queryTimeoutMs, report }: WebOptions): RequestHandler {
-  const html = readAsset('explorer.html').toString();
+function pageAbout(about: string, options: WebOptions): RequestHandler {
+  const { source, queryTimeoutMs, report } = options;
+  const html = pageOf('explorer.html', options);
   const find = FINDERS[about];
   return async (request, response) => {
     const subject = String(request.params.subject);

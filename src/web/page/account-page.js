@@ -1,13 +1,13 @@
 /** An account: what it is, what it holds, what it did. */
-import { ApiError, apiUrl, ask, book, ROOT } from './ask.js';
+import { ApiError, apiUrl, ask, atMost, book, ROOT } from './ask.js';
 import { element, say } from './elements.js';
 import { short } from './format.js';
 import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
 import { accountLink, accountName, actionLine, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
-const PAGE = 25;
-const HELD = 50;
+const PAGE = atMost(25);
+const HELD = atMost(50);
 /** Of a list that grows by itself; a longer one begins anew with its newest page. */
 const MOST = 500;
 /** What waits is looked at again after this long, though nobody told of it. */

@@ -1,9 +1,9 @@
 /** The newest actions in words, on the first page. */
-import { ask } from './ask.js';
+import { ask, atMost } from './ask.js';
 import { byId, element, keep } from './elements.js';
 import { actionLine } from './links.js';
 
-const SHOWN = 12;
+const SHOWN = atMost(12);
 const EVERY_MS = 3_000;
 
 let askedAt = 0;

@@ -10,6 +10,16 @@ const LONGEST_WAIT_S = 30;
 /** Path of the service's root: these files lie one folder below. */
 export const ROOT = new URL('../', import.meta.url).pathname;
 
+/** Rows that the service gives at once at the most, as it says in the page. */
+const MOST_ROWS = Number(
+  globalThis.document?.querySelector('meta[name="most-rows"]').content ?? Number.POSITIVE_INFINITY,
+);
+
+/** The limit of a list: `wanted`, or what the service gives at the most. */
+export function atMost(wanted) {
+  return Math.min(wanted, MOST_ROWS);
+}
+
 /** What the service answered instead of rows; `status` is 0 where it did not answer. */
 export class ApiError extends Error {
   constructor(message, status) {

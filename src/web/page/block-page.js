@@ -1,12 +1,12 @@
 /** A block: its header, its neighbours, its transactions. */
-import { ApiError, ask } from './ask.js';
+import { ApiError, ask, atMost } from './ask.js';
 import { element } from './elements.js';
 import { count } from './format.js';
 import { card, facts, heading, none, pagedTable, table } from './layout.js';
 import { accountLink, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
-const LISTED = 100;
+const LISTED = atMost(100);
 
 /** `id`: `workchain,shard,seqno` with the shard in hex, brackets allowed, or a masterchain seqno. */
 export async function blockPage(id) {

@@ -1,5 +1,5 @@
 /** Hours or days of the chain as charts, each asked of `/api/stats`. */
-import { ask, askAt, tokenOf } from './ask.js';
+import { ask, askAt, atMost, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { count } from './format.js';
 import { card, heading, none, table } from './layout.js';
@@ -44,9 +44,10 @@ export async function chartsPage(subject) {
     const shown = seriesChart(caption, name, { points: scaled, resolution });
     return card(caption, shown, [jsonLink(statsUrl(name))]);
   });
-  await namesOf(tops[2]);
+  const listed = tops.map(mostOf);
+  await namesOf(listed[TOPS.findIndex(([name]) => name === 'jettons')]);
   const lists = TOPS.map(([name, caption], at) =>
-    card(caption, topTable(caption, tops[at]), [jsonLink(statsUrl(name))]),
+    card(caption, topTable(caption, tops[at].unit, listed[at]), [jsonLink(statsUrl(name))]),
   );
   const other = resolution === 'day' ? ['hour', 'Hours'] : ['day', 'Days'];
   const about = heading(
@@ -61,12 +62,15 @@ export async function chartsPage(subject) {
   return { title, sections: [about, element('div', { class: 'charts' }, ...charts, ...lists)] };
 }
 
-/** What all buckets together have most of. */
-function topTable(caption, { points, unit }) {
+/** What all buckets together have most of, and how many. */
+function mostOf({ points }) {
   const sums = new Map();
   for (const { value } of points)
     for (const row of value) sums.set(row.subject, (sums.get(row.subject) ?? 0) + row.count);
-  const listed = [...sums].sort(([, a], [, b]) => b - a).slice(0, LISTED);
+  return [...sums].sort(([, a], [, b]) => b - a).slice(0, LISTED);
+}
+
+function topTable(caption, unit, listed) {
   if (listed.length === 0) return none('None yet.');
   return table(
     caption,
@@ -75,9 +79,10 @@ function topTable(caption, { points, unit }) {
   );
 }
 
-async function namesOf({ points }) {
-  const masters = new Set(points.flatMap(({ value }) => value.slice(0, LISTED).map(({ subject }) => subject)));
-  if (masters.size > 0) await ask('jetton/masters', { address: [...masters].slice(0, 100), limit: 100 });
+async function namesOf(listed) {
+  const limit = atMost(listed.length);
+  const address = listed.slice(0, limit).map(([subject]) => subject);
+  if (limit > 0) await ask('jetton/masters', { address, limit });
 }
 
 function subjectOf(subject) {

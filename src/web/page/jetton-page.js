@@ -1,13 +1,13 @@
 /** A jetton: what its master says, who holds it, who moved it. */
-import { ApiError, ask, askAt, book, tokenOf } from './ask.js';
+import { ApiError, ask, askAt, atMost, book, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { exactAmount } from './format.js';
 import { card, facts, heading, none, table } from './layout.js';
 import { accountLink, accountName, copied, decimalsOf, hashLink, timeOf, tokensOf } from './links.js';
 import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
-const HOLDERS = 50;
-const TRANSFERS = 25;
+const HOLDERS = atMost(50);
+const TRANSFERS = atMost(25);
 
 export async function jettonPage(given) {
   const { jetton_masters: masters } = await ask('jetton/masters', { address: given });

@@ -1,11 +1,11 @@
 /** Top lists: accounts by balance, jettons as they were found. */
-import { ask, tokenOf } from './ask.js';
+import { ask, atMost, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { exactAmount } from './format.js';
 import { card, heading, none, table } from './layout.js';
 import { accountLink, accountName, decimalsOf, tonsOf } from './links.js';
 
-const LISTED = 100;
+const LISTED = atMost(100);
 
 export async function accountsPage() {
   const balances = await ask('topAccountsByBalance', { limit: LISTED });
