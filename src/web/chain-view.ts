@@ -198,8 +198,8 @@ function kindOf({ transaction: { description, inMsg, origStatus, endStatus } }: 
   return inMsg.opcode ? 'call' : 'transfer';
 }
 
-/** An account without code runs nothing, which is no failure; sending the value back is. */
-function failureOf({ transaction: { description } }: TransactionRecord): string | null {
+/** Null when all went well. An account without code runs nothing, which is no failure; sending the value back is. */
+export function failureOf({ transaction: { description } }: TransactionRecord): string | null {
   const { compute, action, bounce } = description;
   if (compute !== null && !compute.skipped && !compute.success) return `exit ${compute.exitCode}`;
   if (action !== null && !action.success) return `action ${action.resultCode}`;

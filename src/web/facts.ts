@@ -3,6 +3,7 @@ import { parseAddress, parseHash, parseShard, rawAddress, shardText } from '../c
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Decimal } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
+import { failureOf } from './chain-view.ts';
 
 export interface Facts {
   title: string;
@@ -24,7 +25,7 @@ async function transaction(subject: string, source: ChainSource, context: QueryC
   const filter = { accounts: [], excludeAccounts: [], hashes: [hash], utime: {}, ltWindow: {}, sort: 'desc' as const };
   const [found] = (await source.transactions({ ...filter, page: ONE }, context)).rows;
   if (found === undefined) return null;
-  const { account: of, lt, now, totalFees, description, inMsg, hash: own } = found.transaction;
+  const { account: of, lt, now, totalFees, inMsg, hash: own } = found.transaction;
   return {
     title: `Transaction ${own.toString('base64')}`,
     pairs: [
@@ -35,7 +36,7 @@ async function transaction(subject: string, source: ChainSource, context: QueryC
       ['Logical time', lt],
       ...(inMsg?.value ? [['Value', tons(inMsg.value)] as const] : []),
       ['Fees', tons(totalFees)],
-      ['Outcome', description.aborted ? 'aborted' : 'success'],
+      ['Outcome', failureOf(found) ?? 'success'],
     ],
   };
 }

@@ -13,7 +13,7 @@ const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).hre
 const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
-const { failureOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
+const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
 interface Branch {
   tx_hash: string;
@@ -492,9 +492,31 @@ describe('what went wrong', () => {
     [{ aborted: true, compute_ph: { exit_code: -14 } }, 'exit code -14'],
     [{ aborted: true, compute_ph: { skipped: true, reason: 'no_gas' } }, 'no_gas'],
     [{ aborted: true, compute_ph: { exit_code: 0 }, action: { result_code: 37 } }, 'action 37'],
+    // An account without code runs nothing: it has the value, unless that goes back.
+    [{ aborted: true, compute_ph: { skipped: true, reason: 'no_state' } }, null],
+    [{ aborted: true, compute_ph: { skipped: true, reason: 'no_state' }, bounce: { type: 'ok' } }, 'no_state'],
     // 1 is success as 0 is: what failed is the action phase.
     [{ aborted: true, compute_ph: { exit_code: 1 }, action: { result_code: 37 } }, 'action 37'],
   ])('%j', (description, failure) => {
     expect(failureOf({ description })).toBe(failure);
+  });
+});
+
+describe('what was asked for', () => {
+  const sent = { source: '0:A', destination: '0:B', bounced: false, opcode: null, message_content: { decoded: null } };
+  it.each([
+    [sent, 'transfer'],
+    [{ ...sent, opcode: '0x66000001' }, '0x66000001'],
+    [{ ...sent, opcode: '0x00000000', message_content: { decoded: { type: 'text_comment' } } }, 'comment'],
+    [{ ...sent, bounced: true }, 'bounce'],
+    [{ ...sent, destination: null }, 'log'],
+    // What comes from outside mostly begins with a signature.
+    [{ ...sent, source: null, opcode: '0x7d2e9a6b' }, 'external'],
+    [
+      { ...sent, source: null, message_content: { decoded: { type: 'w5_external_signed_request' } } },
+      'w5_external_signed_request',
+    ],
+  ])('by %j', (message, operation) => {
+    expect(operationOf({ in_msg: message, description: {} })).toBe(operation);
   });
 });

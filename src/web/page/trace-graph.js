@@ -15,14 +15,17 @@ export function operationOf({ in_msg: message, description }) {
   if (message.bounced) return 'bounce';
   const decoded = message.message_content?.decoded?.type ?? message.decoded_opcode;
   if (decoded) return decoded === 'text_comment' ? 'comment' : decoded;
-  return message.opcode ?? (message.source === null ? 'external' : 'transfer');
+  // The first bits of what comes from outside are mostly those of a signature.
+  if (message.source === null) return 'external';
+  return message.opcode ?? (message.destination === null ? 'log' : 'transfer');
 }
 
-/** Null when the transaction did what it was to do. */
+/** Null when the transaction did what it was to do: an account without code runs nothing, and has what it was sent. */
 export function failureOf({ description }) {
   const exit = description?.compute_ph?.exit_code;
   if (description?.aborted) {
-    if (description.compute_ph?.skipped) return description.compute_ph.reason ?? 'skipped';
+    const { skipped, reason } = description.compute_ph ?? {};
+    if (skipped) return reason === 'no_state' && !description.bounce ? null : (reason ?? 'skipped');
     return exit && exit !== 1 ? `exit code ${exit}` : `action ${description.action?.result_code ?? 'failed'}`;
   }
   return exit && exit !== 1 ? `exit code ${exit}` : null;

@@ -96,7 +96,7 @@ function messageTable({ in_msg: received, out_msgs: sent }) {
       party(message.source),
       party(message.destination),
       message.value === null ? '' : tonsOf(message.value),
-      message.decoded_opcode ?? message.opcode ?? '',
+      operationOf({ in_msg: message }),
       bodyOf(message),
     ]),
   );
