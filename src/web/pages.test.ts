@@ -12,6 +12,7 @@ const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).
 const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
 const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
+const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
@@ -198,6 +199,7 @@ describe('words', () => {
 
 /** As much of an element as lists need. */
 class FakeElement {
+  textContent = '';
   readonly children: (FakeElement | string)[] = [];
   private readonly listeners = new Map<string, () => void>();
   private parent: FakeElement | null = null;
@@ -206,6 +208,10 @@ class FakeElement {
   append(...children: (FakeElement | string)[]) {
     for (const child of children) if (child instanceof FakeElement) child.parent = this;
     this.children.push(...children);
+  }
+  replaceChildren(...children: (FakeElement | string)[]) {
+    this.children.length = 0;
+    this.append(...children);
   }
   remove() {
     const { children = [] } = this.parent ?? {};
@@ -225,6 +231,25 @@ class FakeElement {
     return this.all(tag)[0] ?? null;
   }
 }
+
+describe('the pipeline', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('is shown while the tables are empty', async () => {
+    vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag) });
+    vi.stubGlobal('fetch', async (url: string) => {
+      if (url.endsWith('metrics')) return new Response('tonstream_gaps 0\n');
+      if (!url.endsWith('status')) return Response.json({ error: 'no masterchain block is indexed' }, { status: 500 });
+      return Response.json({ log: { mc_seqno: 12 }, projected: { mc_seqno: null }, lag_steps: 12, gaps: [] });
+    });
+    const { sections } = await pipelinePage();
+    const [, stages]: FakeElement[] = sections;
+    const cells = stages.all('td').map(({ textContent }) => textContent);
+    expect(cells).toEqual(['12', '', '–', 'none', '12 steps', '–', 'none', '0 steps', '–']);
+    const [newest] = stages.all('p').filter(({ children }) => children.length > 0);
+    expect(newest.children).toEqual(['No block is shown: no masterchain block is indexed']);
+  });
+});
 
 describe('a list that is longer than its first page', () => {
   afterEach(() => vi.unstubAllGlobals());

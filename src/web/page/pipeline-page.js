@@ -57,12 +57,13 @@ export async function pipelinePage() {
   const samples = [];
 
   async function refresh() {
-    const [status, { last }, metrics] = await Promise.all([
+    const [status, { last, error }, metrics] = await Promise.all([
       askAt(`${ROOT}status`),
-      askAt(apiUrl('masterchainInfo')),
+      // Refused while there is no block: the stages before are what is looked at then.
+      askAt(apiUrl('masterchainInfo')).catch(({ message }) => ({ error: message })),
       metricsOf(),
     ]);
-    const heads = [status.log.mc_seqno, status.projected.mc_seqno, last.seqno];
+    const heads = [status.log.mc_seqno, status.projected.mc_seqno, last?.seqno ?? null];
     samples.push({ at: performance.now(), heads });
     if (samples.length > SAMPLES) samples.shift();
     const lags = [null, status.lag_steps, Math.max(0, (heads[1] ?? 0) - (heads[2] ?? 0))];
@@ -71,14 +72,7 @@ export async function pipelinePage() {
       setText(cell.lag, lags[stage] === null ? '' : plural(lags[stage], 'step'));
       setText(cell.rate, paceOf(samples, stage));
     });
-    const utime = Number(last.gen_utime);
-    newest.replaceChildren(
-      'Newest block shown: ',
-      blockLink(last),
-      ', ',
-      timeOf(utime),
-      `, ${age(Date.now() / 1000 - utime)} old`,
-    );
+    newest.replaceChildren(...(last === undefined ? [`No block is shown: ${error}`] : newestBlock(last)));
     gaps.replaceChildren(gapsTable(status.gaps));
     figures.replaceChildren(
       ...FIGURES.flatMap(([name, words]) =>
@@ -101,6 +95,12 @@ export async function pipelinePage() {
   ];
   const lost = element('p', { class: 'notice bad', role: 'alert' });
   return { title, sections, begin: () => keepFresh(refresh, lost) };
+}
+
+function newestBlock(block) {
+  const utime = Number(block.gen_utime);
+  const old = `, ${age(Date.now() / 1000 - utime)} old`;
+  return ['Newest block shown: ', blockLink(block), ', ', timeOf(utime), old];
 }
 
 /** One after the other, while the page is looked at. */
