@@ -1,8 +1,7 @@
 /** A block: its header, its neighbours, its transactions. */
 import { ApiError, ask, atMost } from './ask.js';
-import { element } from './elements.js';
 import { count } from './format.js';
-import { card, facts, heading, none, pagedTable, table } from './layout.js';
+import { card, facts, heading, none, pagedTable } from './layout.js';
 import { accountLink, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
@@ -18,18 +17,16 @@ export async function blockPage(id) {
   if (block === undefined) throw new ApiError('No such block is indexed.', 404);
   const isMaster = block.workchain === -1;
   const stepFrom = async (offset) => (await ask('blocks', { mc_seqno: seqno, limit: LISTED, offset })).blocks;
-  const [inside, step, next] = await Promise.all([
-    ask('transactions', { ...place, limit: LISTED, sort: 'asc' }),
-    isMaster ? stepFrom(0) : [],
-    nextOf(block),
-  ]);
+  const insideFrom = async (offset) =>
+    (await ask('transactions', { ...place, limit: LISTED, sort: 'asc', offset })).transactions;
+  const [inside, step, next] = await Promise.all([insideFrom(0), isMaster ? stepFrom(0) : [], nextOf(block)]);
   const name = isMaster ? `Masterchain block ${block.seqno}` : `Block ${block.workchain}:${block.shard}:${block.seqno}`;
   const sections = [heading(name, copied(block.root_hash, 'root hash')), card('Header', headerFacts(block, next))];
   if (shardRows(step).length > 0) {
     const options = { first: step, limit: LISTED, page: stepFrom, rowsOf: shardRows };
     sections.push(card('Shard blocks', pagedTable('Shard blocks', ['Block', 'Transactions', 'Time'], options)));
   }
-  sections.push(card('Transactions', transactionTable(inside.transactions, block.tx_count ?? 0)));
+  sections.push(card('Transactions', transactionTable(inside, insideFrom)));
   return { title: name, sections };
 }
 
@@ -83,17 +80,16 @@ function headerFacts(block, next) {
   ]);
 }
 
-function transactionTable(transactions, total) {
-  if (transactions.length === 0) return none('The block has no transactions.');
+function transactionTable(first, page) {
+  if (first.length === 0) return none('The block has no transactions.');
   const columns = ['Transaction', 'Account', 'Operation', 'Value', 'Outcome'];
-  const rows = transactions.map((transaction) => [
-    hashLink(transaction.hash),
-    accountLink(transaction.account),
-    operationOf(transaction),
-    transaction.in_msg?.value ? tonsOf(transaction.in_msg.value) : '',
-    failureOf(transaction) ?? 'success',
-  ]);
-  const shown = table('Transactions', columns, rows);
-  const left = total - transactions.length;
-  return left > 0 ? element('div', {}, shown, none(`and ${count(left)} more`)) : shown;
+  const rowsOf = (transactions) =>
+    transactions.map((transaction) => [
+      hashLink(transaction.hash),
+      accountLink(transaction.account),
+      operationOf(transaction),
+      transaction.in_msg?.value ? tonsOf(transaction.in_msg.value) : '',
+      failureOf(transaction) ?? 'success',
+    ]);
+  return pagedTable('Transactions', columns, { first, limit: LISTED, page, rowsOf });
 }

@@ -2,7 +2,7 @@
 import { ApiError, ask, askAt, atMost, book, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { exactAmount } from './format.js';
-import { card, facts, heading, none, table } from './layout.js';
+import { card, facts, heading, none, pagedTable } from './layout.js';
 import { accountLink, accountName, copied, decimalsOf, hashLink, timeOf, tokensOf } from './links.js';
 import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
@@ -15,25 +15,29 @@ export async function jettonPage(given) {
   if (master === undefined) throw new ApiError('No jetton master is known at this address.', 404);
   const { address } = master;
   const hours = seriesUrl('jettons', { jetton: address });
-  const [holders, moved, { points, resolution }] = await Promise.all([
-    ask('jetton/wallets', { jetton_address: address, sort: 'desc', limit: HOLDERS }),
-    ask('jetton/transfers', { jetton_master: address, limit: TRANSFERS, sort: 'desc' }),
+  const [holders, transfers, { points, resolution }] = await Promise.all([
+    holdersOf(address, 0),
+    transfersOf(address, 0),
     askAt(hours),
   ]);
   const token = tokenOf(address);
   const name = token?.name?.trim() || accountName(address);
-  const rows = holders.jetton_wallets.map((wallet) => [
-    accountLink(wallet.owner),
-    tokensOf(wallet.balance, address),
-    share(wallet.balance, master.total_supply),
-  ]);
-  const transfers = moved.jetton_transfers.map((transfer) => [
-    hashLink(transfer.transaction_hash),
-    timeOf(transfer.transaction_now),
-    accountLink(transfer.source),
-    transfer.destination === null ? '' : accountLink(transfer.destination),
-    tokensOf(transfer.amount, address),
-  ]);
+  const holderRows = (wallets) =>
+    wallets.map((wallet) => [
+      accountLink(wallet.owner),
+      tokensOf(wallet.balance, address),
+      share(wallet.balance, master.total_supply),
+    ]);
+  const transferRows = (some) =>
+    some.map((transfer) => [
+      hashLink(transfer.transaction_hash),
+      timeOf(transfer.transaction_now),
+      accountLink(transfer.source),
+      transfer.destination === null ? '' : accountLink(transfer.destination),
+      tokensOf(transfer.amount, address),
+    ]);
+  // Those that come while the page stands open would move the others on.
+  const end = transfers[0]?.transaction_lt;
   const counted = points.map((point) => ({ ...point, value: point.value[0]?.count ?? 0 }));
   const columns = ['Transaction', 'Time', 'From', 'To', 'Amount'];
   const friendly = book.rows.get(address)?.user_friendly ?? address;
@@ -44,14 +48,42 @@ export async function jettonPage(given) {
       card('Master', masterFacts(master, token)),
       card(
         'Holders',
-        rows.length === 0 ? none('Nobody holds it.') : table('Holders', ['Owner', 'Balance', 'Share'], rows),
+        holders.length === 0
+          ? none('Nobody holds it.')
+          : pagedTable('Holders', ['Owner', 'Balance', 'Share'], {
+              first: holders,
+              limit: HOLDERS,
+              page: (offset) => holdersOf(address, offset),
+              rowsOf: holderRows,
+            }),
       ),
       card('Transfers an hour', seriesChart('Transfers an hour', 'jettons', { points: counted, resolution }), [
         jsonLink(hours),
       ]),
-      card('Transfers', transfers.length === 0 ? none('None yet.') : table('Transfers', columns, transfers)),
+      card(
+        'Transfers',
+        transfers.length === 0
+          ? none('None yet.')
+          : pagedTable('Transfers', columns, {
+              first: transfers,
+              limit: TRANSFERS,
+              page: (offset) => transfersOf(address, offset, end),
+              rowsOf: transferRows,
+            }),
+      ),
     ],
   };
+}
+
+async function holdersOf(master, offset) {
+  const asked = { jetton_address: master, exclude_zero_balance: true, sort: 'desc', limit: HOLDERS, offset };
+  return (await ask('jetton/wallets', asked)).jetton_wallets;
+}
+
+/** Newest first; @param end lt of the newest one, once that is known */
+async function transfersOf(master, offset, end) {
+  const asked = { jetton_master: master, end_lt: end, sort: 'desc', limit: TRANSFERS, offset };
+  return (await ask('jetton/transfers', asked)).jetton_transfers;
 }
 
 function masterFacts(master, token) {

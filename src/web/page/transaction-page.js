@@ -2,7 +2,7 @@
 import { ApiError, ask } from './ask.js';
 import { element } from './elements.js';
 import { count } from './format.js';
-import { card, facts, heading, none, table } from './layout.js';
+import { card, facts, heading, none, pagedTable, table } from './layout.js';
 import { accountLink, actionLine, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
 import { failureOf, operationOf, traceGraph } from './trace-graph.js';
 
@@ -60,26 +60,26 @@ function traceSections(trace, shown) {
   const list = element('ol', { class: 'actions' }, ...actions.map(actionLine));
   const order = trace.transactions_order ?? Object.keys(trace.transactions);
   const columns = ['Transaction', 'Account', 'Operation', 'Value', 'Fees', 'Outcome'];
-  const rows = order.slice(0, LISTED).map((hash) => {
-    const transaction = trace.transactions[hash];
-    const mark = hash === shown ? [hashLink(hash), ' (this one)'] : hashLink(hash);
-    return [
-      mark,
-      accountLink(transaction.account),
-      operationOf(transaction),
-      transaction.in_msg?.value ? tonsOf(transaction.in_msg.value) : '',
-      tonsOf(transaction.total_fees),
-      failureOf(transaction) ?? 'success',
-    ];
-  });
-  const listed = table('Transactions of the trace', columns, rows);
-  const left = order.length - LISTED;
+  const rowsOf = (hashes) =>
+    hashes.map((hash) => {
+      const transaction = trace.transactions[hash];
+      return [
+        hash === shown ? [hashLink(hash), ' (this one)'] : hashLink(hash),
+        accountLink(transaction.account),
+        operationOf(transaction),
+        transaction.in_msg?.value ? tonsOf(transaction.in_msg.value) : '',
+        tonsOf(transaction.total_fees),
+        failureOf(transaction) ?? 'success',
+      ];
+    });
+  const page = async (offset) => order.slice(offset, offset + LISTED);
+  const options = { first: order.slice(0, LISTED), limit: LISTED, page, rowsOf };
   const state = trace.is_incomplete ? 'Some of its transactions are still to come.' : null;
   return [
     ...(state === null ? [] : [element('p', { class: 'notice warn' }, state)]),
     card('What happened', actions.length === 0 ? none('No actions are told of this trace.') : list),
     card('Trace', traceGraph(trace)),
-    card('Transactions of the trace', left > 0 ? element('div', {}, listed, none(`and ${count(left)} more`)) : listed),
+    card('Transactions of the trace', pagedTable('Transactions of the trace', columns, options)),
   ];
 }
 
