@@ -13,6 +13,7 @@ const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).hre
 const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
+const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
@@ -248,6 +249,17 @@ describe('the pipeline', () => {
     expect(cells).toEqual(['12', '', '–', 'none', '12 steps', '–', 'none', '0 steps', '–']);
     const [newest] = stages.all('p').filter(({ children }) => children.length > 0);
     expect(newest.children).toEqual(['No block is shown: no masterchain block is indexed']);
+  });
+});
+
+describe('an answer of SQL', () => {
+  it('is summed up with what of it is shown', () => {
+    const told = (rows: number, truncated: boolean) =>
+      summaryOf({ rows: Array(rows).fill([]), truncated, rows_read: '1234', elapsed_ms: 5, mc_seqno: 7 });
+    const rest = ', 1,234 read in 5 ms, as of masterchain block 7';
+    expect(told(1, false)).toBe(`1 row${rest}`);
+    expect(told(501, false)).toBe(`501 rows, the first 500 shown${rest}`);
+    expect(told(10_000, true)).toBe(`10,000 rows, cut: add LIMIT or take the file, the first 500 shown${rest}`);
   });
 });
 

@@ -1,7 +1,7 @@
 /** An editor for `/api/sql`: examples, the schema, answers as a table, errors as the service says them. */
 import { apiUrl, askAt } from './ask.js';
 import { element, say, setText } from './elements.js';
-import { count } from './format.js';
+import { count, plural } from './format.js';
 import { card, heading, none, table } from './layout.js';
 
 const FIRST = 'SELECT hour, transactions, active_accounts FROM ton.hourly ORDER BY hour DESC LIMIT 24';
@@ -44,11 +44,7 @@ export async function sqlPage() {
     try {
       const told = await askAt(addressOf({}), { sql: editor.value, format: 'json' });
       answer.replaceChildren(rowsTable(told));
-      const cut = told.truncated ? ', cut: add LIMIT or take the file' : '';
-      setText(
-        said,
-        `${count(told.rows.length)} rows${cut}, ${count(Number(told.rows_read))} read in ${told.elapsed_ms} ms, as of masterchain block ${count(told.mc_seqno)}`,
-      );
+      setText(said, summaryOf(told));
     } catch (error) {
       answer.replaceChildren(element('p', { class: 'notice bad', role: 'alert' }, error.message));
       setText(said, '');
@@ -69,6 +65,14 @@ export async function sqlPage() {
     card('Views', views(schema, editor)),
   ];
   return { title, sections, begin: () => (location.hash === '' ? undefined : submit()) };
+}
+
+/** What stands above the rows of an answer. */
+export function summaryOf({ rows, truncated, rows_read: read, elapsed_ms: ms, mc_seqno: seqno }) {
+  const cut = truncated ? ', cut: add LIMIT or take the file' : '';
+  const shown = rows.length > SHOWN ? `, the first ${SHOWN} shown` : '';
+  const work = `${count(Number(read))} read in ${ms} ms, as of masterchain block ${count(seqno)}`;
+  return `${plural(rows.length, 'row')}${cut}${shown}, ${work}`;
 }
 
 /** As it is where somebody else has written the link. */
