@@ -163,10 +163,15 @@ export function describePages(stack: () => Stack, browser: () => Browser): void 
       const rows = await page.locator('td[data-column="Balance"]').count();
       expect(rows).toBeGreaterThan(10);
     });
-    const { page, close } = await visit(browser(), `${stack().url}/block/2000000000`);
-    await page.locator('[role="alert"]').waitFor({ timeout: PATIENCE });
-    expect(await page.locator('[role="alert"]').textContent()).toBe('No such block is indexed.');
-    await close();
+    for (const [path, words] of [
+      ['block/2000000000', 'No such block is indexed.'],
+      ['account/nobody.ton', 'nobody.ton is no address.'],
+    ]) {
+      const { page, close } = await visit(browser(), `${stack().url}/${path}`);
+      await page.locator('[role="alert"]').waitFor({ timeout: PATIENCE });
+      expect(await page.locator('[role="alert"]').textContent()).toBe(words);
+      await close();
+    }
   });
 
   it('draw hours and days as the statistics tell them', async () => {

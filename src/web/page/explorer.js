@@ -21,6 +21,9 @@ const PAGES = {
   top: (list) => (list === 'jettons' ? jettonsPage() : accountsPage()),
 };
 
+/** What a page is named by, where the API refuses a name that is none. */
+const NAMED = { tx: 'hash', account: 'address', jetton: 'address', block: 'block' };
+
 const [kind, subject] = location.pathname.split('/').slice(-2).map(decodeURIComponent);
 const main = byId('main');
 
@@ -39,5 +42,6 @@ try {
   begin?.();
 } catch (error) {
   document.title = 'Not shown · tonstream';
-  show(element('p', { class: 'notice bad', role: 'alert' }, error.message));
+  const text = error.status === 422 && kind in NAMED ? `${subject} is no ${NAMED[kind]}.` : error.message;
+  show(element('p', { class: 'notice bad', role: 'alert' }, text));
 }
