@@ -8,7 +8,7 @@ import type { Trace } from '../chain/actions/trace.ts';
 const { layOut } = await import(new URL('./page/trace-layout.js', import.meta.url).href);
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
-const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
+const { actionWords, decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
 const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
 const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
@@ -445,6 +445,28 @@ describe('decimals of a jetton', () => {
     const master = { valid: false, type: 'jetton_masters', extra: { decimals: '6' } };
     expect(decimals(master)).toBe(6);
     expect(decimals({ valid: true, type: 'nft_items', name: 'An item', extra: { decimals: '2' } }, master)).toBe(6);
+  });
+});
+
+describe('names and comments that are very long', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('are cut in a line of what was done', () => {
+    vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag) });
+    const long = 'x'.repeat(100_000);
+    const metadata = { type: 'jetton_masters', name: long, symbol: long, extra: { decimals: '9' } };
+    book.metadata.set('0:LONG', { is_indexed: true, token_info: [metadata] });
+    for (const action of [
+      { type: 'jetton_burn', details: { owner: '0:A', amount: '5', asset: '0:LONG' } },
+      { type: 'nft_mint', details: { owner: '0:A', nft_item: '0:LONG' } },
+      { type: 'ton_transfer', details: { source: '0:A', destination: '0:B', value: '5', comment: long } },
+    ]) {
+      const shown = new FakeElement('li');
+      shown.append(...actionWords(action));
+      const [named] = shown.all('bdi').map(({ children }) => String(children[0]));
+      expect(named).toMatch(/^x+…x+$/);
+      expect(named.length).toBeLessThan(400);
+    }
   });
 });
 

@@ -3,7 +3,7 @@ import { ask, askAt, atMost, tokenOf } from './ask.js';
 import { element } from './elements.js';
 import { count } from './format.js';
 import { card, heading, none, table } from './layout.js';
-import { accountLink, accountName } from './links.js';
+import { accountLink, accountName, named } from './links.js';
 import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
 const NANO = 1e9;
@@ -89,6 +89,6 @@ function subjectOf(subject) {
   if (subject === '') return 'no opcode';
   if (!subject.includes(':')) return subject.replaceAll('_', ' ');
   const link = accountLink(subject, { page: 'jetton' });
-  link.replaceChildren(element('bdi', {}, tokenOf(subject)?.name?.trim() || accountName(subject)));
+  link.replaceChildren(named(tokenOf(subject)?.name?.trim() || accountName(subject)));
   return link;
 }

@@ -62,19 +62,24 @@ export function decimalsOf(master) {
   return Number(decimals) <= MOST_DECIMALS ? Number(decimals) : USUAL_DECIMALS;
 }
 
+/** A name that anybody may have chosen: text with a direction of its own, a long one cut. */
+export function named(text) {
+  return element('bdi', {}, short(text, 40, 8));
+}
+
 export function tokensOf(amount, master) {
   const token = tokenOf(master);
   const exact = exactAmount(amount, decimalsOf(master));
   const name = token?.symbol?.trim() || token?.name?.trim() || short(accountName(master), 8, 4);
   const link = accountLink(master, { page: 'jetton' });
-  link.replaceChildren(element('bdi', {}, name));
+  link.replaceChildren(named(name));
   return element('span', { class: 'amount' }, `${exact} `, link);
 }
 
 function itemOf(address) {
   const link = accountLink(address);
   const name = tokenOf(address)?.name?.trim();
-  if (name) link.replaceChildren(element('bdi', {}, name));
+  if (name) link.replaceChildren(named(name));
   return link;
 }
 
@@ -84,7 +89,7 @@ export function actionWords(action) {
     if (typeof part === 'string') return part;
     if (part.kind === 'tons') return tonsOf(part.value);
     if (part.kind === 'tokens') return part.asset === null ? tonsOf(part.value) : tokensOf(part.value, part.asset);
-    if (part.kind === 'text') return element('bdi', {}, part.value);
+    if (part.kind === 'text') return element('bdi', {}, short(part.value, 300, 20));
     return part.kind === 'item' ? itemOf(part.value) : accountLink(part.value);
   });
 }

@@ -1,9 +1,8 @@
 /** Top lists: accounts by balance, jettons as they were found. */
 import { ask, atMost, tokenOf } from './ask.js';
-import { element } from './elements.js';
 import { exactAmount } from './format.js';
 import { card, heading, none, pagedTable } from './layout.js';
-import { accountLink, accountName, decimalsOf, tonsOf } from './links.js';
+import { accountLink, accountName, decimalsOf, named, tonsOf } from './links.js';
 
 const LISTED = atMost(100);
 
@@ -34,9 +33,8 @@ export async function jettonsPage() {
     masters.map((master) => {
       const token = tokenOf(master.address);
       const link = accountLink(master.address, { page: 'jetton' });
-      link.replaceChildren(element('bdi', {}, token?.name?.trim() || accountName(master.address)));
-      const symbol = element('bdi', {}, token?.symbol ?? '');
-      return [link, symbol, exactAmount(master.total_supply, decimalsOf(master.address))];
+      link.replaceChildren(named(token?.name?.trim() || accountName(master.address)));
+      return [link, named(token?.symbol ?? ''), exactAmount(master.total_supply, decimalsOf(master.address))];
     });
   const first = await page(0);
   const title = 'Jettons';
