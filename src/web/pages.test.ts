@@ -14,6 +14,7 @@ const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/f
 const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
+const { find } = await import(new URL('./page/search.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
@@ -478,6 +479,29 @@ describe('the limit of a list', () => {
     vi.resetModules();
     const { atMost } = await import(new URL('./page/ask.js', import.meta.url).href);
     expect([atMost(100), atMost(5)]).toEqual([10, 5]);
+  });
+});
+
+describe('the search', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('finds a block by the hashes that its page shows', async () => {
+    const [root, file] = ['ab', 'cd'].map((byte) => byte.repeat(32));
+    vi.stubGlobal('fetch', async (url: string) => {
+      const { searchParams: asked, pathname } = new URL(url, 'http://page');
+      const isBlock = asked.get('root_hash') === root || asked.get('file_hash') === file;
+      const blocks = isBlock ? [{ workchain: 0, shard: '8000000000000000', seqno: 7 }] : [];
+      return Response.json({
+        transactions: [],
+        traces: [],
+        accounts: [],
+        ...(pathname.endsWith('blocks') && { blocks }),
+      });
+    });
+    for (const sought of [root, Buffer.from(root, 'hex').toString('base64'), file.toUpperCase()]) {
+      expect(await find(sought)).toBe('block/0,8000000000000000,7');
+    }
+    await expect(find('ef'.repeat(32))).rejects.toThrow('Nothing has this hash.');
   });
 });
 

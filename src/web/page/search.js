@@ -32,7 +32,13 @@ async function byHash(hash) {
   if (transactions.transactions.length > 0 || traces.traces.length > 0) return `tx/${hash}`;
   const [transaction] = messages.transactions;
   if (transaction !== undefined) return `tx/${hexOf(transaction.hash)}`;
-  const { accounts } = await ask('accountStates', { address: `0:${hash}`, include_boc: false });
+  const [byRoot, byFile, { accounts }] = await Promise.all([
+    ask('blocks', { root_hash: hash, limit: 1 }),
+    ask('blocks', { file_hash: hash, limit: 1 }),
+    ask('accountStates', { address: `0:${hash}`, include_boc: false }),
+  ]);
+  const [block] = [...byRoot.blocks, ...byFile.blocks];
+  if (block !== undefined) return `block/${block.workchain},${block.shard},${block.seqno}`;
   if (accounts.length > 0) return `account/0:${hash}`;
   throw new ApiError('Nothing has this hash.', 404);
 }
