@@ -189,6 +189,17 @@ describe('words', () => {
     }
   });
 
+  it('tell of what bounced as of no call', () => {
+    const details = { source: '0:A', destination: '0:B', value: '5', opcode: '0xffffffff' };
+    expect(tell({ type: 'call_contract', details })).toEqual([
+      account('0:A'),
+      ' bounced ',
+      { kind: 'tons', value: '5' },
+      ' to ',
+      account('0:B'),
+    ]);
+  });
+
   it('tell types without a phrase by their name', () => {
     expect(tell({ type: 'evaa_supply', details: { source: '0:A' } })).toEqual([
       'evaa supply',

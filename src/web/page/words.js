@@ -51,6 +51,10 @@ const PHRASES = {
   tick_tock: 'System transaction',
 };
 
+/** Calls of this opcode are messages that came back. */
+const BOUNCED = '0xffffffff';
+const BOUNCE = '{source} bounced {value:tons} to {destination}';
+
 const FIELD = /\{([\w.]+)(?::(\w+)(?: ([\w.]+))?)?\}/;
 
 /** `jvault_stake` -> `jvault stake`. */
@@ -87,7 +91,8 @@ function fill(phrase, details, required) {
  */
 export function tell({ type, details }) {
   const known = details ?? {};
-  const phrase = Object.hasOwn(PHRASES, type) ? PHRASES[type] : undefined;
+  const isBounce = type === 'call_contract' && known.opcode === BOUNCED;
+  const phrase = isBounce ? BOUNCE : Object.hasOwn(PHRASES, type) ? PHRASES[type] : undefined;
   if (phrase === undefined) {
     const parts = [typeName(type)];
     for (const name of ['source', 'sender', 'destination', 'pool']) {
