@@ -496,6 +496,17 @@ describe('the limit of a list', () => {
 describe('the search', () => {
   afterEach(() => vi.unstubAllGlobals());
 
+  it.each([
+    ['7', '7'],
+    ['(-1,8000000000000000,3)', '-1,8000000000000000,3'],
+    ['0:6000000000000000:20', '0,6000000000000000,20'],
+    // As lists print it.
+    ['0:8:20', '0,8000000000000000,20'],
+    ['0:2C:20', '0,2C00000000000000,20'],
+  ])('takes %s for a block', async (sought, block) => {
+    expect(await find(sought)).toBe(`block/${block}`);
+  });
+
   it('finds a block by the hashes that its page shows', async () => {
     const [root, file] = ['ab', 'cd'].map((byte) => byte.repeat(32));
     vi.stubGlobal('fetch', async (url: string) => {

@@ -7,7 +7,7 @@ const RAW = /^-?\d+:[0-9a-f]{64}$/i;
 const FRIENDLY = /^[\w+/-]{48}$/;
 const HEX = /^[0-9a-f]{64}$/i;
 const BASE64 = /^[\w+/-]{43}=?$/;
-/** With commas as nodes print it, or with colons as the pages do. */
+/** With commas as nodes print it, or with colons as the pages do, mostly without the zeros at the end of the shard. */
 const BLOCK = /^\(?\s*-?\d+\s*([,:])\s*[0-9a-f]{1,16}\s*\1\s*\d+\s*\)?$/i;
 
 /** The path below the service's root. Throws {@link ApiError} when nothing is found. */
@@ -17,7 +17,10 @@ export async function find(text) {
     return `account/${sought.replaceAll('+', '-').replaceAll('/', '_')}`;
   }
   if (/^\d+$/.test(sought)) return `block/${sought}`;
-  if (BLOCK.test(sought)) return `block/${sought.replace(/[()\s]/g, '').replaceAll(':', ',')}`;
+  if (BLOCK.test(sought)) {
+    const [workchain, shard, seqno] = sought.replace(/[()\s]/g, '').split(/[,:]/);
+    return `block/${workchain},${shard.padEnd(16, '0')},${seqno}`;
+  }
   if (HEX.test(sought) || BASE64.test(sought)) return byHash(HEX.test(sought) ? sought.toLowerCase() : hexOf(sought));
   if (/^[^\s/]+\.[^\s/]+$/.test(sought)) return byName(sought.toLowerCase());
   throw new ApiError('This is no address, hash, block or name.', 400);
