@@ -15,6 +15,7 @@ const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url)
 const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
 const { find } = await import(new URL('./page/search.js', import.meta.url).href);
+const { transactionPage } = await import(new URL('./page/transaction-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
@@ -244,6 +245,37 @@ class FakeElement {
     return this.all(tag)[0] ?? null;
   }
 }
+
+describe('a transaction', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('is shown where its trace is too large for an answer', async () => {
+    const make = (_: string, tag?: string) => new FakeElement(tag ?? _);
+    vi.stubGlobal('document', { createElement: make, createElementNS: make });
+    const hash = Buffer.alloc(32, 1).toString('base64');
+    const block_ref = { workchain: 0, shard: '8000000000000000', seqno: 1 };
+    const transaction = {
+      hash,
+      account: '0:A',
+      now: 1,
+      lt: '1',
+      block_ref,
+      total_fees: '5',
+      in_msg: null,
+      out_msgs: [],
+    };
+    const trace = { is_incomplete: true, warning: 'trace is too large', trace_info: { transactions: 5_000 } };
+    vi.stubGlobal('fetch', async (url: string) =>
+      Response.json(url.includes('/traces') ? { traces: [trace] } : { transactions: [transaction] }),
+    );
+    const { title, sections } = await transactionPage(hash);
+    expect(title).toBe(`Transaction ${hash}`);
+    const notes = sections
+      .flatMap((section: FakeElement) => section.all('p'))
+      .map((note: FakeElement) => note.children);
+    expect(notes).toContainEqual(['Its trace of 5,000 transactions is not shown: trace is too large.']);
+  });
+});
 
 describe('the pipeline', () => {
   afterEach(() => vi.unstubAllGlobals());

@@ -14,18 +14,22 @@ export async function transactionPage(hash) {
   const transaction = transactions[0] ?? (await ask('transactionsByMessage', { msg_hash: hash })).transactions[0];
   const traces = await tracesOf(transaction?.hash ?? hash, transaction === undefined);
   const [trace] = traces;
-  if (transaction === undefined && trace === undefined) {
-    throw new ApiError('No transaction, message or trace has this hash.', 404);
-  }
-  const main = transaction ?? trace.transactions[trace.trace.tx_hash];
+  const main = transaction ?? trace?.transactions?.[trace.trace.tx_hash];
+  if (main === undefined) throw new ApiError('No transaction, message or trace has this hash.', 404);
   const sections = [
     heading('Transaction', copied(main.hash, 'transaction hash')),
     card('Facts', transactionFacts(main)),
   ];
   if (trace === undefined) sections.push(none('Its trace is not indexed.'));
+  else if (trace.transactions === undefined) sections.push(none(leftOut(trace)));
   else sections.push(...traceSections(trace, main.hash));
   sections.push(card('Messages', messageTable(main)));
   return { title: `Transaction ${main.hash}`, sections };
+}
+
+/** A large trace comes without its transactions. */
+function leftOut({ trace_info: info, warning }) {
+  return `Its trace of ${count(info.transactions)} transactions is not shown: ${warning}.`;
 }
 
 async function tracesOf(hash, byTrace) {
