@@ -148,7 +148,7 @@ describe('words', () => {
 
   it('name the seller of an item, not the contract that sold it', () => {
     const details = { nft_item: '0:A', old_owner: '0:SALE', real_old_owner: '0:B', new_owner: '0:C', price: '5' };
-    expect(tell({ type: 'nft_purchase', details })).toEqual([
+    const bought = [
       account('0:C'),
       ' bought ',
       { kind: 'item', value: '0:A' },
@@ -156,7 +156,11 @@ describe('words', () => {
       account('0:B'),
       ' for ',
       { kind: 'tons', value: '5' },
-    ]);
+    ];
+    expect(tell({ type: 'nft_purchase', details })).toEqual(bought);
+    // A sale whose payout was not found.
+    expect(tell({ type: 'nft_transfer', details: { ...details, is_purchase: true } })).toEqual(bought);
+    expect(tell({ type: 'nft_transfer', details: { ...details, is_purchase: false } })[1]).toBe(' gave ');
   });
 
   it('tell what came back of a swap that failed in what it came back in', () => {

@@ -85,14 +85,20 @@ function fill(phrase, details, required) {
   return parts;
 }
 
+function phraseOf(type, { opcode, is_purchase: isPurchase }) {
+  if (type === 'call_contract' && opcode === BOUNCED) return BOUNCE;
+  // A sale whose payout was not found.
+  if (type === 'nft_transfer' && isPurchase === true) return PHRASES.nft_purchase;
+  return Object.hasOwn(PHRASES, type) ? PHRASES[type] : undefined;
+}
+
 /**
  * An action as parts: texts, and `{kind, value}` with kind `account`, `item`, `tons`, `tokens` (with `asset`, null for
  * tons) or `text`. A type without a phrase is told by its name and its accounts.
  */
 export function tell({ type, details }) {
   const known = details ?? {};
-  const isBounce = type === 'call_contract' && known.opcode === BOUNCED;
-  const phrase = isBounce ? BOUNCE : Object.hasOwn(PHRASES, type) ? PHRASES[type] : undefined;
+  const phrase = phraseOf(type, known);
   if (phrase === undefined) {
     const parts = [typeName(type)];
     for (const name of ['source', 'sender', 'destination', 'pool']) {
