@@ -31,7 +31,10 @@ export function createKeptPositions(): Positions {
     read: async (kind, owner, names) => names.flatMap((name) => kept.get(keyOf(kind, owner, name)) ?? []),
     count: async (owner) => [...kept.values()].filter((one) => one.kind === 'name' && one.owner === owner).length,
     async save(positions) {
-      for (const one of positions) kept.set(keyOf(one.kind, one.owner, one.name), one);
+      for (const one of positions) {
+        const key = keyOf(one.kind, one.owner, one.name);
+        if ((kept.get(key)?.revision ?? 0) <= one.revision) kept.set(key, one);
+      }
     },
   };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { useFedChain } from '../../test/feed-chain.ts';
 import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { createNames } from './names.ts';
 
 type Json = Record<string, unknown>;
 
@@ -122,6 +123,23 @@ describe('a named subscription', () => {
     random.mockRestore();
     for (const socket of sockets) socket.close();
     await host.close();
+  });
+
+  it('is lost to who takes it while an acknowledgement is noted', async () => {
+    const positions = createKeptPositions();
+    const [names, others] = [createNames(positions), createNames(positions)];
+    const { signal } = new AbortController();
+    await names.take('k', 'ledger', { cursor: 'a', session: 300 }, signal);
+    const { save } = positions;
+    positions.save = async (...asked) => {
+      positions.save = save;
+      await others.take('k', 'ledger', { cursor: 'a', session: 600 }, signal);
+      return save(...asked);
+    };
+    await expect(names.acknowledge('k', 'ledger', { cursor: 'b', session: 300 })).rejects.toThrow(
+      /has taken this name/,
+    );
+    expect(await names.find('k', 'ledger', signal)).toEqual({ cursor: 'a', session: 600 });
   });
 
   it('is for WebSocket, and what cannot be acknowledged is said', async () => {

@@ -58,20 +58,17 @@ export function createNames(positions: Positions): Names {
 
   const keyOf = ({ owner, name, revision }: Position): string => `${owner}\n${name}\n${revision}`;
 
-  /** What was acknowledged until it begins to write, in one insert: but for those who have lost their names. */
+  /** What was acknowledged until it begins to write, in one insert. Who has lost his name is looked for behind it. */
   async function note(batch: Batch, before: Promise<unknown>): Promise<Set<string>> {
     await before.catch(() => undefined);
     await sleep(NOTE_MS);
     waiting = null;
     const signal = AbortSignal.timeout(NOTE_TIMEOUT_MS);
     const all = [...batch.positions.values()];
+    await positions.save(all, signal);
     const sessions = await newestSessions(all, signal);
     const isLost = ({ owner, name, revision }: Position): boolean =>
       (sessions.get(`${owner}\n${name}`) ?? 0) > revision;
-    await positions.save(
-      all.filter((position) => !isLost(position)),
-      signal,
-    );
     return new Set(all.filter(isLost).map(keyOf));
   }
 

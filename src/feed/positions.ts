@@ -12,7 +12,7 @@ export interface Subscriber {
 }
 
 export interface Position extends Subscriber {
-  /** Of the webhook's start that this goes on from; 0 of a named subscription. */
+  /** Of the webhook's start that this goes on from; of a name, the session. The highest one counts, and its newest row. */
   revision: number;
   cursor: string;
   /** Attempts that have failed since the last one that did not, and why the last one did. */
@@ -45,7 +45,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
     async read(kind, owner, names, signal) {
       if (names.length === 0) return [];
       const rows = await clickhouse.json(
-        `SELECT owner, name, revision, cursor, failures, error FROM positions FINAL
+        `SELECT owner, name, revision, cursor, failures, error FROM subscriber_positions FINAL
          WHERE kind = '${kind}' AND owner = ${textLiteral(owner)} AND name IN ${list(names.map(textLiteral))}`,
         ROW,
         { label: 'reading how far subscribers have heard', signal, timeoutMs: TIMEOUT_MS },
@@ -54,7 +54,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
     },
     async count(owner, signal) {
       const [row] = await clickhouse.json(
-        `SELECT toUInt32(uniqExact(name)) AS names FROM positions WHERE kind = 'name' AND owner = ${textLiteral(owner)}`,
+        `SELECT toUInt32(uniqExact(name)) AS names FROM subscriber_positions WHERE kind = 'name' AND owner = ${textLiteral(owner)}`,
         z.object({ names: z.number() }),
         { label: 'counting named subscriptions', signal, timeoutMs: TIMEOUT_MS },
       );
@@ -73,7 +73,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
         writer.endRow();
       }
       const label = 'saving how far subscribers have heard';
-      await clickhouse.insert('positions', COLUMNS, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
+      await clickhouse.insert('subscriber_positions', COLUMNS, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
     },
   };
 }

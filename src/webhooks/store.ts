@@ -160,7 +160,7 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
       if (rows.length === 0) return;
       const ids = list(rows.map(({ id }) => textLiteral(id)));
       // The webhook last: it is what they are found by.
-      await clickhouse.command(`DELETE FROM positions WHERE kind = 'webhook' AND name IN ${ids}`, asked);
+      await clickhouse.command(`DELETE FROM subscriber_positions WHERE kind = 'webhook' AND name IN ${ids}`, asked);
       await clickhouse.command(`DELETE FROM dead_letters WHERE webhook IN ${ids}`, asked);
       await clickhouse.command(`DELETE FROM webhooks WHERE id IN ${ids}`, asked);
     },

@@ -429,6 +429,6 @@ describe('the operations', () => {
     expect(await kept('SELECT webhook AS name FROM dead_letters')).toEqual([]);
     expect(await host.shown(stays)).toMatchObject({ id: stays });
     await store.forget(Date.now() + 60_000, signal);
-    await expect.poll(() => kept('SELECT name FROM positions')).toEqual([stays]);
+    await expect.poll(() => kept('SELECT name FROM subscriber_positions')).toEqual([stays]);
   });
 });

@@ -1,0 +1,59 @@
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
+import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { createPositions, type Position } from './positions.ts';
+
+const { signal } = new AbortController();
+let server: TestServer;
+let clickhouse: ClickHouse;
+let own: ClickHouse;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  clickhouse = createClickHouse({ url: server.server.url, database: 'heard', logger: silent });
+  own = subscribersDatabase(clickhouse);
+});
+afterAll(async () => {
+  await own.close();
+  await clickhouse.close();
+  await server.remove();
+});
+
+const position = (revision: number, cursor: string): Position => {
+  return { kind: 'name', owner: 'k', name: 'ledger', revision, cursor, failures: 0, error: '' };
+};
+
+it('keeps the word of the newest session, and of that the newest one, whatever came last', async () => {
+  // As a former version has left it.
+  const folder = await mkdtemp(join(tmpdir(), 'subscribers-'));
+  const first = '001_subscribers.sql';
+  await copyFile(fileURLToPath(new URL(`../../clickhouse/subscribers/${first}`, import.meta.url)), join(folder, first));
+  await migrate({ clickhouse: own, logger: silent, folder });
+  await rm(folder, { recursive: true });
+  const row = (revision: number, cursor: string) =>
+    own.command(
+      `INSERT INTO positions (kind, owner, name, revision, cursor) VALUES ('name', 'k', 'ledger', ${revision}, '${cursor}')`,
+      { label: 'a former row' },
+    );
+  await row(300, 'a');
+  await row(300, 'b');
+  await migrateSubscribers(clickhouse, silent);
+  const positions = createPositions(own);
+  const kept = () => positions.read('name', 'k', ['ledger'], signal);
+  expect(await kept()).toEqual([position(300, 'b')]);
+
+  await positions.save([position(300, 'c')], signal);
+  expect(await kept()).toEqual([position(300, 'c')]);
+  await positions.save([position(600, 'd')], signal);
+  await positions.save([position(300, 'e')], signal);
+  expect(await kept()).toEqual([position(600, 'd')]);
+  await positions.save([position(600, 'b')], signal);
+  expect(await kept()).toEqual([position(600, 'b')]);
+  expect(await positions.count('k', signal)).toBe(1);
+});
