@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createFeedSource } from '../../test/feed-source.ts';
 import type { StepRange } from '../chain/records.ts';
@@ -64,4 +65,30 @@ it('reads a step once for all who are there, and no further than is enough', asy
   const rest = await steps.run({ ...range, first: first + one.length, enough: 100_000 }, wants, signal);
   expect(asked[2]).toEqual({ first: first + one.length, last: last - 1, enough: 100_000 });
   expect(rest[0].mcSeqno).toBe(first + one.length);
+});
+
+it('reads on for those who wait when the one who began has gone, and says to all what the source says', async () => {
+  const { chain, steps } = reading();
+  const whole = chain.source.steps;
+  chain.source.steps = async (range, context) => {
+    await sleep(20, undefined, { signal: context.signal });
+    return whole(range, context);
+  };
+  const [first] = chain.steps;
+  const range = { first, last: first, enough: 1 };
+  const gone = new AbortController();
+  const begun = steps.read(first, gone.signal);
+  const waiting = [steps.read(first, signal), steps.run(range, wants, signal).then(([step]) => step)];
+  gone.abort();
+  await expect(begun).rejects.toThrow(/aborted/);
+  expect((await Promise.all(waiting)).map(({ mcSeqno }) => mcSeqno)).toEqual([first, first]);
+
+  let asked = 0;
+  chain.source.steps = async () => {
+    asked++;
+    throw new Error('the tables are away');
+  };
+  const refused = [steps.read(first + 1, signal), steps.read(first + 1, signal)];
+  for (const one of refused) await expect(one).rejects.toThrow(/are away/);
+  expect(asked).toBe(1);
 });

@@ -41,6 +41,12 @@ export interface StepReaderOptions {
   keptTransactions: number;
 }
 
+/** Steps on their way, and the signal of who asked for them. */
+interface Reading {
+  steps: Promise<ReadonlyMap<number, FeedStep>>;
+  signal: AbortSignal;
+}
+
 /** Of the listings by hash. */
 const PAGE = 1000;
 /** Hashes in one question. */
@@ -57,7 +63,7 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
     sizeCalculation: ({ weight }) => weight,
   });
   /** Steps that are on their way, each with all that are read with it. */
-  const reading = new Map<number, Promise<ReadonlyMap<number, FeedStep>>>();
+  const reading = new Map<number, Reading>();
   const traces = createTraces(source);
   const asked: Asked = {
     source,
@@ -89,19 +95,31 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
   function begin({ first, last, enough }: StepRange, signal: AbortSignal): Promise<ReadonlyMap<number, FeedStep>> {
     let end = first;
     while (end < last && !kept.has(end + 1) && !reading.has(end + 1)) end++;
-    const made = stepsOf({ first, last: end, enough }, signal).finally(() => {
+    const steps = stepsOf({ first, last: end, enough }, signal).finally(() => {
       for (let at = first; at <= end; at++) reading.delete(at);
     });
-    for (let at = first; at <= end; at++) reading.set(at, made);
-    return made;
+    for (let at = first; at <= end; at++) reading.set(at, { steps, signal });
+    return steps;
+  }
+
+  /** With whoever reads the first of the range already; when he has gone before it came, anew. */
+  async function readFrom(range: StepRange, signal: AbortSignal): Promise<ReadonlyMap<number, FeedStep>> {
+    for (;;) {
+      const under = reading.get(range.first);
+      if (under === undefined) return begin(range, signal);
+      try {
+        return await under.steps;
+      } catch (error) {
+        if (signal.aborted || !under.signal.aborted) throw error;
+      }
+    }
   }
 
   async function read(mcSeqno: number, signal: AbortSignal): Promise<FeedStep> {
     for (;;) {
       const known = kept.get(mcSeqno);
       if (known !== undefined) return known;
-      const under = reading.get(mcSeqno) ?? begin({ first: mcSeqno, last: mcSeqno, enough: 1 }, signal);
-      const step = (await under).get(mcSeqno);
+      const step = (await readFrom({ first: mcSeqno, last: mcSeqno, enough: 1 }, signal)).get(mcSeqno);
       // Else the others that it was to be read with were enough.
       if (step !== undefined) return step;
     }
@@ -117,7 +135,7 @@ export function createStepReader({ source, queryTimeoutMs, keptTransactions }: S
       count += known.transactions;
     }
     if (steps.length === 0) {
-      const found = await (reading.get(first) ?? begin(range, signal));
+      const found = await readFrom(range, signal);
       for (let at = first; at <= last; at++) {
         const step = found.get(at);
         if (step === undefined) break;
