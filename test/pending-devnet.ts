@@ -80,8 +80,8 @@ export interface TrackerOptions {
   report(error: unknown): void;
   /** What is told of a trace. */
   largest: { nodes: number; bytes: number };
-  /** Called before something is emulated; may throw. */
-  beforeRun(beginnings: readonly Beginning[]): void;
+  /** Called before something is emulated, which waits for it; may throw. */
+  beforeRun(beginnings: readonly Beginning[]): void | Promise<void>;
 }
 
 export async function openPendingDevnet(
@@ -223,8 +223,8 @@ export async function openPendingDevnet(
         states: { step: async (seqno = chain.head().mc.seqno) => stepAt(seqno) },
         emulator: {
           ...emulator,
-          run(beginnings, ...others) {
-            beforeRun(beginnings);
+          async run(beginnings, ...others) {
+            await beforeRun(beginnings);
             return emulator.run(beginnings, ...others);
           },
         },

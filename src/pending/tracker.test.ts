@@ -267,6 +267,37 @@ function ordersInARow(): Buffer[] {
   throw new Error('no wallet is free');
 }
 
+it('tries again what was refused and has its turn now, though there was no room, or it was being tried, when it moved', async () => {
+  await rest();
+  const limits = { traces: 1000, perAccount: 1000, bytes: 1e9 };
+  const full = net.openTracker({ limits });
+  let [, order] = ordersInARow();
+  await net.passOn(full.tracker, [{ boc: order, time: net.nowMs }]);
+  expect(net.counts.get('refused')).toBe(1);
+  await full.tracker.step(await net.nextStep(), SIGNAL);
+  limits.traces = 0;
+  await full.tracker.retry(SIGNAL);
+  expect(full.store.size).toBe(0);
+  limits.traces = 1000;
+  await full.tracker.retry(SIGNAL);
+  expect(full.store.size).toBe(1);
+
+  await rest();
+  let moves = 0;
+  const busy = net.openTracker({
+    async beforeRun() {
+      if (moves++ > 0) return;
+      await later(busy.tracker, 0);
+      await busy.tracker.retry(SIGNAL);
+    },
+  });
+  [, order] = ordersInARow();
+  await busy.tracker.message({ ...readExternalMessage(order), boc: order, offset: 0, time: net.nowMs }, SIGNAL);
+  expect([net.counts.get('refused'), busy.store.size]).toEqual([2, 0]);
+  await busy.tracker.retry(SIGNAL);
+  expect(busy.store.size).toBe(1);
+});
+
 it('tells one end of what comes long after it was sent, and of what never does when nodes have forgotten it', async () => {
   await rest();
   const { tracker } = net.openTracker();

@@ -35,7 +35,7 @@ import { createRoots, type Standing } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
 import { createSignedStates } from './signed-states.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
-import { createUntold } from './untold.ts';
+import { createUntold, type Untold } from './untold.ts';
 
 export interface TrackerLimits {
   /** Traces at a time; of messages that come above the end alone is told. */
@@ -104,6 +104,8 @@ const WAITED_MS = 3_000;
 const SECOND_MS = 1_000;
 /** Steps behind the newest from which on nodes may have let go of states; nearer by, one may not have them yet. */
 const FAR_STEPS = 32;
+/** Accounts that have moved lately. */
+const MOVED_ACCOUNTS = 16_384;
 /** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
 const SIGNED_MESSAGES = 1_024;
 
@@ -117,8 +119,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   const untold = createUntold();
   const recent = createRecentSteps(options.mcSeqno);
   const roots = createRoots(store, emulator, ({ trace }) => memory.get(hashKey(trace.hashNorm))?.ahead);
-  /** Accounts that have taken messages from outside since what they refused was tried again. */
-  let moved = new Set<string>();
+  /** Steps in which accounts took messages from outside last: what they refused before is tried again. */
+  const moved = new LRUCache<string, number>({ max: MOVED_ACCOUNTS });
   /** Traces that are being told for the first time. */
   const telling = new Set<Promise<void>>();
   /** By message from outside what the signed block has that it is in. */
@@ -203,6 +205,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Emulates a message and tells its trace; where that cannot be, it may be tried again. */
   async function attempt(message: StoredPendingMessage, signal: AbortSignal): Promise<void> {
     const key = hashKey(message.hashNorm);
+    const tried = mcSeqno;
     underWay.add(key);
     try {
       metrics.message(await announce(message, signal));
@@ -217,18 +220,18 @@ export function createTracker(options: TrackerOptions): Tracker {
       }
       metrics.message(isRefused ? 'refused' : 'failed');
       if (!isRefused) report(error);
-      untold.note(message, isRefused ? 'refused' : 'failed');
+      untold.note(message, isRefused ? 'refused' : 'failed', tried);
     } finally {
       underWay.delete(key);
     }
   }
 
+  const hasMoved = ({ message, tried }: Untold): boolean => (moved.get(hashKey(message.destination)) ?? 0) > tried;
+
   async function tryAgain(signal: AbortSignal): Promise<void> {
-    const since = moved;
-    moved = new Set();
     for (const one of untold.waiting()) {
       if (underWay.has(hashKey(one.message.hashNorm))) continue;
-      if (one.hindrance === 'refused' && !since.has(hashKey(one.message.destination))) continue;
+      if (one.hindrance === 'refused' && !hasMoved(one)) continue;
       if (store.size + underWay.size >= limits.traces || store.bytes >= limits.bytes) return;
       if (one.hindrance === 'rate' && !rates.take(one.message.destination)) continue;
       await attempt(one.message, signal);
@@ -348,7 +351,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (gone.length > 0) await append(gone, seqno);
     mcSeqno = seqno;
     chainMs = step.header.genUtime * SECOND_MS;
-    for (const key of accounts.keys()) moved.add(key);
+    for (const key of accounts.keys()) moved.set(key, seqno);
   }
 
   async function takeSigned(nodes: readonly SignedNode[], signal: AbortSignal): Promise<void> {

@@ -22,6 +22,8 @@ export interface Untold {
   message: StoredPendingMessage;
   tries: number;
   hindrance: Hindrance;
+  /** Newest step that was gone through when it was tried last; 0 when it never was. */
+  tried: number;
 }
 
 /**
@@ -42,16 +44,16 @@ export function createUntold() {
     },
     has: ({ hashNorm }: StoredPendingMessage): boolean => untold.has(hashKey(hashNorm)) || above.has(hashKey(hashNorm)),
     /** An attempt at it came to nothing. */
-    note(message: StoredPendingMessage, hindrance: 'refused' | 'failed'): void {
+    note(message: StoredPendingMessage, hindrance: 'refused' | 'failed', tried: number): void {
       const key = hashKey(message.hashNorm);
-      untold.set(key, { message, tries: (untold.get(key)?.tries ?? 0) + 1, hindrance });
+      untold.set(key, { message, tries: (untold.get(key)?.tries ?? 0) + 1, hindrance, tried });
     },
     /** It was not tried: it has to wait. */
     hold: (message: StoredPendingMessage): void =>
-      void untold.set(hashKey(message.hashNorm), { message, tries: 0, hindrance: 'rate' }),
+      void untold.set(hashKey(message.hashNorm), { message, tries: 0, hindrance: 'rate', tried: 0 }),
     /** It is not tried any more. */
     giveUp: (message: StoredPendingMessage): void =>
-      void untold.set(hashKey(message.hashNorm), { message, tries: TRIES, hindrance: 'late' }),
+      void untold.set(hashKey(message.hashNorm), { message, tries: TRIES, hindrance: 'late', tried: 0 }),
     /** There are too many traces. False when there are too many of these, too: then nothing at all is told of it. */
     leave({ hashNorm, destination, time }: StoredPendingMessage): boolean {
       if (above.size >= MOST_ABOVE) return false;
