@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openEvents, serveFeed } from '../../test/feed-server.ts';
+import { createFeedSource } from '../../test/feed-source.ts';
 import type { Feed } from '../feed/feed.ts';
 import type { Line } from '../feed/line.ts';
 import { type Delivery, startDelivery } from './delivery.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import type { Outcome } from './poster.ts';
 import { newSecret } from './signature.ts';
-import type { DeadLetter, ListedLetter } from './store.ts';
+import type { DeadLetter, ListedLetter, Webhook } from './store.ts';
 
 let delivery: Delivery | undefined;
 afterEach(() => delivery?.stop());
@@ -15,6 +17,57 @@ afterEach(() => delivery?.stop());
 const letter = (eventId: string): ListedLetter => {
   return { webhook: 'hook', eventId, cursor: '', state: 'replay', error: '', savedAt: 1 };
 };
+
+const LIMITS = { queueBytes: 1_000, attempts: 3, retryMs: 20, longestRetryMs: 1_000, letters: 100 };
+const metrics = () => createWebhookMetrics(new Registry());
+
+const webhookOf = (subscription: string): Webhook => {
+  const secret = newSecret();
+  return { id: 'hook', owner: '', url: '', secret, subscription, batch: 1, start: '', revision: 1, createdAt: 0 };
+};
+
+it('leaves nothing out for a target that was away, not even where the subscription would on a stream', async () => {
+  const chain = createFeedSource('private');
+  chain.advance(chain.steps[0]);
+  const server = await serveFeed(chain);
+  const { feed } = server.streaming;
+  let isDown = true;
+  const told: string[] = [];
+  delivery = startDelivery({
+    webhook: webhookOf('{"types":["block"],"on_lag":"skip"}'),
+    from: { cursor: await feed.cursorAt(null, new AbortController().signal), failures: 0, error: '' },
+    letters: 0,
+    feed,
+    poster: {
+      async post(_url, body) {
+        if (isDown) return { kind: 'away', reason: 'answered 503', retryAfterMs: null };
+        told.push(JSON.parse(body.toString()).event_id);
+        return { kind: 'taken' };
+      },
+      close: () => undefined,
+    },
+    mayDeliver: () => true,
+    saveLetters: async () => undefined,
+    metrics: metrics(),
+    limits: { ...LIMITS, longestRetryMs: 20 },
+  });
+  await expect.poll(() => feed.figures.lines).toBe(1);
+  for (const step of chain.steps.slice(1, 101)) {
+    chain.advance(step);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await expect.poll(() => feed.figures.behind).toBe(1);
+  isDown = false;
+  await expect.poll(() => feed.figures.behind).toBe(0);
+  const all = await openEvents(server.port, { types: ['block'], from_mc_seqno: chain.steps[1] });
+  await expect.poll(() => all.events.at(-1)?.type).toBe('caught_up');
+  const ids = all.events.slice(0, -1).map(({ event_id }) => event_id);
+  await expect.poll(() => told.at(-1)).toBe(ids.at(-1));
+  expect(told).toEqual(ids);
+  all.close();
+  await delivery.stop();
+  await server.close();
+});
 
 /** A delivery of dead letters alone, to a target that does this with each body. */
 function replaying(
@@ -31,17 +84,7 @@ function replaying(
     find: ({ id }: { id: string }) => find(id),
   } as unknown as Feed;
   delivery = startDelivery({
-    webhook: {
-      id: 'hook',
-      owner: '',
-      url: '',
-      secret: newSecret(),
-      subscription: '{"types":["block"]}',
-      batch: 1,
-      start: '',
-      revision: 1,
-      createdAt: 0,
-    },
+    webhook: webhookOf('{"types":["block"]}'),
     from: { cursor: '', failures: 0, error: '' },
     letters: 10,
     feed,
@@ -52,8 +95,8 @@ function replaying(
       mayFail();
       saved.push(...letters);
     },
-    metrics: createWebhookMetrics(new Registry()),
-    limits: { queueBytes: 1_000, attempts: 3, retryMs: 20, longestRetryMs: 1_000, letters: 100 },
+    metrics: metrics(),
+    limits: LIMITS,
   });
   return { delivery, saved };
 }

@@ -86,7 +86,8 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   async function subscribe(): Promise<void> {
     while (!subscribed) {
       try {
-        await feed.subscribe(line, { ...subscription, cursors: true, start: { cursor } }, signal);
+        // It gets all that it has missed, whatever it would leave out on a stream.
+        await feed.subscribe(line, { ...subscription, cursors: true, onLag: 'disconnect', start: { cursor } }, signal);
         subscribed = true;
       } catch (reason) {
         signal.throwIfAborted();
