@@ -81,7 +81,7 @@ export interface TrackerOptions {
   /** What is told of a trace. */
   largest: { nodes: number; bytes: number };
   /** Called before something is emulated, which waits for it; may throw. */
-  beforeRun(beginnings: readonly Beginning[]): void | Promise<void>;
+  beforeRun(beginnings: readonly Beginning[], step: Step): void | Promise<void>;
 }
 
 export async function openPendingDevnet(
@@ -223,9 +223,9 @@ export async function openPendingDevnet(
         states: { step: async (seqno = chain.head().mc.seqno) => stepAt(seqno) },
         emulator: {
           ...emulator,
-          async run(beginnings, ...others) {
-            await beforeRun(beginnings);
-            return emulator.run(beginnings, ...others);
+          async run(beginnings, step, ...others) {
+            await beforeRun(beginnings, step);
+            return emulator.run(beginnings, step, ...others);
           },
         },
         knowledge: {

@@ -360,6 +360,29 @@ it('goes on past steps whose states nodes have no more, and ends later what they
   expectOrder(storiesOf(net.told));
 });
 
+it('goes on at once past a step whose states nodes have no more while they show those of a newer one', async () => {
+  await rest();
+  const orders = await rivals();
+  let gone = 0;
+  const { tracker } = net.openTracker({
+    beforeRun(_beginnings, { header }) {
+      if (header.seqno <= gone) throw new NodeError('not_found', 'state of block is not in db');
+    },
+  });
+  const messages = orders.map((boc) => ({ boc, time: net.nowMs }));
+  await net.passOn(tracker, messages);
+  gone = await net.nextStep();
+  await net.nextStep();
+  // As after a restart of the only node.
+  for (const seqno of [gone, gone + 1]) await tracker.step(seqno, SIGNAL);
+  expect(tracker.mcSeqno).toBe(gone + 1);
+  await later(tracker, 31_000);
+  await tracker.expire(SIGNAL);
+  const invalid = net.told.filter(({ change: { kind } }) => kind === 'invalidated');
+  expect(invalid.length).toBe(1);
+  expectOrder(storiesOf(net.told));
+});
+
 it('brings what was seen in a signed block that another has replaced to one end', async () => {
   await rest();
   const { tracker } = net.openTracker();

@@ -102,12 +102,14 @@ const TRIES = 3;
 const WAITED_MS = 3_000;
 /** The time of a block says the second that it was made in. */
 const SECOND_MS = 1_000;
-/** Steps behind the newest from which on nodes may have let go of states; nearer by, one may not have them yet. */
+/** Steps behind the newest from which on nodes have let go of states that they do not show, whatever else they show. */
 const FAR_STEPS = 32;
 /** Accounts that have moved lately. */
 const MOVED_ACCOUNTS = 16_384;
 /** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
 const SIGNED_MESSAGES = 1_024;
+
+const isNotFound = (error: unknown): boolean => error instanceof NodeError && error.code === 'not_found';
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { store, append, source, states, emulator, knowledge, limits, metrics, report } = options;
@@ -292,8 +294,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * How what waits for an account stands on a step. Of one that is far behind nodes may have the states no more: then it
-   * is known once all is told up to a newer one.
+   * How what waits for an account stands on a step. Of an older one nodes may have the states no more, as after a restart
+   * of the only one: then it is known once all is told up to a newer one.
    */
   async function standing(
     account: Address,
@@ -304,10 +306,22 @@ export function createTracker(options: TrackerOptions): Tracker {
     try {
       return await roots.standing(account, step, nowMs, context);
     } catch (error) {
-      if (!(error instanceof NodeError) || error.code !== 'not_found') throw error;
+      if (!isNotFound(error)) throw error;
       const newest = await states.step(undefined, context);
-      if (newest.header.seqno - step.header.seqno < FAR_STEPS) throw error;
+      const behind = newest.header.seqno - step.header.seqno;
+      if (behind < FAR_STEPS && !(behind > 0 && (await isShown(account, newest, context)))) throw error;
       return [];
+    }
+  }
+
+  /** Whether nodes have what the emulation for an account needs of a step. */
+  async function isShown(account: Address, step: Step, context: QueryContext): Promise<boolean> {
+    try {
+      await roots.standing(account, step, undefined, context);
+      return true;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return false;
     }
   }
 
