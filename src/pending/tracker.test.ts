@@ -383,6 +383,28 @@ it('goes on at once past a step whose states nodes have no more while they show 
   expectOrder(storiesOf(net.told));
 });
 
+it('tells of a message when the index has come to steps whose states nodes show', async () => {
+  await rest();
+  const gone = net.devnet.chain.head().mc.seqno + 5;
+  const { tracker, store } = net.openTracker({
+    beforeRun(_beginnings, { header }) {
+      if (header.seqno <= gone) throw new NodeError('not_found', 'state of block is not in db');
+    },
+  });
+  const message = { boc: orderOfAny(net.nowMs / 1000 + 600), time: net.nowMs };
+  await net.passOn(tracker, [message]);
+  for (let n = 0; n < 5; n++) {
+    await tracker.step(await net.nextStep(), SIGNAL);
+    const tries = net.counts.get('failed');
+    for (let again = 0; again < 2; again++) await tracker.retry(SIGNAL);
+    expect(net.counts.get('failed')).toBe((tries ?? 0) + 1);
+  }
+  expect(store.size).toBe(0);
+  await tracker.step(await net.nextStep(), SIGNAL);
+  await tracker.retry(SIGNAL);
+  expect(store.size).toBe(1);
+});
+
 it('brings what was seen in a signed block that another has replaced to one end', async () => {
   await rest();
   const { tracker } = net.openTracker();

@@ -221,8 +221,10 @@ export function createTracker(options: TrackerOptions): Tracker {
         return metrics.message('included');
       }
       metrics.message(isRefused ? 'refused' : 'failed');
-      if (!isRefused) report(error);
-      untold.note(message, isRefused ? 'refused' : 'failed', tried);
+      // Where the index is behind what nodes keep, as after a restart, it comes to a step that they show.
+      const isEarly = isNotFound(error);
+      if (!isRefused && !isEarly) report(error);
+      untold.note(message, isRefused ? 'refused' : isEarly ? 'early' : 'failed', tried);
     } finally {
       underWay.delete(key);
     }
@@ -234,6 +236,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const one of untold.waiting()) {
       if (underWay.has(hashKey(one.message.hashNorm))) continue;
       if (one.hindrance === 'refused' && !hasMoved(one)) continue;
+      if (one.hindrance === 'early' && one.tried >= mcSeqno) continue;
       if (store.size + underWay.size >= limits.traces || store.bytes >= limits.bytes) return;
       if (one.hindrance === 'rate' && !rates.take(one.message.destination)) continue;
       await attempt(one.message, signal);

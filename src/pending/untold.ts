@@ -10,10 +10,10 @@ const OVERDUE = 100;
 const MOST_ABOVE = 65_536;
 
 /**
- * Its account did not accept it; something failed; it came to be known too late; others of its account were told of, and
- * its turn comes.
+ * Its account did not accept it; something failed; nodes did not show the states of the newest step; it came to be known
+ * too late; others of its account were told of, and its turn comes.
  */
-export type Hindrance = 'refused' | 'failed' | 'late' | 'rate';
+export type Hindrance = 'refused' | 'failed' | 'early' | 'late' | 'rate';
 
 /** What is needed to tell the end of a message. */
 export type Waiting = Pick<StoredPendingMessage, 'hashNorm' | 'destination' | 'time'>;
@@ -44,9 +44,10 @@ export function createUntold() {
     },
     has: ({ hashNorm }: StoredPendingMessage): boolean => untold.has(hashKey(hashNorm)) || above.has(hashKey(hashNorm)),
     /** An attempt at it came to nothing. */
-    note(message: StoredPendingMessage, hindrance: 'refused' | 'failed', tried: number): void {
+    note(message: StoredPendingMessage, hindrance: 'refused' | 'failed' | 'early', tried: number): void {
       const key = hashKey(message.hashNorm);
-      untold.set(key, { message, tries: (untold.get(key)?.tries ?? 0) + 1, hindrance, tried });
+      const tries = (untold.get(key)?.tries ?? 0) + (hindrance === 'early' ? 0 : 1);
+      untold.set(key, { message, tries, hindrance, tried });
     },
     /** It was not tried: it has to wait. */
     hold: (message: StoredPendingMessage): void =>
