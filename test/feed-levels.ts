@@ -270,7 +270,7 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(final, typesOf, []);
     });
 
-    it('tells who narrowed what he hears while he took nothing how things stand', async () => {
+    it('tells who narrowed what he hears while he took nothing, or was told how things stand, how they stand', async () => {
       const { feed } = server.streaming;
       const events: Json[] = [];
       let [takes, room] = [false, (): void => undefined];
@@ -295,6 +295,26 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
         'transactions confirmed 0',
       ]);
       feed.close(line);
+
+      // The same of one who is just being told.
+      const { book } = chain.source;
+      const held: (() => void)[] = [];
+      chain.source.book = async (...question) => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        return book(...question);
+      };
+      const later: Json[] = [];
+      const sink = { onRoom: () => undefined, end: () => undefined };
+      const other = feed.open({ ...sink, write: (json) => later.push(JSON.parse(json.toString())) > 0 });
+      const asked = readBody(JSON.stringify({ ...own, include_address_book: true, replay_existing: true }));
+      await feed.subscribe(other, asked.subscription, AbortSignal.timeout(PATIENT.timeout));
+      await expect.poll(() => held.length, PATIENT).toBe(1);
+      chain.source.book = book;
+      feed.narrow(other, { ...asked.subscription, addresses: subscription.addresses.slice(0, 1) });
+      held[0]();
+      const listener = { events: later, close: () => feed.close(other) };
+      await expectHeard(listener, heard, ['transactions pending 2 0']);
+      listener.close();
     });
 
     whoResumes('tells who comes back to actions how they stand, with no transaction of his in the trace', async () => {

@@ -195,7 +195,7 @@ export function createFeed(options: FeedOptions): Feed {
     wasLive.set(line, line.generation);
     if (line.announces) line.say({ type: 'caught_up', cursor: encodeCursor(globalId(), line.place) });
     line.announces = false;
-    prospects.join(line, isNew);
+    prospects.join(line, isNew ? 'new' : 'again');
   }
 
   function leave(line: Line): void {
@@ -298,7 +298,7 @@ export function createFeed(options: FeedOptions): Feed {
       if (wasLive.get(line) === generation) wasLive.set(line, line.generation);
       if (state === 'live') {
         audience.add(line);
-        prospects.join(line, true);
+        prospects.join(line, 'narrower');
       }
       if (state === 'behind') void behind.catchUp(line);
     },

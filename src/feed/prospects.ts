@@ -22,8 +22,11 @@ import { createToldStates } from './told-states.ts';
 import { createToldSteps } from './told-steps.ts';
 
 export interface Prospects {
-  /** A line is told of what happens from now on. @param isNew it was not told of anything before, and did not resume */
-  join(line: Line, isNew: boolean): void;
+  /**
+   * A line is told of what happens from now on.
+   * @param how `new`: it was not told of anything before, and did not resume; `narrower`: it was, and asks for less
+   */
+  join(line: Line, how: 'new' | 'narrower' | 'again'): void;
   leave(line: Line): void;
   /** It has another subscription. */
   changed(line: Line): void;
@@ -336,7 +339,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
   }, SWEEP_MS).unref();
 
   return {
-    join(line, isNew) {
+    join(line, how) {
       if (line.subscription.minFinality !== 'finalized') {
         audience.add(line);
         count(line, 1);
@@ -345,8 +348,9 @@ export function createProspects(options: ProspectsOptions): Prospects {
       for (const prospect of ended) settleOne(prospect);
       for (const { hash } of ended) returns.knows(line, hash);
       if (line.subscription.minFinality === 'finalized') return returns.forget(line);
-      if (isNew) begunBehind.set(line, position().mcSeqno);
-      if (!isNew || returns.isBack(line)) void returns.bringUp(line);
+      if (how === 'new') begunBehind.set(line, position().mcSeqno);
+      const isOwed = how === 'again' || (how === 'narrower' && returns.isTold(line));
+      if (isOwed || returns.isBack(line)) void returns.bringUp(line);
     },
     leave(line) {
       const before = audience.size;
