@@ -223,12 +223,20 @@ it('a body that is too long is refused', async () => {
   expect([400, undefined]).toContain(response?.status);
 });
 
-it('messages that are never finished take no more together than they may', async () => {
+/** The first of several frames of a message, and a ping in between. */
+const FRAGMENT = frameHead(1, 300_000);
+FRAGMENT[0] &= 0x7f;
+const PING = Buffer.from([0x89, 0x80 | 3, 0, 0, 0, 0, 1, 2, 3]);
+
+it.each([
+  ['one frame', [frameHead(1, 1_000_000), Buffer.alloc(300_000, 0x20)]],
+  ['fragments, with pings in between', [FRAGMENT, Buffer.alloc(300_000, 0x20), PING, PING]],
+])('messages that are never finished, in %s, take no more together than they may', async (_how, sent) => {
   const clients = await Promise.all(Array.from({ length: 20 }, raw));
   let ended = 0;
   for (const { socket } of clients) {
     socket.once('close', () => ended++);
-    socket.write(Buffer.concat([frameHead(1, 1_000_000), Buffer.alloc(300_000, 0x20)]));
+    socket.write(Buffer.concat(sent));
   }
   await expect.poll(() => ended).toBeGreaterThanOrEqual(clients.length - Math.floor(UNFINISHED / 300_000));
   healthy.send({ operation: 'ping', id: 'alive' });

@@ -8,6 +8,8 @@ export interface Unfinished {
 /** Of one connection. */
 export interface Part {
   add(bytes: number): void;
+  /** Of what came so much was no part of it. */
+  less(bytes: number): void;
   /** All that came is finished. */
   clear(): void;
 }
@@ -48,11 +50,13 @@ export function createUnfinished({ maxBytes, onDropped }: UnfinishedOptions): Un
           parts.add(part);
           while (total > maxBytes) dropLargest();
         },
-        clear() {
-          total -= part.bytes;
-          part.bytes = 0;
-          parts.delete(part);
+        less(bytes) {
+          const gone = Math.min(bytes, part.bytes);
+          total -= gone;
+          part.bytes -= gone;
+          if (part.bytes === 0) parts.delete(part);
         },
+        clear: () => part.less(part.bytes),
       };
       return part;
     },

@@ -48,6 +48,9 @@ const KEEP_ALIVE_MS = 30_000;
 /** What RFC 6455 leaves for a reason. */
 const REASON_BYTES = 123;
 
+/** Of a control frame of a client: two bytes and the mask (RFC 6455, 5.2). */
+const CONTROL_HEADER_BYTES = 6;
+
 /** Longest that messages are answered before all else has its turn, milliseconds. */
 const ANSWERING_MS = 5;
 
@@ -131,7 +134,11 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
         // Heard before the frames are read: what a message has finished is taken back then.
         const part = options.unfinished.open(() => webSocket.terminate());
         socket.prependListener('data', (chunk: Buffer) => part.add(chunk.length));
-        for (const event of ['message', 'ping', 'pong', 'close']) webSocket.on(event, part.clear);
+        for (const event of ['message', 'close']) webSocket.on(event, part.clear);
+        // They may stand between the fragments of a message, which goes on.
+        for (const event of ['ping', 'pong']) {
+          webSocket.on(event, (data: Buffer) => part.less(CONTROL_HEADER_BYTES + data.length));
+        }
         // Bad frames and broken lines; `close` follows.
         webSocket.on('error', () => undefined);
         // Nothing is heard before it is admitted, and nothing lost.
