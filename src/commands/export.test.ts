@@ -31,3 +31,53 @@ it('an export waits where the service says that it is asked too much, and goes o
     rmSync(folder, { recursive: true });
   }
 });
+
+it('an export asks for fewer steps where the service says so, then for more again, and goes on from where it is told', async () => {
+  const asked: (string | null)[] = [];
+  const server = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+    const [from, steps] = [Number(searchParams.get('from')), Number(searchParams.get('steps') ?? 10_000)];
+    asked.push(`${from} ${searchParams.get('steps')}`);
+    if (steps > 6) {
+      response.writeHead(400, { 'X-Steps': String(Math.floor(steps / 4)) }).end('{"error":"take too long"}');
+      return;
+    }
+    const to = Math.min(from + steps - 1, 20);
+    response.writeHead(200, { 'X-To-Seqno': String(to), ...(to < 20 && { Link: '<>; rel="next"' }) }).end('PAR1');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-export-'));
+  const printed: string[] = [];
+  try {
+    const { port } = server.address() as AddressInfo;
+    const config = { host: '127.0.0.1', port, from: undefined, sqlTimeoutMs: 5_000 };
+    const io = { print: (line: string) => void printed.push(line), signal: new AbortController().signal };
+    expect(await runExport(config, ['blocks', folder], {}, io)).toBe(0);
+    expect(asked).toEqual([
+      '0 null',
+      '0 2500',
+      '0 625',
+      '0 156',
+      '0 39',
+      '0 9',
+      '0 2',
+      '2 3',
+      '5 4',
+      '9 5',
+      '14 7',
+      '14 1',
+      '15 2',
+      '17 3',
+      '20 4',
+    ]);
+    expect(printed[0]).toBe('asking for 2500 steps at a time: take too long');
+    asked.length = 0;
+    await runExport({ ...config, from: '15' }, ['blocks', folder], {}, io);
+    await runExport({ ...config, from: '40' }, ['blocks', folder], {}, io).catch(() => undefined);
+    expect(asked.map((one) => one?.split(' ')[0])).toEqual(expect.arrayContaining(['21', '40']));
+    expect(asked).not.toContainEqual(expect.stringMatching(/^15 /));
+  } finally {
+    server.close();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { EXPORT_FORMATS, EXPORTED } from '../api/export/slices.ts';
+import { EXPORT_FORMATS, EXPORTED, SLICE_STEPS } from '../api/export/slices.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
@@ -11,6 +11,11 @@ import { askService, flagError, refusalOf } from './service-request.ts';
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
 const seqno = z.coerce.number().int().min(0);
 const TOO_MANY = 429;
+const TOO_MUCH = 400;
+/** How many more steps are asked for each time, after fewer had to be. */
+const GROWTH = 1.25;
+/** How many steps to ask for at a time, as the service says it of a slice that takes too much; null where it does not. */
+const fewer = z.coerce.number().int().min(1).nullable().catch(null);
 /** Seconds until the service can be asked again. */
 const later = z.coerce.number().int().min(0).max(3_600).catch(1);
 /** What the service takes until it answers, its turn included. */
@@ -23,7 +28,8 @@ export interface ExportIo extends Pick<ImportIo, 'print'> {
 /**
  * `tonstream export VIEW FOLDER`: writes a view of the running service as files of whole steps, `VIEW-FROM-TO.parquet`, up to
  * the head. Started again it goes on behind the last file; a file is there when it is whole. `--from` begins at a seqno.
- * Where the service has too much to do, or the quota of the hour is used up, it waits.
+ * Where the service has too much to do, or the quota of the hour is used up, it waits; where so many steps take more than
+ * a query may, it asks for fewer at a time.
  * @returns the exit code
  */
 export async function runExport(
@@ -41,14 +47,22 @@ export async function runExport(
   const { format } = parsed.data;
   await mkdir(folder, { recursive: true });
   const began = await nextOf(folder, view, format);
-  let next: number | null = began ?? startOf(from);
+  let next: number | null = Math.max(began ?? 0, startOf(from));
+  let steps: number | null = null;
   while (next !== null) {
-    const url = `${httpUrl(host, port)}/api/export/${view}?from=${next}&format=${format}`;
+    const cut: string = steps === null ? '' : `&steps=${steps}`;
+    const url = `${httpUrl(host, port)}/api/export/${view}?from=${next}&format=${format}${cut}`;
     const { response, bytes } = await askService(url, { timeoutMs: PATIENCE * sqlTimeoutMs, signal });
     // Nothing is newer than the last file.
     if (response.status === 422 && next === began) break;
     if (response.status !== 200) {
       const reason = refusalOf(bytes) ?? '';
+      const less: number | null = response.status === TOO_MUCH ? fewer.parse(response.headers.get('x-steps')) : null;
+      if (less !== null && (steps === null || less < steps)) {
+        steps = less;
+        print(`asking for ${steps} steps at a time: ${reason}`);
+        continue;
+      }
       if (response.status !== TOO_MANY) throw new Error(`${url}: ${response.status} ${reason}`);
       const seconds = later.parse(response.headers.get('retry-after') ?? 1);
       print(`waiting ${seconds} s: ${reason}`);
@@ -66,6 +80,7 @@ export async function runExport(
     }
     print(`${path}: ${bytes.length} bytes`);
     next = response.headers.get('link') === null ? null : to + 1;
+    if (steps !== null) steps = steps < SLICE_STEPS ? Math.ceil(steps * GROWTH) : null;
   }
   return 0;
 }

@@ -6,12 +6,13 @@ import { ApiError } from '../errors.ts';
 import { keyOf, readQuery } from '../request.ts';
 import { refusalOf } from '../sql/failures.ts';
 import type { Outgoing } from '../sql/outgoing.ts';
-import { EXPORT_FORMATS, type Slice, type Slices } from './slices.ts';
+import { EXPORT_FORMATS, type Slice, type Slices, SliceTooMuch } from './slices.ts';
 
 const seqno = z.coerce.number('give a masterchain seqno').int().min(0).max(0xffff_ffff);
 const asked = z.object({
   from: seqno,
   to: seqno.nullish().transform((to) => to ?? null),
+  steps: z.coerce.number('give how many steps a slice may have').int().min(1).optional(),
   format: z.enum(EXPORT_FORMATS).default('parquet'),
 });
 
@@ -31,9 +32,14 @@ export function exportRouter(slices: (() => Promise<Slices>) | null, outgoing: P
     const key = keyOf(request.headers) || (request.socket.remoteAddress ?? '');
     const known = await slices();
     const slice = await known.get({ ...question, view, key, signal: hangUp.signal }).catch((error: unknown) => {
+      if (error instanceof SliceTooMuch && error.steps !== null) {
+        exposeHeaders(response, 'X-Steps');
+        response.setHeader('X-Steps', error.steps);
+      }
       throw refusalOf(error);
     });
-    const place = { path: `${BASE}/${view}`, format: question.format, hasEnd: question.to !== null };
+    const { format, to, steps } = question;
+    const place = { path: `${BASE}/${view}`, format, hasEnd: to !== null, steps };
     const part = describe(request, response, slice, place);
     if (part === null || request.method === 'HEAD') response.end();
     else outgoing.send(response, part);
@@ -58,10 +64,17 @@ interface Place {
   format: string;
   /** Whether the end was named. */
   hasEnd: boolean;
+  /** Of a slice at most, where that was named. */
+  steps: number | undefined;
 }
 
 /** Sets the head of the answer. @returns the bytes that are asked for; null for none */
-function describe(request: Request, response: Response, slice: Slice, { path, format, hasEnd }: Place): Buffer | null {
+function describe(
+  request: Request,
+  response: Response,
+  slice: Slice,
+  { path, format, hasEnd, steps }: Place,
+): Buffer | null {
   const { body, tag, from, to, asked: end } = slice;
   const address = (first: number, last: number): string => `${path}?from=${first}&to=${last}&format=${format}`;
   exposeHeaders(response, 'Accept-Ranges, Content-Location, Content-Range, Link, X-From-Seqno, X-To-Seqno');
@@ -72,7 +85,8 @@ function describe(request: Request, response: Response, slice: Slice, { path, fo
   response.setHeader('Accept-Ranges', 'bytes');
   response.setHeader('X-From-Seqno', from);
   response.setHeader('X-To-Seqno', to);
-  if (to < end) response.setHeader('Link', `<${address(to + 1, end)}>; rel="next"`);
+  const cut = steps === undefined ? '' : `&steps=${steps}`;
+  if (to < end) response.setHeader('Link', `<${address(to + 1, end)}${cut}>; rel="next"`);
   if (names(request.headers['if-none-match'], tag)) {
     response.status(304);
     return null;

@@ -1,18 +1,22 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
 import { ClickHouseQueryError } from '../../../clickhouse/client.ts';
 import { createQueryGate } from '../../../clickhouse/gate.ts';
 import type { Asked } from '../../../clickhouse/reader.ts';
 import { exportRouter } from './router.ts';
-import { createSlices } from './slices.ts';
+import { createSlices, SliceTooMuch } from './slices.ts';
 
 const FIRST = 1_000;
 const HEAD = 1_099;
 
-/** Of a view with one row a step; an answer may have `most` of them. */
-function slicesOf(most: number) {
+const failed = { label: 'a query of SQL', queryId: '', detail: 'Query memory limit exceeded' } as const;
+const OUT_OF_MEMORY = new ClickHouseQueryError({ ...failed, code: 'memory', serverType: 'MEMORY_LIMIT_EXCEEDED' });
+
+/** Of a view with one row a step; an answer may have `most` of them, and more than `room` take more than a query may. */
+function slicesOf(most: number, { room = Number.POSITIVE_INFINITY, failure = OUT_OF_MEMORY } = {}) {
   let asked = 0;
   let tables = 'first';
   async function ask({ sql }: Asked) {
@@ -20,6 +24,7 @@ function slicesOf(most: number) {
     const [from, to = HEAD] = [...sql.matchAll(/[<>]= (\d+)/g)].map(([, seqno]) => Number(seqno));
     const steps = Array.from({ length: HEAD - FIRST + 1 }, (_, i) => FIRST + i).filter((at) => at >= from && at <= to);
     const isCut = sql.includes('SELECT *');
+    if (!sql.includes('LIMIT 1') && steps.length > room) throw failure;
     if (isCut && steps.length > most) {
       const detail = 'Limit for result exceeded, max bytes: 64.00 MiB (code 396, TOO_MANY_ROWS_OR_BYTES)';
       const failure = { code: 'too_large', label: 'a query of SQL', queryId: '', detail } as const;
@@ -45,6 +50,8 @@ function slicesOf(most: number) {
   };
   return { slices, rebuild, asked: () => asked };
 }
+
+const refuseAs: ErrorRequestHandler = (error, _request, response, _next) => void response.status(error.status).end();
 
 const question = { view: 'messages', format: 'csv', to: null, key: '', signal: new AbortController().signal } as const;
 
@@ -81,8 +88,70 @@ describe('slices of which each may have so many bytes', () => {
 
   it('are refused where one step has more', async () => {
     const { slices } = slicesOf(0);
-    await expect(slices.get({ ...question, from: FIRST })).rejects.toThrow('Limit for result exceeded');
+    const refused = slices.get({ ...question, from: FIRST });
+    await expect(refused).rejects.toMatchObject({ status: 400, steps: null });
+    await expect(refused).rejects.toThrow(
+      'step 1000 of messages alone has more bytes than an answer may: parquet has fewer; go on behind it with from=1001',
+    );
   });
+});
+
+describe('slices that meet a limit of queries', () => {
+  it('are refused with how many steps to ask for instead, until they fit', async () => {
+    const { slices } = slicesOf(1_000, { room: 7 });
+    const tries: (number | undefined)[] = [];
+    for (let steps: number | undefined; ; ) {
+      tries.push(steps);
+      try {
+        const { from, to, asked } = await slices.get({ ...question, from: 0, ...(steps && { steps }) });
+        expect([tries, from, to, asked]).toEqual([[undefined, 10, 1], 0, FIRST, HEAD]);
+        break;
+      } catch (error) {
+        if (!(error instanceof SliceTooMuch) || error.steps === null) throw error;
+        steps = error.steps;
+      }
+    }
+  });
+
+  it('say which limit it is, and where to go on behind a step that does not fit alone', async () => {
+    const of = { ...question, from: FIRST, to: FIRST + 9 };
+    const { slices } = slicesOf(1_000, { room: 0 });
+    await expect(slices.get(of)).rejects.toThrow(
+      'steps 1000 to 1009 of messages need more memory than a query may take (--sql-memory); ask for fewer with steps=1',
+    );
+    const alone =
+      'step 1000 of messages alone needs more memory than a query may take (--sql-memory); go on behind it with from=1001';
+    await expect(slices.get({ ...of, steps: 1 })).rejects.toThrow(alone);
+    const late = new ClickHouseQueryError({ ...failed, code: 'timeout', detail: 'no answer' });
+    await expect(slicesOf(1_000, { room: 0, failure: late }).slices.get(of)).rejects.toThrow(
+      'steps 1000 to 1009 of messages take longer than a query may (--sql-timeout-ms); ask for fewer with steps=1',
+    );
+    const busy = new ClickHouseQueryError({ ...failed, code: 'busy' });
+    await expect(slicesOf(1_000, { room: 0, failure: busy }).slices.get(of)).rejects.toBe(busy);
+  });
+});
+
+it('a refused slice tells in its head how many steps to ask for, and the one behind a short one has as many', async () => {
+  const { slices } = slicesOf(1_000, { room: 7 });
+  const router = exportRouter(async () => slices, { send: (response, sent) => void response.end(sent) });
+  const server = createServer(express().use(router).use(refuseAs)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/api/export/messages?format=csv&from=1000`;
+    const refused = await fetch(url);
+    expect([refused.status, refused.headers.get('x-steps')]).toEqual([400, '10']);
+    const short = await fetch(`${url}&steps=6`);
+    expect([short.status, short.headers.get('link'), short.headers.get('content-location')]).toEqual([
+      200,
+      '</api/export/messages?from=1006&to=1099&format=csv&steps=6>; rel="next"',
+      '/api/export/messages?from=1000&to=1005&format=csv',
+    ]);
+    expect((await fetch(`${url}&steps=0`)).status).toBe(422);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 it('a part of a slice keeps no more in memory than it has, however slowly it is read', async () => {

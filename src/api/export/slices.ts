@@ -13,6 +13,7 @@ import type { Head } from '../../../clickhouse/queries/head.ts';
 import type { Reader } from '../../../clickhouse/reader.ts';
 import { VIEWS } from '../../../clickhouse/views/all.ts';
 import { ApiError } from '../errors.ts';
+import { isTooMuchOnDisk } from '../sql/failures.ts';
 import { FORMATS, type FormatName } from '../sql/formats.ts';
 import type { Outgoing } from '../sql/outgoing.ts';
 
@@ -24,6 +25,9 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 export const SLICE_STEPS = 10_000;
 export const SLICE_ROWS = 50_000;
 const MAX_SHORTENED = 1_000;
+/** Of the steps whose rows could not be counted, and of those whose rows could not be read. */
+const SHARE_COUNTED = 10;
+const SHARE_READ = 2;
 /** More than there are. */
 const ALL_ROWS = 0xffff_ffff;
 
@@ -49,6 +53,8 @@ export interface SliceQuestion {
   from: number;
   /** The head where it is null. */
   to: number | null;
+  /** Of a slice at most. */
+  steps?: number | undefined;
   key: string;
   signal: AbortSignal;
 }
@@ -82,8 +88,25 @@ export interface SlicesOptions {
 const firstRow = z.object({ seqno: z.number() });
 const stepRow = z.object({ seqno: z.number(), rows: z.coerce.number() });
 
+/** A slice meets a limit of queries. Which it meets may be due to the hour, so what it holds is not changed by that. */
+export class SliceTooMuch extends ApiError {
+  override name = 'SliceTooMuch';
+
+  /** @param steps that may be asked for instead; null where one alone is too much */
+  constructor(
+    message: string,
+    readonly steps: number | null,
+    options: ErrorOptions,
+  ) {
+    super(400, message, options);
+  }
+}
+
 export interface Slices {
-  /** @throws {ApiError} 404 for another view, 422 for steps that are not there; what a gate that is full throws */
+  /**
+   * @throws {ApiError} 404 for another view, 422 for steps that are not there; {SliceTooMuch}; what a gate that is full
+   * throws
+   */
   get(question: SliceQuestion): Promise<Slice>;
 }
 
@@ -109,13 +132,11 @@ export function createSlices(options: SlicesOptions): Slices {
     return text === '' ? to : firstRow.parse(JSON.parse(text)).seqno;
   }
 
-  /** First and last step that a slice may have, by the number of its steps and rows. */
-  async function bounds(view: string, { step }: Sliced, from: number, to: number, asked: AskedOf) {
-    const first = await begin(from, to, asked);
-    const last = Math.min(to, first + SLICE_STEPS - 1);
+  /** Last step that a slice may have by the number of its rows, `last` at most. */
+  async function lastByRows(view: string, { step }: Sliced, from: number, last: number, asked: AskedOf) {
     const { bytes } = await reader.ask({
       ...asked,
-      head: to,
+      head: last,
       sql:
         `SELECT ${step} AS seqno, toUInt32(count()) AS rows FROM ${identifier(view)} ` +
         `WHERE ${step} >= ${u32(from)} AND ${step} <= ${u32(last)} GROUP BY ${step} ORDER BY ${step}`,
@@ -125,17 +146,21 @@ export function createSlices(options: SlicesOptions): Slices {
     let rows = 0;
     for (const line of bytes.toString().split('\n').filter(Boolean)) {
       const { seqno, rows: more } = stepRow.parse(JSON.parse(line));
-      if (rows > 0 && rows + more > SLICE_ROWS) return { first, last: seqno - 1 };
+      if (rows > 0 && rows + more > SLICE_ROWS) return seqno - 1;
       rows += more;
     }
-    return { first, last };
+    return last;
   }
 
-  async function make({ view, format, key, signal }: SliceQuestion, from: number, to: number): Promise<Slice> {
+  async function make({ view, format, key, signal, steps }: SliceQuestion, from: number, to: number): Promise<Slice> {
     outgoing.check();
     const cut = slicedOf(view);
     const asked: AskedOf = { key, signal, timeoutMs, parameters: new Map() };
-    const { first, last: most } = await bounds(view, cut, from, to, asked);
+    const first = await begin(from, to, asked);
+    const end = Math.min(to, first + Math.min(steps ?? SLICE_STEPS, SLICE_STEPS) - 1);
+    const most = await lastByRows(view, cut, from, end, asked).catch((error: unknown) => {
+      throw tooMuch(error, { view, first, last: end, share: SHARE_COUNTED });
+    });
     const id = await tables(signal);
     const name = `${id} ${view} ${from} ${most}`;
     for (let last = shortened.get(name) ?? most; ; ) {
@@ -148,7 +173,7 @@ export function createSlices(options: SlicesOptions): Slices {
         return slice;
       } catch (error) {
         // The same rows are too large each time: the same slice is the answer.
-        if (!isTooLarge(error) || last <= first) throw error;
+        if (!isTooLarge(error) || last <= first) throw tooMuch(error, { view, first, last, share: SHARE_READ });
         last = first + Math.floor((last - first) / 2);
         shortened.set(name, last);
       }
@@ -195,8 +220,49 @@ interface Cut {
 }
 
 /** More bytes than an answer may have. */
-const isTooLarge = (error: unknown): boolean =>
-  error instanceof ClickHouseQueryError && error.serverType === 'TOO_MANY_ROWS_OR_BYTES';
+const isTooLarge = (error: unknown): boolean => limitOf(error) === 'bytes';
+
+/** What a query may not do, of one and of several steps. */
+const LIMITS = {
+  bytes: ['has', 'have', 'more bytes than an answer may: parquet has fewer'],
+  time: ['takes', 'take', 'longer than a query may (--sql-timeout-ms)'],
+  memory: ['needs', 'need', 'more memory than a query may take (--sql-memory)'],
+  rows: ['takes', 'take', 'a query that reads more rows than it may (--sql-rows-read)'],
+  disk: ['needs', 'need', 'more room on the disk than a query may take'],
+} as const;
+
+/** Which limit of a query an error is; null for another error. */
+function limitOf(error: unknown): keyof typeof LIMITS | null {
+  if (!(error instanceof ClickHouseQueryError)) return null;
+  const { code, serverType } = error;
+  if (isTooMuchOnDisk(error)) return 'disk';
+  if (serverType === 'TOO_MANY_ROWS_OR_BYTES') return 'bytes';
+  if (serverType === 'TOO_MANY_ROWS') return 'rows';
+  if (code === 'memory') return 'memory';
+  return code === 'timeout' || serverType === 'TOO_SLOW' ? 'time' : null;
+}
+
+interface Tried {
+  view: string;
+  first: number;
+  last: number;
+  /** What part of them to ask for instead. */
+  share: number;
+}
+
+/** What a slice that meets a limit is told as; another error stays as it is. */
+function tooMuch(cause: unknown, { view, first, last, share }: Tried): unknown {
+  const limit = limitOf(cause);
+  if (limit === null) return cause;
+  const [one, several, what] = LIMITS[limit];
+  if (last <= first) {
+    const told = `step ${first} of ${view} alone ${one} ${what}; go on behind it with from=${first + 1}`;
+    return new SliceTooMuch(told, null, { cause });
+  }
+  const steps = Math.max(1, Math.floor((last - first + 1) / share));
+  const told = `steps ${first} to ${last} of ${view} ${several} ${what}; ask for fewer with steps=${steps}`;
+  return new SliceTooMuch(told, steps, { cause });
+}
 
 interface AskedOf {
   key: string;

@@ -23,8 +23,8 @@ const ADVICE: Readonly<Record<string, { status: number; text: string }>> = {
 /** What a failed query means to its caller; anything else is thrown as it is. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof ClickHouseQueryError)) return error;
-  const { code, serverType, message, label } = error;
-  const detail = message.startsWith(`${label}: `) ? message.slice(label.length + 2) : message;
+  const { code, serverType } = error;
+  const detail = detailOf(error);
   if (serverType === 'QUOTA_EXCEEDED') {
     return new SqlRefusal(429, 'the quota of this hour is used up', {
       cause: error,
@@ -37,15 +37,24 @@ export function refusalOf(error: unknown): unknown {
   if (code === 'memory') {
     return new SqlRefusal(400, 'the query needs too much memory: group, sort or join less', { cause: error });
   }
-  const advice = ADVICE[kindOf(error, detail)];
+  const advice = ADVICE[kindOf(error)];
   if (advice !== undefined) return new SqlRefusal(advice.status, advice.text, { cause: error });
   if (code === 'server' && serverType !== null) return new SqlRefusal(400, cleaned(detail), { cause: error });
   return new SqlRefusal(503, 'the tables cannot be asked now: try again soon', { cause: error, retryAfterSeconds: 1 });
 }
 
-function kindOf({ code, serverType }: ClickHouseQueryError, detail: string): string {
-  // Of the same type as an answer that is too large.
-  if (detail.startsWith('Limit for temporary files')) return 'NOT_ENOUGH_SPACE';
+function detailOf({ message, label }: ClickHouseQueryError): string {
+  return message.startsWith(`${label}: `) ? message.slice(label.length + 2) : message;
+}
+
+/** Its type is that of an answer that is too large. */
+export function isTooMuchOnDisk(error: ClickHouseQueryError): boolean {
+  return error.serverType === 'NOT_ENOUGH_SPACE' || detailOf(error).startsWith('Limit for temporary files');
+}
+
+function kindOf(error: ClickHouseQueryError): string {
+  const { code, serverType } = error;
+  if (isTooMuchOnDisk(error)) return 'NOT_ENOUGH_SPACE';
   return serverType ?? (code === 'timeout' ? 'TIMEOUT_EXCEEDED' : '');
 }
 
