@@ -12,6 +12,9 @@ export interface OpenedServer {
 
 const MARK_CACHE_BYTES = 64 * 1024 * 1024;
 
+/** Of the embedded one. */
+export const serverFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'clickhouse');
+
 /**
  * The server of CLICKHOUSE_URL, or one started in the data folder.
  * @param users what its file of users holds, where there are any
@@ -24,7 +27,7 @@ export async function openServer(
 ): Promise<OpenedServer> {
   if (config.clickhouseUrl) return { url: config.clickhouseUrl, embedded: null };
   const embedded = await startEmbeddedClickHouse({
-    folder: join(config.dataDir, 'clickhouse'),
+    folder: serverFolder(config),
     maxMemoryBytes: config.clickhouseMemory,
     markCacheBytes: MARK_CACHE_BYTES,
     logger,

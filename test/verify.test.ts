@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { openParts } from '../src/commands/parts.ts';
 import { runVerify } from '../src/commands/verify.ts';
 import { rounds } from './chance.ts';
 import { startClickHouseProxy } from './clickhouse-proxy.ts';
@@ -132,7 +133,15 @@ describe.skipIf(shelf === null)('tonstream verify', () => {
   it('finds no tables good that it has not compared', async () => {
     const elsewhere = { folder: join(at.home, 'elsewhere'), database: 'good' };
     await expect(at.run(runVerify, elsewhere)).rejects.toThrow('of another log than this one (the log ends before it)');
-    const nothing = await at.run(runVerify, { ...place(), database: 'untouched' });
+    const untouched = { ...place(), database: 'untouched' };
+    // A mistyped name is not a new database.
+    await expect(at.run(runVerify, untouched)).rejects.toThrow(
+      '--clickhouse-database: "untouched" has no tables of tonstream (these have: good, half)',
+    );
+    const made = "SELECT count() AS n FROM system.databases WHERE name = 'untouched'";
+    expect(await at.tables('good').json(made, z.object({ n: z.coerce.number() }))).toEqual([{ n: 0 }]);
+    await at.run(openParts, untouched);
+    const nothing = await at.run(runVerify, untouched);
     expect(nothing.printed).toContain(`differs: the tables hold no step of the log, which goes up to ${LAST}`);
     expect(nothing.status).toBe(1);
   });

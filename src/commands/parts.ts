@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { type ClickHouse, isTransient } from '../../clickhouse/client.ts';
-import { connect, openServer } from '../../clickhouse/open.ts';
+import { connect, openServer, serverFolder } from '../../clickhouse/open.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
 import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
 import { bringUp } from '../../clickhouse/swap.ts';
@@ -10,6 +12,7 @@ import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
 import { persist } from '../../streams/project/patience.ts';
 import { readerLimits, servesSql } from '../api/sql/limits.ts';
+import { ConfigError } from '../config.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import type { Running } from './running.ts';
 
@@ -23,9 +26,16 @@ export interface Parts {
 /**
  * Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown.
  * @param views whether those of SQL are made, too, as a service does
+ * @param areThere whether the tables must be there already
+ * @throws {ConfigError} where they are not
  */
-export async function openParts(running: Running, { views = false } = {}): Promise<Parts> {
+export async function openParts(running: Running, { views = false, areThere = false } = {}): Promise<Parts> {
   const { config, logger, shutdown, print } = running;
+  if (areThere && !config.clickhouseUrl && !existsSync(serverFolder(config))) {
+    throw new ConfigError(
+      `there are no tables in ${config.dataDir}: give the --data-dir of a service, or its --clickhouse-url`,
+    );
+  }
   await mkdir(config.dataDir, { recursive: true });
   const metrics = createMetrics();
   if (!config.clickhouseUrl) print(`starting ClickHouse in ${config.dataDir} …`);
@@ -46,6 +56,7 @@ export async function openParts(running: Running, { views = false } = {}): Promi
     if (config.sql === 'on' || !mayGoOn) throw error;
     logger.warn({ err: error }, 'the views of SQL cannot be made: mend what is said here, or start with --sql off');
   };
+  if (areThere) await despiteOutages(running, () => checkAreThere(clickhouse, shutdown.signal));
   await despiteOutages(running, async () => {
     if (await bringUp({ clickhouse, logger, signal: shutdown.signal }))
       logger.info('finished a rebuild that had been interrupted');
@@ -55,6 +66,27 @@ export async function openParts(running: Running, { views = false } = {}): Promi
   const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   return { clickhouse, clickhouseUrl: url, log, metrics };
+}
+
+const named = z.object({ database: z.string() });
+
+/** @throws {ConfigError} for a database without tables of ours: a mistyped name would be a new one */
+async function checkAreThere(clickhouse: ClickHouse, signal: AbortSignal): Promise<void> {
+  // By a connection to one that is always there.
+  const system = clickhouse.withDatabase('system');
+  try {
+    const sql = "SELECT database FROM system.tables WHERE name = 'projection_state' ORDER BY database";
+    const databases = (await system.json(sql, named, { label: 'looking for the tables', signal })).map(
+      ({ database }) => database,
+    );
+    if (databases.includes(clickhouse.database)) return;
+    const others = databases.length === 0 ? 'none has' : `these have: ${databases.join(', ')}`;
+    throw new ConfigError(
+      `--clickhouse-database: ${JSON.stringify(clickhouse.database)} has no tables of tonstream (${others})`,
+    );
+  } finally {
+    await system.close();
+  }
 }
 
 /** Longest wait at the start for a server that is started at the same time, or again. */

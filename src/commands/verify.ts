@@ -25,11 +25,11 @@ const BYTES_PER_CHECK = 64 * 1024 * 1024;
 /**
  * `tonstream verify`: compares the tables with the log, step for step, and the tables with each other. The exit status
  * is 0 when nothing differs; gaps are known, and only told.
- * @throws {PositionError} for tables of another log
+ * @throws {PositionError} for tables of another log; {ConfigError} where there are no tables
  */
 export async function runVerify(running: Running): Promise<number> {
   const { config, shutdown, print } = running;
-  const { clickhouse, log } = await openParts(running);
+  const { clickhouse, log } = await openParts(running, { areThere: true });
   const { signal } = shutdown;
   const store = createPositionStore(clickhouse);
   const { done, intent } = await store.read(signal);
