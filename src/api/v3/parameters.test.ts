@@ -43,6 +43,12 @@ const B = 'Ef8E9kxq-_890Q2LpnB3kKyWcNVA83qUSLAze6pqWpKsrB5K';
 const B_RAW = '-1:04F64C6AFBFF3DD10D8BA6707790AC9670D540F37A9448B0337BAA6A5A92ACAC';
 
 describe('scalars', () => {
+  it('gives no more rows without a limit than with the largest', () => {
+    const few = z.object({ limit: p.limit({ ...DEFAULT_LIMITS, maxRows: 20 }) });
+    expect(readParameters(few, readQuery('/x'), p.refuse)).toEqual({ limit: 20 });
+    expect(read('').limit).toBe(100);
+  });
+
   it('takes the last of several values and ignores unknown names', () => {
     expect(read('seqno=1&seqno=2&what=ever').seqno).toBe(2);
   });

@@ -182,23 +182,19 @@ export const lenientSeqno = () =>
     .meta({ type: 'integer', format: 'int32', description: 'Masterchain seqno.', required: true });
 
 /** Rows wanted: below 1 counts as 1, above the maximum is refused. */
-export const limit = (limits: ApiLimits) =>
-  sentLast
+export const limit = ({ defaultRows, maxRows }: ApiLimits) => {
+  const usual = Math.min(defaultRows, maxRows);
+  return sentLast
     .transform((sentText, context): number => {
       const rows = parseInt32(sentText);
-      if (rows !== null && rows <= limits.maxRows) return Math.max(rows, 1);
+      if (rows !== null && rows <= maxRows) return Math.max(rows, 1);
       if (rows === null) context.addIssue({ code: 'custom', message: 'conversion', params: { conversion: true } });
-      else context.addIssue({ code: 'custom', message: `limit is not allowed: ${rows} > ${limits.maxRows}` });
+      else context.addIssue({ code: 'custom', message: `limit is not allowed: ${rows} > ${maxRows}` });
       return z.NEVER;
     })
-    .default(limits.defaultRows)
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      maximum: limits.maxRows,
-      default: limits.defaultRows,
-      description: 'Rows to return.',
-    });
+    .default(usual)
+    .meta({ type: 'integer', minimum: 1, maximum: maxRows, default: usual, description: 'Rows to return.' });
+};
 
 /** Rows to leave out: below 0 counts as 0. */
 export const offset = () =>
