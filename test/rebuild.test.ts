@@ -8,6 +8,7 @@ import { blockTransactions } from '../src/chain/accounts.ts';
 import { decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
 import { crc32c } from '../src/chain/crc.ts';
+import { openParts } from '../src/commands/parts.ts';
 import { runRebuild } from '../src/commands/rebuild.ts';
 import type { Running } from '../src/commands/running.ts';
 import { runVerify } from '../src/commands/verify.ts';
@@ -256,11 +257,14 @@ describe.skipIf(shelf === null)('tonstream rebuild NAME', () => {
     expect(await tableHashes(clickhouse)).toEqual(good);
   });
 
-  it('is told what there is when there is no such projection, and nothing is projected', async () => {
+  it('is told what there is when there is no such projection, no such database, and nothing is projected', async () => {
     const place = { folder: join(at.home, 'good'), database: 'empty' };
     await expect(at.run((running) => runRebuild(running, ['tracks']), place)).rejects.toThrow(
       'there is no projection "tracks"; rebuild takes contracts, traces, statistics, or nothing for all',
     );
+    // A mistyped name is not a new database.
+    await expect(at.run(rebuildTraces, place)).rejects.toThrow('"empty" has no tables of tonstream');
+    await at.run(openParts, place);
     await expect(at.run(rebuildTraces, place)).rejects.toThrow('nothing is projected yet');
   });
 });

@@ -31,6 +31,7 @@ const SETTLED_MS = 2 * OWNER_MS;
  * meanwhile, and a projector goes on writing them; it stops when the new ones have all but the newest steps.
  *
  * @param settledMs as `RebuildOptions` has it
+ * @throws {ConfigError} with names, where there are no tables
  */
 export async function runRebuild(
   running: Running,
@@ -39,7 +40,8 @@ export async function runRebuild(
 ): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const remade = withReaders(names, PROJECTIONS);
-  const { clickhouse, log } = await openParts(running);
+  // Some alone are made beside the others; all of them from the log alone.
+  const { clickhouse, log } = await openParts(running, { areThere: remade.length > 0 });
   const { onProgress, end, aim } = showProgress();
   const parts = { log, topics: topicNames(config.topicPrefix), clickhouse, config, logger, onProgress };
   const what = remade.length > 0 ? `${remade.map(({ name }) => name).join(', ')} of ` : '';
