@@ -6,12 +6,16 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runExport } from './export.ts';
 
-it('an export waits where the service says that it is asked too much, and goes on', async () => {
+it('an export waits where the service is asked too much or is not ready, and goes on', async () => {
   let asked = 0;
   const server = createServer((_request, response) => {
     asked++;
     if (asked === 1) {
       response.writeHead(429, { 'Retry-After': '0' }).end('{"error":"the quota of this hour is used up"}');
+      return;
+    }
+    if (asked === 2) {
+      response.writeHead(503, { 'Retry-After': '0' }).end('{"error":"the tables cannot be asked now"}');
       return;
     }
     response.writeHead(200, { 'X-To-Seqno': '5' }).end('PAR1');
@@ -25,7 +29,10 @@ it('an export waits where the service says that it is asked too much, and goes o
     const io = { print: (line: string) => void printed.push(line), signal: new AbortController().signal };
     expect(await runExport(config, ['blocks', folder], {}, io)).toBe(0);
     expect(readdirSync(folder)).toEqual(['blocks-0-5.parquet']);
-    expect(printed[0]).toBe('waiting 0 s: the quota of this hour is used up');
+    expect(printed.slice(0, 2)).toEqual([
+      'waiting 0 s: the quota of this hour is used up',
+      'waiting 0 s: the tables cannot be asked now',
+    ]);
   } finally {
     server.close();
     rmSync(folder, { recursive: true });

@@ -10,7 +10,8 @@ import { askService, flagError, refusalOf } from './service-request.ts';
 
 const flagsOf = z.object({ format: z.enum(EXPORT_FORMATS).default('parquet') });
 const seqno = z.coerce.number().int().min(0);
-const TOO_MANY = 429;
+/** Too many requests, and not ready: of a service that says when it can be asked again. */
+const LATER: readonly number[] = [429, 503];
 const TOO_MUCH = 400;
 /** How many more steps are asked for each time, after fewer had to be. */
 const GROWTH = 1.25;
@@ -28,8 +29,8 @@ export interface ExportIo extends Pick<ImportIo, 'print'> {
 /**
  * `tonstream export VIEW FOLDER`: writes a view of the running service as files of whole steps, `VIEW-FROM-TO.parquet`, up to
  * the head. Started again it goes on behind the last file; a file is there when it is whole. `--from` begins at a seqno.
- * Where the service has too much to do, or the quota of the hour is used up, it waits; where so many steps take more than
- * a query may, it asks for fewer at a time.
+ * Where the service has too much to do, or is not ready, or the quota of the hour is used up, it waits; where so many
+ * steps take more than a query may, it asks for fewer at a time.
  * @returns the exit code
  */
 export async function runExport(
@@ -63,8 +64,9 @@ export async function runExport(
         print(`asking for ${steps} steps at a time: ${reason}`);
         continue;
       }
-      if (response.status !== TOO_MANY) throw new Error(`${url}: ${response.status} ${reason}`);
-      const seconds = later.parse(response.headers.get('retry-after') ?? 1);
+      const again = response.headers.get('retry-after');
+      if (!LATER.includes(response.status) || again === null) throw new Error(`${url}: ${response.status} ${reason}`);
+      const seconds = later.parse(again);
       print(`waiting ${seconds} s: ${reason}`);
       // Ended meanwhile: the next question says so.
       await sleep(1000 * seconds, undefined, { signal }).catch(() => undefined);
