@@ -57,3 +57,19 @@ it('keeps the word of the newest session, and of that the newest one, whatever c
   expect(await kept()).toEqual([position(600, 'b')]);
   expect(await positions.count('k', signal)).toBe(1);
 });
+
+it('forgets a name that nobody has used for a year, and no webhook', async () => {
+  await own.command(
+    `INSERT INTO subscriber_positions (kind, owner, name, revision, cursor, saved_at)
+     SELECT kind, 'k2', name, 300, 'a', now64(6) - INTERVAL age MONTH FROM VALUES('kind String, name String, age UInt8',
+       ('name', 'old', 13), ('name', 'used', 13), ('name', 'rare', 11), ('webhook', 'old', 13))`,
+    { label: 'rows of last year' },
+  );
+  const positions = createPositions(own);
+  await positions.save([{ ...position(600, 'b'), owner: 'k2', name: 'used' }], signal);
+  await own.command('OPTIMIZE TABLE subscriber_positions FINAL', { label: 'merging' });
+  const names = async (kind: Position['kind']) =>
+    (await positions.read(kind, 'k2', ['old', 'used', 'rare'], signal)).map(({ name }) => name).toSorted();
+  expect(await names('name')).toEqual(['rare', 'used']);
+  expect(await names('webhook')).toEqual(['old']);
+});
