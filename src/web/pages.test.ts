@@ -6,8 +6,10 @@ import { FakeElement } from '../../test/fake-element.ts';
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
 const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
-const { compact, exactAmount, exactTons, tons } = await import(new URL('./page/format.js', import.meta.url).href);
-const { nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
+const { compact, exactAmount, exactTons, extraCurrencies, tons } = await import(
+  new URL('./page/format.js', import.meta.url).href
+);
+const { blockPage, nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
 const { find } = await import(new URL('./page/search.js', import.meta.url).href);
@@ -208,6 +210,15 @@ describe('amounts', () => {
       257,
     ]);
   });
+});
+
+it('tells extra currencies in their smallest units, and nothing where there are none', () => {
+  expect(extraCurrencies({ 100: '1500', 7: '1' })).toBe('1 of currency 7, 1,500 of currency 100');
+  expect([{}, null, undefined].map(extraCurrencies)).toEqual([null, null, null]);
+});
+
+it('takes half an address of a block for no masterchain block', async () => {
+  await expect(blockPage('1,2')).rejects.toThrow('A block is named by workchain,shard,seqno');
 });
 
 describe('figures of a chart', () => {

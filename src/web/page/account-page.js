@@ -1,7 +1,7 @@
 /** An account: what it is, what it holds, what it did. */
 import { ApiError, apiUrl, ask, atMost, book, ROOT } from './ask.js';
 import { element, say } from './elements.js';
-import { short } from './format.js';
+import { extraCurrencies, short } from './format.js';
 import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
 import { accountLink, accountName, actionLine, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
 import { failureOf, operationOf } from './trace-graph.js';
@@ -184,6 +184,7 @@ function stateFacts(account, wallet) {
   const isJetton = interfaces.includes('jetton_master');
   return facts([
     ['Balance', tonsOf(account.balance ?? '0')],
+    ['Extra currencies', extraCurrencies(account.extra_currencies)],
     ['Status', account.status],
     ['Is', interfaces.length === 0 ? (wallet?.wallet_type ?? null) : interfaces.join(', ')],
     ['Seqno', wallet?.seqno === undefined || wallet.seqno === null ? null : String(wallet.seqno)],

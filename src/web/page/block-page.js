@@ -10,6 +10,9 @@ const LISTED = atMost(100);
 /** `id`: `workchain,shard,seqno` with the shard in hex, brackets allowed, or a masterchain seqno. */
 export async function blockPage(id) {
   const parts = id.replace(/[()\s]/g, '').split(',');
+  if (parts.length !== 1 && parts.length !== 3) {
+    throw new ApiError('A block is named by workchain,shard,seqno, or by the seqno of a masterchain block.', 404);
+  }
   const [workchain, shard, seqno] = parts.length === 3 ? parts : ['-1', '8000000000000000', parts[0]];
   const place = { workchain, shard, seqno };
   const { blocks } = await ask('blocks', place);

@@ -42,6 +42,12 @@ export function exactTons(nanotons) {
   return exactAmount(nanotons, 9);
 }
 
+/** Extra currencies, in their smallest units by id, as their owner has them: `1,500 of currency 100`; null for none. */
+export function extraCurrencies(amounts) {
+  const each = Object.entries(amounts ?? {}).map(([id, amount]) => `${exactAmount(amount, 0)} of currency ${id}`);
+  return each.length === 0 ? null : each.join(', ');
+}
+
 /** Cut, never rounded up, to `places` behind the point; what that leaves nothing of is `<0.0001`. */
 export function tons(nanotons, places) {
   const exact = exactTons(nanotons);

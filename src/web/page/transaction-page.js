@@ -1,7 +1,7 @@
 /** A transaction and the trace it belongs to. */
 import { ApiError, ask } from './ask.js';
 import { element } from './elements.js';
-import { count } from './format.js';
+import { count, extraCurrencies } from './format.js';
 import { card, facts, heading, none, pagedTable, table } from './layout.js';
 import { accountLink, actionLine, blockLink, copied, hashLink, timeOf, tonsOf } from './links.js';
 import { failureOf, operationOf, traceGraph } from './trace-graph.js';
@@ -49,6 +49,7 @@ function transactionFacts(transaction) {
     ['Outcome', element('span', { class: failure === null ? 'good' : 'bad' }, failure ?? 'success')],
     ['Operation', operationOf(transaction) || null],
     ['Value', transaction.in_msg?.value ? tonsOf(transaction.in_msg.value) : null],
+    ['Extra currencies', extraCurrencies(transaction.in_msg?.value_extra_currencies)],
     ['Fees', tonsOf(transaction.total_fees)],
     ['Gas', phase?.gas_used === undefined ? null : count(Number(phase.gas_used))],
     [
