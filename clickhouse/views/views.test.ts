@@ -86,6 +86,24 @@ describe('the views', () => {
     expect(found).toEqual([{ actions: 1 }]);
   });
 
+  it('read the trace alone that is asked for, as the step has it', async () => {
+    await clickhouse.command(
+      `INSERT INTO traces (trace_id, mc_seqno, end_lt, transactions, state)
+       SELECT unhex(leftPad(hex(number DIV 2), 64, '0')), number % 2, number, number, number % 2 FROM numbers(80000)`,
+    );
+    const id = Buffer.from((20_000).toString(16).padStart(64, '0'), 'hex').toString('base64');
+    const at = (head: number) =>
+      clickhouse.json(
+        `SELECT transactions, state, mc_block_seqno AS step FROM ton.traces WHERE trace_id = '${id}'
+         SETTINGS log_comment = '${head}', max_rows_to_read = 10000`,
+        z.unknown(),
+      );
+    expect(await Promise.all([at(0), at(1)])).toEqual([
+      [{ transactions: 40_000, state: 'pending', step: 0 }],
+      [{ transactions: 40_001, state: 'complete', step: 1 }],
+    ]);
+  });
+
   it('of the tables of another database are left to it, until it is gone', async () => {
     const other = createClickHouse({ url: test.server.url, database: 'other', logger: silent });
     try {
