@@ -109,11 +109,18 @@ function reasonOf(error: unknown): string {
   return error instanceof AggregateError && error.message === '' ? reasonOf(error.errors[0]) : error.message;
 }
 
-/** To the end, so that the connection can be used again; one that says too much is cut. */
+/**
+ * To the end, so that the connection can be used again; one that says too much is cut. One that does not come to its end
+ * has answered all the same: its status has said what is to be known.
+ */
 async function drain(response: IncomingMessage): Promise<void> {
   let bytes = 0;
-  for await (const chunk of response) {
-    bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
-    if (bytes > MOST_ANSWER_BYTES) break;
+  try {
+    for await (const chunk of response) {
+      bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
+      if (bytes > MOST_ANSWER_BYTES) break;
+    }
+  } catch {
+    response.destroy();
   }
 }
