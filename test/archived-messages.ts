@@ -10,12 +10,13 @@ import { stepOf } from '../src/window/chunk.ts';
 import { columnOf, layoutOf } from '../src/window/kind.ts';
 import { transactionKind } from '../src/window/kinds.ts';
 import type { View } from '../src/window/view.ts';
+import { rounds } from './chance.ts';
 import { context, type Projected, windowFrom } from './windowed.ts';
 
 const BY_ACCOUNT = layoutOf(transactionKind, 'account');
 const PAGE = { limit: 1_000, offset: 0 };
 /** Windows that are looked at, and messages that have come in each of them. */
-const BORDERS = 8;
+const BORDERS = rounds(4, 8);
 const AT_ONCE = 3;
 
 /** The archive as it would be, had it been filled when `end` was the next step: not yet received was received later. */

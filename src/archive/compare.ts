@@ -8,7 +8,7 @@ import { actionKind, retoldKind, transactionKind } from '../window/kinds.ts';
 import { transactionOf } from '../window/rows.ts';
 import type { Found, View } from '../window/view.ts';
 import { idOfShowing, sentMessageKind, transactionShowing } from './messages.ts';
-import { readSlab } from './slab.ts';
+import { readSlab, type SlabStep } from './slab.ts';
 
 export interface ArchiveComparison {
   first: number;
@@ -20,8 +20,10 @@ export interface ArchiveComparison {
 }
 
 const TOLD_AGAIN = layoutOf(retoldKind, 'trace');
-/** Steps compared row by row, spread over all of them. */
-const SAMPLED_STEPS = 200;
+/** Steps compared row by row, some that follow each other at places spread over all of them. */
+const SAMPLED_STEPS = 400;
+/** Read at once: a question for one step takes the tables nearly as long. */
+const STEPS_AT_ONCE = 8;
 const MOST_PROBLEMS = 20;
 /** Transactions from one word of progress to the next. */
 const TOLD_EVERY = 16_384;
@@ -61,12 +63,16 @@ export async function compareArchive(
   if (transactions !== counts.transactions) {
     problem(`${transactions} transactions in the steps ${first} to ${head}, the tables have ${counts.transactions}`);
   }
-  const steps = spread(counts.steps, sampled);
-  for (const [n, mcSeqno] of steps.entries()) {
-    tell('comparing the archive', 'steps', n, steps.length);
-    for (const text of await compareStep({ view, form }, mcSeqno, clickhouse, signal)) problem(text);
+  const runs = runsOf(counts.steps, sampled);
+  const steps = runs.reduce((sum, run) => sum + run.length, 0);
+  let compared = 0;
+  for (const run of runs) {
+    tell('comparing the archive', 'steps', compared, steps);
+    const span = { low: run[0], high: run[run.length - 1] };
+    for (const step of await readSlab(clickhouse, span, signal)) compareStep({ view, form }, step).forEach(problem);
+    compared += run.length;
   }
-  return { first, head, steps: steps.length, transactions, problems };
+  return { first, head, steps, transactions, problems };
 }
 
 async function countInTables(clickhouse: Pick<ClickHouse, 'query'>, { first, head }: View, signal: AbortSignal) {
@@ -85,21 +91,23 @@ async function countInTables(clickhouse: Pick<ClickHouse, 'query'>, { first, hea
   return { transactions, steps };
 }
 
-/** So many of them, the first and the last among them. */
-function spread(all: readonly number[], count: number): number[] {
-  if (all.length <= count) return [...all];
-  return Array.from({ length: count }, (_, i) => all[Math.floor((i * (all.length - 1)) / (count - 1))]);
+/** So many of them, or some more, as runs of neighbours: the first and the last among them, all where there are no more. */
+export function runsOf(all: readonly number[], count: number): number[][] {
+  const isWhole = all.length <= count;
+  const runs = Math.ceil((isWhole ? all.length : count) / STEPS_AT_ONCE);
+  const last = Math.max(0, all.length - STEPS_AT_ONCE);
+  return Array.from({ length: runs }, (_, i) => {
+    const from = isWhole ? i * STEPS_AT_ONCE : Math.floor((i * last) / Math.max(1, runs - 1));
+    return all.slice(from, from + STEPS_AT_ONCE);
+  });
 }
 
-async function compareStep(
+function compareStep(
   { view, form }: { view: View; form: TransactionForm | null },
-  mcSeqno: number,
-  clickhouse: Pick<ClickHouse, 'query'>,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const [step] = await readSlab(clickhouse, { low: mcSeqno, high: mcSeqno }, signal);
+  { mcSeqno, rows, told: toldAgain }: SlabStep,
+): string[] {
   const wrong: string[] = [];
-  for (const { kind, row } of step?.rows ?? []) {
+  for (const { kind, row } of rows) {
     const [layout] = kind.layouts;
     const [key] = keysOf(layout, row);
     const found = view.findByKey(kind, layout, key);
@@ -112,7 +120,7 @@ async function compareStep(
       wrong.push(`the form of transaction ${key.toString('hex')} of step ${mcSeqno} is another`);
     }
   }
-  for (const { row: told, entry } of step?.told ?? []) {
+  for (const { row: told, entry } of toldAgain) {
     const again = view.beside(TOLD_AGAIN, told.traceId);
     const newest = again === null ? told.mcSeqno : retoldKind.columns.mcSeqno.get(again, 0);
     if (newest > told.mcSeqno) continue;
