@@ -25,7 +25,7 @@ const filter: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}
 
 const address = (n: number): Address => addressOf(0, Buffer.alloc(32, n));
 const [ALICE, BOB, CAROL] = [address(0xa1), address(0xb0), address(0xc0)];
-const [GOLD, SILVER] = [address(0x61), address(0x62)];
+const [GOLD, SILVER, TIN] = [address(0x61), address(0x62), address(0x63)];
 
 /** Transactions of which nothing counts but the place: hashes sort against the addresses. */
 async function transactionsAt(places: readonly Place[]): Promise<TransactionRecord[]> {
@@ -139,6 +139,20 @@ describe('transfers and burns', () => {
         }
         expect(pages).toEqual(whole);
       }
+    }
+  });
+
+  it('of one lt that come from several parts, and by several keys, stand each on one page', async () => {
+    const [EVE, FAY] = [address(0xe0), address(0xf0)];
+    for (const n of [0x20, 0x21, 0x22, 0x23]) {
+      await insert(jettonTransfers, [transfer(5, n, n % 2 === 0 ? CAROL : EVE, n % 2 === 0 ? EVE : FAY, TIN)]);
+    }
+    for (const [sort, whole] of [
+      ['desc', ['5/32', '5/33', '5/34', '5/35']],
+      ['asc', ['5/35', '5/34', '5/33', '5/32']],
+    ] as const) {
+      const paged = [0, 1, 2, 3].map((offset) => transfers({ owners: [EVE, FAY], sort, page: { limit: 1, offset } }));
+      expect((await Promise.all(paged)).flat()).toEqual(whole);
     }
   });
 

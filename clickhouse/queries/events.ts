@@ -131,9 +131,10 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
     const bounded = selection(kind, filter, reading.head.seqno, endOf(kind, filter));
     const read = async (sql: string) => collect(await reading.rows(sql, kind.table, context), readPlace);
     const skip = offset > 0 ? ` OFFSET ${offset}` : '';
-    // In order it would look at each row by itself: 2.7 s of 200,000 rows against 0.1 s.
+    // A DISTINCT beside a LIMIT ends at so many rows, ties or not, so it stands by itself. In order it would look at each
+    // row by itself: 2.7 s of 200,000 rows against 0.1 s.
     const page = await read(
-      `${bounded()} ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES SETTINGS optimize_distinct_in_order = 0`,
+      `SELECT * FROM (${bounded()}) ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES SETTINGS optimize_distinct_in_order = 0`,
     );
     if (page.length === 0 || offset === 0) return { places: page, skipped: 0 };
     const [{ lt }] = page;
