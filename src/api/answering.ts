@@ -69,7 +69,8 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
     return async (exchange) => {
       const { request } = exchange;
       const asker = receive(exchange, ended);
-      const sent = method === 'POST' ? await readMembers(request, maxBytes) : readQuery(request.url ?? '');
+      const sent =
+        method === 'POST' ? await readMembers(request, maxBytes, route.needsBody) : readQuery(request.url ?? '');
       await answer(route, sent, asker, exchange, base);
     };
   }

@@ -55,9 +55,13 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
   return parseJson(await readText(request, maxBytes));
 }
 
-/** The members of a JSON object, or the fields of an HTML form. Throws ApiError 413 and BodyError. */
-export async function readMembers(request: IncomingMessage, maxBytes: number): Promise<Sent> {
+/**
+ * The members of a JSON object, or the fields of an HTML form. Throws ApiError 413 and BodyError.
+ * @param needed whether there must be a body
+ */
+export async function readMembers(request: IncomingMessage, maxBytes: number, needed = false): Promise<Sent> {
   const text = await readText(request, maxBytes);
+  if (needed && text === '') throw new BodyError('Unprocessable Entity');
   const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   if (isForm && !text.trimStart().startsWith('{')) return queryOf(text);
   const body = text === '' ? {} : parseJson(text);

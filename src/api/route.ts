@@ -18,6 +18,8 @@ export interface Route<Asked> {
   summary: string;
   parameters: Parameters;
   response: z.ZodType;
+  /** A POST without a body is refused as one that cannot be read; else it is as one without members. */
+  needsBody?: true;
   /** Largest body in bytes where the limit of all requests is too much. */
   maxBodyBytes?: number;
   /**

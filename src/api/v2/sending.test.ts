@@ -177,6 +177,8 @@ test('what is no external message is refused before anybody is asked', async () 
     ['v3/estimateFee', { address: to.toString(), body: PRUNED }, 422, /body: pruned branches/],
     ['v2/sendCellSimple', { cell: { data: { b64: 'AA==', len: 8 }, refs: [] } }, 500, /^INVALID_BAG_OF_CELLS/],
     ['v3/message', {}, 401, /^boc is required$/],
+    ['v3/message', { boc: 5 }, 422, /^boc: .*expected string/],
+    ['v3/runGetMethod', { address: to.toString(), method: 'm', stack: [['num', '1']] }, 422, /^stack\.0: /],
     ['v3/message', { boc: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS/],
   ];
   for (const [path, members, status, error] of cases) {

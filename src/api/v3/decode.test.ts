@@ -60,8 +60,20 @@ describe('/decode', () => {
     expect(await ask(path)).toEqual({ status: 422, body: { error } });
   });
 
-  it('refuses a body that is not JSON', async () => {
+  it('refuses a body that is not JSON, and one that is not there', async () => {
     expect((await post('not json')).status).toBe(422);
+    expect(await post('')).toEqual({ status: 422, body: { error: 'Unprocessable Entity' } });
+    expect((await ask('', { method: 'POST' })).status).toBe(422);
+  });
+
+  it.each([
+    ['opcodes', 12345678],
+    ['opcodes', [12345678]],
+    ['opcodes', '0x0f8a7ea5'],
+    ['bodies', [null]],
+  ])('refuses %s that are no list of texts: %j', async (name, value) => {
+    const error = `failed to decode: schema: error converting value for "${name}"`;
+    expect(await post(JSON.stringify({ [name]: value }))).toEqual({ status: 422, body: { error } });
   });
 
   it.each([

@@ -22,6 +22,7 @@ export function decodeRoute(): Route {
   return route({
     path: '/decode',
     methods: ['GET', 'POST'],
+    needsBody: true,
     tag: 'utils',
     summary: 'Names of opcodes, and message bodies as JSON',
     parameters: z.object({
@@ -47,9 +48,17 @@ export function decodeRoute(): Route {
   });
 }
 
+/** Texts alone: a number of JSON would be read as hex. */
+const texts = z
+  .unknown()
+  .refine((value): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string'), {
+    params: { conversion: true },
+  });
+
 /** Plain texts, never split at commas. */
 function items(name: string, description: string) {
-  return sent
+  return texts
+    .pipe(sent)
     .transform((values, context): string[] => {
       if (values.length <= MAX_ITEMS) return values;
       context.addIssue({ code: 'custom', message: `${name} list exceeds maximum length of ${MAX_ITEMS}` });

@@ -25,6 +25,7 @@ export function estimateFeeRoute(): Route {
   return route({
     path: '/estimateFee',
     methods: ['POST'],
+    needsBody: true,
     tag: 'api/v2',
     summary: 'Fees of an external message before it is sent',
     parameters: z.object({

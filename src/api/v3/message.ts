@@ -7,6 +7,7 @@ export function messageRoute(): Route {
   return route({
     path: '/message',
     methods: ['POST'],
+    needsBody: true,
     tag: 'api/v2',
     summary: 'Sends an external message',
     parameters: z.object({

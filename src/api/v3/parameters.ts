@@ -294,7 +294,11 @@ export const cursor = () =>
 /** 422 with the service's text. Values that do not parse come before rules that are broken, as it decodes before it checks. */
 export function refuse(issues: readonly z.core.$ZodIssue[]): ApiError {
   const unread = issues.find((issue) => issue.code === 'custom' && issue.params?.conversion === true);
-  if (unread === undefined || unread.code !== 'custom') return new ApiError(422, issues[0].message);
+  if (unread === undefined || unread.code !== 'custom') {
+    const [{ code, path, message }] = issues;
+    // Of what a body has in the place of a text.
+    return new ApiError(422, code === 'custom' ? message : `${path.join('.')}: ${message}`);
+  }
   const index = unread.params?.index;
   const place = index === undefined ? '' : `index ${index} of `;
   const name = String(unread.path[0]);

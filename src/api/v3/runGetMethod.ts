@@ -14,6 +14,7 @@ export function runGetMethodRoute(): Route {
   return route({
     path: '/runGetMethod',
     methods: ['POST'],
+    needsBody: true,
     tag: 'api/v2',
     summary: 'Runs a get-method',
     parameters: z.object({
