@@ -71,7 +71,7 @@ function eventValues(events: readonly EventFacts[]): EventValues {
 }
 
 /** Types and shortcuts that clients say they know. */
-const SUPPORTED = ['v1', 'v2', 'latest', 'jettons', 'ton_transfer', 'no_such_type'];
+const SUPPORTED = ['v1', 'v2', 'latest', 'jettons', 'ton_transfer', 'no_such_type', ''];
 
 const hex = (hash: Hash): string => hash.toString('hex');
 

@@ -19,6 +19,11 @@ test('types in no version are there when they are asked for', () => {
   expect(others.length).toBe(7);
 });
 
+test('an empty name is none: it stands for actions that are told no more', () => {
+  expect(supportedTypes([''])).toEqual(supportedTypes(['v1']));
+  expect(supportedTypes(['', 'nft']).has('')).toBe(false);
+});
+
 test('a name that is no shortcut is a type', () => {
   expect(supportedTypes(['something_new']).has('something_new')).toBe(true);
 });

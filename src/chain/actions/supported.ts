@@ -32,8 +32,9 @@ const SHORTCUTS: Readonly<Record<string, readonly Group[]>> = {
 
 const expanded = new Map(Object.entries(SHORTCUTS).map(([name, groups]) => [name, typesOf(groups)]));
 
+/** The empty name is left out: what is stored with it is an action that is told no more. */
 const together = (names: readonly string[]): ReadonlySet<string> =>
-  new Set(['v1', ...names].flatMap((name) => expanded.get(name) ?? [name]));
+  new Set(['v1', ...names].filter((name) => name !== '').flatMap((name) => expanded.get(name) ?? [name]));
 
 /** Nearly every request asks for one of these alone. */
 const ofShortcut = new Map(Object.keys(SHORTCUTS).map((name) => [name, together([name])]));
