@@ -107,6 +107,14 @@ function isTagged({ tagged = [] }: Route<Asker>, sent: Sent): boolean {
   return tagged === 'always' || tagged.some((name) => sent.has(name));
 }
 
+/** Bigints have no JSON of their own; texts, which all of a query are, are written some times as fast without a thought of them. */
+function jsonOf(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return JSON.stringify(value);
+  return JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === 'bigint' ? { integer: part.toString() } : part,
+  );
+}
+
 /**
  * One text for all spellings of a request: the declared parameters in their order, each with all that was sent of it,
  * and what else has a part in the answer. Those with less patience are not to end the wait of the others.
@@ -123,7 +131,7 @@ function questionOf(
     const value = sent.get(name);
     if (value === undefined) continue;
     // As JSON one value is not taken for several, nor a text for a number.
-    question += `\n${name} ${JSON.stringify(value)}`;
+    question += `\n${name} ${jsonOf(value)}`;
   }
   return question;
 }

@@ -1,6 +1,7 @@
 /** Bodies of requests, read into the parameters that an operation declares. */
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
+import { parseExactly } from './exact-json.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
 import { queryOf } from './request.ts';
@@ -104,7 +105,7 @@ const BACKSLASH = 0x5c;
 function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new BodyError(`request body is nested deeper than ${MAX_DEPTH}`);
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new BodyError(`request body is not JSON: ${error.message}`, { cause: error });

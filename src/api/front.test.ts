@@ -78,9 +78,13 @@ describe('bodies', () => {
     expect(await post(`${url}/read`, query, form)).toEqual([200, { ...sent, acted: 2 }]);
     const json = '{"words":["a,b","c"],"number":-5,"shard":-4611686018427387904,"what":{},"__proto__":{"words":1}}';
     expect(await post(`${url}/read`, json)).toEqual([200, { ...sent, acted: 3 }]);
-    expect(await post(`${url}/READ/?number=7`, json, form)).toEqual([200, { ...sent, acted: 4 }]);
-    expect(await post(`${url}/read`, '{"number":"7","words":null}')).toEqual([200, { number: 7, words: [], acted: 5 }]);
-    expect(await post(`${url}/read`, '')).toEqual([200, { words: [], acted: 6 }]);
+    // Each of its digits counts, whatever stands in texts beside it.
+    const exact = String.raw`{"words":["\":1234567890123456789}"],"number":-5,"shard":-4611686018427387905}`;
+    const told = { words: ['":1234567890123456789}'], number: -5, shard: 'bfffffffffffffff' };
+    expect(await post(`${url}/read`, exact)).toEqual([200, { ...told, acted: 4 }]);
+    expect(await post(`${url}/READ/?number=7`, json, form)).toEqual([200, { ...sent, acted: 5 }]);
+    expect(await post(`${url}/read`, '{"number":"7","words":null}')).toEqual([200, { number: 7, words: [], acted: 6 }]);
+    expect(await post(`${url}/read`, '')).toEqual([200, { words: [], acted: 7 }]);
   });
 
   it.each([

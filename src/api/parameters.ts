@@ -28,6 +28,7 @@ export const sentLast = sent.transform((texts, context): string => {
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   // In all digits: a shard in JSON is a number of twenty.
+  if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value).toString() : String(value);
   return typeof value === 'boolean' ? String(value) : null;
 }

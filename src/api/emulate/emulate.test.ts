@@ -122,6 +122,11 @@ it('takes what is null in a message of TON Connect for left out', async () => {
   expect(error).not.toMatch(/payload|stateInit/);
 });
 
+it('takes nanoseconds, which are more than a number holds', async () => {
+  const body = `{"from":"${from}","messages":[${JSON.stringify(message)}],"valid_until":1767225600123456789}`;
+  expect((await post('emulateTonConnect', body)).error).not.toMatch(/valid_until/);
+});
+
 it('tells the seed, flags and the cells of accounts before and behind each transaction as TON Center does', async () => {
   const devnet = await serveDevnet();
   const pool = createLitePool(parseGlobalConfig(JSON.parse(devnet.server.globalConfig)), { logger: silent });

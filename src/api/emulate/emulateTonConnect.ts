@@ -46,10 +46,8 @@ export function emulateTonConnectRoute(parts: EmulateParts): Route {
         .default([])
         .meta({ type: 'array', items: { type: 'object' }, description: 'As in the request.', required: true }),
       valid_until: z
-        .number()
-        .positive()
-        .lt(MAX_TIME)
-        .refine(Number.isInteger, 'not a whole number')
+        .union([z.number(), z.bigint().transform(Number)])
+        .pipe(z.number().positive().lt(MAX_TIME).refine(Number.isInteger, 'not a whole number'))
         .nullish()
         .meta({ type: 'integer', description: `Unix seconds; ${VALID_S} seconds from now unless given.` }),
       ...options,

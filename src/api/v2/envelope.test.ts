@@ -96,6 +96,10 @@ describe('the envelope', () => {
     for (const id of [1, '1', 'a"b', null]) {
       expect((await ask('jsonRPC', call({ id }))).answer).toEqual({ ...result, jsonrpc: '2.0', id });
     }
+    // Of other languages, whose integers have 64 bits.
+    const large = '{"id":-1795890486123456789,"method":"getDouble","params":{"number":4}}';
+    const response = await fetch(`${url}/jsonRPC`, { method: 'POST', body: large });
+    expect(await response.text()).toContain(',"jsonrpc":"2.0","id":-1795890486123456789}');
     const { id: _, ...nameless } = call({});
     expect((await ask('jsonRPC', nameless)).answer).toEqual({ ...result, jsonrpc: '2.0' });
   });

@@ -43,10 +43,13 @@ function extraOf({ began }: Exchange): string {
 function callOf({ call }: Exchange): string {
   if (call === undefined) return '';
   const sent = identified.safeParse(call);
-  return `,"jsonrpc":"2.0"${sent.success ? `,"id":${JSON.stringify(sent.data.id)}` : ''}`;
+  return `,"jsonrpc":"2.0"${sent.success ? `,"id":${idText(sent.data.id)}` : ''}`;
 }
 
-const identified = z.looseObject({ id: z.union([z.string(), z.number(), z.null()]) });
+const identified = z.looseObject({ id: z.union([z.string(), z.number(), z.bigint(), z.null()]) });
+
+const idText = (id: string | number | bigint | null): string =>
+  typeof id === 'bigint' ? id.toString() : JSON.stringify(id);
 
 const RATE_LIMIT = 'Ratelimit exceed';
 
