@@ -4,16 +4,16 @@ import { EstimateError } from '../tvm/fees.ts';
 import { TvmBusyError, TvmTimeoutError } from '../tvm/pool.ts';
 import { StackLimitError, type StackLimits } from '../tvm/stack.ts';
 import { ApiError, Refusal } from './errors.ts';
+import { readStackNumber } from './stack-number.ts';
 
 /** Of what a method leaves: no more than is printed within some milliseconds. */
 export const RESULT_LIMITS: StackLimits = { maxDepth: MAX_RESULT_DEPTH, maxValues: 32_768 };
 
 /** Id of a method by its name, or by its number as number or text; null for a number that is none. */
 export function methodOf(method: string | number): number | null {
-  const given =
-    typeof method === 'number' ? method : /^(\d{1,10}|0x[0-9a-fA-F]{1,8})$/.test(method) ? Number(method) : null;
-  if (given === null) return methodId(String(method));
-  return given >= -(2 ** 31) && given < 2 ** 31 ? given : null;
+  const id = readStackNumber(method);
+  if (id === null) return methodId(String(method));
+  return BigInt.asIntN(32, id) === id ? Number(id) : null;
 }
 
 /** @throws {ApiError} for what becomes of the contract, 429 where too many run already */

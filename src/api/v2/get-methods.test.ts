@@ -303,6 +303,18 @@ it('a method that fails is an answer', async () => {
     ],
   });
   hold('RunGetMethodResult', nobody.result);
+  // Ids are signed, and integers of JSON have 64 bits.
+  for (const method of ['"-2"', '-2', '"-0x2"']) {
+    const response = await fetch(`${server.url}/api/v2/runGetMethod`, {
+      method: 'POST',
+      body: `{"address":"${NOBODY}","method":${method},"stack":[["num",-9007199254740993]]}`,
+    });
+    const left = [
+      ['num', '-0x20000000000001'],
+      ['num', '-0x2'],
+    ];
+    expect(await response.json()).toMatchObject({ result: { stack: left } });
+  }
 });
 
 it('what contracts leave costs its limit', async () => {
@@ -340,6 +352,7 @@ it('says what is wrong with a question', async () => {
     [{ address, method: {}, stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
     [{ address, method: 2 ** 40, stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
     [{ address, method: '4294967296', stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
+    [{ address, method: '99999999999', stack: [] }, 422, /^failed to parse post request: failed to parse method$/],
     [{ address, method: 'x', stack: [], seqno: 0 }, 422, /seqno should be positive/],
     [{ address, method: 'x', stack: [], seqno: 1000 }, 500, /^LITE_SERVER_NOTREADY/],
   ];

@@ -109,7 +109,10 @@ describe('what is asked', () => {
     [['tuple', { elements: [{ '@type': 'tvm.stackEntryNumber' }] }], 422, 'without its number'],
     [['tvm.Builder', boc], 542, 'Unsupported stack entry type: tvm.Builder'],
     [['x'.repeat(1000), 1], 542, 'Unsupported stack entry type'],
-    [[1, 1], 542, 'Unsupported stack entry type: 1'],
+    [[1, 1], 422, 'pair'],
+    [[], 422, 'pair'],
+    [['tuple', { elements: [{}] }], 422, '@type'],
+    [['tuple', { elements: [{ '@type': 'tvm.Cell' }] }], 422, '@type'],
     [['tuple', { elements: [{ '@type': 'tvm.stackEntryUnsupported' }] }], 542, 'tvm.stackEntryUnsupported'],
   ])('refuses %j', (entry, status, text) => {
     expect(() => readPairs([entry])).toThrow(

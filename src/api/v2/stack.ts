@@ -46,14 +46,14 @@ function malformed(reason: string): ApiError {
   return new ApiError(422, `failed to parse post request: ${reason}`);
 }
 
-function unsupported(tag: unknown): ApiError {
+function unsupported(tag: string): ApiError {
   return new Refusal(542, `Unsupported stack entry type: ${told(tag, 64)}`);
 }
 
 function readPair(entry: unknown, count: Count, depth: number): StackValue {
   count(depth);
-  if (!Array.isArray(entry) || entry.length > 2) throw malformed('a stack entry is a pair of tag and value');
-  const [tag, value]: unknown[] = entry;
+  const [tag, value]: unknown[] = Array.isArray(entry) && entry.length <= 2 ? entry : [];
+  if (typeof tag !== 'string') throw malformed('a stack entry is a pair of tag and value');
   switch (tag) {
     case 'null':
       return NULL;
@@ -178,8 +178,10 @@ function readObject(entry: unknown, count: Count, depth: number): StackValue {
       return { type: 'tuple', items: readElements(entry.tuple, count, depth + 1) };
     case 'tvm.stackEntryList':
       return listOf(readElements(entry.list, count, depth + 1));
-    default:
+    case 'tvm.stackEntryUnsupported':
       throw unsupported(entry['@type']);
+    default:
+      throw malformed(`@type of no stack entry: ${told(entry['@type'], 64)}`);
   }
 }
 
