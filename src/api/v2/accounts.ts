@@ -77,7 +77,7 @@ export function accountRoutes(): Route[] {
       'The state of an account with what wallets of its kind keep',
       schemas.extendedInformation,
       true,
-      ({ given, step, state }, { testOnly }) => extendedInformation(given, state, step.header, testOnly),
+      ({ given, step, state }) => extendedInformation(given, state, step.header),
     ),
     accountRoute(
       '/getWalletInformation',

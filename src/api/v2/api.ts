@@ -17,8 +17,6 @@ export interface V2Options {
   liteservers: Liteservers;
   states: StateSource;
   contracts: Contracts;
-  /** Whether user-friendly addresses carry the test flag. */
-  testnet: () => boolean;
   metrics: Registry;
   /** Bytes of rendered transactions to keep. */
   keptRenderings: number;
@@ -45,7 +43,7 @@ const DOCUMENT: Api['document'] = {
 };
 
 export function v2Api(options: V2Options): Api {
-  const { source, liteservers, states, contracts, testnet, metrics, keptRenderings } = options;
+  const { source, liteservers, states, contracts, metrics, keptRenderings } = options;
   const renderings = createRenderings(keptRenderings);
   watchKept(metrics, 'v2_transactions', () => renderings.bytes);
   return {
@@ -57,7 +55,7 @@ export function v2Api(options: V2Options): Api {
     routes: v2Routes().map((route) =>
       bind(route, ({ context: caller }) => {
         const context = wholeRows(caller, NODE_DEADLINE_MS);
-        return { source, liteservers, states, contracts, renderings, context, testOnly: testnet() };
+        return { source, liteservers, states, contracts, renderings, context };
       }),
     ),
     calls: JSON_RPC,

@@ -175,7 +175,7 @@ function transactionsRoute(
   path: string,
   type: string,
   response: Route['response'],
-  render: (row: TransactionRecord, testOnly: boolean) => object,
+  render: (row: TransactionRecord) => object,
 ): Route {
   return route({
     path,
@@ -203,7 +203,7 @@ function transactionsRoute(
         id: blockId(header),
         req_count: count,
         incomplete: rest.length > count,
-        transactions: rest.slice(0, count).map((row) => render(row, asked.testOnly)),
+        transactions: rest.slice(0, count).map(render),
       });
     },
   });

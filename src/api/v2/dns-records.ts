@@ -109,14 +109,14 @@ function standardAddress(address: Address): object {
 }
 
 /** A record as `dnsResolve` shows it. */
-export function entryData(record: DnsRecord, testOnly: boolean): object {
+export function entryData(record: DnsRecord): object {
   switch (record.type) {
     case 'text':
       return { '@type': 'dns.entryDataText', text: record.text };
     case 'next_resolver':
-      return { '@type': 'dns.entryDataNextResolver', resolver: accountAddress(record.address, testOnly) };
+      return { '@type': 'dns.entryDataNextResolver', resolver: accountAddress(record.address) };
     case 'smc_address':
-      return { '@type': 'dns.entryDataSmcAddress', smc_address: accountAddress(record.address, testOnly) };
+      return { '@type': 'dns.entryDataSmcAddress', smc_address: accountAddress(record.address) };
     case 'adnl_address': {
       const adnl = { '@type': 'adnlAddress', adnl_address: adnlText(record.adnl) };
       return { '@type': 'dns.entryDataAdnlAddress', adnl_address: adnl };

@@ -48,7 +48,7 @@ export function dnsResolveRoute(): Route {
           '@type': 'dns.entry',
           name: entry,
           category: category.toString('base64'),
-          entry: entryData(record, asked.testOnly),
+          entry: entryData(record),
         })),
       });
     },

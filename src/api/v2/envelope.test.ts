@@ -51,7 +51,6 @@ const api: Api = {
       renderings: createRenderings(0),
       contracts: createContracts(states, smallPool(), createViews(states, { unknownBlocks: () => undefined })),
       context,
-      testOnly: false,
     })),
   ],
   calls: JSON_RPC,

@@ -34,7 +34,6 @@ export function getTokenDataRoute(): Route {
       const token: Token = {
         contract,
         own: given.address,
-        testOnly: asked.testOnly,
         open: (other) => asked.contracts.open(other, seqno, asked.context),
       };
       for (const [type, read] of KINDS) {
@@ -51,7 +50,6 @@ export function getTokenDataRoute(): Route {
 interface Token {
   contract: OpenContract;
   own: Address;
-  testOnly: boolean;
   /** Another contract as of the same step. */
   open(other: Address): Promise<OpenContract>;
 }
@@ -87,7 +85,7 @@ async function call(contract: OpenContract, method: string, stack: StackValue[] 
   return ran.exitCode === 0 ? ran.stack : null;
 }
 
-async function readMaster({ contract, testOnly }: Token): Promise<object | null> {
+async function readMaster({ contract }: Token): Promise<object | null> {
   const stack = await call(contract, 'get_jetton_data');
   if (stack === null || stack.length < 5) return null;
   const [supply, mintable, admin, content, code] = stack;
@@ -95,13 +93,13 @@ async function readMaster({ contract, testOnly }: Token): Promise<object | null>
   return {
     total_supply: integer(supply).toString(),
     mintable: integer(mintable) !== 0n,
-    ...(owner && { admin_address: addressText(owner, testOnly) }),
+    ...(owner && { admin_address: addressText(owner) }),
     jetton_content: tokenContent(cellIn(content)),
     jetton_wallet_code: base64(cellIn(code)),
   };
 }
 
-async function readWallet({ contract, own, open, testOnly }: Token): Promise<object | null> {
+async function readWallet({ contract, own, open }: Token): Promise<object | null> {
   const stack = await call(contract, 'get_wallet_data');
   if (stack === null || stack.length < 4) return null;
   const [amount, ownerSlice, masterSlice, code] = stack;
@@ -113,27 +111,27 @@ async function readWallet({ contract, own, open, testOnly }: Token): Promise<obj
   const isClaimed = claimed?.length === 1 && claimed[0].type === 'int' ? claimed[0].value !== 0n : null;
   return {
     balance: balance.toString(),
-    owner: addressText(owner, testOnly),
-    jetton: addressText(master, testOnly),
+    owner: addressText(owner),
+    jetton: addressText(master),
     ...(isClaimed !== null && { mintless_is_claimed: isClaimed }),
     jetton_wallet_code: base64(cellIn(code)),
   };
 }
 
-async function readCollection({ contract, testOnly }: Token): Promise<object | null> {
+async function readCollection({ contract }: Token): Promise<object | null> {
   const stack = await call(contract, 'get_collection_data');
   if (stack === null || stack.length < 3) return null;
   const [next, content, ownerSlice] = stack;
   const owner = addressIn(ownerSlice);
   return {
     next_item_index: integer(next).toString(),
-    ...(owner && { owner_address: addressText(owner, testOnly) }),
+    ...(owner && { owner_address: addressText(owner) }),
     collection_content: tokenContent(cellIn(content)),
   };
 }
 
 async function readItem(token: Token): Promise<object | null> {
-  const { contract, own, testOnly } = token;
+  const { contract, own } = token;
   const stack = await call(contract, 'get_nft_data');
   if (stack === null || stack.length < 5) return null;
   const [init, number, collectionSlice, ownerSlice, individual] = stack;
@@ -141,8 +139,8 @@ async function readItem(token: Token): Promise<object | null> {
   const members = {
     init: integer(init) !== 0n,
     index: index.toString(),
-    ...(collection && { collection_address: addressText(collection, testOnly) }),
-    ...(owner && { owner_address: addressText(owner, testOnly) }),
+    ...(collection && { collection_address: addressText(collection) }),
+    ...(owner && { owner_address: addressText(owner) }),
   };
   if (collection === null) return { ...members, content: tokenContent(cellIn(individual)) };
   const parent = await token.open(collection);

@@ -20,8 +20,6 @@ export interface Asked {
   contracts: Contracts;
   renderings: Renderings;
   context: QueryContext;
-  /** Whether user-friendly addresses carry the test flag. */
-  testOnly: boolean;
 }
 
 export type Route = RouteOf<Asked>;

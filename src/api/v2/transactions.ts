@@ -39,7 +39,7 @@ export function getTransactionsRoute(): Route {
       // An lt of nothing is as if absent here.
       const lt = parameters.lt === 0n ? undefined : parameters.lt;
       const { rows } = await pageOf({ ...parameters, lt }, asked);
-      return `[${rows.map((row) => asked.renderings.transaction(row, asked.testOnly)).join(',')}]`;
+      return `[${rows.map((row) => asked.renderings.transaction(row)).join(',')}]`;
     },
   });
 }
@@ -59,7 +59,7 @@ export function getTransactionsStdRoute(): Route {
       const before = last === undefined ? NOTHING_BEFORE : { lt: last.prevLt, hash: last.prevHash };
       return JSON.stringify({
         '@type': 'raw.transactions',
-        transactions: rows.map((row) => rawTransaction(row, asked.testOnly)),
+        transactions: rows.map((row) => rawTransaction(row)),
         previous_transaction_id: transactionId(before.lt, before.hash),
       });
     },
@@ -117,7 +117,7 @@ function locateRoute(path: string, end: 'in' | 'out', summary: string): Route {
     parameters: message,
     response: transaction,
     async answer(parameters, asked) {
-      const { source, renderings, context, testOnly } = asked;
+      const { source, renderings, context } = asked;
       const from = required(parameters.source, 'source').address;
       const to = required(parameters.destination, 'destination').address;
       const lt = required(parameters.created_lt, 'created_lt');
@@ -141,7 +141,7 @@ function locateRoute(path: string, end: 'in' | 'out', summary: string): Route {
       const located = hashOf === null ? null : await source.transactions(filterOf([], {}, 1, [hashOf]), context);
       const row = located?.rows[0];
       if (row === undefined) throw new ApiError(404, 'transaction was not found');
-      return renderings.transaction(row, testOnly);
+      return renderings.transaction(row);
     },
   });
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { friendlyAddress, rawAddress } from '../../chain/address.ts';
 import { address, given, hash, required } from './parameters.ts';
+import { FRIENDLY } from './render/values.ts';
 import { type Route, route } from './route.ts';
 import { detectedAddress, detectedHash } from './schemas.ts';
 
@@ -58,9 +59,9 @@ export function packAddressRoute(): Route {
     summary: 'The user-friendly form of an address',
     parameters: z.object({ address: address() }),
     response: z.string(),
-    async answer(parameters, { testOnly }) {
+    async answer(parameters) {
       const { address: found, friendly } = required(parameters.address, 'address');
-      return JSON.stringify(friendlyAddress(found, friendly ?? { bounceable: true, testOnly }));
+      return JSON.stringify(friendlyAddress(found, friendly ?? FRIENDLY));
     },
   });
 }

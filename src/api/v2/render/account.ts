@@ -5,7 +5,7 @@ import { readWallet } from '../../../chain/contracts/wallets.ts';
 import type { BlockIdExt } from '../../../chain/model.ts';
 import { type AccountState, cellView, shownStatus } from '../../../state/account.ts';
 import type { GivenAddress } from '../parameters.ts';
-import { base64, blockId, extraCurrencies, transactionId } from './values.ts';
+import { base64, blockId, extraCurrencies, FRIENDLY, transactionId } from './values.ts';
 
 const orEmpty = (bytes: Buffer | null): string => (bytes === null ? '' : base64(bytes));
 
@@ -31,19 +31,14 @@ export function addressInformation(state: AccountState, masterBlock: BlockIdExt,
 const NO_BALANCE = '-1';
 
 /** `fullAccountState`: the account with what its kind keeps. */
-export function extendedInformation(
-  { address, friendly }: GivenAddress,
-  state: AccountState,
-  masterBlock: BlockIdExt,
-  testOnly: boolean,
-) {
+export function extendedInformation({ address, friendly }: GivenAddress, state: AccountState, masterBlock: BlockIdExt) {
   const { balance, status, lastTransaction } = state;
   const { revision, ...kind } = accountState(state);
   return {
     '@type': 'fullAccountState',
     address: {
       '@type': 'accountAddress',
-      account_address: friendlyAddress(address, friendly ?? { bounceable: true, testOnly }),
+      account_address: friendlyAddress(address, friendly ?? FRIENDLY),
     },
     balance: status === 'nonexist' ? NO_BALANCE : balance,
     extra_currencies: extraCurrencies(state.extraCurrencies),

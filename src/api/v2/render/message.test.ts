@@ -58,13 +58,13 @@ describe('bodies', () => {
     ],
     ['a comment that is not UTF-8', text((b) => b.storeUint(0xff, 8)), '', { text: '/w==' }],
   ])('%s is text', (_, body, message, data) => {
-    const shown = extMessage(internal(body), false);
+    const shown = extMessage(internal(body));
     expect(shown).toMatchObject({ message, msg_data: { '@type': 'msg.dataText', ...data } });
   });
 
   test('an encrypted comment is its bytes', () => {
     const body = beginCell().storeUint(0x2167da4b, 32).storeUint(0xfefd, 16).endCell();
-    const shown = extMessage(internal(body, { code: body }), false);
+    const shown = extMessage(internal(body, { code: body }));
     expect(shown.msg_data).toEqual({ '@type': 'msg.dataEncryptedText', text: '/v0=' });
     expect(shown).not.toHaveProperty('message');
   });
@@ -77,11 +77,11 @@ describe('bodies', () => {
     ['references alone', beginCell().storeRef(beginCell().storeUint(1, 8)).endCell(), ''],
   ])('%s is raw', (_, body, message) => {
     const code = beginCell().storeUint(1, 1).endCell();
-    const shown = extMessage(internal(body, { code }), false);
+    const shown = extMessage(internal(body, { code }));
     expect(shown.message).toBe(message);
     expect(shown.msg_data).toMatchObject({ '@type': 'msg.dataRaw', body: body.toBoc().toString('base64') });
     expect(shown.msg_data).toHaveProperty('init_state', expect.stringMatching(/^te6c/));
-    expect(extMessage(internal(body), false).msg_data).toHaveProperty('init_state', '');
+    expect(extMessage(internal(body)).msg_data).toHaveProperty('init_state', '');
   });
 });
 
@@ -100,10 +100,10 @@ describe.skipIf(shelf === null)('both forms hold to the contract', () => {
     ['external-out', decoded(log), { source: from.toString(), destination: '', value: '0', created_lt: '4' }],
   ])('%s', (_, message, shown) => {
     const hold = specSchemas('v2');
-    hold('Message', extMessage(message, false));
-    hold('MessageStd', rawMessage(message, false));
-    expect(extMessage(message, false)).toMatchObject({ ...shown, ihr_fee: '0' });
-    expect(rawMessage(message, false)).toMatchObject({
+    hold('Message', extMessage(message));
+    hold('MessageStd', rawMessage(message));
+    expect(extMessage(message)).toMatchObject({ ...shown, ihr_fee: '0' });
+    expect(rawMessage(message)).toMatchObject({
       source: { '@type': 'accountAddress', account_address: shown.source },
       destination: { '@type': 'accountAddress', account_address: shown.destination },
     });

@@ -9,29 +9,29 @@ const ENCRYPTED_OPCODE = 0x2167da4b;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** `ext.message`: `message` is the text of a comment, else the body's own bytes in base64 and a line's end. */
-export function extMessage(message: Message, testOnly: boolean) {
+export function extMessage(message: Message) {
   const boc = message.bodyBoc();
   const body = parseBoc(boc);
   const text = snakeOf(message, body);
   return {
     '@type': 'ext.message',
     ...common(message),
-    source: addressText(message.source, testOnly),
-    destination: addressText(message.destination, testOnly),
+    source: addressText(message.source),
+    destination: addressText(message.destination),
     msg_data: messageData(message, boc, text),
     ...(message.opcode === ENCRYPTED_OPCODE && text !== null ? {} : { message: messageText(text, body) }),
   };
 }
 
 /** `raw.message`. */
-export function rawMessage(message: Message, testOnly: boolean) {
+export function rawMessage(message: Message) {
   const boc = message.bodyBoc();
   const text = snakeOf(message, parseBoc(boc));
   return {
     '@type': 'raw.message',
     ...common(message),
-    source: accountAddress(message.source, testOnly),
-    destination: accountAddress(message.destination, testOnly),
+    source: accountAddress(message.source),
+    destination: accountAddress(message.destination),
     msg_data: messageData(message, boc, text),
   };
 }

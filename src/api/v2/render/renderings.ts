@@ -6,7 +6,7 @@ import { extTransaction } from './transaction.ts';
 
 export interface Renderings {
   /** JSON of an `ext.transaction`. */
-  transaction(record: TransactionRecord, testOnly: boolean): string;
+  transaction(record: TransactionRecord): string;
   /** Kept now. */
   readonly bytes: number;
 }
@@ -15,7 +15,6 @@ export interface Renderings {
 interface Rendering {
   payload: Buffer;
   globalVersion: number;
-  testOnly: boolean;
   json: string;
 }
 
@@ -30,23 +29,22 @@ const LARGEST_SHARE = 1 / 16;
  */
 export function createRenderings(maxBytes: number): Renderings {
   const kept = maxBytes > 0 ? new LRUCache<string, Rendering>({ maxSize: maxBytes, sizeCalculation }) : null;
-  const make = (record: TransactionRecord, testOnly: boolean): string =>
-    JSON.stringify(extTransaction(record, testOnly));
+  const make = (record: TransactionRecord): string => JSON.stringify(extTransaction(record));
 
   return {
     get bytes() {
       return kept?.calculatedSize ?? 0;
     },
-    transaction(record, testOnly) {
+    transaction(record) {
       const { stored, globalVersion } = record;
       const key = kept === null || stored === undefined ? null : storedKey(stored.payload);
-      if (kept === null || stored === undefined || key === null) return make(record, testOnly);
+      if (kept === null || stored === undefined || key === null) return make(record);
       const known = kept.get(key);
-      const same = known?.globalVersion === globalVersion && known.testOnly === testOnly;
+      const same = known?.globalVersion === globalVersion;
       if (same && known.payload.equals(stored.payload)) return known.json;
-      const json = make(record, testOnly);
+      const json = make(record);
       // In memory of its own: the bytes of a record are part of the page they came in.
-      const rendering = { payload: Buffer.from(stored.payload), globalVersion, testOnly, json };
+      const rendering = { payload: Buffer.from(stored.payload), globalVersion, json };
       if (sizeCalculation(rendering) <= maxBytes * LARGEST_SHARE) kept.set(key, rendering);
       return json;
     },

@@ -9,40 +9,40 @@ import { accountAddress, base64, transactionId } from './values.ts';
 const EXTRA_FLAGS_VERSION = 12;
 
 /** `ext.transaction`. */
-export function extTransaction(record: TransactionRecord, testOnly: boolean) {
-  return { ...withMessages(record, testOnly, extMessage), '@type': 'ext.transaction', account: accountOf(record) };
+export function extTransaction(record: TransactionRecord) {
+  return { ...withMessages(record, extMessage), '@type': 'ext.transaction', account: accountOf(record) };
 }
 
 /** `raw.transaction`. */
-export function rawTransaction(record: TransactionRecord, testOnly: boolean) {
-  return { ...withMessages(record, testOnly, rawMessage), '@type': 'raw.transaction' };
+export function rawTransaction(record: TransactionRecord) {
+  return { ...withMessages(record, rawMessage), '@type': 'raw.transaction' };
 }
 
 /** `raw.transactionExt`. */
-export function rawTransactionExt(record: TransactionRecord, testOnly: boolean) {
-  return { ...withMessages(record, testOnly, rawMessage), '@type': 'raw.transactionExt', account: accountOf(record) };
+export function rawTransactionExt(record: TransactionRecord) {
+  return { ...withMessages(record, rawMessage), '@type': 'raw.transactionExt', account: accountOf(record) };
 }
 
 function accountOf({ transaction }: TransactionRecord): string {
   return rawAddress(transaction.account);
 }
 
-function withMessages<M>(record: TransactionRecord, testOnly: boolean, message: (of: Message, testOnly: boolean) => M) {
+function withMessages<M>(record: TransactionRecord, message: (of: Message) => M) {
   const { transaction, stored } = record;
   if (stored === undefined) throw new Error('a transaction without its bytes');
   const { inMsg, outMsgs, lt, hash } = transaction;
   const fee = feeOf(record);
   const storage = BigInt(transaction.description.storage?.collected ?? 0);
   return {
-    address: accountAddress(transaction.account, testOnly),
+    address: accountAddress(transaction.account),
     utime: transaction.now,
     data: base64(stored.payload),
     transaction_id: transactionId(lt, hash),
     fee: fee.toString(),
     storage_fee: storage.toString(),
     other_fee: (fee - storage).toString(),
-    ...(inMsg === null ? {} : { in_msg: message(inMsg, testOnly) }),
-    out_msgs: outMsgs.map((out) => message(out, testOnly)),
+    ...(inMsg === null ? {} : { in_msg: message(inMsg) }),
+    out_msgs: outMsgs.map((out) => message(out)),
   };
 }
 

@@ -13,13 +13,16 @@ export function shardNumber(shard: Shard): string {
   return BigInt.asIntN(64, BigInt(`0x${shard}`)).toString();
 }
 
-/** Bounceable and url-safe; `""` where there is no internal address. */
-export function addressText(address: Address | null, testOnly: boolean): string {
-  return address === null ? '' : friendlyAddress(address, { bounceable: true, testOnly });
+/** Of an address that was not given in a friendly form: as tonlib has it, on every network. */
+export const FRIENDLY = { bounceable: true, testOnly: false } as const;
+
+/** Url-safe; `""` where there is no internal address. */
+export function addressText(address: Address | null): string {
+  return address === null ? '' : friendlyAddress(address, FRIENDLY);
 }
 
-export function accountAddress(address: Address | null, testOnly: boolean) {
-  return { '@type': 'accountAddress', account_address: addressText(address, testOnly) };
+export function accountAddress(address: Address | null) {
+  return { '@type': 'accountAddress', account_address: addressText(address) };
 }
 
 export function blockId({ workchain, shard, seqno, rootHash, fileHash }: BlockIdExt) {
