@@ -80,6 +80,7 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
       [{}, `types are required${suffix}`],
       [{ types: ['x'] }, 'invalid event type: x'],
       [{ types: ['transactions'] }, `addresses are required${suffix}`],
+      [{ types: ['trace_invalidated'] }, `addresses are required${suffix}`],
       [{ types: ['transactions'], addresses: ['nonsense'] }, 'invalid address: nonsense'],
       [{ types: ['trace'] }, 'trace_external_hash_norms are required for trace subscription'],
       [
@@ -114,6 +115,14 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
         expect(await response.json()).toEqual({ id: 'i', error });
       }
     }
+  });
+
+  it('takes the type that is told to whoever heard of a trace, also by itself', async () => {
+    await fed.start(1);
+    const { address } = fed.busiest(0, 60);
+    const listener = await listen({ types: ['trace_invalidated'], addresses: [address], min_finality: 'pending' });
+    await expect.poll(() => listener.answers).toEqual([{ status: 'subscribed' }]);
+    listener.close();
   });
 
   it('takes what is null for left out', async () => {

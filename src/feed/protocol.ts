@@ -306,7 +306,9 @@ function readSubscription(
   if (hasTrace && hashes.length === 0) {
     throw new RequestError('trace_external_hash_norms are required for trace subscription', id);
   }
-  if (addresses.length === 0 && !filter.everything && [...types].some((type) => needsAddress(type))) {
+  // The type that nothing is subscribed by is of addresses, too, where it stands alone.
+  const isOfAddresses = types.size === 0 || [...types].some(needsAddress);
+  if (addresses.length === 0 && !filter.everything && isOfAddresses) {
     throw new RequestError(`addresses are required${suffix}`, id);
   }
   if (
@@ -369,7 +371,6 @@ function readTypes(
   if (asked.includes(STATES_BACK_TYPE) && !STATE_TYPES.some((type) => types.has(type))) {
     throw new RequestError(`${STATES_BACK_TYPE} requires type "account_state_change" or "jettons_change"`, id);
   }
-  if (types.size === 0) throw new RequestError(`types are required${suffix}`, id);
   return types;
 }
 
