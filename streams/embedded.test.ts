@@ -38,14 +38,17 @@ function startProgram(folder: string, program: string, limit = '') {
   });
 }
 
-it('an append says why it cannot be on the disk', async () => {
+it('an append says why it cannot be on the disk, to who waits for it alone', async () => {
   const place = join(root, 'large');
   const program = `
     const value = Buffer.alloc(100_000);
-    const append = () => log.append('t.v1', [{ ...record, value }]);
-    let refusal = null;
-    for (let n = 0; n < 40 && refusal === null; n++) refusal = await append().then(() => null, (error) => error);
-    process.stdout.write(refusal.message);
+    const write = (n) => [log.append('t.v1', [{ ...record, value }]), log.noteProgress('g', 't.v1', n)];
+    let refusals = [];
+    for (let n = 0; n < 40 && refusals.length === 0; n++)
+      refusals = (await Promise.allSettled(write(n))).filter(({ status }) => status === 'rejected');
+    // A rejection of its own ends the process meanwhile.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.stdout.write([...new Set(refusals.map(({ reason }) => reason.message))].join());
     process.exit();`;
   // No file above 1 MB: what cannot be tried here is a disk that is full.
   const writer = startProgram(place, program, 'ulimit -f 2048');

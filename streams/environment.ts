@@ -101,6 +101,13 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
   const state = (topic: string): TopicState => decodeState(meta.getBinary(`topic:${topic}`));
   const lockFile = (topic: string): string => join(path, `${topic}.writer`);
 
+  const explained = <T>(written: Promise<T>): Promise<T> => {
+    mindCommit(root);
+    return written.catch(async (error: unknown) => {
+      throw await explainCommit(`the log in ${path}`, error);
+    });
+  };
+
   const environment: Environment = {
     state,
     frame: (topic, offset) => frames(topic).getBinary(offset),
@@ -115,9 +122,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
         meta.putSync(`topic:${topic}`, encodeState(after));
         return value;
       });
-      const result = await written.catch(async (error: unknown) => {
-        throw await explainCommit(`the log in ${path}`, error);
-      });
+      const result = await explained(written);
       // lmdb commits first and flushes after: only now does the change survive a power cut.
       await root.flushed;
       wakers.wake(topic);
@@ -135,7 +140,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
       locked.add(topic);
     },
     async note(group, topic, nextOffset) {
-      await meta.put(`progress:${group}:${topic}`, Buffer.from(String(nextOffset)));
+      await explained(meta.put(`progress:${group}:${topic}`, Buffer.from(String(nextOffset))));
     },
     changed: wakers.wait,
     refresh: () => root.resetReadTxn(),
@@ -153,6 +158,16 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     },
   };
   return environment;
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * To be called after a write: when this turn of the event loop ends, lmdb adds one of its own, whose rejection nobody
+ * hears. The commit tells of it for all.
+ */
+export function mindCommit(root: Pick<RootDatabase, 'committed'>): void {
+  setImmediate(() => void root.committed.then(ignore, ignore));
 }
 
 /** Of a transaction that cannot be committed, lmdb tells why by a promise beside the error; of others nothing is added. */

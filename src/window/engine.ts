@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type Transaction } from 'lmdb';
 import { z } from 'zod';
-import { explainCommit } from '../../streams/environment.ts';
+import { explainCommit, mindCommit } from '../../streams/environment.ts';
 
 /** Bytes that values have in common: what they are packed against. */
 export interface Packing {
@@ -164,8 +164,7 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
         mind(notes.put(NOTE, write(batch), newVersion()));
       };
       const committed = was ? notes.ifVersion(NOTE, was.version, all) : notes.ifNoExists(NOTE, all);
-      // So does one that lmdb adds when this turn of the event loop ends.
-      setImmediate(() => void root.committed.then(ignore, ignore));
+      mindCommit(root);
       return committed.catch(async (error: unknown) => {
         throw await explainCommit(`the store in ${path}`, error);
       });
