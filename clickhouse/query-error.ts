@@ -11,7 +11,7 @@ export type ClickHouseErrorCode =
   | 'too_large'
   /** The statement would take more memory than one may have (`max_memory_usage`), or as many of its user. */
   | 'memory'
-  /** The server refuses for now: memory of all together, too many parts or queries, shutting down. */
+  /** The server refuses for now: memory of all together, a full disk, too many parts or queries, shutting down. */
   | 'busy'
   /** Everything else the server says; `serverCode` and `serverType` tell what. */
   | 'server'
@@ -60,6 +60,7 @@ const CODES_BY_TYPE: Readonly<Record<string, ClickHouseErrorCode>> = {
   TOO_MANY_BYTES: 'too_large',
   TOO_MANY_ROWS_OR_BYTES: 'too_large',
   MEMORY_LIMIT_EXCEEDED: 'busy',
+  NOT_ENOUGH_SPACE: 'busy',
   TOO_MANY_PARTS: 'busy',
   TOO_MANY_SIMULTANEOUS_QUERIES: 'busy',
   CANNOT_SCHEDULE_TASK: 'busy',

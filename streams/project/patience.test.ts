@@ -1,17 +1,26 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
-import { type ClickHouseErrorCode, ClickHouseQueryError } from '../../clickhouse/query-error.ts';
+import { ServerError } from '../../clickhouse/connection.ts';
+import {
+  type ClickHouseErrorCode,
+  ClickHouseQueryError,
+  describeFailure,
+  type QueryFailure,
+} from '../../clickhouse/query-error.ts';
 import { silent } from '../../clickhouse/test-server.ts';
 import { createPatientClickHouse } from './patience.ts';
 
+const failed = (code: ClickHouseErrorCode): QueryFailure => ({ code, label: 'a read', queryId: '', detail: code });
+
 /** A server that fails so often, then answers. */
-function failing(times: number, code: ClickHouseErrorCode): ClickHouse {
+function failing(times: number, code: ClickHouseErrorCode | QueryFailure): ClickHouse {
+  const failure = typeof code === 'string' ? failed(code) : code;
   let left = times;
   const clickhouse = createClickHouse({ url: 'http://127.0.0.1:1', database: 'x', logger: silent });
   return {
     ...clickhouse,
     async query() {
-      if (left-- > 0) throw new ClickHouseQueryError({ code, label: 'a read', queryId: '', detail: code });
+      if (left-- > 0) throw new ClickHouseQueryError(failure);
       return Buffer.from('rows');
     },
   };
@@ -34,6 +43,13 @@ describe('createPatientClickHouse', () => {
       expect(await clickhouse.query('SELECT 1')).toEqual(Buffer.from('rows'));
       expect(seen.retries).toBe(2);
     }
+  });
+
+  it('waits for room on a full disk', async () => {
+    const full = new ServerError('Cannot reserve 1.00 MiB, not enough space.', 243, 'NOT_ENOUGH_SPACE');
+    const { seen, clickhouse } = patient(failing(1, describeFailure(full, 'an insert', '')));
+    expect(await clickhouse.query('SELECT 1')).toEqual(Buffer.from('rows'));
+    expect(seen.retries).toBe(1);
   });
 
   it('throws at once what does not pass', async () => {
