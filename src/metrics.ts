@@ -15,7 +15,16 @@ export function createMetrics() {
   const gauge = (name: string, help: string) => new Gauge({ name: `tonstream_${name}`, help, registers });
   const projectedSeqno = gauge('projected_mc_seqno', 'Masterchain seqno up to which the tables are complete');
   const projectedOffset = gauge('projection_offset', 'Offset in the blocks topic up to which the tables are complete');
-  const lagSeconds = gauge('projection_lag_seconds', 'Now minus the generation time of the newest projected step');
+  let newestUtime: number | null = null;
+  new Gauge({
+    name: 'tonstream_projection_lag_seconds',
+    help: 'Now minus the generation time of the newest projected step',
+    registers,
+    // Told when it is asked for: while nothing is projected it grows.
+    collect() {
+      if (newestUtime !== null) this.set(Date.now() / 1000 - newestUtime);
+    },
+  });
   const gaps = gauge(
     'gaps',
     'Steps that are not in the tables because a block of theirs cannot be decoded (at most 100)',
@@ -71,7 +80,7 @@ export function createMetrics() {
     projected({ batch, counts, tookMs, genUtime, counters }: Progress): void {
       projectedSeqno.set(batch.mcSeqno);
       projectedOffset.set(batch.nextOffset);
-      lagSeconds.set(Date.now() / 1000 - genUtime);
+      newestUtime = genUtime;
       batchSeconds.observe(tookMs / 1000);
       for (const kind of ['blocks', 'transactions', 'messages'] as const) projected.inc({ kind }, counts[kind]);
       for (const event of Object.keys(counters) as (keyof Counters)[]) projectorEvents.set({ event }, counters[event]);
