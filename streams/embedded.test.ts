@@ -56,6 +56,27 @@ it('an append says why it cannot be on the disk, to who waits for it alone', asy
   expect([`${told}File too large`, `${told}Input/output error`]).toContain(await readAll(writer.stdout));
 });
 
+it('a file that is none, or was cut off, is refused by name', async () => {
+  const place = join(root, 'damaged');
+  const log = openEmbeddedLog({ folder: place });
+  for (let n = 0; n < 4; n++) await log.append('t.v1', [text('x')]);
+  await log.close();
+  const file = join(place, 'data.mdb');
+  const whole = readFileSync(file);
+  const damaged = (how: string) =>
+    expect(() => openEmbeddedLog({ folder: place })).toThrow(`${file} is damaged: ${how}`);
+  writeFileSync(file, whole.subarray(0, 3 * 4096));
+  damaged(`it has 12288 bytes of ${whole.length}: it was cut off`);
+  writeFileSync(file, whole.subarray(0, 100));
+  damaged('it does not begin as a database does');
+  writeFileSync(file, Buffer.alloc(whole.length));
+  damaged('it does not begin as a database does');
+  writeFileSync(file, whole);
+  const again = openEmbeddedLog({ folder: place });
+  expect(await again.end('t.v1')).toBe(4);
+  await again.close();
+});
+
 describe('one writer', () => {
   it('is refused by name while another process writes, and let in when that one is gone', async () => {
     const place = join(root, 'busy');

@@ -24,7 +24,7 @@ const MAX_OFFSET = 0xffff_ffff;
  * The event log in a folder, for one host: any number of processes and threads may read, one process a topic may
  * write. An acknowledged append is on the disk and survives `kill -9`. While a process is stopped (not killed) inside
  * an append, opening the folder waits: lmdb opens a database in a write transaction.
- * @throws {LogError} `unavailable` when the folder cannot be opened
+ * @throws {LogError} `unavailable` when the folder cannot be opened, `corrupt` when its file is no log or was cut off
  */
 export function openEmbeddedLog(options: EmbeddedLogOptions): EventLog {
   const environment = openEnvironment(options.folder, options.mapSize);

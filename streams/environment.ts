@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { damageOf, LMDB_FILE } from './lmdb-file.ts';
 import { LogError } from './log.ts';
 import { releaseMappedPages } from './mapped-pages.ts';
 import { otherWriter, releaseWriterLock, takeWriterLock } from './writer-lock.ts';
@@ -70,6 +71,9 @@ export function openEnvironment(folder: string, mapSize?: number): Environment {
 }
 
 function openRoot(path: string, mapSize: number | undefined): RootDatabase<Buffer, string> {
+  const file = join(path, LMDB_FILE);
+  const damage = damageOf(file);
+  if (damage !== null) throw new LogError('corrupt', `cannot open the log: ${file} is damaged: ${damage}`);
   try {
     return open<Buffer, string>({
       path,
@@ -144,7 +148,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     },
     changed: wakers.wait,
     refresh: () => root.resetReadTxn(),
-    releasePages: () => releaseMappedPages(join(path, 'data.mdb')),
+    releasePages: () => releaseMappedPages(join(path, LMDB_FILE)),
     async release() {
       if (!lastUser()) return;
       wakers.close();

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { engineFile, openEngine } from './engine.ts';
 
 it('a batch that is not on the disk is told of once, to who wrote it, and is no end of the process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
@@ -31,6 +32,26 @@ it('a batch that is not on the disk is told of once, to who wrote it, and is no 
     expect(await text(child.stdout)).toMatch(
       /^the store in .* cannot be written: (?:File too large|Input\/output error)$/,
     );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('files that are damaged are begun anew', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
+  const open = () => openEngine(folder, [{ name: 'rows' }]);
+  const written = async () => {
+    const engine = open();
+    expect(engine.note()).toBeNull();
+    expect(await engine.commit(null, () => Buffer.from('note'))).toBe(true);
+    await engine.close();
+  };
+  try {
+    await written();
+    truncateSync(engineFile(folder), 3 * 4096);
+    await written();
+    writeFileSync(engineFile(folder), Buffer.alloc(100_000));
+    await written();
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type Database, open, type Transaction } from 'lmdb';
 import { z } from 'zod';
 import { explainCommit, mindCommit } from '../../streams/environment.ts';
+import { damageOf, LMDB_FILE } from '../../streams/lmdb-file.ts';
 
 /** Bytes that values have in common: what they are packed against. */
 export interface Packing {
@@ -107,6 +108,8 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
   mkdirSync(path, { recursive: true });
   for (const name of readdirSync(folder))
     if (join(folder, name) !== path) rmSync(join(folder, name), { recursive: true, force: true });
+  // A cache: what cannot be read is made again.
+  if (damageOf(join(path, LMDB_FILE)) !== null) for (const name of readdirSync(path)) rmSync(join(path, name));
   const root = open<Buffer, Buffer>({
     path,
     noSubdir: false,
@@ -198,7 +201,7 @@ const APPENDED = { append: true };
 
 /** The file of the store in a folder. */
 export function engineFile(folder: string): string {
-  return join(folder, bootId() ?? SYNCED, 'data.mdb');
+  return join(folder, bootId() ?? SYNCED, LMDB_FILE);
 }
 
 /** Another one each time the system is started; null where it does not tell. */
