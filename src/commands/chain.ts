@@ -10,6 +10,7 @@ import { type DevnetReady, type DevnetThread, startDevnetThread } from '../devne
 import { parseGlobalConfig } from '../node/global-config.ts';
 import type { FaultKind } from '../node/lite-faults.ts';
 import { findGlobalConfig } from '../node/network.ts';
+import { makeDataFolder } from './data-folder.ts';
 import type { IngestSettings, OpenChain } from './ingest.ts';
 import type { Running } from './running.ts';
 
@@ -30,6 +31,7 @@ export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 
     logLevel,
   } = config;
   const folder = join(config.dataDir, 'devnet');
+  makeDataFolder(config);
   await takeFolder(folder, shutdown);
   const settings = { seed, rate, races, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel };
   const devnet = await startDevnetThread({ folder, ...settings });

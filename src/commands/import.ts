@@ -7,6 +7,7 @@ import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import type { Config } from '../config.ts';
 import { createProgress, duration, megabytes, type ProgressOptions } from '../progress.ts';
+import { makeDataFolder } from './data-folder.ts';
 
 /** Where the command writes, and how it is stopped. */
 export interface ImportIo {
@@ -44,6 +45,7 @@ export async function runImport(
   const progress = createProgress({ out: stderr });
   const stop = stopSignal(io.signal);
   try {
+    makeDataFolder(config);
     const log = await openLog(config, io.logger);
     try {
       const summary = await importFiles(log, topicNames(config.topicPrefix), words, {

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { BlockSource } from '../../streams/envelope.ts';
 import { ingest } from '../../streams/ingest/follow.ts';
@@ -11,6 +10,7 @@ import { createIngestMetrics, watchServers } from '../ingest-metrics.ts';
 import type { BlockProver, ChainNode } from '../node/chain-node.ts';
 import type { FaultKind } from '../node/lite-faults.ts';
 import type { ProgressOptions } from '../progress.ts';
+import { makeDataFolder } from './data-folder.ts';
 import { answerMetrics } from './metrics.ts';
 import type { Running } from './running.ts';
 
@@ -48,7 +48,7 @@ export async function runIngest(
   out: ProgressOptions['out'] = process.stdout,
 ): Promise<void> {
   const { config, logger, shutdown } = running;
-  await mkdir(config.dataDir, { recursive: true });
+  makeDataFolder(config);
   const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   const registry = new Registry();

@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises';
 import { encodeMissing } from '../../streams/missing.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames, topicRetentionMs } from '../../streams/topics.ts';
 import { parseAddress } from '../chain/address.ts';
 import { ConfigError } from '../config.ts';
+import { makeDataFolder } from './data-folder.ts';
 import type { Running } from './running.ts';
 
 /** Addresses of one command. */
@@ -22,7 +22,7 @@ export async function runLearn({ config, logger, shutdown, print }: Running, wor
     if (account === null) throw new ConfigError(`${word} is no address`);
     return encodeMissing({ account, hash: null });
   });
-  await mkdir(config.dataDir, { recursive: true });
+  makeDataFolder(config);
   const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   const topic = topicNames(config.topicPrefix).wishes;

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { connect } from '../../clickhouse/open.ts';
 import { createHead } from '../../clickhouse/queries/head.ts';
@@ -11,6 +10,7 @@ import { staleDocuments } from '../metadata/stale.ts';
 import { createWanted } from '../metadata/wanted.ts';
 import { fetchDocuments } from '../metadata/worker.ts';
 import { isPublic } from '../webhooks/addresses.ts';
+import { makeDataFolder } from './data-folder.ts';
 import { answerMetrics } from './metrics.ts';
 import type { Running } from './running.ts';
 
@@ -22,7 +22,7 @@ export async function runMetadata(running: Running): Promise<void> {
       'metadata reads the tables of a service: give --clickhouse-url, which tonstream start prints',
     );
   }
-  await mkdir(config.dataDir, { recursive: true });
+  makeDataFolder(config);
   const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
   const clickhouse = connect(config, config.clickhouseUrl, logger);

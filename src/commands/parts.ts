@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type ClickHouse, isTransient } from '../../clickhouse/client.ts';
@@ -14,6 +13,7 @@ import { persist } from '../../streams/project/patience.ts';
 import { readerLimits, servesSql } from '../api/sql/limits.ts';
 import { ConfigError } from '../config.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
+import { makeDataFolder } from './data-folder.ts';
 import type { Running } from './running.ts';
 
 export interface Parts {
@@ -36,7 +36,7 @@ export async function openParts(running: Running, { views = false, areThere = fa
       `there are no tables in ${config.dataDir}: give the --data-dir of a service, or its --clickhouse-url`,
     );
   }
-  await mkdir(config.dataDir, { recursive: true });
+  makeDataFolder(config);
   const metrics = createMetrics();
   if (!config.clickhouseUrl) print(`starting ClickHouse in ${config.dataDir} …`);
   const users = servesSql(config) ? usersXml(readerLimits(config), config.sqlUser) : undefined;
