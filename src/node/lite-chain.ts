@@ -16,7 +16,7 @@ import {
 import { LieError } from './lite-faults.ts';
 import type { Heads } from './lite-heads.ts';
 import type { LiteLimits } from './lite-limits.ts';
-import type { LitePeer } from './lite-peer.ts';
+import { type LitePeer, standing } from './lite-peer.ts';
 import { checkBlock, checkHeader, checkLibraries, type ProvenHeader, provenAccount } from './lite-proofs.ts';
 import type { Asker } from './lite-race.ts';
 
@@ -34,6 +34,7 @@ interface Found extends ProvenHeader {
 }
 
 export interface LiteChainContext {
+  peers: readonly LitePeer[];
   asker: Asker;
   heads: Heads;
   limits: LiteLimits;
@@ -43,7 +44,7 @@ export interface LiteChainContext {
 }
 
 /** The chain as the servers of a pool show it, every answer checked against the hashes it was asked by. */
-export function createLiteChain({ asker, heads, limits, zeroState, claimed }: LiteChainContext): ChainNode {
+export function createLiteChain({ peers, asker, heads, limits, zeroState, claimed }: LiteChainContext): ChainNode {
   function ask<M extends LiteMethod, T>(
     request: LiteRequest<M>,
     signal: AbortSignal,
@@ -72,8 +73,8 @@ export function createLiteChain({ asker, heads, limits, zeroState, claimed }: Li
 
   async function head(signal: AbortSignal): Promise<BlockIdExt> {
     const found = await heads.settled(limits.timeoutMs, signal);
-    if (found === null) throw new NodeError('unavailable', `head: no server in ${limits.timeoutMs} ms`);
-    return found;
+    if (found !== null) return found;
+    throw new NodeError('unavailable', `head: no server in ${limits.timeoutMs} ms (${standing(peers)})`);
   }
 
   function lookup(request: LiteRequest<'lookupBlock'>, signal: AbortSignal): Promise<Found> {

@@ -58,6 +58,11 @@ export interface PeerContext {
   onFault(peer: LitePeer, kind: FaultKind, error: unknown): void;
 }
 
+/** Where each server stands and what it did wrong last, for who waits for one of them. */
+export function standing(peers: readonly Pick<LitePeer, 'name' | 'state' | 'lastFault'>[]): string {
+  return peers.map(({ name, state, lastFault }) => [`${name} ${state}`, lastFault ?? []].flat().join(', ')).join('; ');
+}
+
 /** A session that lasted so long clears the account of failed connections. */
 const STABLE_MS = 30_000;
 /** Shortest time between two questions for the head when the server does not wait as asked. */

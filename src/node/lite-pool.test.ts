@@ -133,11 +133,20 @@ describe.skipIf(shelf === null)('lite pool', () => {
       await expect.poll(() => statusOf(server).faults.reset).toBeGreaterThan(0);
       expect(statusOf(server)).toMatchObject({ head: null, inFlight: 0 });
       const away = node.query({ method: 'getTime' }, { signal: never, timeoutMs: 50 });
-      await expect(away).rejects.toMatchObject({ code: 'unavailable', message: /no server in 50 ms/ });
+      const why = new RegExp(`no server in 50 ms \\(127\\.0\\.0\\.1:${server.address.port} \\w+, \\w+: .+\\)$`);
+      await expect(away).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(away).rejects.toThrow(why);
       const waiting = fetchBlock(node, 2665);
       await server.restart();
       await waiting;
       expect(await node.head(never)).toEqual(idAt(LAST - 5));
+    });
+
+    test('says of each server why there is no head', async () => {
+      const server = await network.serve('good');
+      await server.close();
+      const why = new RegExp(`^head: no server in 100 ms \\(127\\.0\\.0\\.1:${server.address.port} \\w+, \\w+: .+\\)$`);
+      await expect(open([server], { timeoutMs: 100 }).head(never)).rejects.toThrow(why);
     });
 
     test('a value that does not fit a call is the mistake of the caller', async () => {

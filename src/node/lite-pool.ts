@@ -169,7 +169,7 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
   }
 
   const claimed = (peer: LitePeer, id: BlockIdExt): void => prover?.claimed(peer, id);
-  const chain = createLiteChain({ asker, heads, limits, zeroState: config.zeroState, claimed });
+  const chain = createLiteChain({ peers, asker, heads, limits, zeroState: config.zeroState, claimed });
   const prover: PoolProver | null =
     trusted === null ? null : createPoolProver({ asker, limits, logger, trusted, head: chain.head });
   const context = {

@@ -4,7 +4,7 @@ import { NodeError, type NodeErrorCode } from './chain-node.ts';
 import { LiteTimeoutError } from './lite-connection.ts';
 import { judge } from './lite-faults.ts';
 import { backOff, type LiteLimits } from './lite-limits.ts';
-import type { LitePeer } from './lite-peer.ts';
+import { type LitePeer, standing } from './lite-peer.ts';
 
 /** A call to whichever server can answer it. */
 export interface Question<T> {
@@ -227,11 +227,10 @@ class Race<T> {
   }
 
   #giveUp(): void {
-    const states = this.#field.peers.map((peer) => `${peer.name} ${peer.state}`).join(', ');
     const ms = this.#question.timeoutMs;
     if (this.#absences > 0) this.#fail('not_found', 'not found');
     else if (this.#asked.size > 0) this.#fail('unavailable', `no answer in ${ms} ms`);
-    else this.#fail('unavailable', `no server in ${ms} ms (${states})`);
+    else this.#fail('unavailable', `no server in ${ms} ms (${standing(this.#field.peers)})`);
   }
 
   #fail(code: NodeErrorCode, what: string): void {
