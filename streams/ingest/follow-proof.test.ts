@@ -238,6 +238,18 @@ test('blocks that do not follow what is known are not asked for again and again 
   expect(pool.servers().map(({ faults }) => faults.lie)).toEqual([1, 0]);
 });
 
+test('an old head is told of at the head, not while older blocks are fetched', async () => {
+  const { chain, produce } = await openChain();
+  produce(12);
+  const pool = open(chain, [await serve(chain)]);
+  const run = follow(log, pool, { proofIntervalMs: 0, ahead: { steps: 2 } }, pool.prover);
+  await run.until(12);
+  await run.stop();
+  expect(run.proven[0]).toBeLessThan(12);
+  const told = run.lines.filter(({ text }) => text.includes('replay an old head'));
+  expect(told).toMatchObject([{ level: 'warn', fields: { seqno: 12 } }]);
+});
+
 test('while nobody proves anything, nothing is written, and it is said', async () => {
   const { chain, produce } = await openChain();
   produce(5);

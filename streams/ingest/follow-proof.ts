@@ -18,6 +18,8 @@ export interface ProvenStepsOptions {
   patience: Patience;
   /** First step of the pipeline. */
   first: number;
+  /** Newest masterchain seqno that servers show. */
+  headSeqno: () => number;
   /** Shortest time between the beginnings of two proofs. */
   intervalMs: number;
   logger: Pick<Logger, 'warn'>;
@@ -76,7 +78,9 @@ export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
     startedAtMs = performance.now();
     const proven = await prover.prove(id, signal);
     const age = Date.now() / 1000 - (proven.genUtime ?? 0);
-    if (proven === prover.newest && age > OLD_HEAD_S && sayOld()) {
+    // Blocks before the head, which are fetched while the log is behind, are old for that.
+    const isHead = proven === prover.newest && id.seqno >= options.headSeqno();
+    if (isHead && age > OLD_HEAD_S && sayOld()) {
       const what = `the newest block that servers prove is ${Math.round(age)} s old`;
       options.logger.warn({ seqno: id.seqno }, `${what}: they replay an old head, or the chain stands still`);
     }

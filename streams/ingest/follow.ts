@@ -220,7 +220,14 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
     const before = await position.before(fetcher);
     const limits = { ...AHEAD, ...options.ahead };
     const pipeline = createStepPipeline({ first: position.next, before, head, fetcher, limits, signal });
-    const proven = openProof(parts, { pipeline, first: position.next, patience, onTrusted, signal });
+    const proven = openProof(parts, {
+      pipeline,
+      first: position.next,
+      headSeqno: () => head.seqno,
+      patience,
+      onTrusted,
+      signal,
+    });
     const writer = openWriter(parts, position);
     const cells = openCells(parts, { writer, patience, signal, onError: (error) => failed.abort(error) });
     await cells?.recall();
@@ -243,7 +250,9 @@ async function run(parts: IngestParts, onTrusted: () => void, outer: AbortSignal
 
 function openProof(
   { prover, options, logger, metrics }: IngestParts,
-  shared: Pick<ProvenStepsOptions, 'pipeline' | 'first' | 'patience' | 'signal'> & { onTrusted: () => void },
+  shared: Pick<ProvenStepsOptions, 'pipeline' | 'first' | 'headSeqno' | 'patience' | 'signal'> & {
+    onTrusted: () => void;
+  },
 ): ProvenSteps | null {
   if (prover === undefined || prover === null) return null;
   const onProven = ({ id, genUtime }: ProvenBlock): void => {
