@@ -71,7 +71,10 @@ describe.skipIf(shelf === null)('lite pool', () => {
       const { zeroState } = network.config([]);
       expect(await node.zeroState(never)).toEqual({ rootHash: zeroState.rootHash, fileHash: zeroState.fileHash });
       const missing = node.lookupBlock({ workchain: -1, shard, seqno: 3000 }, never);
-      await expect(missing).rejects.toMatchObject({ code: 'not_found', message: /lookupBlock.*not in db/ });
+      await expect(missing).rejects.toMatchObject({
+        code: 'not_found',
+        message: expect.stringMatching(/lookupBlock.*not in db/),
+      });
     });
 
     test('the newest block at or before a time', async () => {
@@ -209,7 +212,10 @@ describe.skipIf(shelf === null)('lite pool', () => {
       const node = open([await network.serve('staller')], { maxInFlight: 1, maxQueued: 2 });
       await ready(1);
       const calls = [1, 2, 3, 4].map((i) => node.block(idAt(2660 + i), never));
-      await expect(calls[3]).rejects.toMatchObject({ code: 'unavailable', message: /2 calls wait/ });
+      await expect(calls[3]).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/2 calls wait/),
+      });
       await pool?.close();
       await Promise.allSettled(calls);
     });
@@ -249,7 +255,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
       await ready(1);
       await expect(refused.sendMessage(Buffer.from('message'), never)).rejects.toMatchObject({
         code: 'refused',
-        message: /cannot apply external message/,
+        message: expect.stringMatching(/cannot apply external message/),
       });
     });
   });
@@ -362,7 +368,10 @@ describe.skipIf(shelf === null)('lite pool', () => {
       const node = open([await network.serve('liar'), await network.serve('mute')], { timeoutMs: 4_000 });
       const failure = await node.block(idAt(2661), never).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(NodeError);
-      expect(failure).toMatchObject({ code: 'unavailable', message: /SHA-256 is not its file hash/ });
+      expect(failure).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/SHA-256 is not its file hash/),
+      });
     });
 
     test('a head that two servers tell differently is believed from the one that can show it', async () => {
