@@ -55,7 +55,7 @@ describe('listen', () => {
 });
 
 describe('health', () => {
-  const clickhouse = { ping: async () => true, json: async () => [] };
+  const clickhouse = { database: 'x', ping: async () => true, json: async () => [] };
   const metrics = { gaps: () => undefined };
   const known = async () => null;
   const unproven = 'blocks are not held to validator signatures (--trust none)';
@@ -66,6 +66,17 @@ describe('health', () => {
     ['says nothing of it where no network is followed', { trust: 'none', network: 'none' }, undefined],
   ])('%s', async (_, config, degraded) => {
     expect(await health({ clickhouse, metrics, config }, known)).toEqual({ ok: true, ...(degraded && { degraded }) });
+  });
+
+  it('says that rows may be missing where the server has set parts of tables aside', async () => {
+    const json = async (sql: string) =>
+      /detached_parts\s+WHERE database = 'x'/.test(sql) ? [{ table: 'blocks' }] : [];
+    const config = { trust: 'proofs', network: 'mainnet' } as const;
+    const state = await health(
+      { clickhouse: { ...clickhouse, json: json as () => Promise<never[]> }, metrics, config },
+      known,
+    );
+    expect(state).toMatchObject({ ok: true, degraded: expect.stringContaining('rows may be missing (in blocks)') });
   });
 
   it('is bad without the tables', async () => {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
+import { brokenParts } from '../clickhouse/broken-parts.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
 import { subscribersDatabase } from '../clickhouse/subscribers.ts';
@@ -224,7 +225,7 @@ function watchExecutor({ beyond }: Contracts, { config, logger }: ServiceParts):
 }
 
 export interface HealthParts {
-  clickhouse: Pick<ClickHouse, 'ping' | 'json'>;
+  clickhouse: Pick<ClickHouse, 'ping' | 'json' | 'database'>;
   metrics: Pick<Metrics, 'gaps'>;
   config: Pick<Config, 'trust' | 'network'>;
 }
@@ -237,9 +238,11 @@ export async function health(
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
   const gaps = await readGaps(clickhouse);
   metrics.gaps(gaps.length);
+  const broken = await brokenParts(clickhouse);
   const unknown = await beyond();
   const missing = [
     ...(gaps.length > 0 ? [`${gaps.length} step(s) could not be decoded and are left out, see /status`] : []),
+    ...(broken === null ? [] : [broken]),
     ...(trust === 'none' && network !== 'none' ? ['blocks are not held to validator signatures (--trust none)'] : []),
     ...(unknown === null ? [] : [`contracts may run otherwise than on the chain: ${unknown}`]),
   ];

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { brokenParts } from '../../clickhouse/broken-parts.ts';
 import { type ClickHouse, isTransient } from '../../clickhouse/client.ts';
 import { connect, openServer, serverFolder } from '../../clickhouse/open.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
@@ -62,6 +63,10 @@ export async function openParts(running: Running, { views = false, areThere = fa
       logger.info('finished a rebuild that had been interrupted');
     if (views && servesSql(config))
       await makeViews(clickhouse, config.sqlDatabase, shutdown.signal).catch(refuseUnlessAsked);
+  });
+  await despiteOutages(running, async () => {
+    const broken = await brokenParts(clickhouse);
+    if (broken !== null) logger.error(broken);
   });
   const log = await openLog(config, logger);
   shutdown.onClose('event log', () => log.close());
