@@ -23,3 +23,17 @@ test('an empty cell is no record', () => {
   const body = call(0x4eb1f0f9).big(0xabn, 256).ref(new Body().cell()).cell();
   expect(tell([{ to: 'item', body }]).map(({ type }) => type)).toEqual(['call_contract']);
 });
+
+test('a text is told where it is of one piece, and a longer one is no record that is read', () => {
+  const told = (chunks: number, value: Body) => {
+    const body = call(0x4eb1f0f9)
+      .big(0xabn, 256)
+      .ref(new Body().u(0x1eda, 16).u(chunks, 8).append(value.cell()).cell());
+    const [action] = tell([{ to: 'item', body: body.cell() }]);
+    return [action.type, (action.details.value as Record<string, unknown> | undefined)?.dns_storage_address];
+  };
+  const piece = (text: string) => new Body().u(text.length, 8).bytes(Buffer.from(text));
+  expect(told(0, new Body())).toEqual(['change_dns', '']);
+  expect(told(1, piece('one'))).toEqual(['change_dns', 'one']);
+  expect(told(2, piece('one').ref(piece('two').cell()))).toEqual(['call_contract', undefined]);
+});

@@ -1,4 +1,5 @@
 /** TON DNS: TEP-81, and the items of the .ton collection. */
+import { DecodeError } from '../errors.ts';
 import { address } from '../layouts/addresses.ts';
 import { auctionFillUp, changeDnsRecord, changeDnsRecordHead, chunkedText, dnsBalanceRelease } from '../layouts/dns.ts';
 import { bits256, u8 } from '../layouts/numbers.ts';
@@ -53,6 +54,17 @@ function readChange({ head }: Match, known: KnownContracts): { data: Change; has
 
 const RENEWAL = '0'.repeat(64);
 
+/** A text of one chunk; the reference reads no longer ones, and takes what sets one for a call. */
+const shortText: typeof chunkedText = {
+  ...chunkedText,
+  read(cursor) {
+    const { at } = cursor;
+    if (cursor.u(8) > 1) throw new DecodeError('a text of several chunks');
+    cursor.at = at;
+    return chunkedText.read(cursor);
+  },
+};
+
 /** Records as they are named in print. What follows the flags is not told. */
 const dnsValue = union(
   'DNSRecord',
@@ -60,7 +72,7 @@ const dnsValue = union(
   variant('DNSAdnlAddress', 16, 0xad01, { adnl: bits256, flags: u8 }),
   variant('DNSNextResolver', 16, 0xba93, { resolver: address }),
   variant('DNSStorageAddress', 16, 0x7473, { bag: bits256 }),
-  variant('DNSText', 16, 0x1eda, { text: chunkedText }),
+  variant('DNSText', 16, 0x1eda, { text: shortText }),
 );
 
 const TAGS: ReadonlySet<number> = new Set([0x9fd3, 0xad01, 0xba93, 0x7473, 0x1eda]);

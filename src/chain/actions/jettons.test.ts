@@ -1,7 +1,7 @@
 /** Bodies of jettons that no recorded trace shows: senders leave out what their wallets do not ask for. */
 import { expect, test } from 'vitest';
 import { account, type Sent } from '../../../test/made-trace.ts';
-import { arriving, call, tell, wallets } from '../../../test/made-transfers.ts';
+import { arriving, type Body, call, tell, wallets } from '../../../test/made-transfers.ts';
 import { Builder, type Cell } from '../builder.ts';
 
 const known = { jettonWallet: wallets };
@@ -54,4 +54,27 @@ test('a burn that ends before it says where excesses go is a call', () => {
   const cut = call(0x595f07bc).grams(7n);
   expect(tell(burning(cut.cell()), known).map(({ type }) => type)).toEqual(['call_contract']);
   expect(tell(burning(cut.to(null).cell()), known).map(({ type }) => type)).toEqual(['jetton_burn']);
+});
+
+test('what a wallet is asked with an address outside the chain is a call', () => {
+  const asked = (body: Cell) => {
+    const sends = [arriving({ from: 'alice', to: 'bob', jetton: 'red', amount: '7' })];
+    return tell([{ to: "alice's red", body, sends }], known).map(({ type }) => type);
+  };
+  const outside = new Builder().u(0b01, 2).u(8, 9).u(5, 8).cell();
+  const head = () => call(0x0f8a7ea5).grams(7n);
+  const rest = (body: Body): Cell => body.bit(0).grams(1n).bit(0).cell();
+  expect(asked(rest(head().to('bob').to(null)))).toEqual(['jetton_transfer']);
+  expect(asked(rest(head().to('bob').append(outside)))).not.toContain('jetton_transfer');
+  expect(asked(rest(head().append(outside).to(null)))).not.toContain('jetton_transfer');
+});
+
+test('an order to mint whose amount cannot be read is a call, whatever arrived', () => {
+  const minting = (order: Cell) => {
+    const sends = [{ to: "bob's red", body: call(0x178d4519).grams(9n).to('red').to(null).grams(1n).bit(0).cell() }];
+    const body = call(0x15).to('bob').grams(5n).ref(order).cell();
+    return tell([{ to: 'red', body, sends }], known).map(({ type }) => type);
+  };
+  expect(minting(call(0x178d4519).grams(9n).cell())).toEqual(['jetton_mint']);
+  expect(minting(new Builder().cell())).toEqual(['call_contract', 'call_contract']);
 });

@@ -1,6 +1,6 @@
 /** Jettons: TEP-74, and the minters of TEP-89's reference and of the governed jettons. */
 import type { Cursor } from '../cursor.ts';
-import { address } from '../layouts/addresses.ts';
+import { address, addressOrNone } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import {
   jettonBurn as burnBody,
@@ -110,12 +110,15 @@ export const jettonTransfer = declare<JettonTransfer>({
   }),
 });
 
-/** The fields before the payload: some senders leave that out, and some wallets take it for none. */
+/**
+ * The fields before the payload: some senders leave that out, and some wallets take it for none. External addresses are
+ * refused, as by the reference.
+ */
 export const transferHead = body('jetton_transfer', transferBody.opcode, {
   query_id: u64,
   amount: tokens,
-  destination: address,
-  response_destination: address,
+  destination: addressOrNone,
+  response_destination: addressOrNone,
   custom_payload: maybeCell,
   forward_ton_amount: tokens,
 });
@@ -259,12 +262,13 @@ export const jettonMint = declare<JettonMint>({
   accounts: ({ receiver, receiverWallet }) => ({ destination: receiver, destination2: receiverWallet }),
 });
 
-/** The fields before the addresses of what the reference minter was to send on: no more of it is told. */
+/** The fields before the addresses of what the reference minter was to send on: what has other ones there is no mint. */
 const orderedHead = record('jetton_internal_transfer', { opcode: u32, query_id: u64, amount: tokens });
 
 function readMint(found: Match, known: KnownContracts): Reading<JettonMint> | null {
   const { head } = found;
   const ofReference = head.opcode === minterJettonMint.opcode ? readBody(head, minterJettonMint) : null;
+  const amount = ofReference === null ? null : orderedHead.read(ofReference.master_msg.cursor()).amount;
   const { to_address, ton_amount: tonAmount } = ofReference ?? readBody(head, mintBody);
   const internal = found.first('internal');
   if (internal !== null && !head.failed) {
@@ -276,7 +280,6 @@ function readMint(found: Match, known: KnownContracts): Reading<JettonMint> | nu
     const data = { asset: record.jetton, receiver: record.owner, receiverWallet, amount: sent.amount, tonAmount };
     return { data, failed: internal.failed };
   }
-  const amount = ofReference === null ? null : orderedHead.read(ofReference.master_msg.cursor()).amount;
   const asset = destinationOf(head);
   return { data: { asset, receiver: addressText(to_address), receiverWallet: null, amount, tonAmount }, failed: true };
 }

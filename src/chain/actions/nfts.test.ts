@@ -43,6 +43,18 @@ test('an item that tells of no owner before is told without one, whoever had it 
   expect(tell([moving('bob')], { nftItem })[0].details.old_owner).toBe(account('alice'));
 });
 
+test('an item that is to go to nobody, or outside the chain, is asked by a call', () => {
+  const outside = new Builder().u(0b01, 2).u(8, 9).u(5, 8).cell();
+  const asked = (body: Body) => {
+    return tell([{ to: 'item', body: body.bit(0).grams(1n).bit(0).cell(), aborted: true }], { nftItem })[0].type;
+  };
+  const head = () => call(0x5fcc3d14);
+  expect(asked(head().to('bob').to(null))).toBe('nft_transfer');
+  expect(asked(head().to(null).to('bob'))).toBe('call_contract');
+  expect(asked(head().append(outside).to('bob'))).toBe('call_contract');
+  expect(asked(head().to('bob').append(outside))).toBe('call_contract');
+});
+
 const fillUp = (to: string, value: string): Sent => ({ to, body: call(0x370fec51).cell(), value });
 
 /** A payment to an item, which then tells bob that it is his. */

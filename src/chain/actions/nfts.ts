@@ -3,7 +3,7 @@
 import type { Cursor } from '../cursor.ts';
 import { compareDecimal } from '../decimal.ts';
 import { DecodeError } from '../errors.ts';
-import { address } from '../layouts/addresses.ts';
+import { addressOrNone } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import { auctionFillUp } from '../layouts/dns.ts';
 import { body } from '../layouts/layout.ts';
@@ -80,7 +80,7 @@ export interface Payout {
 export interface NftTransfer {
   item: Item;
   oldOwner: RawAddress | null;
-  newOwner: RawAddress | null;
+  newOwner: RawAddress;
   /** Null when the item did not change hands for money. */
   sale: Sale | null;
   payout: Payout | null;
@@ -145,11 +145,14 @@ export function transferDetails(transfer: NftTransfer, payoutComment: Comment | 
   };
 }
 
-/** The fields before the payload: some senders leave that out, and items take it for none. */
+/**
+ * The fields before the payload: some senders leave that out, and items take it for none. External addresses are
+ * refused, as by the reference.
+ */
 const transferHead = body('nft_transfer', transferBody.opcode, {
   query_id: u64,
-  new_owner: address,
-  response_destination: address,
+  new_owner: addressOrNone,
+  response_destination: addressOrNone,
   custom_payload: maybeCell,
   forward_amount: amount,
 });
@@ -157,7 +160,7 @@ const transferHead = body('nft_transfer', transferBody.opcode, {
 /** The same of what items tell their new owner: they pass the sender's payload on, or its absence. */
 const assignedHead = body('nft_ownership_assigned', nftOwnershipAssigned.opcode, {
   query_id: u64,
-  prev_owner: address,
+  prev_owner: addressOrNone,
 });
 
 /** The payload at the end of a body, null when the body ends before it. */
@@ -174,6 +177,8 @@ function readTransfer(found: Match, known: KnownContracts): Reading<NftTransfer>
   const request = transferHead.read(cursor);
   const forwardPayload = payloadLeft(cursor);
   const newOwner = addressText(request.new_owner);
+  // Items have an owner: the reference takes no move to nobody for one.
+  if (newOwner === null) return null;
   const assigned = found.first('assigned');
   const sale = saleOf(head.prev, item, newOwner, known);
   const blocks = found.all();
@@ -199,7 +204,7 @@ function readTransfer(found: Match, known: KnownContracts): Reading<NftTransfer>
 }
 
 /** What the contract that had the item move was: a sale that the new owner paid, or an auction. */
-function saleOf(prev: Block | null, item: RawAddress, buyer: RawAddress | null, known: KnownContracts): Sale | null {
+function saleOf(prev: Block | null, item: RawAddress, buyer: RawAddress, known: KnownContracts): Sale | null {
   if (prev === null || prev.nodes.length === 0) return null;
   const { account } = prev.node.transaction;
   const paid = tonTransfer.of(prev);
