@@ -37,6 +37,22 @@ test('of what a minter was to send on, the amount is enough', () => {
   });
 });
 
+test('who was to get what did not arrive may be nobody, but not an address outside the chain', () => {
+  const outside = new Builder().u(0b01, 2).u(8, 9).u(5, 8).cell();
+  const order = call(0x178d4519).grams(9n).cell();
+  for (const opcode of [0x642b7d07, 0x15]) {
+    const minting = (to: Body, ...sends: Sent[]): Sent[] => [
+      { to: 'red', body: to.grams(5n).ref(order).cell(), sends },
+    ];
+    const [told] = tell(minting(call(opcode).to(null)), known);
+    expect([told.type, told.success, told.details.receiver]).toEqual(['jetton_mint', false, null]);
+    expect(tell(minting(call(opcode).append(outside)), known)[0].type).toBe('call_contract');
+    const arrived = call(0x178d4519).grams(9n).to('red').to(null).grams(1n).bit(0).cell();
+    const [minted] = tell(minting(call(opcode).append(outside), { to: "bob's red", body: arrived }), known);
+    expect([minted.type, minted.success, minted.details.receiver]).toEqual(['jetton_mint', true, account('bob')]);
+  }
+});
+
 test('what a wallet was sent must be readable to be minted', () => {
   const minting = (arrived: Cell): Sent => {
     const body = call(0x642b7d07).to('bob').grams(5n).ref(new Builder().cell()).cell();

@@ -1,6 +1,7 @@
 /** Jettons: TEP-74, and the minters of TEP-89's reference and of the governed jettons. */
+import { rawAddress } from '../address.ts';
 import type { Cursor } from '../cursor.ts';
-import { address, addressOrNone } from '../layouts/addresses.ts';
+import { address, addressOrNone, placedAddress } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import {
   jettonBurn as burnBody,
@@ -14,7 +15,7 @@ import {
 } from '../layouts/jettons.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, amount as tokens, u32, u64 } from '../layouts/numbers.ts';
-import { maybeCell, payload, record } from '../layouts/shapes.ts';
+import { cell, maybeCell, payload, record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { addressText, bagText, destinationOf, messageOf, readBody, tryBody } from './bodies.ts';
@@ -229,8 +230,10 @@ export interface JettonMint {
   tonAmount: Decimal;
 }
 
-/** Minters of other makes use the opcode, too, with no address where the receiver is named. */
-const mintBody = body('jetton_mint', governedMint.opcode, { query_id: u64, to_address: address, ton_amount: coins });
+/** Minters of other makes use the opcodes, too, with no address or an external one where the receiver is named. */
+const mintFields = { query_id: u64, to_address: placedAddress, ton_amount: coins };
+const mintBody = body('jetton_mint', governedMint.opcode, mintFields);
+const orderBody = body('minter_jetton_mint', minterJettonMint.opcode, { ...mintFields, master_msg: cell });
 
 export const jettonMint = declare<JettonMint>({
   block: 'jetton_mint',
@@ -240,7 +243,7 @@ export const jettonMint = declare<JettonMint>({
     {
       rank: 44,
       pattern: {
-        op: [mintBody.opcode, minterJettonMint.opcode],
+        op: [mintBody.opcode, orderBody.opcode],
         child: {
           any: [
             { op: jettonNotify.opcode },
@@ -267,7 +270,7 @@ const orderedHead = record('jetton_internal_transfer', { opcode: u32, query_id: 
 
 function readMint(found: Match, known: KnownContracts): Reading<JettonMint> | null {
   const { head } = found;
-  const ofReference = head.opcode === minterJettonMint.opcode ? readBody(head, minterJettonMint) : null;
+  const ofReference = head.opcode === orderBody.opcode ? readBody(head, orderBody) : null;
   const amount = ofReference === null ? null : orderedHead.read(ofReference.master_msg.cursor()).amount;
   const { to_address, ton_amount: tonAmount } = ofReference ?? readBody(head, mintBody);
   const internal = found.first('internal');
@@ -280,8 +283,11 @@ function readMint(found: Match, known: KnownContracts): Reading<JettonMint> | nu
     const data = { asset: record.jetton, receiver: record.owner, receiverWallet, amount: sent.amount, tonAmount };
     return { data, failed: internal.failed };
   }
+  // Nothing else names the receiver of what did not arrive.
+  if (to_address === 'addr_extern') return null;
+  const receiver = to_address === 'addr_none' ? null : rawAddress(to_address);
   const asset = destinationOf(head);
-  return { data: { asset, receiver: addressText(to_address), receiverWallet: null, amount, tonAmount }, failed: true };
+  return { data: { asset, receiver, receiverWallet: null, amount, tonAmount }, failed: true };
 }
 
 /** What a wallet was sent, null when the body cannot be read. Some wallets leave out where the payload stands. */
