@@ -3,6 +3,17 @@ import { expect, test } from 'vitest';
 import { account, op, type Sent } from '../../../test/made-trace.ts';
 import { burning, call, tell } from '../../../test/made-transfers.ts';
 
+test('a stake is what the minter of its tokens was asked for', () => {
+  const arrived: Sent = {
+    to: "alice's staked",
+    body: call(0x178d4519).grams(9n).to('pool').to(null).grams(1n).bit(0).cell(),
+  };
+  const typesOf = (...sends: Sent[]) =>
+    tell([{ to: 'pool', body: op(0x47d54391), value: '5000000000', sends }]).map(({ type }) => type);
+  expect(typesOf({ to: 'minter', body: op(0x1674b0a0), sends: [arrived] })).toEqual(['stake_deposit']);
+  expect(typesOf(arrived)).toEqual(['call_contract', 'call_contract']);
+});
+
 test('a payout that waits is an item, known or not', () => {
   const item: Sent = { to: 'payout', body: op(0x132f9a45) };
   const mint: Sent = { to: 'payouts', body: op(0x1674b0a0), sends: [item] };

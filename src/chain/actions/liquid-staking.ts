@@ -49,7 +49,12 @@ export const liquidDeposit = declare<StakeDeposit>({
       pattern: {
         op: liquidStakingDeposit.opcode,
         child: {
-          any: [{ op: liquidStakingMint.opcode, child: arrival() }, arrival()],
+          op: liquidStakingMint.opcode,
+          child: {
+            op: jettonInternalTransfer.opcode,
+            as: 'internal',
+            child: { op: jettonNotify.opcode, optional: true },
+          },
         },
       },
       read(found) {
@@ -73,11 +78,6 @@ export const liquidDeposit = declare<StakeDeposit>({
   details: (told) => depositDetails(PROVIDER, told),
   accounts: ({ holder, pool }) => ({ source: holder, destination: pool }),
 });
-
-/** The tokens in the holder's wallet. */
-function arrival(): Pattern {
-  return { op: jettonInternalTransfer.opcode, as: 'internal', child: { op: jettonNotify.opcode, optional: true } };
-}
 
 /** A burn of tokens that reaches the pool, and what it does then. */
 function burn(last: Pattern): Pattern {
