@@ -102,3 +102,13 @@ test('a client withdraws, however much: what cannot be read is none', () => {
     expect(told.details).toMatchObject({ withdraw_amount: amount, amount, source: account('alice') });
   }
 });
+
+test('excesses go to an account, or to nobody, and not outside the chain', () => {
+  const sends = [back, { to: 'client', body: op(0x65448ff4) }];
+  const typesOf = (to: Body) => {
+    const body = call(0xfafa6cc1).append(to.cell()).cell();
+    return wholes([{ to: 'client', body, sends }]).map(({ type }) => type);
+  };
+  expect(typesOf(new Body().to(null))).toEqual(['cocoon_client_request_refund']);
+  expect(typesOf(outside(new Body()))).toEqual(['call_contract', 'call_contract', 'call_contract']);
+});

@@ -72,7 +72,7 @@ test('a burn that ends before it says where excesses go is a call', () => {
   expect(tell(burning(cut.to(null).cell()), known).map(({ type }) => type)).toEqual(['jetton_burn']);
 });
 
-test('what a wallet is asked with an address outside the chain is a call', () => {
+test('what a wallet is asked with an address outside the chain, or for nobody, is a call', () => {
   const asked = (body: Cell) => {
     const sends = [arriving({ from: 'alice', to: 'bob', jetton: 'red', amount: '7' })];
     return tell([{ to: "alice's red", body, sends }], known).map(({ type }) => type);
@@ -81,6 +81,7 @@ test('what a wallet is asked with an address outside the chain is a call', () =>
   const head = () => call(0x0f8a7ea5).grams(7n);
   const rest = (body: Body): Cell => body.bit(0).grams(1n).bit(0).cell();
   expect(asked(rest(head().to('bob').to(null)))).toEqual(['jetton_transfer']);
+  expect(asked(rest(head().to(null).to('alice')))).not.toContain('jetton_transfer');
   expect(asked(rest(head().to('bob').append(outside)))).not.toContain('jetton_transfer');
   expect(asked(rest(head().append(outside).to(null)))).not.toContain('jetton_transfer');
 });

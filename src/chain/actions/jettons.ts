@@ -155,6 +155,8 @@ function readTransfer(found: Match, known: KnownContracts): Reading<JettonTransf
   const wallet = known.jettonWallet(receiverWallet);
   if (wallet === undefined) return null;
   const request = requested(found);
+  // No wallet of the standard sends to nobody: the reference takes that for a call.
+  if (request.receiver === null) return null;
   const sent = arrived(internal);
   return {
     data: {

@@ -1,5 +1,5 @@
 /** Liquid staking (ton-blockchain/liquid-staking-contract). */
-import { address } from '../layouts/addresses.ts';
+import { addressOrNone } from '../layouts/addresses.ts';
 import { jettonBurnNotification, jettonInternalTransfer, jettonNotify } from '../layouts/jettons.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, u64 } from '../layouts/numbers.ts';
@@ -133,7 +133,7 @@ export const liquidWithdrawal = declare<StakeWithdrawal>({
 const burntHead = body('payout_nft_burnt', payoutNftBurnNotification.opcode, {
   query_id: u64,
   amount: coins,
-  owner: address,
+  owner: addressOrNone,
 });
 
 function readDelayed(found: Match): Reading<StakeWithdrawal> | null {

@@ -55,6 +55,18 @@ test('an item that is to go to nobody, or outside the chain, is asked by a call'
   expect(asked(head().to('bob').append(outside))).toBe('call_contract');
 });
 
+test('an item is of a collection, or of none, and not of one outside the chain', () => {
+  const typesOf = (collection: Body) => {
+    const answer = call(0x8b771735).big(3n, 256).append(collection.cell()).cell();
+    return tell([{ to: 'item', body: call(0x2fcb26a2).cell(), sends: [{ to: 'alice', body: answer }] }]).map(
+      ({ type, isPart }) => (isPart ? `part ${type}` : type),
+    );
+  };
+  const parts = ['part call_contract', 'part call_contract'];
+  expect(typesOf(new Body().to(null))).toEqual(['nft_discovery', ...parts]);
+  expect(typesOf(new Body().u(0b01, 2).u(8, 9).u(5, 8))).toEqual(['call_contract', 'call_contract']);
+});
+
 const fillUp = (to: string, value: string): Sent => ({ to, body: call(0x370fec51).cell(), value });
 
 /** A payment to an item, which then tells bob that it is his. */

@@ -1,11 +1,11 @@
 /** Cocoon: workers, proxies and clients of a market for computing. */
-import { address } from './addresses.ts';
+import { address, addressOrNone } from './addresses.ts';
 import { body } from './layout.ts';
 import { coins, u32, u64, u256, uint } from './numbers.ts';
 import { cell, maybeCell, rest } from './shapes.ts';
 
 const query = { query_id: u64 };
-const excesses = { query_id: u64, send_excesses_to: address };
+const excesses = { query_id: u64, send_excesses_to: addressOrNone };
 const refund = { coins, send_excesses_to: address };
 const expected = { query_id: u64, expected_my_address: address };
 const newTokens = { query_id: u64, new_tokens: u64, expected_my_address: address };
@@ -16,7 +16,7 @@ export const cocoonPayout = body('cocoon_payout', 0xc59a7cd3, query);
 
 export const cocoonWorkerRequest = body('cocoon_worker_proxy_request', 0x4d725d2c, {
   query_id: u64,
-  owner_address: address,
+  owner_address: addressOrNone,
   state: uint(2),
   tokens: u64,
   payload: maybeCell,
@@ -43,25 +43,25 @@ export const cocoonClientRequestRefund = body('cocoon_owner_client_request_refun
 export const cocoonClientTopUp = body('cocoon_ext_client_top_up', 0xf172e6c2, {
   query_id: u64,
   top_up_amount: coins,
-  send_excesses_to: address,
+  send_excesses_to: addressOrNone,
 });
 
 export const cocoonClientIncreaseStake = body('cocoon_owner_client_increase_stake', 0x6a1f6a60, {
   query_id: u64,
   new_stake: coins,
-  send_excesses_to: address,
+  send_excesses_to: addressOrNone,
 });
 
 export const cocoonClientRegister = body('cocoon_owner_client_register', 0xc45f9f3b, {
   query_id: u64,
   nonce: u64,
-  send_excesses_to: address,
+  send_excesses_to: addressOrNone,
 });
 
 export const cocoonClientChangeSecret = body('cocoon_owner_client_change_secret_hash', 0xa9357034, {
   query_id: u64,
   new_secret_hash: u256,
-  send_excesses_to: address,
+  send_excesses_to: addressOrNone,
 });
 
 export const cocoonBodies = [

@@ -1,5 +1,5 @@
 /** NFT items and collections: TEP-62, TEP-66, TEP-85, sales of GetGems. */
-import { address } from './addresses.ts';
+import { address, addressOrNone } from './addresses.ts';
 import type { Codec } from './codec.ts';
 import { body } from './layout.ts';
 import { amount, bool, coins, u16, u64, u256 } from './numbers.ts';
@@ -28,7 +28,7 @@ export const getStaticData = body('get_static_data', 0x2fcb26a2, { query_id: u64
 export const reportStaticData = body('report_static_data', 0x8b771735, {
   query_id: u64,
   index: u256,
-  collection: address,
+  collection: addressOrNone,
 });
 
 export const getRoyaltyParams = body('get_royalty_params', 0x693d3950, { query_id: u64 });
