@@ -35,7 +35,7 @@ function traceMessage(message: Message): TraceMessage {
 }
 
 /**
- * The messages that an external message asked a wallet (v2, v3, v4, v5r1) to send, when the wallet took the message in
+ * The messages that an external message asked a wallet (v3, v4, v5r1) to send, when the wallet took the message in
  * and sent nothing: one node each, with the root's transaction.
  * @returns nothing when the body is of no such wallet
  */
@@ -59,12 +59,11 @@ export function ghostNodes(root: TraceNode): TraceNode[] {
 }
 
 /**
- * v3: signature, subwallet, valid until, seqno, then a message in each reference. v4 bodies read the same, and v2 ones,
- * which have no subwallet but a mode for each message. Those of v1 are too short.
+ * v3: signature, subwallet, valid until, seqno, then a message in each reference. v4 bodies read the same, and v2 ones of
+ * four messages, whose modes stand where the third number is looked for. Others of v2 and v1 are too short.
  */
 function simpleWalletMessages(body: Cursor): Asked[] {
-  body.skip(512 + 2 * 32);
-  body.bit();
+  body.skip(512 + 3 * 32);
   return Array.from({ length: body.refsLeft }, () => readMessage(body.boc, body.nextRef()));
 }
 
