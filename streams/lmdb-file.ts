@@ -7,7 +7,10 @@ export const LMDB_FILE = 'data.mdb';
 const MAGIC = 0xbeefc0de;
 /** The layout below is that of data version 2; of another one lmdb tells by itself. */
 const DATA_VERSION = 2;
-/** Two meta pages begin the file; a page begins with a header (`MDB_page`), behind it stands `MDB_meta`. */
+/**
+ * Two meta pages begin the file; a page begins with a header (`MDB_page`), behind it stands `MDB_meta`. What was flushed to
+ * the disk last has another one half a page behind the first (lmdb-js, `mdb_env_pick_meta`).
+ */
 const SMALLEST_PAGE = 512;
 const AT = { magic: 24, version: 28, pageSize: 48, freeRoot: 88, mainRoot: 136, lastPage: 144, transaction: 152 };
 const META_BYTES = 160;
@@ -35,28 +38,54 @@ export function damageOf(file: string): string | null {
   }
 }
 
+/**
+ * A file that is large enough for any of its meta pages is lmdb's to judge: after a power cut it goes back to the one
+ * that was flushed last, which stands in the middle of the first page.
+ */
 function damageIn(descriptor: number): string | null {
   const first = readMeta(descriptor, 0);
-  if (first !== null && first.version !== DATA_VERSION) return null;
-  const second = first && readMeta(descriptor, first.pageSize);
-  if (first === null || second === null) return 'it does not begin as a database does';
-  const { roots, lastPage, pageSize } = second.transaction > first.transaction ? second : first;
+  if (first === null) return NOT_ONE;
+  const { version, pageSize } = first;
+  if (version !== DATA_VERSION) return null;
+  const second = readMeta(descriptor, pageSize);
+  // Of one that is just being made the second page may not be there yet; lmdb refuses it by itself.
+  if (second === null) return fstatSync(descriptor).size < 2 * pageSize ? null : NOT_ONE;
+  const flushed = readState(descriptor, pageSize / 2);
+  const states = [first, second, ...(flushed === null || flushed.transaction === 0 ? [] : [flushed])];
   // Looked at last: who writes it has written all that a meta page names before that.
   const { size } = fstatSync(descriptor);
-  const whole = (lastPage + 1) * pageSize;
-  const needed = Math.max((Math.max(...roots) + 1) * pageSize, whole - MISSING_BYTES);
-  return size < needed ? `it has ${size} bytes of ${whole}: it was cut off` : null;
+  const needed = states.map(({ roots, lastPage }) =>
+    Math.max((Math.max(...roots) + 1) * pageSize, (lastPage + 1) * pageSize - MISSING_BYTES),
+  );
+  if (size >= Math.min(...needed)) return null;
+  const newest = states.reduce((one, other) => (other.transaction > one.transaction ? other : one));
+  return `it has ${size} bytes of ${(newest.lastPage + 1) * pageSize}: it was cut off`;
 }
 
+const NOT_ONE = 'it does not begin as a database does';
+
+/** What a meta page tells; null where there is none. */
 function readMeta(descriptor: number, position: number) {
-  const meta = Buffer.alloc(META_BYTES);
-  if (readSync(descriptor, meta, 0, META_BYTES, position) < META_BYTES) return null;
+  const meta = readBytes(descriptor, position);
+  if (meta === null) return null;
   const pageSize = meta.readUInt32LE(AT.pageSize);
   if (meta.readUInt32LE(AT.magic) !== MAGIC || pageSize < SMALLEST_PAGE) return null;
+  return { version: meta.readUInt32LE(AT.version), pageSize, ...stateIn(meta) };
+}
+
+function readState(descriptor: number, position: number) {
+  const meta = readBytes(descriptor, position);
+  return meta && stateIn(meta);
+}
+
+function readBytes(descriptor: number, position: number): Buffer | null {
+  const meta = Buffer.alloc(META_BYTES);
+  return readSync(descriptor, meta, 0, META_BYTES, position) < META_BYTES ? null : meta;
+}
+
+function stateIn(meta: Buffer) {
   const numberAt = (at: number): number => Number(meta.readBigUInt64LE(at));
   return {
-    version: meta.readUInt32LE(AT.version),
-    pageSize,
     roots: [1, ...[AT.freeRoot, AT.mainRoot].map(numberAt).filter((root) => root !== NO_PAGE)],
     lastPage: numberAt(AT.lastPage),
     transaction: numberAt(AT.transaction),
