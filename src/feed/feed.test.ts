@@ -26,7 +26,8 @@ describe.each(['ws', 'sse'] as const)('a subscriber over %s', (transport) => {
   it('is told of the transactions of its account once, in order', async () => {
     await fed.start(10);
     const { address, transactions } = fed.busiest(11, 60);
-    const listener = await listen({ id: 'a', types: ['transactions'], addresses: [address] });
+    const own = { types: ['transactions'], addresses: [address], finality_scope: 'transaction' };
+    const listener = await listen({ id: 'a', ...own });
     await expect.poll(() => listener.answers).toEqual([{ id: 'a', status: 'subscribed' }]);
     await fed.advanceTo(60);
     await expect.poll(() => told(listener.events).length).toBe(transactions.length);

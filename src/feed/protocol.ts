@@ -233,7 +233,7 @@ export function readEnvelope(
  * @throws {RequestError}
  */
 export function readBody(text: string): { id: string | undefined; subscription: Subscription } {
-  return readSubscriber(readJson(text, 'invalid subscription request: '));
+  return readSubscriber(readJson(text, 'invalid subscription request: '), SUBSCRIPTION);
 }
 
 /**
@@ -241,11 +241,11 @@ export function readBody(text: string): { id: string | undefined; subscription: 
  * @returns also its known fields as they came, but for where it begins: read again, they say the same
  * @throws {RequestError}
  */
-export function readSubscriber(json: unknown) {
+export function readSubscriber(json: unknown, said = STANDING) {
   const head = envelope.safeParse(json);
   if (!head.success) throw new RequestError(`invalid subscription request: ${firstIssue(head.error)}`);
   const id = head.data.id ?? undefined;
-  const subscription = readSubscription(json, NOTHING, id, SUBSCRIPTION);
+  const subscription = readSubscription(json, NOTHING, id, said);
   if (subscription.name !== null) throw new RequestError('name is for WebSocket connections', id);
   const { id: _id, from_cursor: _cursor, from_mc_seqno: _seqno, from_utime: _utime, ...rest } = fields.parse(json);
   const { replay_existing: _existing, ...known } = rest;
@@ -280,22 +280,24 @@ function readUnsubscribe(json: unknown, id: string | undefined): Request {
   return { operation: 'unsubscribe', id, addresses: readAddresses(addresses, id), traceHashes: readTraces(hashes, id) };
 }
 
-/** What is said of a subscription that cannot be followed: of a message, and of a body. */
-const SUBSCRIBE = { what: 'invalid subscribe request', suffix: '' };
-const SUBSCRIPTION = { what: 'invalid subscription request', suffix: ' for subscription' };
+/** What is said of a subscription that cannot be followed: of a message, of a body, and of what is kept for a webhook. */
+const SUBSCRIBE = { what: 'invalid subscribe request', suffix: '', isStream: true };
+const SUBSCRIPTION = { what: 'invalid subscription request', suffix: ' for subscription', isStream: true };
+const STANDING = { ...SUBSCRIPTION, isStream: false };
 
 function readSubscription(
   json: unknown,
   before: Subscription,
   id: string | undefined,
-  { what, suffix }: typeof SUBSCRIBE,
+  { what, suffix, isStream }: typeof SUBSCRIBE,
 ): Subscription {
   const parsed = fields.safeParse(json);
   if (!parsed.success) throw new RequestError(`${what}: ${firstIssue(parsed.error)}`, id);
   const asked = parsed.data;
   const minFinality = asked.min_finality ?? before.minFinality;
   const start = startOf(asked, id);
-  const types = readTypes(asked, minFinality, id, suffix);
+  const byTrace = minFinality !== 'finalized' || (isStream && isPlain(asked, before));
+  const types = readTypes(asked, byTrace, id, suffix);
   const filter = readFilter(asked, id);
   const addresses = readAddresses(asked.addresses ?? [], id);
   const hashes = readTraces(asked.trace_external_hash_norms ?? [], id);
@@ -348,19 +350,43 @@ export function sticky(asked: readonly string[] | undefined, before: readonly st
   return asked === undefined || asked.length === 0 ? before : asked;
 }
 
+/** What the protocol has itself, beside the types. */
+const OF_PROTOCOL: ReadonlySet<string> = new Set<keyof Fields>([
+  'id',
+  'types',
+  'addresses',
+  'trace_external_hash_norms',
+  'min_finality',
+  'include_address_book',
+  'include_metadata',
+  'action_types',
+  'supported_action_types',
+  'msg_body_hash',
+  'replay_existing',
+]);
+
+/** Nothing is asked for that the protocol does not have. */
+function isPlain(asked: Fields, before: Subscription): boolean {
+  const isKnown = (type: string): boolean => type === IMPLICIT_TYPE || V2_TYPES.some((name) => name === type);
+  return (
+    !before.cursors && Object.keys(asked).every((name) => OF_PROTOCOL.has(name)) && asked.types?.every(isKnown) === true
+  );
+}
+
 /**
  * The types, as they are told of: with `finality_scope` `trace` the transactions of a trace are told together, at last
- * when it has ended, else each at its own level. Who says nothing hears each when it is final; but where levels below
- * that are asked for, traces, as the protocol has it: its clients replace what they knew of a trace.
+ * when it has ended, else each at its own level. Who says nothing hears traces, as the protocol has it: its clients
+ * replace what they knew of one. But who asks for more than that, and for nothing below `finalized`, hears each
+ * transaction when it is final.
  */
 function readTypes(
   { types: asked = [], finality_scope: said }: Fields,
-  minFinality: Finality,
+  byTrace: boolean,
   id: string | undefined,
   suffix: string,
 ): Set<EventType> {
   if (asked.length === 0) throw new RequestError(`types are required${suffix}`, id);
-  const scope = said ?? (minFinality === 'finalized' ? 'transaction' : 'trace');
+  const scope = said ?? (byTrace ? 'trace' : 'transaction');
   const types = new Set<EventType>();
   for (const type of asked) {
     if (type === IMPLICIT_TYPE || type === STATES_BACK_TYPE) continue;
