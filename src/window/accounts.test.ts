@@ -166,22 +166,6 @@ describe('accounts of the window', () => {
     expect((await source.book(wanted, CONTEXT))[0]).toBe(first);
   });
 
-  it('that are older than the window are not asked for their codes again once their states were read', async () => {
-    await apply([changed(1, hash(0xc0), hash(0xda))]);
-    const asked: Address[] = [];
-    const source = sourceWith({
-      accountStates: async (accounts) => accounts.map((one) => ({ ...RECORD, account: one })),
-      async accountCodes(accounts) {
-        asked.push(...accounts);
-        return new Map();
-      },
-    });
-    expect(await source.accountStates([account(2)], [], 'none', CONTEXT)).toHaveLength(1);
-    const book = await source.book([account(2), account(3)], CONTEXT);
-    expect(book).toMatchObject([{ codeHash: RECORD.codeHash }, { codeHash: null }]);
-    expect(asked).toEqual([account(3)]);
-  });
-
   it('are not asked for again at once when the tables do not know their code and data', async () => {
     await apply([changed(1, hash(0xc0), hash(0xda))]);
     const asked: number[] = [];

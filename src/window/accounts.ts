@@ -122,10 +122,6 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
       missing.length === 0 || view.below === null ? [] : whole.accountStates(missing, codeHashes, wantedCells, context),
     ]);
     const newer = changed.length === 0 ? [] : await tables.accountStates(changed, codeHashes, wantedCells, context);
-    // Who asks for states asks for their address book next.
-    for (const { account, codeHash } of others) {
-      codes.set(hashKey(account), { code: codeHash && Buffer.from(codeHash), at: view.head });
-    }
     for (const record of own) {
       if (isWhole(record, wantedCells)) kept.offer(view, hashKey(record.account), () => ownState(record));
     }
