@@ -40,10 +40,14 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
     afterEach(end);
 
     it('tells a trace at every level as a whole, each level once, and final as it is stored', async () => {
-      const [all, sure, final] = [
+      // Who is no stream of the protocol hears each by itself, unless it says otherwise.
+      const together = transport === 'webhook' ? { finality_scope: 'trace' } : {};
+      const alone = transport === 'webhook' ? {} : { finality_scope: 'transaction' };
+      const [all, sure, final, single] = [
         await listen({ types: ['transactions'], addresses: everywhere(), min_finality: 'pending' }),
         await listen({ types: ['transactions'], addresses: everywhere(), min_finality: 'confirmed' }),
-        await listen({ types: ['transactions'], addresses: everywhere(), finality_scope: 'trace' }),
+        await listen({ types: ['transactions'], addresses: everywhere(), ...together }),
+        await listen({ types: ['transactions'], addresses: everywhere(), ...alone }),
       ];
       await say(['pending', 'pending', 'pending']);
       await say(['confirmed', 'pending', 'pending']);
@@ -57,6 +61,11 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(all, heard, ['transactions pending 2 1 0', 'transactions pending 2 1 0', ...ends]);
       await expectHeard(sure, heard, ends);
       await expectHeard(final, heard, ends.slice(2));
+      await expectHeard(
+        single,
+        heard,
+        [0, 1, 2].map((one) => `transactions finalized ${one}`),
+      );
       expect(all.events.at(-1)).toEqual(final.events[0]);
       expect(all.events.every((event) => event.trace_external_hash_norm === traceHash())).toBe(true);
       expect(levelsIn(all.events[1])).toEqual(['pending true', 'pending true', 'confirmed false']);

@@ -236,6 +236,11 @@ export function readBody(text: string): { id: string | undefined; subscription: 
   return readSubscriber(readJson(text, 'invalid subscription request: '), SUBSCRIPTION);
 }
 
+/** The known fields of one, as JSON, read again for a webhook. @throws {RequestError} */
+export function readKept(text: string): Subscription {
+  return readSubscriber(readJson(text, 'invalid subscription request: ')).subscription;
+}
+
 /**
  * A subscription that is said once, as it stands.
  * @returns also its known fields as they came, but for where it begins: read again, they say the same
@@ -280,7 +285,10 @@ function readUnsubscribe(json: unknown, id: string | undefined): Request {
   return { operation: 'unsubscribe', id, addresses: readAddresses(addresses, id), traceHashes: readTraces(hashes, id) };
 }
 
-/** What is said of a subscription that cannot be followed: of a message, of a body, and of what is kept for a webhook. */
+/**
+ * What is said of a subscription that cannot be followed: of a message, of a body, and of what is kept for a webhook, which
+ * is no stream of the protocol.
+ */
 const SUBSCRIBE = { what: 'invalid subscribe request', suffix: '', isStream: true };
 const SUBSCRIPTION = { what: 'invalid subscription request', suffix: ' for subscription', isStream: true };
 const STANDING = { ...SUBSCRIPTION, isStream: false };

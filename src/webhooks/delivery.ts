@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Feed } from '../feed/feed.ts';
 import type { Mark, Sink } from '../feed/line.ts';
 import { CursorError } from '../feed/place.ts';
-import { readBody } from '../feed/protocol.ts';
+import { readKept } from '../feed/protocol.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Outcome, Poster } from './poster.ts';
 import { messageId, signedHeaders } from './signature.ts';
@@ -66,7 +66,7 @@ const ERROR_LENGTH = 300;
 
 export function startDelivery(options: DeliveryOptions): Delivery {
   const { webhook, feed, poster, metrics, limits } = options;
-  const { subscription } = readBody(webhook.subscription);
+  const subscription = readKept(webhook.subscription);
   const stopping = new AbortController();
   const { signal } = stopping;
   const queue = createQueue(limits.queueBytes);
