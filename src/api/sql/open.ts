@@ -25,9 +25,7 @@ import { schemaJson } from './schema.ts';
 const FILE_ROWS = 100;
 /** Between two tries to make it ready. */
 const RETRY_MS = 5_000;
-/** Of what is looked at first, on a machine that may be starting much else. */
-const CHECK_MS = 60_000;
-const KILL_MS = 10_000;
+const CHECK_MS = 10_000;
 
 export interface OpenSql {
   /** Of SQL, and of exports. */
@@ -62,7 +60,7 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
       clickhouse
         .command(`KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`, {
           label: 'ending a query of SQL',
-          timeoutMs: KILL_MS,
+          timeoutMs: CHECK_MS,
         })
         .catch(report);
     },
@@ -77,7 +75,7 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
 
   async function make(): Promise<Ready> {
     await ownViews(clickhouse, database, AbortSignal.timeout(CHECK_MS));
-    await checkReader(reader, clickhouse.database, config.sqlTimeoutMs);
+    await checkReader(reader, clickhouse.database, Math.min(CHECK_MS, config.sqlTimeoutMs));
     const guard = await createGuard(clickhouse, reader, database);
     return {
       queries: createQueries({ reader, guard, gate, outgoing, head, limits, metrics }),
@@ -134,7 +132,7 @@ async function checkReader(reader: Reader, tables: string, timeoutMs: number): P
     parameters: new Map<string, string>(),
     key: 'service',
     timeoutMs,
-    signal: AbortSignal.timeout(VIEWS.length * timeoutMs),
+    signal: AbortSignal.timeout(VIEWS.length * CHECK_MS),
   };
   // Each by itself: all together take the server longer to understand than a query may take on a busy machine.
   for (const { name } of VIEWS) await reader.ask({ ...asked, sql: `SELECT 1 FROM ${identifier(name)} WHERE 0` });
