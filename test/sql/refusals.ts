@@ -6,7 +6,7 @@ import { VIEWS } from '../../clickhouse/views/all.ts';
 import { FUNCTIONS, isAllowed } from '../../src/api/sql/functions.ts';
 import { drawn, isLong, random, rounds } from '../chance.ts';
 import { attacks, BOMBS } from './attacks.ts';
-import { ask, type SqlService } from './service.ts';
+import { ask, type SqlService, UNFIT } from './service.ts';
 
 /** Of each attack. */
 const PLACES = 4;
@@ -21,6 +21,31 @@ function inSomePlaces(each: readonly string[][]): string[] {
 
 /** @param hourly queries of a key */
 export function describeRefusals(service: () => SqlService, hourly: number): void {
+  it.each(Object.keys(UNFIT))(
+    'to read as a user who sees less or more than the views, or may write: %s',
+    async (user) => {
+      const other = await service().as(user);
+      const { status, headers } = await ask(other, 'SELECT 1');
+      expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+      const why = { blind: /may not read the view/, seer: /more than the views/, writer: /may write/ }[user];
+      expect(other.reported).toEqual([expect.objectContaining({ message: expect.stringMatching(why ?? /^$/) })]);
+      await other.close();
+    },
+  );
+
+  it('to answer without all views', async () => {
+    const { owner } = service();
+    await owner.command('RENAME TABLE ton.opcodes TO ton.renamed', { label: 'hiding a view' });
+    const other = await service().as('ton_reader');
+    try {
+      expect((await ask(other, 'SELECT 1')).status).toBe(503);
+      expect(String(other.reported)).toContain('has no view opcodes');
+    } finally {
+      await owner.command('RENAME TABLE ton.renamed TO ton.opcodes', { label: 'showing it again' });
+      await other.close();
+    }
+  });
+
   it('every attack wherever it is placed, and reads and writes no file', async () => {
     const { path, word } = service().secret;
     const answered: string[] = [];

@@ -1,7 +1,6 @@
 /** SQL as a part of the HTTP service: made ready with the first request, and only when the reader is who he should be. */
 import type { Router } from 'express';
 import type { Registry } from 'prom-client';
-import { z } from 'zod';
 import { type ClickHouse, ClickHouseQueryError } from '../../../clickhouse/client.ts';
 import { createQueryGate } from '../../../clickhouse/gate.ts';
 import { identifier, textLiteral } from '../../../clickhouse/literal.ts';
@@ -74,8 +73,15 @@ export function openSql({ config, clickhouse, head, registry, report }: OpenSqlO
   let failed: { error: unknown; at: number } | null = null;
 
   async function make(): Promise<Ready> {
-    await ownViews(clickhouse, database, AbortSignal.timeout(CHECK_MS));
-    await checkReader(reader, clickhouse.database, Math.min(CHECK_MS, config.sqlTimeoutMs));
+    const found = await ownViews(clickhouse, database, AbortSignal.timeout(CHECK_MS));
+    const made = new Set(found.map(({ name }) => name));
+    const missing = VIEWS.filter(({ name }) => !made.has(name)).map(({ name }) => name);
+    if (missing.length > 0) throw new Error(`the database ${database} has no view ${missing.join(', ')}`);
+    await checkReader(reader, {
+      database,
+      tables: clickhouse.database,
+      timeoutMs: Math.min(CHECK_MS, config.sqlTimeoutMs),
+    });
     const guard = await createGuard(clickhouse, reader, database);
     return {
       queries: createQueries({ reader, guard, gate, outgoing, head, limits, metrics }),
@@ -121,24 +127,35 @@ function notReady(cause: unknown): SqlRefusal {
   return new SqlRefusal(503, 'SQL is not ready; the log says why', { cause, retryAfterSeconds: RETRY_MS / 1000 });
 }
 
-const setting = z.object({ readonly: z.coerce.number() });
+interface Checked {
+  /** Of the views, and of the tables. */
+  database: string;
+  tables: string;
+  timeoutMs: number;
+}
 
-/** The first ring: a user who sees the views alone and changes nothing. Without him there is no SQL. */
-async function checkReader(reader: Reader, tables: string, timeoutMs: number): Promise<void> {
+/**
+ * The first ring: a user who sees the views alone and changes nothing. Without him there is no SQL. Of the views one is
+ * read: to understand all of them takes a second of a core, which a busy machine gives strangers in ten and more.
+ */
+async function checkReader(reader: Reader, { database, tables, timeoutMs }: Checked): Promise<void> {
   const asked = {
-    format: 'JSONEachRow',
+    format: null,
     head: 0,
-    limit: 1,
+    limit: null,
     parameters: new Map<string, string>(),
     key: 'service',
     timeoutMs,
     signal: AbortSignal.timeout(VIEWS.length * CHECK_MS),
   };
-  // Each by itself: all together take the server longer to understand than a query may take on a busy machine.
-  for (const { name } of VIEWS) await reader.ask({ ...asked, sql: `SELECT 1 FROM ${identifier(name)} WHERE 0` });
-  const { bytes } = await reader.ask({ ...asked, sql: "SELECT toUInt8(getSetting('readonly')) AS readonly" });
-  if (setting.parse(JSON.parse(bytes.toString())).readonly !== 1) throw new Error('the user of SQL may write');
-  await mustFail(reader.ask({ ...asked, sql: `SELECT count() FROM ${identifier(tables)}.blocks` }));
+  const value = async (sql: string): Promise<string> => (await reader.ask({ ...asked, sql })).bytes.toString().trim();
+  for (const { name } of VIEWS) {
+    const isGranted = await value(`CHECK GRANT SELECT ON ${identifier(database)}.${identifier(name)}`);
+    if (isGranted !== '1') throw new Error(`the user of SQL may not read the view ${name}`);
+  }
+  await value(`SELECT mc_seqno FROM ${identifier(database)}.head`);
+  if ((await value("SELECT toUInt8(getSetting('readonly'))")) !== '1') throw new Error('the user of SQL may write');
+  await mustFail(value(`SELECT count() FROM ${identifier(tables)}.blocks`));
 }
 
 async function mustFail(asking: Promise<unknown>): Promise<void> {
