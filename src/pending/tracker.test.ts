@@ -18,7 +18,7 @@ import { hashKey } from '../chain/hash.ts';
 import { decodeTransaction } from '../chain/transaction.ts';
 import type { OutMessage } from '../devnet/actors/wallets.ts';
 import { NodeError } from '../node/chain-node.ts';
-import { openNode } from './merge.ts';
+import { markOf, openNode } from './merge.ts';
 import type { Tracker, TrackerLimits } from './tracker.ts';
 
 let net: PendingDevnet;
@@ -418,6 +418,30 @@ it('brings what was seen in a signed block that another has replaced to one end'
   // The block is replaced by one in which the message still waits; that one registers it, or the next.
   const held = net.collate(net.devnet.chain.pending() + 1_000);
   for (const block of held) await tracker.signed(signedOf(block), SIGNAL);
+  for (let n = 0; n < 4; n++) await tracker.step(await net.nextStep(), SIGNAL);
+  expectOrder(storiesOf(net.told));
+});
+
+it('leaves the others of a signed block as they are by now when one of its messages is told of later', async () => {
+  await rest();
+  const { tracker, store } = net.openTracker();
+  const order = (value: bigint): SentMessage => {
+    const messages = [{ to: net.devnet.cast.traders[0].address, value, bounce: false }];
+    return { boc: orderOf(messages, net.nowMs / 1000 + 600), time: net.nowMs };
+  };
+  const [known, late] = [order(4_000_000n), order(5_000_000n)];
+  await net.passOn(tracker, [known]);
+  const nodes = () => [...store.all()].map(({ nodes }) => nodes.map(markOf))[0];
+  for (const block of net.collate()) await tracker.signed(signedOf(block), SIGNAL);
+  const first = nodes();
+  // Replaced by one of another time, in which the second message still waits.
+  net.nowMs += 5_000;
+  for (const block of net.collate(1)) await tracker.signed(signedOf(block), SIGNAL);
+  const second = nodes();
+  expect(second).not.toEqual(first);
+  await net.passOn(tracker, [late]);
+  expect(store.size).toBe(2);
+  expect(nodes()).toEqual(second);
   for (let n = 0; n < 4; n++) await tracker.step(await net.nextStep(), SIGNAL);
   expectOrder(storiesOf(net.told));
 });

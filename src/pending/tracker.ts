@@ -199,7 +199,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       metrics.took(clock() - began);
       if (isIncomplete) metrics.cutOff();
       const signed = signedIn.get(hashKey(hashNorm));
-      if (signed !== undefined) await alone(() => takeSigned(signed, signal));
+      if (signed !== undefined) await alone(() => takeSigned(signed, signal, hashNorm));
       return 'told';
     }
   }
@@ -371,9 +371,11 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const key of accounts.keys()) moved.set(key, seqno);
   }
 
-  async function takeSigned(nodes: readonly SignedNode[], signal: AbortSignal): Promise<void> {
+  /** @param only the trace that was not there when the block came: of the others later blocks may have said more */
+  async function takeSigned(nodes: readonly SignedNode[], signal: AbortSignal, only?: Hash): Promise<void> {
     const changes: PendingChange[] = [];
     for (const [one, own] of touchedByNodes(store, nodes)) {
+      if (only !== undefined && !one.trace.hashNorm.equals(only)) continue;
       const emulated = memory.get(hashKey(one.trace.hashNorm))?.emulated ?? null;
       const change = await changed(one, await deeds.withWallets(own, { emulated, mcSeqno, signal }), signal);
       if (change !== null) changes.push(change);
