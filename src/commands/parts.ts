@@ -97,6 +97,7 @@ async function checkAreThere(clickhouse: ClickHouse, signal: AbortSignal): Promi
 /** Longest wait at the start for a server that is started at the same time, or again. */
 const SERVER_WAIT_MS = 30_000;
 const ASK_EVERY_MS = 250;
+const ASK_MS = 10_000;
 /** For a server that did not end by itself to be gone. */
 const KILL_MS = 2_000;
 
@@ -108,17 +109,39 @@ export function despiteOutages(
   return persist(work, { outageMs: SERVER_WAIT_MS, logger, signal: shutdown.signal });
 }
 
-/** Waits for a server that is not ours. One that never answers is told of by the first statement. */
-async function untilAnswers(
+/**
+ * Waits for a server that is not ours.
+ * @throws {Error} when it answers nothing for so long: where it was looked for, why it could not be had, and what to do
+ */
+export async function untilAnswers(
   clickhouse: ClickHouse,
   url: string,
-  { print, signal }: { print: Running['print']; signal: AbortSignal },
+  { print, signal, waitMs = SERVER_WAIT_MS }: { print: Running['print']; signal: AbortSignal; waitMs?: number },
 ): Promise<void> {
-  const giveUpAt = performance.now() + SERVER_WAIT_MS;
+  const { origin } = new URL(url);
+  const giveUpAt = performance.now() + waitMs;
   for (let tries = 0; !(await clickhouse.ping(signal)); tries++) {
     signal.throwIfAborted();
-    if (performance.now() > giveUpAt) return;
-    if (tries === 0) print(`waiting for ClickHouse at ${new URL(url).origin} …`);
+    if (performance.now() > giveUpAt) return expectAnswer(clickhouse, origin, signal);
+    if (tries === 0) print(`waiting for ClickHouse at ${origin} …`);
     await sleep(ASK_EVERY_MS, undefined, { signal });
+  }
+}
+
+/** What stands between may let statements through alone. */
+async function expectAnswer(clickhouse: ClickHouse, origin: string, signal: AbortSignal): Promise<void> {
+  // By a connection to a database that is always there.
+  const system = clickhouse.withDatabase('system');
+  try {
+    await system.command('SELECT 1', { label: 'SELECT 1', timeoutMs: ASK_MS, signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `no ClickHouse answers at ${origin} (${why}): start it, or give the address of another as --clickhouse-url`,
+      { cause },
+    );
+  } finally {
+    await system.close();
   }
 }
