@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server as NetServer } from 'node:net';
+import { createServer, type Server as NetServer } from 'node:net';
 
 /** `http://host:port` with an IPv6 address in brackets. */
 export function httpUrl(host: string, port: number): string {
@@ -25,4 +25,15 @@ export async function listen(server: NetServer, host: string, port: number, pref
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/**
+ * For before anything else is started: what would end it at last is said at once.
+ * @throws as `listen`
+ */
+export async function expectFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listen(server, host, port);
+  server.close();
+  await once(server, 'close');
 }

@@ -11,6 +11,7 @@ import { topicNames } from '../../streams/topics.ts';
 import { FAUCET_PATH } from '../api/faucet.ts';
 import { type Config, settings } from '../config.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
+import { expectFree } from '../listen.ts';
 import { findGlobalConfig } from '../node/network.ts';
 import type { Shutdown } from '../shutdown.ts';
 import { devnetLines, openDevnet } from './chain.ts';
@@ -32,6 +33,7 @@ export async function runStart(running: Running): Promise<void> {
   const { network } = config;
   // A start that cannot be read is refused now, not by the ingester's thread when all else is up.
   startPoint(config);
+  await expectFree(config.host, config.port);
   const devnet = network === 'devnet' ? openDevnet(running) : null;
   // Its failure is told where it is waited for; until then it is not unhandled.
   devnet?.catch(() => undefined);
@@ -46,6 +48,7 @@ export async function runStart(running: Running): Promise<void> {
 
 /** `tonstream api`: answers only; another process projects. */
 export async function runApi(running: Running): Promise<void> {
+  await expectFree(running.config.host, running.config.port);
   await runRoles(running, { projects: false, devnet: null, globalConfig: await networkToAsk(running) });
 }
 
