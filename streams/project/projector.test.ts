@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -17,6 +17,7 @@ import { encodeBlockRecord } from '../envelope.ts';
 import { importFiles } from '../ingest/import.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
+import { processStart } from '../writer-lock.ts';
 import type { Progress, ProjectorOptions } from './options.ts';
 import { createPositionStore, OWNER_MS } from './position.ts';
 import { project } from './projector.ts';
@@ -250,6 +251,24 @@ describe.skipIf(shelf === null)('project', () => {
     );
     expect(later).toEqual([]);
     expect(await briefLog.end(topics.steps)).toBe(published);
+  });
+
+  it('leaves the tables to a projector of another process that writes the same log', async () => {
+    const clickhouse = await freshTables();
+    const { signal } = new AbortController();
+    const running = createPositionStore(clickhouse);
+    await running.claim(signal);
+    const folder = join(home, 'shared-log');
+    const shared = openEmbeddedLog({ folder });
+    closing.push(() => shared.close());
+    const other = { pid: process.ppid, started: processStart(process.ppid), threads: [0] };
+    writeFileSync(join(folder, `${topics.steps}.writer`), JSON.stringify(other));
+    const publish = { retainBytes: 2 ** 30, retainMs: 0 };
+    await expect(run(clickhouse, {}, { log: shared, publish })).rejects.toMatchObject({
+      code: 'writer_busy',
+      message: `topic ${topics.steps} of ${folder} is being written by process ${process.ppid}; stop it first`,
+    });
+    await running.checkOwner(signal);
   });
 
   it('waits for a server that is away when it looks for a rebuild', async () => {

@@ -32,6 +32,7 @@ const MAX_REQUESTS = 64;
  * is waited for.
  *
  * @throws {PositionError} when the tables are of another version or another log, or a later projector took over
+ * @throws {LogError} `writer_busy` where another process publishes into an embedded log
  */
 export async function project(options: ProjectorOptions, signal: AbortSignal): Promise<void> {
   const { log, topics, config, logger } = options;
@@ -53,6 +54,12 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
     },
   });
   const store = options.claimed ?? createPositionStore(clickhouse);
+  if (options.publish) {
+    await log.ensureTopic(topics.steps);
+    // An empty append takes the writer's lock of an embedded log. Before the claim: whoever is refused would have
+    // stopped the other for nothing.
+    await log.append(topics.steps, []);
+  }
   if (!options.claimed) {
     await store.claim(signal);
     if (!(await callOffSwap(clickhouse, signal)))
