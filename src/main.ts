@@ -11,7 +11,7 @@ const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockcha
   tonstream import <path…>     put recorded blocks (.boc, .ndjson, .ndjson.gz, folders) into the log
       --loose                  also blocks with holes between them, for tests and forensics
   tonstream ingest             only follow the network: liteservers -> log
-      --stand-by               wait for another ingester to end instead of failing
+      --stand-by               wait for another ingester of an embedded log to end instead of failing
   tonstream project            only the projection: log -> ClickHouse
   tonstream api                only the HTTP API
   tonstream metadata           only fetch the documents that tokens name into the log

@@ -36,6 +36,7 @@ function scriptedBroker(script: { when: 'before' | 'after'; type: string }[]) {
     },
     lastTime: async () => 0,
     maxSendBytes: 1_000,
+    maxBatchBytes: 20_000_000,
     logger: undefined,
   });
   return { writer, keys: () => stored.map(({ key }) => key), stored, producers: () => producers };
@@ -65,7 +66,10 @@ describe('topic writer', () => {
 
   it('says so when a batch is too large for the broker, and gives up after three lost sequences', async () => {
     const large = scriptedBroker([{ when: 'before', type: 'MESSAGE_TOO_LARGE' }]);
-    await expect(large.writer.append([text('a')])).rejects.toMatchObject({ code: 'too_large' });
+    await expect(large.writer.append([text('a')])).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'topic t refused a batch of 2 bytes: set its max.message.bytes to 20000000 or more',
+    });
     const lost = scriptedBroker(Array(3).fill({ when: 'before', type: 'UNKNOWN_PRODUCER_ID' }));
     await expect(lost.writer.append([text('a')])).rejects.toMatchObject({ code: 'unavailable' });
     expect(lost.producers()).toBe(3);

@@ -18,6 +18,8 @@ export interface TopicWriterOptions {
   /** Time of the newest record. */
   lastTime(): Promise<number>;
   maxSendBytes: number;
+  /** What the topic has to take: its `max.message.bytes`. */
+  maxBatchBytes: number;
   logger: KafkaLogger | undefined;
   onProducerReplaced?: () => void;
 }
@@ -66,6 +68,13 @@ export function createTopicWriter(options: TopicWriterOptions) {
     });
   };
 
+  // A topic that this program made takes them all; others have the broker's default, 1 MB.
+  const refused = (batch: readonly LogRecord[], cause: unknown): LogError => {
+    const bytes = batch.reduce((sum, record) => sum + recordBytes(record), 0);
+    const advice = `set its max.message.bytes to ${options.maxBatchBytes} or more`;
+    return new LogError('too_large', `topic ${topic} refused a batch of ${bytes} bytes: ${advice}`, { cause });
+  };
+
   const sendOnce = async (batch: readonly LogRecord[], timeMs: number): Promise<number> => {
     if (producer === null) {
       producer = await options.openProducer();
@@ -84,7 +93,7 @@ export function createTopicWriter(options: TopicWriterOptions) {
         const type = brokerErrorType(error) ?? '';
         const hadProducer = producer !== null;
         await giveUp();
-        if (TOO_LARGE.has(type)) throw new LogError('too_large', `topic ${topic} refused a batch`, { cause: error });
+        if (TOO_LARGE.has(type)) throw refused(batch, error);
         if (!SEQUENCE_LOST.has(type) || attempt === ATTEMPTS) {
           throw new LogError('unavailable', `appending to topic ${topic} failed`, { cause: error });
         }

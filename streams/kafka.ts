@@ -31,6 +31,11 @@ const PATIENCE_MS = 120_000;
 /** A batch of one record is a little larger than its payload, more so when gzip finds nothing to save. */
 const BATCH_OVERHEAD = 64 * 1024;
 
+/** The largest batch, one of a single record, as it is sent. */
+function maxBatchBytes({ maxRecordBytes = MAX_VALUE_BYTES }: KafkaLogOptions): number {
+  return maxRecordBytes + MAX_META_BYTES + BATCH_OVERHEAD;
+}
+
 /**
  * The event log on a Kafka cluster: one partition a topic, idempotent producer, one send at a time. Several writers
  * are not kept apart (readSteps drops what they write twice); use one ingester a topic.
@@ -57,7 +62,7 @@ export function openKafkaLog(options: KafkaLogOptions): EventLog {
     ensureTopic: async (topic) =>
       ensureTopic(checked(topic), queries, () => session.kafka.admin(), {
         replicationFactor: options.replicationFactor ?? 1,
-        maxBatchBytes: (options.maxRecordBytes ?? MAX_VALUE_BYTES) + MAX_META_BYTES + BATCH_OVERHEAD,
+        maxBatchBytes: maxBatchBytes(options),
       }),
     async append(topic, records) {
       checked(topic);
@@ -106,6 +111,7 @@ function createWriters(options: KafkaLogOptions, session: KafkaSession, queries:
           readBatches(session, topic, offset, { signal: new AbortController().signal, stopAtEnd: true }),
         lastTime: async () => (await lastRecords(session, queries, topic, 1)).at(0)?.time ?? 0,
         maxSendBytes: options.maxSendBytes ?? SEND_BYTES,
+        maxBatchBytes: maxBatchBytes(options),
         logger: options.logger,
         onProducerReplaced: () => options.onRecreated?.('producer', topic),
       });

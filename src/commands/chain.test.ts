@@ -2,7 +2,8 @@ import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { writeGlobalConfig } from './chain.ts';
+import { readConfig } from '../config.ts';
+import { ingestSettings, writeGlobalConfig } from './chain.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -20,4 +21,13 @@ test('a global config that is written again is whole for those who are reading i
 test('what is no file is written to and stays what it is', async () => {
   await writeGlobalConfig('/dev/null', { globalConfig: '{}' });
   expect(readFileSync('/dev/null', 'utf8')).toBe('');
+});
+
+test('an ingester stands by only where the log tells it of another', () => {
+  const words = ['--network', 'testnet'];
+  const standBy = { 'stand-by': true };
+  expect(ingestSettings(readConfig(words, {}).config, standBy)).toEqual({ from: 'head', standBy: true });
+  const { config } = readConfig([...words, '--kafka-brokers', 'kafka:9092'], {});
+  expect(ingestSettings(config, {})).toEqual({ from: 'head', standBy: false });
+  expect(() => ingestSettings(config, standBy)).toThrow('--stand-by is for the embedded log');
 });

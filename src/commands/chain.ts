@@ -100,9 +100,21 @@ export async function openNetwork(
   };
 }
 
-/** What the flags say of ingesting. */
-export function ingestSettings({ from, network }: Config, flags: Record<string, unknown>): IngestSettings {
-  return { from: startPoint({ from, network }), standBy: flags['stand-by'] === true };
+/**
+ * What the flags say of ingesting.
+ * @throws {ConfigError} for one that is to stand by where nothing tells it of another ingester
+ */
+export function ingestSettings(
+  { from, network, kafkaBrokers }: Config,
+  flags: Record<string, unknown>,
+): IngestSettings {
+  const standBy = flags['stand-by'] === true;
+  if (standBy && kafkaBrokers !== undefined) {
+    throw new ConfigError(
+      '--stand-by is for the embedded log: Kafka does not keep two ingesters apart, both would write; run only one',
+    );
+  }
+  return { from: startPoint({ from, network }), standBy };
 }
 
 /** What a person needs to know of a devnet. `faucetUrl` is where the faucet's route is served. */
