@@ -2,12 +2,14 @@
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ApiServer, serveApi } from '../../../test/api-server.ts';
-import { createFakeSource } from '../../../test/fake-source.ts';
+import { createFakeSource, noContracts } from '../../../test/fake-source.ts';
 import { addressOf, rawAddress } from '../../chain/address.ts';
+import type { JettonWalletRecord } from '../../chain/contract-records.ts';
 import type { TransactionFilter, TransactionRecord } from '../../chain/records.ts';
 import { balanceHistory } from './schemas.ts';
 
 const ACCOUNT = addressOf(0, Buffer.alloc(32, 7));
+const WALLET = addressOf(0, Buffer.alloc(32, 8));
 /** Steps of the transactions in the order of their lts: lt is the place, the balance ten times the lt. */
 const STEPS = [1, 1, 1, 2, 4, 4, 5, 5, 5, 5, 9];
 /** What was left when each step was done. */
@@ -65,6 +67,25 @@ it.each(['asc', 'desc'])('gives a point for each step, the last one of it, %s an
     }
     expect(found).toEqual(all);
   }
+});
+
+it('tells when a balance came about whose wallet was confirmed in a later step', async () => {
+  const transaction = { account: WALLET, lt: '7', now: 1_700 };
+  const { source } = createFakeSource({
+    // Of step 11: it is found by who looks there.
+    transactionsAt: async (places) =>
+      places.some(({ since, mcSeqno }) => (since ?? mcSeqno) <= 11)
+        ? [{ transaction, mcSeqno: 11 } as unknown as TransactionRecord]
+        : [],
+    contracts: {
+      ...noContracts(),
+      jettonWallets: async () => [{ address: WALLET } as unknown as JettonWalletRecord],
+      jettonBalances: async () => [{ lt: '7', mcSeqno: 12, balance: '5' }],
+    },
+  });
+  server = await serveApi(source);
+  const { points } = await shown(`jetton=${rawAddress(ACCOUNT)}`);
+  expect(points).toEqual([{ mc_seqno: 12, lt: '7', utime: 1_700, balance: '5' }]);
 });
 
 it('keeps to the window', async () => {

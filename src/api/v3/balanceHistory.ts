@@ -116,7 +116,8 @@ async function pointsOfJetton(asking: Asking, jetton: Address, { source, context
   const filter = { wallet: wallet.address, ltWindow, sort, limit: limit + 1 };
   const found = await source.contracts.jettonBalances(filter, context);
   const rows = found.slice(0, limit);
-  const places = rows.map(({ lt, mcSeqno }) => ({ account: wallet.address, lt, mcSeqno }));
+  // A balance is of the step that showed it: where the wallet was confirmed later, its transaction is of one before.
+  const places = rows.map(({ lt, mcSeqno }) => ({ account: wallet.address, lt, mcSeqno, since: 0 }));
   const transactions = places.length === 0 ? [] : await source.transactionsAt(places, context);
   const times = new Map(transactions.map(({ transaction: { account, lt, now } }) => [`${hashKey(account)}${lt}`, now]));
   const points = rows.map((row) => ({ ...row, utime: times.get(`${hashKey(wallet.address)}${row.lt}`) ?? null }));
