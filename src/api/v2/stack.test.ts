@@ -5,6 +5,7 @@ import { shelf } from '../../../test/shelf.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { listOf, NULL, type StackValue, writeStack } from '../../tvm/stack.ts';
+import { stackEntities } from '../v3/stack.ts';
 import { pairStack, readPairs, readTyped, typedStack } from './stack.ts';
 
 const int = (value: bigint | number): StackValue => ({ type: 'int', value: BigInt(value) });
@@ -129,6 +130,34 @@ describe('what is asked', () => {
     for (let i = 0; i < 20; i++) wide = { data: { b64: '', len: 0 }, refs: [wide, wide] };
     expect(() => readPairs([['cell', wide]])).toThrow('too many cells');
   });
+
+  test('a deep cell given as objects is read once, not once for each level', () => {
+    const cells = 1_000;
+    let object: object = { data: { b64: 'AA==', len: 8 } };
+    let deep = new Builder().u(0, 8).cell();
+    for (let level = 1; level < cells; level++) {
+      object = { data: { b64: 'AA==', len: 8 }, refs: [object] };
+      deep = new Builder().u(0, 8).ref(deep).cell();
+    }
+    const bag = toBoc(deep).toString('base64');
+    const cpuOf = (entry: unknown): number => {
+      const before = process.cpuUsage();
+      for (let times = 0; times < 5; times++) same(readPairs([entry]), [{ type: 'cell', cell: deep }]);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    cpuOf(['cell', bag]);
+    expect(cpuOf(['cell', object])).toBeLessThan(30 * cpuOf(['cell', bag]));
+  });
+
+  test('an exotic cell that is none, with others above it', () => {
+    const short = { data: { b64: 'AQc=', len: 16 }, special: true };
+    const none = { data: { b64: '', len: 0 }, special: true };
+    for (const exotic of [short, none]) {
+      const above = { data: { b64: '', len: 0 }, refs: [{ data: { b64: '', len: 0 }, refs: [exotic] }] };
+      expect(() => readPairs([['cell', above]])).toThrow(expect.objectContaining({ status: 422 }));
+    }
+  });
 });
 
 describe('what is answered', () => {
@@ -203,6 +232,29 @@ describe('what is answered', () => {
     for (let i = 0; i < 60; i++) shared = new Builder().ref(shared).ref(shared).cell();
     const [pair] = pairStack([{ type: 'cell', cell: shared }]);
     expect(pair).toEqual(['cell', { bytes: toBoc(shared).toString('base64') }]);
+  });
+
+  test('many small cells that share much are written as objects no further than one large one', () => {
+    let shared: Cell = leaf;
+    for (let i = 0; i < 9; i++) shared = new Builder().ref(shared).ref(shared).cell();
+    const pairs = pairStack(Array(1_000).fill({ type: 'cell', cell: shared }));
+    const bytes = toBoc(shared).toString('base64');
+    const [first] = pairStack([{ type: 'cell', cell: shared }]);
+    expect(pairs[0]).toEqual(first);
+    expect(pairs.at(-1)).toEqual(['cell', { bytes }]);
+    expect(JSON.stringify(pairs).length).toBeLessThan(1_000 * 200 + 16 * JSON.stringify(first).length);
+  });
+
+  test('a large cell, left as often as a contract may leave values, ends at a limit', () => {
+    // 100 KB.
+    let large: Cell = leaf;
+    for (let i = 0; i < 800; i++) large = new Builder().u(i, 32).bytes(Buffer.alloc(120)).ref(large).cell();
+    const values = Array<StackValue>(7_999).fill({ type: 'cell', cell: large });
+    const refusal = expect.objectContaining({ status: 500, message: 'TVM stack size exceeds limit' });
+    expect(() => pairStack(values)).toThrow(refusal);
+    expect(() => typedStack([tuple(...values)])).toThrow(refusal);
+    expect(() => stackEntities(values)).toThrow(refusal);
+    expect(pairStack(values.slice(0, 10))).toHaveLength(10);
   });
 });
 

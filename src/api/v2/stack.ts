@@ -2,10 +2,12 @@
  * Stacks of get-methods as v2 spells them: pairs such as `["num", "0x1f"]` in `runGetMethod`, objects with `@type` in
  * `runGetMethodStd` and inside tuples and lists of the pairs.
  */
-import { Cell, parseSent, toBoc } from '../../chain/builder.ts';
+import { Cell, parseSent } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
+import { serializeTree } from '../../chain/serialize.ts';
 import { listItems, listOf, NULL, type StackValue } from '../../tvm/stack.ts';
 import { ApiError, Refusal } from '../errors.ts';
+import { type CellText, createCellText } from '../stack-cells.ts';
 import { hexNumber, readStackNumber, told } from '../stack-number.ts';
 
 /** Limits of what is asked: the reference's. */
@@ -14,6 +16,8 @@ const MAX_DEPTH = 1024;
 
 /** Cells of one written as nested objects: the same cell stands there as often as it is referred to. */
 const MAX_OBJECT_CELLS = 1024;
+/** Those of all cells of an answer. */
+const MAX_ANSWER_OBJECT_CELLS = 16 * MAX_OBJECT_CELLS;
 
 type Entries = readonly unknown[];
 
@@ -104,7 +108,13 @@ export function readCell(value: unknown, tag: string, noCell = NO_CELL): Cell {
     if (typeof value.bytes !== 'string' || value.bytes === '') throw malformed(`Empty ${tag}`);
     return readBag(value.bytes, tag, noCell);
   }
-  return readCellObject(value, tag, { left: MAX_OBJECT_CELLS }, 0);
+  try {
+    // Written out and read again: whether an exotic cell is whole is told when a bag is opened.
+    return parseSent(serializeTree([readCellObject(value, tag, { left: MAX_OBJECT_CELLS }, 0)]));
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw malformed(`Invalid ${tag}: ${error.message}`);
+  }
 }
 
 /** The padding may be left out. */
@@ -127,7 +137,10 @@ function parseJson(text: string, tag: string): unknown {
   }
 }
 
-/** `{"data": {"b64", "len"}, "refs": [...], "special"}`; the bits behind `len` may be anything. */
+/**
+ * `{"data": {"b64", "len"}, "refs": [...], "special"}`; the bits behind `len` may be anything. An exotic cell need not be
+ * one. Throws ApiError, and DecodeError for one of an unknown type.
+ */
 function readCellObject(value: unknown, tag: string, budget: { left: number }, depth: number): Cell {
   if (--budget.left < 0 || depth > MAX_DEPTH) throw malformed(`Invalid ${tag}: too many cells`);
   if (!isRecord(value) || !isRecord(value.data)) throw malformed(`Invalid ${tag}`);
@@ -143,13 +156,7 @@ function readCellObject(value: unknown, tag: string, budget: { left: number }, d
     data[data.length - 1] = (data[data.length - 1] & ~(2 * tagBit - 1)) | tagBit;
   }
   const children = refs.map((ref: unknown) => readCellObject(ref, tag, budget, depth + 1));
-  try {
-    // Written out and read again: whether an exotic cell is whole is told when a bag is opened.
-    return parseSent(toBoc(new Cell(data, len, children, special === true)));
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw malformed(`Invalid ${tag}: ${error.message}`);
-  }
+  return new Cell(data, len, children, special === true);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -216,35 +223,52 @@ export type Pair =
 /** Deepest nesting of tuples and lists in a result where the caller says nothing else: the reference's. */
 export const RESULT_DEPTH = 100;
 
-/** The `stack` of an answer of `runGetMethodStd`. Throws ApiError 533 for one nested as deep as `maxDepth`. */
+/** What a stack is printed with. */
+interface Print {
+  maxDepth: number;
+  cellText: CellText;
+  /** Cells that may still be written as objects. */
+  objectCells: number;
+}
+
+function createPrint(maxDepth: number): Print {
+  return { maxDepth, cellText: createCellText(), objectCells: MAX_ANSWER_OBJECT_CELLS };
+}
+
+/**
+ * The `stack` of an answer of `runGetMethodStd`. Throws ApiError 533 for one nested as deep as `maxDepth`, 500 for one whose
+ * cells are too long.
+ */
 export function typedStack(values: readonly StackValue[], maxDepth = RESULT_DEPTH): Typed[] {
-  return values.map((value) => typed(value, maxDepth, 1));
+  const print = createPrint(maxDepth);
+  return values.map((value) => typed(value, print, 1));
 }
 
-/** The `stack` of an answer of `runGetMethod`. Throws ApiError 533 for one nested as deep as `maxDepth`. */
+/** The `stack` of an answer of `runGetMethod`. Throws as {@link typedStack}. */
 export function pairStack(values: readonly StackValue[], maxDepth = RESULT_DEPTH): Pair[] {
-  return values.map((value) => pair(value, maxDepth));
+  const print = createPrint(maxDepth);
+  return values.map((value) => pair(value, print));
 }
 
-function pair(value: StackValue, maxDepth: number): Pair {
+function pair(value: StackValue, print: Print): Pair {
   switch (value.type) {
     case 'int':
       return ['num', hexNumber(value.value)];
     case 'cell':
     case 'slice':
-      return ['cell', cellValue(value.cell)];
+      return ['cell', cellValue(value.cell, print)];
     case 'null':
     case 'tuple': {
       const items = listItems(value);
-      if (items !== null) return ['list', { '@type': 'tvm.list', elements: inner(items, maxDepth, 1) }];
-      return ['tuple', { '@type': 'tvm.tuple', elements: inner(itemsOf(value), maxDepth, 1) }];
+      if (items !== null) return ['list', { '@type': 'tvm.list', elements: inner(items, print, 1) }];
+      return ['tuple', { '@type': 'tvm.tuple', elements: inner(itemsOf(value), print, 1) }];
     }
     default:
       return ['unsupported', ''];
   }
 }
 
-function typed(value: StackValue, maxDepth: number, depth: number): Typed {
+function typed(value: StackValue, print: Print, depth: number): Typed {
   switch (value.type) {
     case 'int':
       return {
@@ -252,17 +276,17 @@ function typed(value: StackValue, maxDepth: number, depth: number): Typed {
         number: { '@type': 'tvm.numberDecimal', number: value.value.toString() },
       };
     case 'cell':
-      return { '@type': 'tvm.stackEntryCell', cell: { '@type': 'tvm.cell', bytes: base64(value.cell) } };
+      return { '@type': 'tvm.stackEntryCell', cell: { '@type': 'tvm.cell', bytes: print.cellText(value.cell) } };
     case 'slice':
-      return { '@type': 'tvm.stackEntrySlice', slice: { '@type': 'tvm.slice', bytes: base64(value.cell) } };
+      return { '@type': 'tvm.stackEntrySlice', slice: { '@type': 'tvm.slice', bytes: print.cellText(value.cell) } };
     case 'null':
     case 'tuple': {
       const items = listItems(value);
       if (items === null) {
-        const elements = inner(itemsOf(value), maxDepth, depth);
+        const elements = inner(itemsOf(value), print, depth);
         return { '@type': 'tvm.stackEntryTuple', tuple: { '@type': 'tvm.tuple', elements } };
       }
-      const elements = inner(items, maxDepth, depth);
+      const elements = inner(items, print, depth);
       return { '@type': 'tvm.stackEntryList', list: { '@type': 'tvm.list', elements } };
     }
     default:
@@ -275,19 +299,20 @@ function itemsOf(value: StackValue): readonly StackValue[] {
 }
 
 /** What stands in a tuple or list that itself stands at a depth. */
-function inner(items: readonly StackValue[], maxDepth: number, depth: number): Typed[] {
+function inner(items: readonly StackValue[], print: Print, depth: number): Typed[] {
+  const { maxDepth } = print;
   if (depth >= maxDepth) throw new Refusal(533, `Result stack depth >= ${maxDepth}`);
-  return items.map((item) => typed(item, maxDepth, depth + 1));
-}
-
-function base64(cell: Cell): string {
-  return toBoc(cell).toString('base64');
+  return items.map((item) => typed(item, print, depth + 1));
 }
 
 /** The bag of cells, and the cells as nested objects where that is not too much. */
-function cellValue(cell: Cell): { bytes: string; object?: CellObject } {
-  const bytes = base64(cell);
-  return unfolded(cell, MAX_OBJECT_CELLS) > MAX_OBJECT_CELLS ? { bytes } : { bytes, object: cellObject(cell) };
+function cellValue(cell: Cell, print: Print): { bytes: string; object?: CellObject } {
+  const bytes = print.cellText(cell);
+  const most = Math.min(MAX_OBJECT_CELLS, print.objectCells);
+  const cells = unfolded(cell, most);
+  if (cells > most) return { bytes };
+  print.objectCells -= cells;
+  return { bytes, object: cellObject(cell) };
 }
 
 /** How many objects a tree makes, counted no further than the limit. */

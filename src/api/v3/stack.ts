@@ -1,8 +1,9 @@
 /** Stacks of get-methods as v3's `/runGetMethod` spells them: entries of a type and a value. */
-import { type Cell, parseSent, toBoc } from '../../chain/builder.ts';
+import { type Cell, parseSent } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { listItems, type StackValue } from '../../tvm/stack.ts';
 import { ApiError, Refusal } from '../errors.ts';
+import { type CellText, createCellText } from '../stack-cells.ts';
 import { hexNumber, readStackNumber, told } from '../stack-number.ts';
 
 /** An entry of an answer. */
@@ -48,35 +49,35 @@ const RESULT_DEPTH = 100;
 /**
  * The `stack` of an answer. A slice that stands on the stack itself comes as a cell, one in a tuple as a slice; null
  * as the list without entries.
- * Throws ApiError: 501 for a builder, a continuation and NaN, 533 for what is nested too deep.
+ * Throws ApiError: 500 where its cells are too long, 501 for a builder, a continuation and NaN, 533 for what is nested too
+ * deep.
  */
 export function stackEntities(values: readonly StackValue[]): StackEntity[] {
-  return values.map((value) => (value.type === 'slice' ? cellEntity('cell', value.cell) : entity(value, 1)));
+  const cellText = createCellText();
+  return values.map((value) =>
+    value.type === 'slice' ? { type: 'cell', value: cellText(value.cell) } : entity(value, cellText, 1),
+  );
 }
 
-function entity(value: StackValue, depth: number): StackEntity {
+function entity(value: StackValue, cellText: CellText, depth: number): StackEntity {
   switch (value.type) {
     case 'int':
       return { type: 'num', value: hexNumber(value.value) };
     case 'cell':
     case 'slice':
-      return cellEntity(value.type, value.cell);
+      return { type: value.type, value: cellText(value.cell) };
     case 'null':
     case 'tuple': {
       const items = listItems(value);
-      if (items !== null) return { type: 'list', value: inner(items, depth) };
-      return { type: 'tuple', value: inner(value.type === 'tuple' ? value.items : [], depth) };
+      if (items !== null) return { type: 'list', value: inner(items, cellText, depth) };
+      return { type: 'tuple', value: inner(value.type === 'tuple' ? value.items : [], cellText, depth) };
     }
     default:
       throw new Refusal(501, `a ${value.type} of the result stack cannot be printed`);
   }
 }
 
-function inner(items: readonly StackValue[], depth: number): StackEntity[] {
+function inner(items: readonly StackValue[], cellText: CellText, depth: number): StackEntity[] {
   if (depth >= RESULT_DEPTH) throw new Refusal(533, `Result stack depth >= ${RESULT_DEPTH}`);
-  return items.map((item) => entity(item, depth + 1));
-}
-
-function cellEntity(type: 'cell' | 'slice', cell: Cell): StackEntity {
-  return { type, value: toBoc(cell).toString('base64') };
+  return items.map((item) => entity(item, cellText, depth + 1));
 }
