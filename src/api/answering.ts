@@ -1,7 +1,7 @@
 /** From a request of an API to its answer: what is asked, who has asked it already, and how the answer goes out. */
 import type { Registry } from 'prom-client';
 import { makeAnswer, sendAnswer } from './answers.ts';
-import { durationsOf, requestDurations, watchAnswers } from './api-metrics.ts';
+import { durationsOf, requestDurations, watchAnswers, watchClients } from './api-metrics.ts';
 import { membersOf, mostBodyBytes, readJson, readMembers } from './body.ts';
 import { createCompression } from './compression.ts';
 import type { Exchange } from './form.ts';
@@ -10,6 +10,7 @@ import type { Sent } from './parameters.ts';
 import { Caller, keyOf, readQuery, readSwitches } from './request.ts';
 import type { Api, Asker, CallsByName, Method, Route } from './route.ts';
 import { createSharedAnswers } from './shared-answers.ts';
+import { createUntaken, type UntakenOptions } from './untaken.ts';
 
 export interface AnsweringOptions {
   metrics: Registry;
@@ -21,6 +22,8 @@ export interface AnsweringOptions {
   version?: () => string;
   /** Bytes of whole answers to keep for as long as the version is the same; none by default. */
   keptAnswers?: number;
+  /** Differs from the defaults in tests only. */
+  untaken?: UntakenOptions;
 }
 
 /** Each takes a thread of libuv's four. */
@@ -37,8 +40,11 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
   const { limits, version, metrics, keptAnswers = 0 } = options;
   const shared = createSharedAnswers({ maxBytes: keptAnswers });
   const compression = createCompression(PACKED_AT_ONCE);
+  const untaken = createUntaken(options.untaken);
+  const sending = { compression, untaken };
   const durations = requestDurations(metrics);
   watchAnswers(metrics, { shared, compression });
+  watchClients(metrics, untaken);
 
   async function answer(route: Route<Asker>, sent: Sent, asker: Asker, exchange: Exchange, base: string) {
     const { context } = asker;
@@ -48,7 +54,7 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
       version === undefined || route.acts === true || route.live === true
         ? await make(context)
         : await shared.get(questionOf(base, route, sent, asker), version(), context, make);
-    await sendAnswer(made, exchange, compression);
+    await sendAnswer(made, exchange, sending);
   }
 
   /** Who asks, and until when he is there to be answered. */

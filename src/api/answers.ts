@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { acceptedEncoding, type Compression, type Encoding, PACKED_FROM_BYTES } from './compression.ts';
 import { sendJson } from './errors.ts';
 import type { Exchange } from './form.ts';
+import type { Untaken } from './untaken.ts';
 
 /** A 200 answer. It may go to several clients, so nobody changes it. */
 export interface Answer {
@@ -39,7 +40,11 @@ function isKnown(header: string | undefined, tag: string): boolean {
 }
 
 /** Sends what was answered in the form of its API. A hang-up in the meantime is not an error. */
-export async function sendAnswer(answered: Answer, exchange: Exchange, compression: Compression): Promise<void> {
+export async function sendAnswer(
+  answered: Answer,
+  exchange: Exchange,
+  { compression, untaken }: { compression: Compression; untaken: Untaken },
+): Promise<void> {
   const { request, response, form } = exchange;
   if (response.destroyed) return;
   const answer = form.answer ? makeAnswer(form.answer(answered.json, exchange), answered.tag !== null) : answered;
@@ -58,7 +63,9 @@ export async function sendAnswer(answered: Answer, exchange: Exchange, compressi
   const packed = encoding === null ? null : await pack(answer, encoding, compression);
   if (response.destroyed) return;
   if (packed !== null && encoding !== null) response.setHeader('Content-Encoding', encoding);
-  sendJson(response, 200, packed ?? answer.json);
+  const body = packed ?? answer.json;
+  sendJson(response, 200, body);
+  untaken.watch(response, body.length);
 }
 
 function encodingFor(request: IncomingMessage): Encoding | null {

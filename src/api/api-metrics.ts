@@ -1,7 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { droppedBodies } from './body.ts';
 import type { Compression } from './compression.ts';
 import type { KeptRuns } from './kept-runs.ts';
 import type { SharedAnswers } from './shared-answers.ts';
+import type { Untaken } from './untaken.ts';
 import type { BookRows } from './v3/render/book-rows.ts';
 import type { EventRows } from './v3/render/event-rows.ts';
 import type { Renderings } from './v3/render/renderings.ts';
@@ -52,6 +54,13 @@ export function watchAnswers(
     },
   );
   kept(registry, { answers: () => shared.figures.bytes });
+}
+
+/** Clients whose connections were ended, for they cost too much. */
+export function watchClients(registry: Registry, untaken: Untaken): void {
+  const help =
+    'Clients that were cut off: read too slowly (slow), waited longest while too many answers lay (crowded), had sent most of too many bodies without their ends (bodies)';
+  counter(registry, 'cut_off_total', help, () => ({ ...untaken.figures, ...droppedBodies }));
 }
 
 /** What the v3 API keeps of what it has shown. */

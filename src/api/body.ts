@@ -6,6 +6,7 @@ import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
 import { queryOf } from './request.ts';
 import type { Api } from './route.ts';
+import { createUnfinished } from './unfinished.ts';
 
 /** The body cannot be read as what it is to be. */
 export class BodyError extends ApiError {
@@ -37,16 +38,29 @@ function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `request body is larger than ${maxBytes} bytes`);
 }
 
+/** Bytes of all bodies on their way: above it the connection with the most is ended. Twice the largest that can be allowed. */
+const UNFINISHED_BYTES = 128 * 1024 * 1024;
+const dropped = { bodies: 0 };
+const unfinished = createUnfinished({ maxBytes: UNFINISHED_BYTES, onDropped: () => dropped.bodies++ });
+/** Bodies of which the end was not waited for, since the start. */
+export const droppedBodies: Readonly<typeof dropped> = dropped;
+
 /** The whole body. One that is larger is not read on. Throws ApiError 413. */
 export async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
   refuseLargeBody(request, maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // The connection stays open for the refusal.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+  const part = unfinished.open(() => request.destroy());
+  try {
+    // The connection stays open for the refusal.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      part.add(chunk.length);
+      chunks.push(chunk);
+    }
+  } finally {
+    part.clear();
   }
   return Buffer.concat(chunks).toString();
 }

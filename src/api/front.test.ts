@@ -245,3 +245,75 @@ describe('operations', () => {
     expect(paths['/act'].get).toBeUndefined();
   });
 });
+
+describe('clients that cost too much', () => {
+  const MB = 1024 * 1024;
+  const LONG = 16 * MB;
+  const long = declare(
+    {
+      path: '/long',
+      methods: ['GET'],
+      tag: 'x',
+      summary: '',
+      parameters: z.object({ number: int32('A number.') }),
+      response: z.unknown(),
+      // More than the system takes off a connection that nobody reads.
+      answer: async () => JSON.stringify('x'.repeat(LONG)),
+    },
+    refuse,
+  );
+
+  /** A client that has asked and reads nothing. */
+  function asking(url: string, text: string | Buffer) {
+    const { port, hostname } = new URL(url);
+    const socket = connect(Number(port), hostname).pause();
+    const client = { socket, isClosed: false };
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      client.isClosed = true;
+    });
+    socket.write(text);
+    return client;
+  }
+  const question = (number: number): string => `GET /made/long?number=${number} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+  async function cutOff(metrics: Registry): Promise<Record<string, number>> {
+    const told = await metrics.getSingleMetric('tonstream_api_cut_off_total')?.get();
+    return Object.fromEntries(told?.values.map(({ labels, value }) => [labels.outcome, value]) ?? []);
+  }
+
+  it('are cut off when they take no byte of an answer in its time', async () => {
+    const metrics = new Registry();
+    // Of 128 bytes a millisecond.
+    const untaken = { graceMs: 200 - LONG / 128 };
+    const url = await start({ apis: [{ ...api, routes: [long] }], metrics, untaken });
+    asking(url, question(1));
+    await expect.poll(async () => (await cutOff(metrics)).slow, { timeout: 10_000 }).toBe(1);
+    expect(await (await fetch(`${url}/long`)).json()).toHaveLength(LONG);
+  });
+
+  it('are cut off when all leave more lying than may be, who waits longest first', async () => {
+    const metrics = new Registry();
+    const url = await start({ apis: [{ ...api, routes: [long] }], metrics, untaken: { maxBytes: 2.5 * LONG } });
+    for (let i = 0; i < 5; i++) asking(url, question(i));
+    await expect.poll(async () => (await cutOff(metrics)).crowded, { timeout: 10_000 }).toBe(3);
+    expect(await (await fetch(`${url}/long`)).json()).toHaveLength(LONG);
+  });
+
+  it('are cut off when bodies without their ends are too much together', async () => {
+    const metrics = new Registry();
+    const url = await start({ metrics });
+    const before = (await cutOff(metrics)).bodies;
+    const head = `POST /made/read HTTP/1.1\r\nHost: x\r\nContent-Length: ${4 * MB}\r\n\r\n`;
+    const body = Buffer.concat([Buffer.from(head), Buffer.alloc(4 * MB - 1, ' ')]);
+    const clients = Array.from({ length: 40 }, () => asking(url, body));
+    for (const { socket } of clients) socket.resume();
+    await expect.poll(async () => (await cutOff(metrics)).bodies - before, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await post(`${url}/read`, '{"number":5}')).toEqual([200, expect.objectContaining({ number: 5 })]);
+    const closed = () => clients.filter(({ isClosed }) => isClosed).length;
+    await expect.poll(closed, { timeout: 20_000 }).toBeGreaterThan(0);
+    // The others may go on.
+    expect(closed()).toBeLessThan(20);
+    for (const { socket } of clients) socket.destroy();
+  });
+});

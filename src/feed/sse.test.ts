@@ -6,13 +6,13 @@ import { Registry } from 'prom-client';
 import { describe, expect, it, vi } from 'vitest';
 import { useFedChain } from '../../test/feed-chain.ts';
 import { openEvents } from '../../test/feed-server.ts';
+import { createUnfinished } from '../api/unfinished.ts';
 import { createAdmission } from './admission.ts';
 import { createHostCounts, type KeyCounts } from './key-counts.ts';
 import type { Sink } from './line.ts';
 import { createFeedMetrics } from './metrics.ts';
 import { readBody } from './protocol.ts';
 import { createSse } from './sse.ts';
-import { createUnfinished } from './unfinished.ts';
 
 const CONTEXT = { signal: new AbortController().signal, timeoutMs: 10_000 };
 const fed = useFedChain();

@@ -1,13 +1,13 @@
 /** Streaming v2 as server-sent events (HTML standard, 9.2): one subscription for the life of the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseBool, readQuery } from '../api/request.ts';
+import type { Unfinished } from '../api/unfinished.ts';
 import { parseAddress, parseHash } from '../chain/address.ts';
 import { type Admission, type Admitted, actionsVersion, RefusedError, refusalOfEverything } from './admission.ts';
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import { LOW_WATER, type Sink } from './line.ts';
 import { goesOn, RequestError, type Subscription } from './protocol.ts';
-import type { Unfinished } from './unfinished.ts';
 
 export interface SseOptions {
   /** Of a body, or of a query in its form. @throws {RequestError} */

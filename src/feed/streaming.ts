@@ -3,6 +3,7 @@ import express, { type Router } from 'express';
 import type { Head } from '../../clickhouse/queries/head.ts';
 import { sendError, sendJson } from '../api/errors.ts';
 import { methodOf, refusedMethod, serveGet } from '../api/methods.ts';
+import { createUnfinished } from '../api/unfinished.ts';
 import type { Upgrade } from '../api/upgrades.ts';
 import { createBookRows } from '../api/v3/render/book-rows.ts';
 import type { Renderings } from '../api/v3/render/renderings.ts';
@@ -20,7 +21,6 @@ import { NOTHING, readBody, readRequest } from './protocol.ts';
 import { NOTHING_V1, readBodyV1, readRequestV1 } from './protocol-v1.ts';
 import { createSse } from './sse.ts';
 import { createStepReader } from './steps.ts';
-import { createUnfinished } from './unfinished.ts';
 import { createFeedSockets, type FeedSockets } from './websocket.ts';
 
 export interface FeedLimits {

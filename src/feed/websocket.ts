@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { keyOf } from '../api/request.ts';
+import type { Unfinished } from '../api/unfinished.ts';
 import { type Admission, type Admitted, actionsVersion, RefusedError } from './admission.ts';
 import { createConversation } from './conversation.ts';
 import type { Feed } from './feed.ts';
@@ -11,7 +12,6 @@ import { LOW_WATER, type Sink } from './line.ts';
 import type { Names } from './names.ts';
 import type { Request, Subscription } from './protocol.ts';
 import { createPauses } from './turns.ts';
-import type { Unfinished } from './unfinished.ts';
 
 export interface WebSocketOptions {
   protocol: Protocol;
