@@ -1,11 +1,12 @@
 /** Records of TON DNS (TEP-81) as v2 shows them. */
 import { createHash } from 'node:crypto';
 import { addressOf } from '../../chain/address.ts';
-import { type Cell, Slice, toBoc } from '../../chain/builder.ts';
+import { type Cell, Slice } from '../../chain/builder.ts';
 import { crc16 } from '../../chain/crc.ts';
 import { eachLeaf } from '../../chain/dictionary.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import type { Address, Hash } from '../../chain/model.ts';
+import type { CellText } from '../stack-cells.ts';
 import { accountAddress } from './render/values.ts';
 
 export type DnsRecord =
@@ -60,10 +61,15 @@ function readText(slice: Slice): string {
   return Buffer.concat(parts).toString('utf8');
 }
 
+/** Of one name: a few cells that refer to each other stand for any number. */
+const MAX_RECORDS = 256;
+
 /** The records of a dictionary by category (`Hashmap 256 ^DNSRecord`). Throws DecodeError. */
 export function readRecords(dictionary: Cell): { category: Hash; record: DnsRecord }[] {
   const records: { category: Hash; record: DnsRecord }[] = [];
+  let leaves = 0;
   eachLeaf(dictionary, 256, (leaf, key) => {
+    if (++leaves > MAX_RECORDS) throw new DecodeError(`more than ${MAX_RECORDS} records`);
     if (leaf.refsLeft > 0) records.push({ category: Buffer.from(key), record: readRecord(leaf.ref()) });
   });
   return records;
@@ -108,8 +114,8 @@ function standardAddress(address: Address): object {
   return { '@type': 'addr_std', workchain_id: workchain, address: address.toString('hex', 4) };
 }
 
-/** A record as `dnsResolve` shows it. */
-export function entryData(record: DnsRecord): object {
+/** A record as `dnsResolve` shows it. Throws Refusal where the cells of an answer are too long. */
+export function entryData(record: DnsRecord, cellText: CellText): object {
   switch (record.type) {
     case 'text':
       return { '@type': 'dns.entryDataText', text: record.text };
@@ -124,7 +130,7 @@ export function entryData(record: DnsRecord): object {
     case 'storage_address':
       return { '@type': 'dns.entryDataStorageAddress', bag_id: record.bag.toString('hex') };
     case 'unknown':
-      return { '@type': 'dns.entryDataUnknown', bytes: toBoc(record.cell).toString('base64') };
+      return { '@type': 'dns.entryDataUnknown', bytes: cellText(record.cell) };
   }
 }
 

@@ -1,11 +1,14 @@
 /** Names of TON DNS (TEP-81), from a resolver on. */
 import { z } from 'zod';
+import type { Cell } from '../../chain/builder.ts';
 import { Builder } from '../../chain/builder.ts';
+import { DecodeError } from '../../chain/errors.ts';
 import type { Address, Hash } from '../../chain/model.ts';
 import { methodId } from '../../tvm/contract.ts';
 import { Refusal } from '../errors.ts';
 import { scalar } from '../parameters.ts';
 import { RESULT_LIMITS, running } from '../running.ts';
+import { createCellText } from '../stack-cells.ts';
 import { categoryOf, type DnsRecord, entryData, readRecord, readRecords } from './dns-records.ts';
 import { address, check, int32, required } from './parameters.ts';
 import { type Asked, type Route, route } from './route.ts';
@@ -41,6 +44,7 @@ export function dnsResolveRoute(): Route {
       const encoded = encodeName(required(name, 'name'));
       check(ttl >= 0, 'ttl should be non-negative');
       check(seqno === undefined || seqno > 0, 'seqno should be positive');
+      const cellText = createCellText();
       const entries = await resolve(resolver, encoded, Math.min(ttl, MAX_HOPS), seqno, asked);
       return JSON.stringify({
         '@type': 'dns.resolved',
@@ -48,7 +52,7 @@ export function dnsResolveRoute(): Route {
           '@type': 'dns.entry',
           name: entry,
           category: category.toString('base64'),
-          entry: entryData(record),
+          entry: entryData(record, cellText),
         })),
       });
     },
@@ -100,12 +104,22 @@ async function resolve(
     if (!Number.isInteger(done) || done > rest.length) throw new Refusal(500, 'dnsresolve left a wrong number of bits');
     if (found.type !== 'cell') throw new Refusal(500, 'dnsresolve left no cell');
     const resolved = decodeName(rest.subarray(0, done));
-    if (done === rest.length) return readRecords(found.cell).map((record) => ({ name: resolved, ...record }));
+    if (done === rest.length) return recordsIn(found.cell).map((record) => ({ name: resolved, ...record }));
     const next = readRecord(found.cell);
     if (hops >= ttl || next.type !== 'next_resolver') {
       return [{ name: resolved, category: categoryOf('dns_next_resolver'), record: next }];
     }
     rest = rest.subarray(done);
     resolver = next.address;
+  }
+}
+
+/** @throws {Refusal} for what a contract says there is and is no dictionary of records */
+function recordsIn(dictionary: Cell): ReturnType<typeof readRecords> {
+  try {
+    return readRecords(dictionary);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new Refusal(500, `dnsresolve left no records: ${error.message}`, { cause: error });
   }
 }
