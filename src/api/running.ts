@@ -9,6 +9,12 @@ import { readStackNumber } from './stack-number.ts';
 /** Of what a method leaves: no more than is printed within some milliseconds. */
 export const RESULT_LIMITS: StackLimits = { maxDepth: MAX_RESULT_DEPTH, maxValues: 32_768 };
 
+/**
+ * Of a request with cells to run: what v2 takes, behind which the reference asks for these. A bag of four megabytes may have
+ * a third of a million cells, which hold up all else for seconds.
+ */
+export const MOST_RUN_BYTES = 1024 * 1024;
+
 /** Id of a method by its name, or by its number as number or text; null for a number that is none. */
 export function methodOf(method: string | number): number | null {
   const id = readStackNumber(method);

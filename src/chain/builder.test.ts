@@ -119,6 +119,15 @@ test('an update between any two trees leads from one to the other', () => {
   );
 });
 
+test('an update of a tree whose cells share all that is below them is applied once for each cell', () => {
+  let older = new Builder().u(1, 8).cell();
+  for (let level = 0; level < 60; level++) older = new Builder().u(level, 8).ref(older).ref(older).cell();
+  const newer = new Builder().u(2, 8).cell();
+  const loaded = new Set<string>();
+  markChanged(older, newer, loaded);
+  expect(applyMerkleUpdate(older, merkleUpdate(older, newer, loaded)).hash()).toEqual(newer.hash());
+});
+
 test('pruned branches tell the hash of what they stand for, at sparse levels, too', () => {
   const leaf = new Builder().bytes(Buffer.alloc(50, 7)).ref(new Builder().u(1, 8).cell()).cell();
   const once = pruneCell(leaf, 2);

@@ -118,21 +118,24 @@ export function applyMerkleUpdate(older: Cell, update: Cell): Cell {
   if (update.type !== MERKLE_UPDATE) throw new DecodeError('not a Merkle update');
   if (update.data.compare(older.hash(0), 0, 32, 1, 33) !== 0) throw new DecodeError('update of another state');
   const known = new Map<string, Cell>();
-  collectCells(older, update.refs[0], 1, known);
+  collectCells(older, update.refs[0], 1, known, new Set());
   const newer = fillCells(update.refs[1], 1, known, new Map());
   if (update.data.compare(newer.hash(0), 0, 32, 33, 65) !== 0) throw new DecodeError('update leads to another state');
   return newer;
 }
 
-function collectCells(cell: Cell, shown: Cell, depth: number, known: Map<string, Cell>): void {
+/** @param walked those whose references were looked at: cells that share others lead to them any number of times */
+function collectCells(cell: Cell, shown: Cell, depth: number, known: Map<string, Cell>, walked: Set<string>): void {
   const key = shown.key(depth - 1);
   if (cell.key(depth - 1) !== key) throw new DecodeError('old side of the update differs');
   const place = `${depth}${key}`;
-  if (known.has(place) && shown.type === PRUNED) return;
   known.set(place, cell);
-  if (shown.type === PRUNED) return;
+  // By its own hash: elsewhere more of the same tree may be shown.
+  const own = `${depth}${shown.key()}`;
+  if (shown.type === PRUNED || walked.has(own)) return;
+  walked.add(own);
   const below = depth + merkleStep(shown);
-  for (let i = 0; i < shown.refs.length; i++) collectCells(cell.refs[i], shown.refs[i], below, known);
+  for (let i = 0; i < shown.refs.length; i++) collectCells(cell.refs[i], shown.refs[i], below, known, walked);
 }
 
 function fillCells(shown: Cell, depth: number, known: Map<string, Cell>, built: Map<string, Cell>): Cell {

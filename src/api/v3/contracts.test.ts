@@ -267,3 +267,13 @@ it.each([
 ])('%s is refused', async (path, error) => {
   expect(await ask(path)).toEqual({ status: 422, body: { error } });
 });
+
+it.each(['runGetMethod', 'estimateFee'])('%s takes as large a body as v2 does, and no larger', async (path) => {
+  const ask = async (bytes: number) => {
+    const body = '{"address":"x"}'.padEnd(bytes);
+    const response = await fetch(`${server.url}/api/v3/${path}`, { method: 'POST', body });
+    return response.status;
+  };
+  expect(await ask(1024 * 1024)).not.toBe(413);
+  expect(await ask(1024 * 1024 + 1)).toBe(413);
+});

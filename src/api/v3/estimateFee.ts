@@ -3,7 +3,7 @@ import { parseAddress } from '../../chain/address.ts';
 import { type Cell, parseSent } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { ApiError } from '../errors.ts';
-import { running } from '../running.ts';
+import { MOST_RUN_BYTES, running } from '../running.ts';
 import { type Route, route } from './route.ts';
 
 const text = (description: string) => z.string().optional().meta({ type: 'string', description });
@@ -26,6 +26,7 @@ export function estimateFeeRoute(): Route {
     path: '/estimateFee',
     methods: ['POST'],
     needsBody: true,
+    maxBodyBytes: MOST_RUN_BYTES,
     tag: 'api/v2',
     summary: 'Fees of an external message before it is sent',
     parameters: z.object({

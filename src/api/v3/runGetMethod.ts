@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseAddress } from '../../chain/address.ts';
 import { ApiError } from '../errors.ts';
-import { methodOf, RESULT_LIMITS, running } from '../running.ts';
+import { MOST_RUN_BYTES, methodOf, RESULT_LIMITS, running } from '../running.ts';
 import { type Route, route } from './route.ts';
 import { readEntities, stackEntities } from './stack.ts';
 
@@ -15,6 +15,7 @@ export function runGetMethodRoute(): Route {
     path: '/runGetMethod',
     methods: ['POST'],
     needsBody: true,
+    maxBodyBytes: MOST_RUN_BYTES,
     tag: 'api/v2',
     summary: 'Runs a get-method',
     parameters: z.object({
