@@ -263,6 +263,19 @@ describe('clients that cost too much', () => {
     refuse,
   );
 
+  const never = declare(
+    {
+      path: '/never',
+      methods: ['GET'],
+      tag: 'x',
+      summary: '',
+      parameters: z.object({}),
+      response: z.unknown(),
+      answer: () => new Promise<string>(() => undefined),
+    },
+    refuse,
+  );
+
   /** A client that has asked and reads nothing. */
   function asking(url: string, text: string | Buffer) {
     const { port, hostname } = new URL(url);
@@ -290,6 +303,14 @@ describe('clients that cost too much', () => {
     asking(url, question(1));
     await expect.poll(async () => (await cutOff(metrics)).slow, { timeout: 10_000 }).toBe(1);
     expect(await (await fetch(`${url}/long`)).json()).toHaveLength(LONG);
+  });
+
+  it('are cut off with answers that wait behind another on their connection', async () => {
+    const untaken = { graceMs: 200 - LONG / 128 };
+    const url = await start({ apis: [{ ...api, routes: [long, never] }], untaken });
+    const client = asking(url, `GET /made/never HTTP/1.1\r\nHost: x\r\n\r\n${question(1)}`);
+    client.socket.resume();
+    await expect.poll(() => client.isClosed, { timeout: 10_000 }).toBe(true);
   });
 
   it('are cut off when all leave more lying than may be, who waits longest first', async () => {

@@ -39,7 +39,8 @@ export function createUntaken({ maxBytes = MAX_BYTES, graceMs }: UntakenOptions 
   function cut(one: Lying, why: keyof typeof figures): void {
     figures[why]++;
     forget(one);
-    one.response.destroy();
+    // Not the answer alone: one behind another on its connection has no socket yet, and would lie on.
+    one.response.req.socket.destroy();
   }
 
   return {
