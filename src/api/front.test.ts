@@ -299,10 +299,10 @@ describe('clients that cost too much', () => {
     const metrics = new Registry();
     // Of 128 bytes a millisecond.
     const untaken = { graceMs: 200 - LONG / 128 };
-    const url = await start({ apis: [{ ...api, routes: [long] }], metrics, untaken });
+    const url = await start({ apis: [{ ...api, routes: [...api.routes, long] }], metrics, untaken });
     asking(url, question(1));
-    await expect.poll(async () => (await cutOff(metrics)).slow, { timeout: 10_000 }).toBe(1);
-    expect(await (await fetch(`${url}/long`)).json()).toHaveLength(LONG);
+    await expect.poll(async () => (await cutOff(metrics)).slow).toBe(1);
+    expect(await post(`${url}/read`, '{"number":5}')).toEqual([200, expect.objectContaining({ number: 5 })]);
   });
 
   it('are cut off with answers that wait behind another on their connection', async () => {
@@ -310,14 +310,14 @@ describe('clients that cost too much', () => {
     const url = await start({ apis: [{ ...api, routes: [long, never] }], untaken });
     const client = asking(url, `GET /made/never HTTP/1.1\r\nHost: x\r\n\r\n${question(1)}`);
     client.socket.resume();
-    await expect.poll(() => client.isClosed, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => client.isClosed).toBe(true);
   });
 
   it('are cut off when all leave more lying than may be, who waits longest first', async () => {
     const metrics = new Registry();
     const url = await start({ apis: [{ ...api, routes: [long] }], metrics, untaken: { maxBytes: 2.5 * LONG } });
     for (let i = 0; i < 5; i++) asking(url, question(i));
-    await expect.poll(async () => (await cutOff(metrics)).crowded, { timeout: 10_000 }).toBe(3);
+    await expect.poll(async () => (await cutOff(metrics)).crowded).toBe(3);
     expect(await (await fetch(`${url}/long`)).json()).toHaveLength(LONG);
   });
 
@@ -329,10 +329,10 @@ describe('clients that cost too much', () => {
     const body = Buffer.concat([Buffer.from(head), Buffer.alloc(4 * MB - 1, ' ')]);
     const clients = Array.from({ length: 40 }, () => asking(url, body));
     for (const { socket } of clients) socket.resume();
-    await expect.poll(async () => (await cutOff(metrics)).bodies - before, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await cutOff(metrics)).bodies - before).toBeGreaterThan(0);
     expect(await post(`${url}/read`, '{"number":5}')).toEqual([200, expect.objectContaining({ number: 5 })]);
     const closed = () => clients.filter(({ isClosed }) => isClosed).length;
-    await expect.poll(closed, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(closed).toBeGreaterThan(0);
     // The others may go on.
     expect(closed()).toBeLessThan(20);
     for (const { socket } of clients) socket.destroy();
