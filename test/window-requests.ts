@@ -250,7 +250,11 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
       [one('mc_seqno', v.mcSeqno)],
       [...windows, some('account', v.account, 3), block(false), cursor],
     ),
-    listing('/transactions', [some('hash', v.hash, 20)], [...windows, some('account', v.account, 50), one('lt', v.lt)]),
+    listing(
+      '/transactions',
+      [some('hash', v.hash, 20)],
+      [...windows, some('account', v.account, 50), one('lt', v.lt), cursor],
+    ),
     listing('/transactions', [one('lt', v.lt)], [workchain, cursor]),
     listing('/transactions', [block(true)], windows),
     listing('/transactions', [block(false)], [...windows, cursor]),

@@ -25,6 +25,7 @@ import {
   addressesOf,
   BadCursor,
   direction,
+  HEX32,
   HEX36,
   hashes,
   LT,
@@ -155,18 +156,21 @@ function orderText(order: Order, filter: TransactionFilter): string {
   return order === 'time' ? `now ${way}, lt ${way}, account` : `lt ${way}, account`;
 }
 
-/** The cursor behind a page; null when it was the last, and for listings by hash. */
+/** The cursor behind a page; null when it was the last, and in the order of an empty hash. */
 export function nextTransactions(
   rows: readonly TransactionRecord[],
   { page }: TransactionFilter,
   order: Order,
 ): string | null {
   const last = rows.length < page.limit ? undefined : rows[rows.length - 1];
-  return last && order !== 'hash' && order !== 'text' ? cursorOf(last, order) : null;
+  return last && order !== 'text' ? cursorOf(last, order) : null;
 }
 
 /** What the orders look at. */
 export type Ordered = Pick<Transaction, 'account' | 'lt' | 'now' | 'hash'>;
+
+/** For what an order does not look at. */
+export const NOWHERE: Ordered = { account: Buffer.alloc(0), lt: '0', now: 0, hash: Buffer.alloc(0) };
 
 function compare(a: TransactionRecord, b: TransactionRecord, order: Order, sort: Sort): number {
   return comparePlaces(a.transaction, b.transaction, order, sort);
@@ -235,14 +239,25 @@ function inLtOf(blocks: string): string[] {
   return [`lt >= (SELECT min(start_lt) FROM ${blocks})`, `lt <= (SELECT max(end_lt) FROM ${blocks})`];
 }
 
-/** The values of a cursor of transactions: time, lt, account in hex. Null at the beginning. */
-export function readTransactionCursor(cursor: string | undefined, order: Order): string[] | null {
+/** The values of a cursor of transactions: time, lt, account in hex; of those by hash the hash. Null at the beginning. */
+function readTransactionCursor(cursor: string | undefined, order: Order): string[] | null {
   if (cursor === undefined || cursor === '') return null;
-  if (order === 'hash' || order === 'text') throw new BadCursor('a listing by hash has no cursor: use offset');
-  return readCursor(cursor, order, [TIME, LT, HEX36]);
+  if (order === 'text') throw new BadCursor('a listing by an empty hash has no cursor: use offset');
+  return readCursor(cursor, order, order === 'hash' ? [HEX32] : [TIME, LT, HEX36]);
 }
 
-function behindPlace([time, lt, account]: readonly string[], order: Order, sort: Sort): string {
+/** The place that a cursor names, for `comparePlaces`; null at the beginning. */
+export function cursorPlace(cursor: string | undefined, order: Order): Ordered | null {
+  const values = readTransactionCursor(cursor, order);
+  if (values === null) return null;
+  if (order === 'hash') return { ...NOWHERE, hash: Buffer.from(values[0], 'hex') };
+  const [time, lt, account] = values;
+  return { ...NOWHERE, now: Number(time), lt, account: Buffer.from(account, 'hex') };
+}
+
+function behindPlace(values: readonly string[], order: Order, sort: Sort): string {
+  if (order === 'hash') return behind(transactionTable, [{ column: 'hash', sort }], [Buffer.from(values[0], 'hex')]);
+  const [time, lt, account] = values;
   const sorted: Sorted<Row<typeof transactionTable>>[] = [
     { column: 'now', sort },
     { column: 'lt', sort: order === 'account' ? 'asc' : sort },
@@ -254,6 +269,7 @@ function behindPlace([time, lt, account]: readonly string[], order: Order, sort:
 }
 
 function cursorOf({ transaction }: TransactionRecord, order: Order): string {
+  if (order === 'hash') return makeCursor(order, [transaction.hash.toString('hex')]);
   return makeCursor(order, [String(transaction.now), transaction.lt, transaction.account.toString('hex')]);
 }
 

@@ -1,9 +1,11 @@
 import {
   comparePlaces,
+  cursorPlace,
+  NOWHERE,
   nextTransactions,
   type Order,
+  type Ordered,
   orderOf,
-  readTransactionCursor,
   transactionConditions,
 } from '../../clickhouse/queries/transactions.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
@@ -85,8 +87,8 @@ function orderBy(order: Order, sort: Sort): Selection['order'] {
 }
 
 function afterOf(cursor: string | undefined, order: Order): unknown[] | null {
-  const place = readTransactionCursor(cursor, order);
-  return place && valuesOf({ now: Number(place[0]), lt: place[1], account: Buffer.from(place[2], 'hex') }, order);
+  const place = cursorPlace(cursor, order);
+  return place && valuesOf(place, order);
 }
 
 const rowsOfStep = (view: View, step: number): Candidate[] =>
@@ -119,7 +121,10 @@ export function transactionByHash(view: View, hash: Hash): Found | null {
 /** A hash is of one transaction: what the window does not have is asked of the tables, and nothing else. */
 async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): Promise<Rows<TransactionRecord>> {
   const { view, below, context } = sides;
+  const { sort } = filter;
   const selected = new Selected(transactionKind, { where: transactionConditions(filter), order: [], after: null });
+  const after = cursorPlace(filter.cursor, order);
+  const isBehind = (place: Ordered): boolean => after === null || comparePlaces(place, after, order, sort) > 0;
   // Beside their hashes, which are told here and decoded there.
   const here: { hash: Hash; record: TransactionRecord }[] = [];
   const missing: Hash[] = [];
@@ -134,10 +139,12 @@ async function byHashes(filter: TransactionFilter, order: Order, sides: Sides): 
     const { rows } = await below.transactions({ ...filter, hashes: missing, page }, context);
     here.push(...rows.map((record) => ({ hash: record.transaction.hash, record })));
   }
-  if (order === 'hash') here.sort((a, b) => (filter.sort === 'asc' ? 1 : -1) * a.hash.compare(b.hash));
-  else here.sort((a, b) => comparePlaces(a.record.transaction, b.record.transaction, order, filter.sort));
+  const placeOf = ({ hash, record }: (typeof here)[number]): Ordered =>
+    order === 'hash' ? { ...NOWHERE, hash } : record.transaction;
+  const behind = here.filter((one) => isBehind(placeOf(one)));
+  behind.sort((a, b) => comparePlaces(placeOf(a), placeOf(b), order, sort));
   const { offset, limit } = filter.page;
-  const rows = here.slice(offset, offset + limit).map(({ record }) => record);
+  const rows = behind.slice(offset, offset + limit).map(({ record }) => record);
   return { rows, nextCursor: nextTransactions(rows, filter, order) };
 }
 

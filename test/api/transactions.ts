@@ -132,6 +132,15 @@ function describeFilters(subject: () => Subject): void {
     }
   });
 
+  it('pages a list of hashes by cursor, both ways', async () => {
+    const { client, network } = subject();
+    const hash = spread(network.transactions, 40).map(({ facts }) => facts.hash);
+    for (const sort of ['asc', 'desc'] as const) {
+      const rows = await walk(client, 'transactions', 'transactions', { hash, sort }, 7, 'cursor');
+      expect(hashesOf(rows)).toEqual(hashes(transactionsWanted(network, { hash, sort })));
+    }
+  });
+
   it('lists the transactions of accounts, and finds by account and lt', async () => {
     const { client, network } = subject();
     const accounts = [...groupBy(network.transactions, ({ account }) => account).keys()];
