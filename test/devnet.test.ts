@@ -38,9 +38,12 @@ const flags = [
 ];
 const options = { network: 'devnet', flags, dataDir: folder.path };
 let stack: Stack;
+/** Unix seconds by which it was up: from then on it notes what is sent. */
+let upAt: number;
 
 beforeAll(async () => {
   stack = await startStack(options);
+  upAt = Math.ceil(Date.now() / 1000);
 });
 
 afterAll(async () => {
@@ -102,7 +105,11 @@ describe('tonstream start', () => {
 
   describe.concurrent('with messages of its people:', () => {
     describe.sequential('pending', () => describePending(() => stack));
-    describe.sequential('messages', () => describeMessages(() => stack));
+    describe.sequential('messages', () =>
+      describeMessages(
+        () => stack,
+        () => upAt,
+      ));
   });
 
   describe.concurrent('with a browser:', () => {

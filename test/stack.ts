@@ -37,7 +37,7 @@ export function temporaryFolder(): { path: string; remove(): void } {
 
 /**
  * Starts `tonstream` with these words. Settings of the caller's environment do not reach it; requests are answered in
- * one process; they, and runs of contracts, take as long as they need.
+ * one process; they, statements of SQL and runs of contracts take as long as they need.
  */
 export function runProgram(words: readonly string[], environment: Environment = {}): Program {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
@@ -47,6 +47,7 @@ export function runProgram(words: readonly string[], environment: Environment = 
       TONSTREAM_LOG_LEVEL: 'warn',
       TONSTREAM_WORKERS: '1',
       TONSTREAM_QUERY_TIMEOUT_MS: '60000',
+      TONSTREAM_SQL_TIMEOUT_MS: '60000',
       TONSTREAM_TVM_TIMEOUT_MS: '60000',
       ...environment,
     },

@@ -25,14 +25,16 @@ const transactions = z.object({
 });
 const traces = z.object({ traces: z.array(z.looseObject({ trace_id: z.string(), mc_seqno_end: z.string() })) });
 
-export function describeMessages(stack: () => Stack): void {
+/** @param upAt Unix seconds by which the service was up: what was sent before it could not note */
+export function describeMessages(stack: () => Stack, upAt: () => number): void {
   const get = <T>(path: string, shape: z.ZodType<T>): Promise<T> => readV3(stack().url, path, shape);
   const lifeOf = (hash: string) => get(`messageTrace?hash=${encodeURIComponent(hash)}`, life);
 
   it('tells of each message what its trace tells, by any of its hashes', async () => {
     // Old enough that their traces have ended.
     const some = await until('traces that have ended', async () => {
-      const { transactions: found } = await get('transactions?limit=40&offset=40&sort=asc', transactions);
+      const query = `transactions?limit=40&start_utime=${upAt() + 1}&sort=asc`;
+      const { transactions: found } = await get(query, transactions);
       const step = found.length < 40 ? Number.POSITIVE_INFINITY : Math.max(...found.map((one) => one.mc_block_seqno));
       return (await shownHead(stack().url)) > step + ENDED_STEPS ? found : null;
     });
