@@ -64,8 +64,6 @@ function settingsOf(limits: ReaderLimits): Record<string, number | string> {
     max_threads: 1,
     // A call of a function is not interrupted, nor is its query ended before: one over a long text can take minutes.
     max_concurrent_queries_for_user: atOnce,
-    // Those of the service have 0 and go before.
-    priority: 10,
     // Its threads give way to everybody else's, where the server may say so (CAP_SYS_NICE).
     os_thread_priority: QUERY_NICENESS,
     max_rows_to_read: rowsRead,

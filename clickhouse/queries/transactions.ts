@@ -218,7 +218,7 @@ function conditionsOf(filter: TransactionFilter, order: Order, head: number, spa
     const block = seqno === undefined || seqno < 0 ? [] : asked('seqno', seqno);
     conditions.push(...inLtOf(`blocks_by_id WHERE ${where(blockTable, [...id, ...block])}`));
   }
-  const place = readTransactionCursor(filter.cursor, order);
+  const place = cursorPlace(filter.cursor, order);
   if (place) conditions.push(behindPlace(place, order, filter.sort));
   return all(conditions);
 }
@@ -239,31 +239,24 @@ function inLtOf(blocks: string): string[] {
   return [`lt >= (SELECT min(start_lt) FROM ${blocks})`, `lt <= (SELECT max(end_lt) FROM ${blocks})`];
 }
 
-/** The values of a cursor of transactions: time, lt, account in hex; of those by hash the hash. Null at the beginning. */
-function readTransactionCursor(cursor: string | undefined, order: Order): string[] | null {
-  if (cursor === undefined || cursor === '') return null;
-  if (order === 'text') throw new BadCursor('a listing by an empty hash has no cursor: use offset');
-  return readCursor(cursor, order, order === 'hash' ? [HEX32] : [TIME, LT, HEX36]);
-}
-
-/** The place that a cursor names, for `comparePlaces`; null at the beginning. */
+/** The place that a cursor of transactions names, for `comparePlaces`; null at the beginning. @throws {BadCursor} */
 export function cursorPlace(cursor: string | undefined, order: Order): Ordered | null {
-  const values = readTransactionCursor(cursor, order);
+  if (cursor && order === 'text') throw new BadCursor('a listing by an empty hash has no cursor: use offset');
+  const values = readCursor(cursor ?? '', order, order === 'hash' ? [HEX32] : [TIME, LT, HEX36]);
   if (values === null) return null;
   if (order === 'hash') return { ...NOWHERE, hash: Buffer.from(values[0], 'hex') };
   const [time, lt, account] = values;
   return { ...NOWHERE, now: Number(time), lt, account: Buffer.from(account, 'hex') };
 }
 
-function behindPlace(values: readonly string[], order: Order, sort: Sort): string {
-  if (order === 'hash') return behind(transactionTable, [{ column: 'hash', sort }], [Buffer.from(values[0], 'hex')]);
-  const [time, lt, account] = values;
+function behindPlace({ now, lt, account, hash }: Ordered, order: Order, sort: Sort): string {
+  if (order === 'hash') return behind(transactionTable, [{ column: 'hash', sort }], [hash]);
   const sorted: Sorted<Row<typeof transactionTable>>[] = [
     { column: 'now', sort },
     { column: 'lt', sort: order === 'account' ? 'asc' : sort },
     { column: 'account', sort: order === 'account' ? sort : 'asc' },
   ];
-  const place = [Number(time), lt, Buffer.from(account, 'hex')];
+  const place = [now, lt, account];
   const skipped = order === 'time' ? 0 : 1;
   return behind(transactionTable, sorted.slice(skipped), place.slice(skipped));
 }

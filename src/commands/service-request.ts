@@ -1,6 +1,6 @@
 /** What a command asks the running service, and in which words it says that there was no answer. */
 import { z } from 'zod';
-import { readingMs } from '../api/sql/outgoing.ts';
+import { readingMs } from '../api/taking.ts';
 import { ConfigError } from '../config.ts';
 
 /**

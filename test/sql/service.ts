@@ -33,16 +33,16 @@ export interface SqlService extends Answers {
   as(user: string): Promise<Answers>;
 }
 
-/** Users of whom SQL must have none, by name: what they may do, and whether they have the limits of the reader. */
-export const UNFIT = {
-  blind: { grant: 'SELECT ON system.*', isLimited: true },
-  seer: { grant: 'SELECT ON *.*', isLimited: true },
-  writer: { grant: 'SELECT ON ton.*', isLimited: false },
-};
+/** Users of whom SQL must have none: what they may do, whether they have the limits of the reader, what is wrong. */
+export const UNFIT = [
+  { name: 'blind', grant: 'SELECT ON system.*', isLimited: true, why: 'may not read the view' },
+  { name: 'seer', grant: 'SELECT ON *.*', isLimited: true, why: 'more than the views' },
+  { name: 'writer', grant: 'SELECT ON ton.*', isLimited: false, why: 'may write' },
+];
 
 function withUnfit(users: string, reader: string): string {
-  const added = Object.entries(UNFIT).map(
-    ([name, { grant, isLimited }]) =>
+  const added = UNFIT.map(
+    ({ name, grant, isLimited }) =>
       `<${name}><no_password/><networks><ip>127.0.0.1</ip></networks><profile>${isLimited ? reader : 'default'}</profile>` +
       `<quota>default</quota><grants><query>GRANT ${grant}</query></grants></${name}>`,
   );

@@ -14,7 +14,8 @@ describe('answers that are not read', () => {
   const brief = createOutgoing({ maxBytes: 80 * MB, metrics, graceMs: 10, slowestBytesPerMs: 4 * MB });
   let outgoing = patient;
   let sent = 0;
-  const server = createServer((_request, response) => {
+  const server = createServer((request, response) => {
+    if (request.url === '/never') return;
     outgoing.send(response, body);
     sent++;
   });
@@ -67,5 +68,18 @@ describe('answers that are not read', () => {
     await closed;
     expect(bytes).toBeLessThan(body.length);
     expect(cuts).toBe(1);
+  });
+
+  it('count no longer than their time, also behind another answer whose connection is gone', async () => {
+    outgoing = createOutgoing({ maxBytes: MB, metrics, graceMs: 50, slowestBytesPerMs: 4 * MB });
+    const [before, cut] = [sent, cuts];
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(`GET /never HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await until(() => sent > before);
+    expect(isFull()).toBe(true);
+    socket.destroy();
+    await expect.poll(isFull).toBe(false);
+    expect(cuts).toBe(cut + 1);
   });
 });

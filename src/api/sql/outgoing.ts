@@ -3,6 +3,7 @@
  * bounded, all of them together, and who takes too long is cut off.
  */
 import type { ServerResponse } from 'node:http';
+import { readingMs, watchTaking } from '../taking.ts';
 import type { SqlMetrics } from './metrics.ts';
 import { SqlRefusal } from './refusal.ts';
 
@@ -11,16 +12,6 @@ export interface Outgoing {
   check(): void;
   /** Ends a response. */
   send(response: ServerResponse, body: Buffer): void;
-}
-
-/** For whatever is small. */
-const GRACE_MS = 30_000;
-/** 128 KB/s. */
-const SLOWEST_BYTES_PER_MS = 128;
-
-/** How long a client may take to read so many bytes. */
-export function readingMs(bytes: number, graceMs = GRACE_MS, slowestBytesPerMs = SLOWEST_BYTES_PER_MS): number {
-  return graceMs + bytes / slowestBytesPerMs;
 }
 
 export interface OutgoingOptions {
@@ -43,14 +34,11 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
       // He has hung up: there will be no end to hear of.
       if (response.destroyed) return;
       lying += body.length;
-      const cut = (): void => {
-        metrics.cutOff();
-        response.destroy();
-      };
-      const waiting = setTimeout(cut, readingMs(body.length, graceMs, slowestBytesPerMs));
-      response.once('close', () => {
-        lying -= body.length;
-        clearTimeout(waiting);
+      watchTaking(response, readingMs(body.length, graceMs, slowestBytesPerMs), {
+        late: metrics.cutOff,
+        over: () => {
+          lying -= body.length;
+        },
       });
       response.end(body);
     },

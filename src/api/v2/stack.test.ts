@@ -5,7 +5,6 @@ import { shelf } from '../../../test/shelf.ts';
 import { specSchemas } from '../../../test/spec-schemas.ts';
 import { Builder, type Cell, parseBoc, toBoc } from '../../chain/builder.ts';
 import { listOf, NULL, type StackValue, writeStack } from '../../tvm/stack.ts';
-import { stackEntities } from '../v3/stack.ts';
 import { pairStack, readPairs, readTyped, typedStack } from './stack.ts';
 
 const int = (value: bigint | number): StackValue => ({ type: 'int', value: BigInt(value) });
@@ -243,18 +242,6 @@ describe('what is answered', () => {
     expect(pairs[0]).toEqual(first);
     expect(pairs.at(-1)).toEqual(['cell', { bytes }]);
     expect(JSON.stringify(pairs).length).toBeLessThan(1_000 * 200 + 16 * JSON.stringify(first).length);
-  });
-
-  test('a large cell, left as often as a contract may leave values, ends at a limit', () => {
-    // 100 KB.
-    let large: Cell = leaf;
-    for (let i = 0; i < 800; i++) large = new Builder().u(i, 32).bytes(Buffer.alloc(120)).ref(large).cell();
-    const values = Array<StackValue>(7_999).fill({ type: 'cell', cell: large });
-    const refusal = expect.objectContaining({ status: 500, message: 'TVM stack size exceeds limit' });
-    expect(() => pairStack(values)).toThrow(refusal);
-    expect(() => typedStack([tuple(...values)])).toThrow(refusal);
-    expect(() => stackEntities(values)).toThrow(refusal);
-    expect(pairStack(values.slice(0, 10))).toHaveLength(10);
   });
 });
 
