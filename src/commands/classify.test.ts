@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { requireShelf, shelf } from '../../test/shelf.ts';
+import { Builder, toBoc } from '../chain/builder.ts';
 import { runClassify } from './classify.ts';
 
 let folder = '';
@@ -53,6 +54,22 @@ test.skipIf(shelf === null)('prints a line a file, packed or not', async () => {
     'ok',
     ['jetton_transfer'],
   ]);
+});
+
+test.skipIf(shelf === null)('prints numbers with all their digits', async () => {
+  const recorded = join(requireShelf(), 'data/traces/0IpCwGaMBpo9nqnjKOiBAnHhawXzcrpRHErKz6LJUFM=.json');
+  // What the message library answered: the header of the object, a nonce that no double holds, and that it succeeded.
+  const answer = new Builder().bytes(Buffer.alloc(43)).u(0, 6).big(9007199254740993n, 64).u(0x3bbc306b, 32).cell();
+  const message = z.looseObject({ opcode: z.literal('0x3cb38090') });
+  const body = new Builder().u(0x3cb38090, 32).ref(new Builder().ref(answer).cell()).cell();
+  const answered = (_: string, value: unknown) =>
+    message.safeParse(value).success ? { ...message.parse(value), body: toBoc(body).toString('base64') } : value;
+  const trace: unknown = JSON.parse(await readFile(recorded, 'utf8'), answered);
+  const file = join(folder, 'trace.json');
+  await writeFile(file, JSON.stringify(trace));
+  const { lines } = await run(file);
+  expect(lines[0]).toContain('"type":"layerzero_dvn_verify"');
+  expect(lines[0]).toContain('"nonce":9007199254740993,');
 });
 
 test('names the file that it cannot read, and goes on', async () => {

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ZodError, z } from 'zod';
 import { classify } from '../chain/actions/classify.ts';
+import { exactJson } from '../chain/actions/content.ts';
 import { printAction } from '../chain/actions/print.ts';
 import { readTraceFile } from '../chain/actions/trace-file.ts';
 import type { ImportIo } from './import.ts';
@@ -67,16 +68,15 @@ const tooLarge = (maxBytes: number): string => `more than ${maxBytes} bytes`;
 function classifyFile(json: unknown): string {
   const { name, trace, known } = readTraceFile(json);
   const { state, actions } = classify(trace, known);
-  return JSON.stringify({
-    name,
-    classification_state: state,
-    actions: actions.map((action) => ({
+  const told = actions.map((action) =>
+    exactJson({
       ...printAction(action, trace),
       accounts: action.accounts,
       _parent_action_id: action.parentId,
       _ancestor_type: action.ancestors,
-    })),
-  });
+    }),
+  );
+  return `{"name":${JSON.stringify(name)},"classification_state":"${state}","actions":[${told}]}`;
 }
 
 function reasonOf(error: unknown): string {

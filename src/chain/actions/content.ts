@@ -13,9 +13,14 @@ const MARKED = /"\\u0000(\d+)\\u0000"/g;
 
 /** What is stored of an action: JSON of the details, then the accounts that it is found by. */
 export function contentOf(details: Details, accounts: readonly RawAddress[]): string {
-  const text = JSON.stringify([details, accounts]);
+  return exactJson([details, accounts]);
+}
+
+/** JSON of an action, or of a part of it, with long numbers in all their digits. */
+export function exactJson(told: unknown): string {
+  const text = JSON.stringify(told);
   if (!MAYBE_LONG.test(text)) return text;
-  const marked = JSON.stringify([details, accounts], markLong);
+  const marked = JSON.stringify(told, markLong);
   return marked === text ? text : marked.replaceAll(MARKED, '$1');
 }
 
