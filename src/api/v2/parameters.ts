@@ -70,14 +70,18 @@ export const accountId = (description: string) =>
   scalar((text) => parseV2Hash(text) ?? parseGiven(text)?.address.subarray(4) ?? null, { type: 'string', description });
 export const int32 = (description: string) => scalar(parseInt32, { type: 'integer', format: 'int32', description });
 export const int64 = (description: string) => scalar(parseInt64, { type: 'string', description });
-export const shard = (description = 'Shard as a signed number.') =>
-  scalar<Shard>(
-    (text) => {
-      const value = parseInt64(text);
-      return value === null ? null : BigInt.asUintN(64, value).toString(16).padStart(16, '0');
-    },
-    { type: 'string', description, example: '-9223372036854775808' },
-  );
+export const shard = (description = 'Shard as a signed number.') => {
+  const shape = { type: 'string', description, example: '-9223372036854775808' } as const;
+  const text = scalar<Shard>((sent) => {
+    const value = parseInt64(sent);
+    return value === null ? null : BigInt.asUintN(64, value).toString(16).padStart(16, '0');
+  }, shape);
+  // JavaScript writes a number in the fewest digits that tell it apart: -2^63 as -9223372036854776000.
+  return z
+    .preprocess((value) => (typeof value === 'bigint' ? Number(value) : value), text)
+    .optional()
+    .meta(shape);
+};
 export const truth = (description: string) => scalar(parseTruth, { type: 'boolean', description });
 
 /** The empty text counts as no hash at all. */

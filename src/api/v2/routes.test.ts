@@ -267,6 +267,14 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
     const prefix = shardText('0123456789abcdf1');
     const child = await ask('lookupBlock', { workchain: 0, shard: prefix, seqno: shardBlock.header.seqno });
     expect(child.result).toMatchObject({ workchain: 0, seqno: shardBlock.header.seqno });
+    // JavaScript writes the number -2^63 as -9223372036854776000, which has no 64 bits (spec v2, 1.3).
+    for (const [workchain, { shard, seqno }] of [
+      [-1, header],
+      [0, shardBlock.header],
+    ] as const) {
+      const byNumber = await ask('lookupBlock', { workchain, shard: Number(shardText(shard)), seqno });
+      expect(byNumber.result).toMatchObject({ workchain, shard: shardText(shard), seqno });
+    }
     for (const name of ['shards', 'getShards']) {
       const { result } = await ask(`${name}?seqno=${header.seqno}`);
       hold('ShardsResult', result);
