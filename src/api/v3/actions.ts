@@ -3,6 +3,7 @@ import { supportedTypes as expand } from '../../chain/actions/supported.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { ActionFilter, ActionRecord } from '../../chain/records.ts';
 import type { ApiLimits } from '../limits.ts';
+import { actionPage } from './action-page.ts';
 import { accountsOrOne, actionTypes, addresses, amount, flag, hashes, opcodes } from './parameters.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
 import { createBook } from './render/book.ts';
@@ -51,8 +52,8 @@ export function actionsRoute(limits: ApiLimits): Route {
         value: { start: p.min_value, end: p.max_value },
         supported: supportedTypesOf(p.supported_action_types, asked),
       };
-      const { book, testOnly, addressBook, metadata, source, context } = asked;
-      const { rows, nextCursor: next } = await source.actions(filter, context);
+      const { book, testOnly, addressBook, metadata } = asked;
+      const { rows, nextCursor: next } = await actionPage(filter, asked);
       // The address book has the addresses of the actions alone.
       const full = p.include_transactions
         ? await fullTransactions(rows, { ...asked, book: createBook(testOnly) })
