@@ -10,6 +10,7 @@ it.each([
   ['feed-v1', 'maybe', 'Invalid option: expected one of '],
   ['window-bytes', '5X', 'a number of bytes such as 512, 64k, 256M or 8G'],
   ['dns-collections', 'xyz', 'xyz is no address'],
+  ['kafka-brokers', ' , ,', 'a list such as kafka1:9092,kafka2:9092 is wanted'],
   ['ipfs-gateways', 'ftp://a', 'ftp://a is no http or https URL'],
 ])('--%s %s is refused with what is wanted', (flag, value, why) => {
   expect(() => readConfig([`--${flag}`, value], {})).toThrow(`--${flag}: "${value}" is not allowed: ${why}`);

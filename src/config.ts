@@ -247,6 +247,8 @@ export const settings = {
           .map((broker) => broker.trim())
           .filter(Boolean),
       )
+      // Of none the log would be embedded for some parts and Kafka's for others.
+      .refine((brokers) => brokers.length > 0, 'a list such as kafka1:9092,kafka2:9092 is wanted')
       .optional(),
   },
   kafkaTls: {
