@@ -10,7 +10,7 @@ class BrokerError extends Error {
 }
 
 /** A broker that fails as told: `before` storing a batch, or `after` it, so that only the answer is lost. */
-function scriptedBroker(script: { when: 'before' | 'after'; type: string }[]) {
+function scriptedBroker(script: { when: 'before' | 'after'; type: string }[], topic = 't') {
   const stored: StoredRecord[] = [];
   let producers = 0;
   const openProducer = async (): Promise<BatchProducer> => {
@@ -28,7 +28,7 @@ function scriptedBroker(script: { when: 'before' | 'after'; type: string }[]) {
     };
   };
   const writer = createTopicWriter({
-    topic: 't',
+    topic,
     openProducer,
     end: async () => stored.length,
     async *readFrom(offset) {
@@ -62,6 +62,38 @@ describe('topic writer', () => {
     await expect(broker.writer.append([text('a')])).rejects.toMatchObject({ code: 'unavailable' });
     expect(await broker.writer.append([text('a')])).toEqual({ first: 0, last: 0 });
     expect(broker.producers()).toBe(2);
+  });
+
+  it('says what to do when the brokers have lost what they had acknowledged', async () => {
+    const script: { when: 'before' | 'after'; type: string }[] = [];
+    const broker = scriptedBroker(script);
+    await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
+    broker.stored.splice(1);
+    script.push({ when: 'before', type: 'OUT_OF_ORDER_SEQUENCE_NUMBER' });
+    await expect(broker.writer.append([text('e')])).rejects.toMatchObject({
+      code: 'corrupt',
+      message:
+        'the brokers have lost the records 1 to 3 of topic t, which they had acknowledged: ' +
+        'start again, to go on from what they have',
+    });
+    expect(broker.keys()).toEqual(['a']);
+  });
+
+  it('does not pass over the hole when they have forgotten its producer as well', async () => {
+    const broker = scriptedBroker([], 'ton.blocks.v1');
+    await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
+    broker.stored.splice(1);
+    await expect(broker.writer.append([text('e')])).rejects.toMatchObject({
+      code: 'corrupt',
+      message: expect.stringMatching(/^the brokers have lost the records 1 to 3 of .* at offset 1, behind a hole/),
+    });
+  });
+
+  it('goes on with a feed that was made anew', async () => {
+    const broker = scriptedBroker([], 'ton.steps.v1');
+    await broker.writer.append(['a', 'b'].map((key) => text(key)));
+    broker.stored.splice(0);
+    expect(await broker.writer.append([text('c')])).toEqual({ first: 0, last: 0 });
   });
 
   it('says so when a batch is too large for the broker, and gives up after three lost sequences', async () => {

@@ -1,6 +1,7 @@
 import { recordBytes } from './framing.ts';
 import { brokerErrorType, type KafkaLogger } from './kafka-connection.ts';
 import { LogError, type LogRecord, type StoredRecord } from './log.ts';
+import { isOfRecord } from './topics.ts';
 
 /** Sends one batch and returns the offset of its first record. */
 export interface BatchProducer {
@@ -81,6 +82,11 @@ export function createTopicWriter(options: TopicWriterOptions) {
       expected = await options.end();
     }
     const first = await producer.send(topic, batch, timeMs);
+    // Brokers that forgot the producer as well take its next batch as the first one of a new one.
+    if (first < expected && isOfRecord(topic)) {
+      const hole = `and what was sent since stands at offset ${first}, behind a hole`;
+      throw recordsLost(topic, first, expected, `${hole}: begin with a new topic, or restore the brokers' data`);
+    }
     expected = first + batch.length;
     return first;
   };
@@ -93,11 +99,14 @@ export function createTopicWriter(options: TopicWriterOptions) {
         const type = brokerErrorType(error) ?? '';
         const hadProducer = producer !== null;
         await giveUp();
+        if (error instanceof LogError && error.code === 'corrupt') throw error;
         if (TOO_LARGE.has(type)) throw refused(batch, error);
         if (!SEQUENCE_LOST.has(type) || attempt === ATTEMPTS) {
           throw new LogError('unavailable', `appending to topic ${topic} failed`, { cause: error });
         }
         options.logger?.warn({ topic, type }, 'producer replaced');
+        const end = await options.end();
+        if (end < expected) throw recordsLost(topic, end, expected, 'start again, to go on from what they have');
         const found = hadProducer ? await findBatch(options.readFrom(expected), batch) : null;
         if (found !== null) return found;
       }
@@ -125,6 +134,12 @@ export function createTopicWriter(options: TopicWriterOptions) {
       producer = null;
     },
   };
+}
+
+/** Brokers came back without records whose append they had acknowledged. */
+function recordsLost(topic: string, from: number, to: number, advice: string): LogError {
+  const what = `the brokers have lost the records ${from} to ${to - 1} of topic ${topic}, which they had acknowledged`;
+  return new LogError('corrupt', `${what}: ${advice}`);
 }
 
 /** Offset at which the batch stands, whole and in order, or null. A batch is stored whole or not at all. */

@@ -59,6 +59,13 @@ export function topicRetentionMs(topic: string): number {
   return known === undefined ? FOREVER : known.retentionMs;
 }
 
+const OF_RECORD = [TOPICS.blocks, TOPICS.cells, TOPICS.documents, TOPICS.dead];
+
+/** Whether a topic is part of the log of record: what it loses cannot be made again from the rest. */
+export function isOfRecord(topic: string): boolean {
+  return OF_RECORD.some(({ suffix }) => topic.endsWith(`.${suffix}`));
+}
+
 /** The characters and length Kafka allows; the embedded log holds to the same so that topics can move. */
 export function isTopicName(topic: string): boolean {
   return /^[a-zA-Z0-9._-]{1,249}$/.test(topic) && topic !== '.' && topic !== '..';
