@@ -45,6 +45,7 @@ export function brokerErrorType(error: unknown): string | null {
 }
 
 const WARN_EVERY_MS = 30_000;
+const UNKNOWN_TOPIC = 'This server does not host this topic-partition';
 
 export function createKafka(options: KafkaConnectionOptions): Kafka {
   return new Kafka({
@@ -70,9 +71,11 @@ function createLogSink({ brokers, logger }: KafkaConnectionOptions) {
   return ({ namespace, level, log }: LogEntry): void => {
     const { message, timestamp: _, logger: __, ...rest } = log;
     logger?.debug({ ...rest, part: `kafkajs ${namespace}`.trim() }, message);
+    // Whether a topic is there is asked before it is made.
+    if (rest.error === UNKNOWN_TOPIC) return;
     if (level > logLevel.WARN || performance.now() - warnedAt < WARN_EVERY_MS) return;
     warnedAt = performance.now();
-    logger?.warn({ brokers }, `Kafka: ${message}`);
+    logger?.warn({ brokers }, `Kafka: ${message}${typeof rest.error === 'string' ? `: ${rest.error}` : ''}`);
   };
 }
 
