@@ -208,6 +208,10 @@ async function deathsOfStart(input: Input): Promise<void> {
 const TIMEOUT_MS = rounds(900_000, 1_800_000);
 
 describe.skipIf(shelf === null)('kill -9 during an import: the tables are those of an undisturbed run', () => {
-  it.each(NAMES)(`of projector, ClickHouse or both, deaths: ${DEATHS_OF_PARTS}, %s`, deathsOfParts, TIMEOUT_MS);
-  it.each(NAMES)(`of the whole service, deaths: ${DEATHS_OF_START}, %s`, deathsOfStart, TIMEOUT_MS);
+  const deaths = [
+    { what: `of projector, ClickHouse or both, deaths: ${DEATHS_OF_PARTS}`, act: deathsOfParts },
+    { what: `of the whole service, deaths: ${DEATHS_OF_START}`, act: deathsOfStart },
+  ];
+  // In the usual run one of the two: other kills of either kind are in test/live-crash-parts.test.ts and test/soak.test.ts.
+  for (const { what, act } of drawn(deaths, rounds(1, deaths.length))) it.each(NAMES)(`${what}, %s`, act, TIMEOUT_MS);
 });
