@@ -259,7 +259,7 @@ describe('from the log alone, without a network,', () => {
     { table: 'balances', nth: 4, done: false },
     { table: 'account_data', nth: 4, done: true },
   ];
-  it.each(drawn(deaths, rounds(2, deaths.length)))(
+  it.each(drawn(deaths, rounds(1, deaths.length)))(
     'and after a death at insert $nth into $table (done: $done)',
     async (at) => {
       const made = await emptyTables(`killed_${at.table}_${at.done}`);

@@ -35,7 +35,7 @@ import { type Run, waitFor } from './processes.ts';
 const VICTIMS = ['devnet', 'ingester', 'projector', 'api', 'everything', 'worker', 'ClickHouse'] as const;
 /** The last two also die under `start`, in test/soak.test.ts. */
 const DYING = rounds(5, VICTIMS.length);
-const ROUNDS = rounds(3, 3 * VICTIMS.length);
+const ROUNDS = rounds(2, 3 * VICTIMS.length);
 const topics = topicNames();
 
 afterAll(killAll);

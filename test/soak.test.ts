@@ -24,7 +24,7 @@ const DYING: readonly Victim[] = isLong ? VICTIMS : ['writer', 'ClickHouse', 'st
 it(
   'a devnet under traffic with a small window and kills: each step once, no request that fails',
   async () => {
-    const victims = drawn(DYING, rounds(2, DYING.length));
+    const victims = drawn(DYING, rounds(1, DYING.length));
     const agreed: AgreedFigures[] = [];
     const report = await soak({
       minutes: rounds(0.1, 30),

@@ -18,7 +18,7 @@ import { fuzz } from './sql/fuzzing.ts';
 import { describeRefusals } from './sql/refusals.ts';
 import { ask, type SqlService, startSql } from './sql/service.ts';
 
-const FUZZED = rounds(500, 1_000_000);
+const FUZZED = rounds(300, 1_000_000);
 const SEVERAL = rounds(3, 200);
 const HOURLY = 120;
 

@@ -24,7 +24,7 @@ import { type Answered, get } from './window-answers.ts';
 import { requests } from './window-requests.ts';
 
 const GB = 1024 ** 3;
-const RUNS = rounds(80, 400);
+const RUNS = rounds(40, 400);
 const SWITCHES = ['', 'x_no_address_book=true', 'x_no_metadata=true'];
 
 /** All that needs no other contract's state. */

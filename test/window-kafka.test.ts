@@ -20,7 +20,7 @@ import { differences, sampledRequests } from './window-agreement.ts';
 import { projectAll, stepsOf, tablesOf, topics } from './windowed.ts';
 
 const missing = kafkaMissing();
-const REQUESTS = rounds(30, 80);
+const REQUESTS = rounds(20, 80);
 /** Last masterchain blocks of what is imported one after another. */
 const PARTS = [40, 70, 120, 132];
 const MB = 1024 ** 2;
