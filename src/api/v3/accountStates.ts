@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Address, Hash } from '../../chain/model.ts';
 import type { AccountCells, AccountRecord } from '../../chain/records.ts';
-import { NodeError } from '../../node/chain-node.ts';
 import type { AccountState } from '../../state/account.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
@@ -70,12 +69,6 @@ async function withCells(record: AccountRecord, at: number, asked: Asked): Promi
   return shown?.hash.equals(hash) ? { ...record, codeBoc: shown.code, dataBoc: shown.data } : record;
 }
 
-/** Null where nobody has the state any more. */
-async function askedState(account: Address, at: number, { states, context }: Asked): Promise<AccountState | null> {
-  try {
-    return await states.account(account, await states.step(at, context), { cells: true }, context);
-  } catch (error) {
-    if (error instanceof NodeError && error.code === 'not_found') return null;
-    throw error;
-  }
+async function askedState(account: Address, at: number, { states, context }: Asked): Promise<AccountState> {
+  return states.account(account, await states.step(at, context), { cells: true }, context);
 }

@@ -1,5 +1,6 @@
 /** The newest state of one account, as the operations show it that come from v2. */
 import type { Address } from '../../chain/model.ts';
+import { NodeError } from '../../node/chain-node.ts';
 import { NoNetworkError } from '../../node/liteservers.ts';
 import { type AccountState, NO_TRANSACTION } from '../../state/account.ts';
 import type { Asked } from './route.ts';
@@ -10,12 +11,18 @@ export type NewestState = Pick<AccountState, 'status' | 'balance' | 'codeHash' |
 };
 
 /** As a node has it. @throws {NodeError} @throws {NoNetworkError} */
-export async function nodeState(account: Address, { states, context }: Asked): Promise<NewestState> {
+export async function nodeState(
+  account: Address,
+  { states, context }: Pick<Asked, 'states' | 'context'>,
+): Promise<NewestState> {
   return states.account(account, await states.step(undefined, context), { cells: true }, context);
 }
 
-/** As it is indexed; a liteserver is asked for what is not, and without one code and data are left out. */
-export async function indexedState(account: Address, asked: Asked): Promise<NewestState> {
+/** As it is indexed; a liteserver is asked for what is not, and where none has it code and data are left out. */
+export async function indexedState(
+  account: Address,
+  asked: Pick<Asked, 'source' | 'states' | 'context'>,
+): Promise<NewestState> {
   const [record] = await asked.source.accountStates([account], [], 'all', asked.context);
   if (record === undefined) {
     const state = (await orNull(nodeState(account, asked))) ?? UNKNOWN;
@@ -38,12 +45,12 @@ const UNKNOWN: NewestState = {
   lastTransaction: NO_TRANSACTION,
 };
 
-/** Null where there is no network to ask. */
+/** Null where there is no network to ask, and where nobody has it any more. */
 export async function orNull<T>(asking: Promise<T>): Promise<T | null> {
   try {
     return await asking;
   } catch (error) {
-    if (error instanceof NoNetworkError) return null;
+    if (error instanceof NoNetworkError || (error instanceof NodeError && error.code === 'not_found')) return null;
     throw error;
   }
 }
