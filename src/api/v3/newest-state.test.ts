@@ -30,7 +30,10 @@ describe('an account that is indexed without its code', () => {
     const { lastTransactionHash: hash, lastTransactionLt: lt } = record;
     const known = { status: 'active', balance: '7', code: null, data: null, lastTransaction: { lt, hash } };
     expect(await asking('not_found', [record])).toMatchObject(known);
-    expect(await asking('not_found', [])).toMatchObject({ status: 'uninit', balance: '0' });
+  });
+
+  it('is not told to have nothing where the index has never seen it', async () => {
+    await expect(asking('not_found', [])).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('is not told where none answered: another try may show it', async () => {

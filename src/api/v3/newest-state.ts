@@ -25,7 +25,8 @@ export async function indexedState(
 ): Promise<NewestState> {
   const [record] = await asked.source.accountStates([account], [], 'all', asked.context);
   if (record === undefined) {
-    const state = (await orNull(nodeState(account, asked))) ?? UNKNOWN;
+    // What the index has never seen may still be there: only without a network nothing more can be known of it.
+    const state = (await orNull(nodeState(account, asked), isOffline)) ?? UNKNOWN;
     return state.status === 'nonexist' ? { ...state, status: 'uninit' } : state;
   }
   const { codeHash, dataHash, codeBoc, dataBoc } = record;
@@ -45,12 +46,18 @@ const UNKNOWN: NewestState = {
   lastTransaction: NO_TRANSACTION,
 };
 
-/** Null where there is no network to ask, and where nobody has it any more. */
-export async function orNull<T>(asking: Promise<T>): Promise<T | null> {
+const isOffline = (error: unknown): boolean => error instanceof NoNetworkError;
+
+/** There is no network to ask, or nobody there has it any more. */
+const isGone = (error: unknown): boolean =>
+  isOffline(error) || (error instanceof NodeError && error.code === 'not_found');
+
+/** Null where it failed so; other errors go on. */
+export async function orNull<T>(asking: Promise<T>, so = isGone): Promise<T | null> {
   try {
     return await asking;
   } catch (error) {
-    if (error instanceof NoNetworkError || (error instanceof NodeError && error.code === 'not_found')) return null;
+    if (so(error)) return null;
     throw error;
   }
 }
