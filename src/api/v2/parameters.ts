@@ -76,12 +76,17 @@ export const shard = (description = 'Shard as a signed number.') => {
     const value = parseInt64(sent);
     return value === null ? null : BigInt.asUintN(64, value).toString(16).padStart(16, '0');
   }, shape);
-  // JavaScript writes a number in the fewest digits that tell it apart: -2^63 as -9223372036854776000.
   return z
-    .preprocess((value) => (typeof value === 'bigint' ? Number(value) : value), text)
+    .preprocess((value) => (typeof value === 'bigint' ? asMeant(value) : value), text)
     .optional()
     .meta(shape);
 };
+
+/** JavaScript writes a number in the fewest digits that tell it apart: -2^63 as -9223372036854776000. */
+function asMeant(digits: bigint): bigint {
+  const double = Number(digits);
+  return String(double) === String(digits) ? BigInt(double) : digits;
+}
 export const truth = (description: string) => scalar(parseTruth, { type: 'boolean', description });
 
 /** The empty text counts as no hash at all. */
