@@ -18,7 +18,7 @@ const devnet: DevnetFolderOptions = {
   splitAt: rounds(18, 25),
   mergeAt: rounds(36, 50),
 };
-/** Two of those that no other test kills under `start` with a small window; all there are in the long run. */
+/** One of those that no other test kills under `start` with a small window; all there are in the long run. */
 const DYING: readonly Victim[] = isLong ? VICTIMS : ['writer', 'ClickHouse', 'starting'];
 
 it(

@@ -81,13 +81,13 @@ export const shard = (description = 'Shard as a signed number.') => {
     .optional()
     .meta(shape);
 };
+export const truth = (description: string) => scalar(parseTruth, { type: 'boolean', description });
 
 /** JavaScript writes a number in the fewest digits that tell it apart: -2^63 as -9223372036854776000. */
 function asMeant(digits: bigint): bigint {
   const double = Number(digits);
   return String(double) === String(digits) ? BigInt(double) : digits;
 }
-export const truth = (description: string) => scalar(parseTruth, { type: 'boolean', description });
 
 /** The empty text counts as no hash at all. */
 export function given(hash: Hash | undefined): Hash | undefined {

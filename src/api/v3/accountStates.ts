@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Address, Hash } from '../../chain/model.ts';
 import type { AccountCells, AccountRecord } from '../../chain/records.ts';
-import type { AccountState } from '../../state/account.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { accountStates } from './account-schemas.ts';
-import { orNull } from './newest-state.ts';
+import { nodeState, orNull } from './newest-state.ts';
 import { addresses, atStep, flag, hashes } from './parameters.ts';
 import { accountJson, goneAmong } from './render/account.ts';
 import { type Asked, listing, type Route, route } from './route.ts';
@@ -65,10 +64,6 @@ async function pastStates(
 async function withCells(record: AccountRecord, at: number, asked: Asked): Promise<AccountRecord> {
   const { hash, codeHash, dataHash, codeBoc, dataBoc } = record;
   if ((codeHash === null || codeBoc !== null) && (dataHash === null || dataBoc !== null)) return record;
-  const shown = await orNull(askedState(record.account, at, asked));
+  const shown = await orNull(nodeState(record.account, asked, at));
   return shown?.hash.equals(hash) ? { ...record, codeBoc: shown.code, dataBoc: shown.data } : record;
-}
-
-async function askedState(account: Address, at: number, { states, context }: Asked): Promise<AccountState> {
-  return states.account(account, await states.step(at, context), { cells: true }, context);
 }

@@ -1,4 +1,4 @@
-/** The newest state of one account, as the operations show it that come from v2. */
+/** The state of one account: as a node has it, and the newest as the operations show it that come from v2. */
 import type { Address } from '../../chain/model.ts';
 import { NodeError } from '../../node/chain-node.ts';
 import { NoNetworkError } from '../../node/liteservers.ts';
@@ -10,12 +10,13 @@ export type NewestState = Pick<AccountState, 'status' | 'balance' | 'codeHash' |
   lastTransaction: AccountState['lastTransaction'];
 };
 
-/** As a node has it. @throws {NodeError} @throws {NoNetworkError} */
+/** As a node has it, at a masterchain seqno or its newest one. @throws {NodeError} @throws {NoNetworkError} */
 export async function nodeState(
   account: Address,
   { states, context }: Pick<Asked, 'states' | 'context'>,
-): Promise<NewestState> {
-  return states.account(account, await states.step(undefined, context), { cells: true }, context);
+  at?: number,
+): Promise<AccountState> {
+  return states.account(account, await states.step(at, context), { cells: true }, context);
 }
 
 /** As it is indexed; a liteserver is asked for what is not, and where none has it code and data are left out. */
@@ -26,7 +27,7 @@ export async function indexedState(
   const [record] = await asked.source.accountStates([account], [], 'all', asked.context);
   if (record === undefined) {
     // What the index has never seen may still be there: only without a network nothing more can be known of it.
-    const state = (await orNull(nodeState(account, asked), isOffline)) ?? UNKNOWN;
+    const state: NewestState = (await orNull(nodeState(account, asked), isOffline)) ?? UNKNOWN;
     return state.status === 'nonexist' ? { ...state, status: 'uninit' } : state;
   }
   const { codeHash, dataHash, codeBoc, dataBoc } = record;
