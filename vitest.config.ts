@@ -81,7 +81,7 @@ const setupFiles = ['test/each-file.ts', ...(given === undefined ? [] : ['test/g
 
 const each = {
   pool: 'forks',
-  env: { TEST_SEED: seed, TMPDIR: folder },
+  env: { TEST_SEED: seed, TEST_FOLDER: folder, TMPDIR: folder },
   setupFiles,
   // Bounds for machines that do much else: what hangs is ended, what is slow is not.
   testTimeout: 600_000,

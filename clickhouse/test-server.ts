@@ -22,9 +22,17 @@ export function testServerOptions(folder: string): EmbeddedClickHouseOptions {
   return { folder, maxMemoryBytes: 2 * 1024 ** 3, markCacheBytes: 32 * 1024 ** 2, logger: silent };
 }
 
-/** For tests: a server on a new folder. `users`: what its file of users holds. */
-export async function startTestServer(users?: string): Promise<TestServer> {
+/**
+ * For tests: a server on a new folder.
+ * @param users what its file of users holds
+ * @param prepare fills the folder before the start
+ */
+export async function startTestServer(
+  users?: string,
+  prepare?: (folder: string) => Promise<void>,
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tonstream-clickhouse-'));
+  await prepare?.(folder);
   const server = await startEmbeddedClickHouse({
     ...testServerOptions(folder),
     ...(users === undefined ? {} : { users }),

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import { createHead } from '../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../clickhouse/queries/source.ts';
-import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../clickhouse/test-server.ts';
 import { addressOf, rawAddress } from '../src/chain/address.ts';
 import type { Address } from '../src/chain/model.ts';
 import { readConfig } from '../src/config.ts';
@@ -52,9 +52,8 @@ beforeAll(async () => {
   liteserver = await openLiteserver(devnet.chain, { host: '127.0.0.1', port: 0, seed: SEED });
   pool = createLitePool(parseGlobalConfig(JSON.parse(liteserver.globalConfig)), { logger: silent });
   log = openEmbeddedLog({ folder: join(folder, 'log') });
-  server = await startTestServer();
-  clickhouse = createClickHouse({ url: server.server.url, database: 'cells', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  server = await startMigratedServer();
+  clickhouse = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
   head = createHead(clickhouse);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });
   api = await serveApi(createClickHouseSource(clickhouse, gate, head), { limits: PATIENT_LIMITS });
@@ -180,7 +179,7 @@ describe('accounts of the zero state', () => {
     expect([...interfaces]).toEqual(expect.arrayContaining(['jetton_wallet', 'wallet_v4r2', 'wallet_v5r1']));
     expect(new Set(Object.values(after.address_book).flatMap((one) => one.interfaces))).toEqual(interfaces);
 
-    const kept = { dataDir: folder, clickhouseUrl: server.server.url, database: 'cells' };
+    const kept = { dataDir: folder, clickhouseUrl: server.server.url, database: MIGRATED };
     await atEach(POSITIONS, kept, async (windowed) => expect(await ask(addresses, windowed)).toEqual(after));
   });
 });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { type Cell, Address as CoreAddress } from '@ton/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import { RowReader } from '../clickhouse/rowbinary.ts';
-import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../clickhouse/test-server.ts';
 import { rawAddress } from '../src/chain/address.ts';
 import type { Address } from '../src/chain/model.ts';
 import { runVerify } from '../src/commands/verify.ts';
@@ -36,7 +36,6 @@ import { tableHashes } from './table-hashes.ts';
 const topics = topicNames();
 const SEED = 'learned contracts';
 /** The database of which the others are made. */
-const EMPTY = 'empty';
 /** Steps before the log begins; people send between the first and the last. */
 const BEFORE = 6;
 const BUSY_TO = 18;
@@ -58,10 +57,7 @@ beforeAll(async () => {
   liteserver = await openLiteserver(devnet.chain, { host: '127.0.0.1', port: 0, seed: SEED });
   pool = createLitePool(parseGlobalConfig(JSON.parse(liteserver.globalConfig)), { logger: silent });
   log = openEmbeddedLog({ folder: join(folder, 'log') });
-  server = await startTestServer();
-  const empty = opened(EMPTY);
-  await migrate({ clickhouse: empty, logger: silent });
-  await empty.close();
+  server = await startMigratedServer();
   clickhouse = await emptyTables('learned');
   for (let n = 0; n < BEFORE; n++) await devnet.step();
   running = start();
@@ -85,7 +81,7 @@ const opened = (database: string): ClickHouse => createClickHouse({ url: server.
 /** Tables with nothing in them. */
 async function emptyTables(database: string): Promise<ClickHouse> {
   const made = opened(database);
-  await cloneTables(made, EMPTY);
+  await cloneTables(made, MIGRATED);
   return made;
 }
 

@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import { createHead } from '../clickhouse/queries/head.ts';
 import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
-import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../clickhouse/test-server.ts';
 import { readConfig } from '../src/config.ts';
 import { jettonWalletCode, readJettonWallet } from '../src/devnet/contracts/jettons.ts';
 import { type OpenLiteserver, openLiteserver } from '../src/devnet/liteserver/open.ts';
@@ -85,13 +85,12 @@ let lite: { client: LiteClient; close(): void };
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'tonstream-tokens-'));
-  server = await startTestServer();
+  server = await startMigratedServer();
   devnet = await createPeopledDevnet('tokens', RATE, { weights: WEIGHTS, rests, contracts: [OPEN_DOOR] });
   log = openEmbeddedLog({ folder: join(home, 'log') });
   await log.ensureTopic(topics.blocks);
   await logWithCells(knockedAt(devnet), log, topics, STEPS);
-  clickhouse = createClickHouse({ url: server.server.url, database: 'tokens', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  clickhouse = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
   const { config } = readConfig([], {});
   const publish = { retainBytes: config.stepsBytes, retainMs: 0 };
   await project({ log, topics, clickhouse, config, logger: silent, stopAtEnd: true, publish }, signal);

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createClickHouse } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
+import { MIGRATED } from '../clickhouse/test-schema.ts';
 import { silent } from '../clickhouse/test-server.ts';
 import { rawAddress } from '../src/chain/address.ts';
 import { readConfig } from '../src/config.ts';
@@ -101,7 +102,7 @@ export function describePast(given: () => Past): void {
     const asked = await questions(url);
     const accounts = (
       await clickhouse.json(
-        'SELECT DISTINCT lower(hex(account)) AS text FROM tokens.transactions LIMIT 60',
+        `SELECT DISTINCT lower(hex(account)) AS text FROM ${MIGRATED}.transactions LIMIT 60`,
         z.object({ text: z.string() }),
       )
     ).map(({ text }) => encodeURIComponent(rawAddress(Buffer.from(text, 'hex'))));

@@ -341,10 +341,7 @@ describe.skipIf(shelf === null)('SQL', () => {
       const { projected } = service;
       await service.owner.command('TRUNCATE TABLE transactions_by_lt');
       const words = ['--data-dir', projected.folder, '--clickhouse-url', projected.url, '--log-level', 'silent'];
-      await runCommand(
-        (running) => runRebuild(running, [], 0),
-        readConfig([...words, '--clickhouse-database', 'windowed'], {}).config,
-      );
+      await runCommand((running) => runRebuild(running, [], 0), readConfig(words, {}).config);
       const { transactions } = listed.parse(await v3('transactions?limit=1000&sort=desc'));
       await agree(transactions);
     });

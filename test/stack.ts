@@ -1,12 +1,14 @@
 /** The real command line as child processes on a folder of their own, for tests of the whole stack. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createClickHouse } from '../clickhouse/client.ts';
+import { serverFolder } from '../clickhouse/open.ts';
+import { copySchema } from '../clickhouse/test-schema.ts';
 import { silent } from '../clickhouse/test-server.ts';
 import { metricOf } from './metrics.ts';
 import { tableHashes } from './table-hashes.ts';
@@ -195,6 +197,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     runToEnd(['import', ...more, '--data-dir', dataDir, ...paths], environment);
   let program: Program | null = null;
   try {
+    // A first start's hundreds of statements, which other tests make.
+    if (!existsSync(serverFolder({ dataDir }))) await copySchema(serverFolder({ dataDir }));
     if (files.length > 0) await importing(files, loose ? ['--loose'] : []);
     const words = [command, '--network', network, '--data-dir', dataDir, '--port', '0', ...flags];
     program = runProgram(words, environment);

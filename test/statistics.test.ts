@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import { type ActionRow, actions } from '../clickhouse/tables/actions.ts';
 import { blockRow, blocks } from '../clickhouse/tables/blocks.ts';
-import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../clickhouse/test-server.ts';
 import { makeViews } from '../clickhouse/views/all.ts';
 import { runRebuild } from '../src/commands/rebuild.ts';
 import { runVerify } from '../src/commands/verify.ts';
@@ -78,7 +78,7 @@ function openStatistics(clickhouse: ClickHouse) {
 /** Empty tables. */
 async function fresh(database: string): Promise<ClickHouse> {
   const clickhouse = connect(database);
-  await cloneTables(clickhouse, 'empty');
+  await cloneTables(clickhouse, MIGRATED);
   return clickhouse;
 }
 
@@ -105,12 +105,11 @@ const verify = async (database: string): Promise<string> => (await command(runVe
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'tonstream-statistics-'));
-  server = await startTestServer();
+  server = await startMigratedServer();
   const devnet = await createPeopledDevnet('statistics', 6, { secondsOf });
   log = openEmbeddedLog({ folder: join(home, 'log') });
   await logWithCells(devnet, log, topics, STEPS);
   devnet.close();
-  await migrate({ clickhouse: connect('empty'), logger: silent });
   good = await fresh('good');
   // So that each batch is assembled before the one before it is written.
   const slow: ClickHouse = {

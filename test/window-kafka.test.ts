@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
-import { migrate } from '../clickhouse/migrate.ts';
-import { silent, startTestServer, type TestServer } from '../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { createWindowFollower } from '../src/window/follow.ts';
 import { openWindow, type Window } from '../src/window/window.ts';
@@ -38,10 +38,9 @@ describe.skipIf(missing !== null)('a window over a real broker', () => {
   beforeAll(async () => {
     broker = await createKafkaLocal();
     await broker.start();
-    server = await startTestServer();
+    server = await startMigratedServer();
     log = openKafkaLog({ brokers: [broker.address], clientId: 'test', onRecreated: () => undefined });
-    clickhouse = createClickHouse({ url: server.server.url, database: 'windowed', logger: silent });
-    await migrate({ clickhouse, logger: silent });
+    clickhouse = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
   });
 
   afterAll(async () => {
@@ -83,7 +82,7 @@ describe.skipIf(missing !== null)('a window over a real broker', () => {
 
   async function compare(window: Window): Promise<void> {
     const paths = sampledRequests(await stepsOf(log), REQUESTS, seed);
-    const where = { clickhouseUrl: server.server.url, database: 'windowed' };
+    const where = { clickhouseUrl: server.server.url, database: MIGRATED };
     expect(await differences({ view: window.view(), ...where, paths })).toEqual([]);
   }
 

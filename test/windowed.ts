@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClickHouse, createClickHouse } from '../clickhouse/client.ts';
 import { createQueryGate } from '../clickhouse/gate.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import { createHead } from '../clickhouse/queries/head.ts';
 import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/queries/source.ts';
 import { accountData, codes } from '../clickhouse/tables/accounts.ts';
 import type { StepRows } from '../clickhouse/tables/table.ts';
-import { silent, startTestServer } from '../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
+import { silent } from '../clickhouse/test-server.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import type { Archive } from '../src/archive/archive.ts';
 import { beneathArchive } from '../src/archive/source.ts';
@@ -45,11 +45,10 @@ export const context = (): QueryContext => ({ signal: new AbortController().sign
 /** Imports the files and projects them, the steps published. `users`: of the server, besides its own. */
 export async function projectFiles(files: readonly string[], users?: string): Promise<Projected> {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-window-'));
-  const server = await startTestServer(users);
+  const server = await startMigratedServer(users);
   const log = openEmbeddedLog({ folder: join(folder, 'log') });
   await importFiles(log, topics, files, { loose: true });
-  const clickhouse = createClickHouse({ url: server.server.url, database: 'windowed', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  const clickhouse = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
   await projectAll(log, clickhouse);
   return {
     folder,

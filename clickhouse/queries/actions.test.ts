@@ -8,7 +8,8 @@ import { type ActionFilter, ANY_ACTION } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { migrate } from '../migrate.ts';
-import { rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
+import { MIGRATED, startMigratedServer } from '../test-schema.ts';
+import { rowsRead, silent, type TestServer } from '../test-server.ts';
 import { actionQueries } from './actions.ts';
 import { createReading } from './reading.ts';
 import { traceQueries } from './traces.ts';
@@ -29,9 +30,8 @@ let queries: ReturnType<typeof actionQueries>;
 const sqlBytes = (bytes: Buffer): string => `unhex('${bytes.toString('hex')}')`;
 
 beforeAll(async () => {
-  server = await startTestServer();
-  clickhouse = createClickHouse({ url: server.server.url, database: 'retold', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  server = await startMigratedServer();
+  clickhouse = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
   const none = "toFixedString('', 32)";
   for (const again of [false, true]) {
     const type = again ? 'call_contract' : 'ton_transfer';

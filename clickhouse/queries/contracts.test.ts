@@ -7,13 +7,13 @@ import type { Address } from '../../src/chain/model.ts';
 import type { Page, QueryContext } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
-import { migrate } from '../migrate.ts';
 import { jettonHolders, jettonMasters, jettonWallets } from '../tables/jettons.ts';
 import { dnsRecords, nftCollections, nftItemStates, nftItems } from '../tables/nfts.ts';
 import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { multisigOrders, multisigWallets, vestingContracts } from '../tables/services.ts';
 import type { TableWith } from '../tables/table.ts';
-import { insertRows, silent, startTestServer, type TestServer } from '../test-server.ts';
+import { MIGRATED, startMigratedServer } from '../test-schema.ts';
+import { insertRows, silent, type TestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
 import { BadCursor, makeCursor } from './keys.ts';
@@ -74,10 +74,9 @@ async function walk<R, P>(order: Keyset<R, P>, ask: (more: { behind?: P; page: P
 }
 
 beforeAll(async () => {
-  test = await startTestServer();
-  const options = { url: test.server.url, database: 'contracts', logger: silent };
+  test = await startMigratedServer();
+  const options = { url: test.server.url, database: MIGRATED, logger: silent };
   clickhouse = createClickHouse(options);
-  await migrate({ clickhouse, logger: silent });
   head = createHead(clickhouse);
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });

@@ -7,17 +7,16 @@ import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { bytes } from '../literal.ts';
-import { migrate } from '../migrate.ts';
 import { jettonBalances, jettonBurns, jettonTransfers } from '../tables/jettons.ts';
 import { nftItemStates, nftTransfers } from '../tables/nfts.ts';
 import type { TableWith } from '../tables/table.ts';
-import { insertRows, rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
+import { MIGRATED, startMigratedServer } from '../test-schema.ts';
+import { insertRows, rowsRead, silent, type TestServer } from '../test-server.ts';
 import { type EventQueries, eventQueries } from './events.ts';
 import { createHead } from './head.ts';
 import { createReading } from './reading.ts';
 import type { Place } from './transactions.ts';
 
-const DATABASE = 'events';
 const HEAD = 10;
 const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 60_000 };
 const page = { limit: 100, offset: 0 };
@@ -47,9 +46,8 @@ const insert = <R extends object>(table: TableWith<R>, rows: readonly R[]): Prom
   insertRows(clickhouse, table, rows);
 
 beforeAll(async () => {
-  test = await startTestServer();
-  clickhouse = createClickHouse({ url: test.server.url, database: DATABASE, logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  test = await startMigratedServer();
+  clickhouse = createClickHouse({ url: test.server.url, database: MIGRATED, logger: silent });
   const head = createHead(clickhouse);
   head.advance(HEAD);
   const reading = createReading(clickhouse, createQueryGate({ maxConcurrent: 4, maxQueued: 100 }), head);
@@ -256,7 +254,7 @@ describe('many transfers', () => {
       const places = found.map(({ transaction: { transaction } }) => Number(transaction.lt) - 100_000);
       const expected = Array.from({ length: 10 }, (_, i) => Math.floor((i + 3) / each));
       expect(places).toEqual(expected.map((n) => (sort === 'asc' ? n : COUNT - 1 - n)));
-      for (const sql of asked) expect(await rowsRead(test.server, DATABASE, sql)).toBeLessThan(COUNT / 10);
+      for (const sql of asked) expect(await rowsRead(test.server, MIGRATED, sql)).toBeLessThan(COUNT / 10);
     }
   });
 });

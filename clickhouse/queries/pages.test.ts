@@ -4,8 +4,8 @@ import type { BlockFilter, MessageFilter, QueryContext, TransactionFilter } from
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { bytes } from '../literal.ts';
-import { migrate } from '../migrate.ts';
-import { rowsRead, silent, startTestServer, type TestServer } from '../test-server.ts';
+import { MIGRATED, startMigratedServer } from '../test-schema.ts';
+import { rowsRead, silent, type TestServer } from '../test-server.ts';
 import { blockQueries } from './blocks.ts';
 import { messageQueries } from './messages.ts';
 import { createReading, type NewestReading } from './reading.ts';
@@ -16,7 +16,6 @@ const COUNT = 300_000;
 /** The server reads so many at once at most, of each part. */
 const AT_ONCE = 65_536;
 const SHARDS = 4;
-const DATABASE = 'pages';
 const BUSY = Buffer.alloc(36, 1);
 const context: QueryContext = { signal: new AbortController().signal, timeoutMs: 60_000 };
 
@@ -25,9 +24,8 @@ let clickhouse: ClickHouse;
 let reading: NewestReading;
 
 beforeAll(async () => {
-  test = await startTestServer();
-  clickhouse = createClickHouse({ url: test.server.url, database: DATABASE, logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  test = await startMigratedServer();
+  clickhouse = createClickHouse({ url: test.server.url, database: MIGRATED, logger: silent });
   const hash = (of: string): string => `SHA256(concat('${of}', toString(number)))`;
   await clickhouse.command(`INSERT INTO transactions (account, lt, mc_seqno, hash, now)
     SELECT ${bytes(BUSY)}, 1000 + number, 1 + number, ${hash('t')}, 1000 + number FROM numbers(${COUNT})`);
@@ -111,6 +109,6 @@ it.each(cases)('$name are read no further than a page goes', async ({ ask }) => 
   for (const sort of ['desc', 'asc'] as const) {
     const sql = await statementOf((asked) => ask(asked, sort));
     expect(sql).toContain('SELECT');
-    expect(await rowsRead(test.server, DATABASE, sql), sql).toBeLessThan(1.1 * AT_ONCE);
+    expect(await rowsRead(test.server, MIGRATED, sql), sql).toBeLessThan(1.1 * AT_ONCE);
   }
 });

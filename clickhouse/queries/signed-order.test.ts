@@ -7,8 +7,8 @@ import { WALLETS } from '../../test/token-filters.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { bytes } from '../literal.ts';
-import { migrate } from '../migrate.ts';
-import { silent, startTestServer, type TestServer } from '../test-server.ts';
+import { MIGRATED, startMigratedServer } from '../test-schema.ts';
+import { silent, type TestServer } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead } from './head.ts';
 import { createReading } from './reading.ts';
@@ -22,9 +22,8 @@ let reading: ReturnType<typeof createReading>;
 let source: ContractSource;
 
 beforeAll(async () => {
-  test = await startTestServer();
-  clickhouse = createClickHouse({ url: test.server.url, database: 'orders', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  test = await startMigratedServer();
+  clickhouse = createClickHouse({ url: test.server.url, database: MIGRATED, logger: silent });
   const head = createHead(clickhouse);
   head.advance(HEAD);
   const gate = createQueryGate({ maxConcurrent: 4, maxQueued: 100 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../client.ts';
-import { migrate } from '../migrate.ts';
-import { silent, startTestServer, type TestServer } from '../test-server.ts';
+import { MIGRATED, startMigratedServer } from '../test-schema.ts';
+import { silent, type TestServer } from '../test-server.ts';
 import { TABLES } from './all.ts';
 import { arrayOf, hashOrNone, i32, i256, ltOrNone, NO_LT, shard, u8, u32, u64, u256OrNone } from './columns.ts';
 import { columnName, columnNames, indexColumns, indexSelect, tableColumns } from './sql.ts';
@@ -22,16 +22,15 @@ let found: Map<string, z.output<typeof tableRow>>;
 let columns: z.output<typeof columnRow>[];
 
 beforeAll(async () => {
-  test = await startTestServer();
-  clickhouse = createClickHouse({ url: test.server.url, database: 'declared', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  test = await startMigratedServer();
+  clickhouse = createClickHouse({ url: test.server.url, database: MIGRATED, logger: silent });
   const tables = await clickhouse.json(
-    "SELECT name, engine_full, sorting_key, as_select AS select FROM system.tables WHERE database = 'declared'",
+    `SELECT name, engine_full, sorting_key, as_select AS select FROM system.tables WHERE database = '${MIGRATED}'`,
     tableRow,
   );
   found = new Map(tables.map((one) => [one.name, one]));
   columns = await clickhouse.json(
-    "SELECT table, name, type FROM system.columns WHERE database = 'declared' ORDER BY table, position",
+    `SELECT table, name, type FROM system.columns WHERE database = '${MIGRATED}' ORDER BY table, position`,
     columnRow,
   );
 });
@@ -57,7 +56,7 @@ function expectEngine(name: string, { kind, version, sign }: Table, key: readonl
 /** The SELECT of a declaration as the server writes it. */
 async function declaredSelect(source: Table, index: Index): Promise<string> {
   const { columns: selected, where } = indexSelect(source, index);
-  const sql = `SELECT ${selected} FROM declared.${source.name}${where ? ` WHERE ${where}` : ''}`;
+  const sql = `SELECT ${selected} FROM ${MIGRATED}.${source.name}${where ? ` WHERE ${where}` : ''}`;
   const [{ text }] = await clickhouse.json(
     `SELECT formatQuerySingleLine('${sql.replaceAll("'", "\\'")}') AS text`,
     textRow,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { bytes } from '../../clickhouse/literal.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
-import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../../clickhouse/test-server.ts';
 import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import { createOpenTraces, packPlace } from './open-traces.ts';
@@ -15,9 +15,8 @@ let server: TestServer;
 let clickhouse: ClickHouse;
 
 beforeAll(async () => {
-  server = await startTestServer();
-  clickhouse = createClickHouse({ url: server.server.url, database: 'positions', logger: silent });
-  await migrate({ clickhouse, logger: silent });
+  server = await startMigratedServer();
+  clickhouse = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
 });
 beforeEach(async () => {
   for (const table of ['projection_state', 'projectors']) await clickhouse.command(`TRUNCATE TABLE ${table}`);
@@ -103,7 +102,7 @@ describe('createPositionStore', () => {
     await elder.checkOwner(signal);
     const younger = await projector();
     await expect(elder.checkOwner(signal)).rejects.toThrow(
-      'another projector, started later, writes to database positions',
+      `another projector, started later, writes to database ${MIGRATED}`,
     );
     await younger.checkOwner(signal);
   });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Cell } from '@ton/core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../../clickhouse/test-server.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import { runRebuild } from '../../src/commands/rebuild.ts';
 import { runVerify } from '../../src/commands/verify.ts';
@@ -42,9 +42,8 @@ const connect = (database: string): ClickHouse =>
   createClickHouse({ url: server.server.url, database, logger: silent });
 
 /** Migrated once: a copy of empty tables takes half the time. */
-const EMPTY = 'migrated';
 
-async function freshTables(from = EMPTY): Promise<ClickHouse> {
+async function freshTables(from = MIGRATED): Promise<ClickHouse> {
   const clickhouse = connect(`cells_${++databases}`);
   closing.push(() => clickhouse.close());
   await cloneTables(clickhouse, from);
@@ -65,16 +64,13 @@ function run(
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'tonstream-projector-cells-'));
-  server = await startTestServer();
+  server = await startMigratedServer();
   devnet = await createPeopledDevnet('projected cells', 5);
   log = openEmbeddedLog({ folder: join(home, 'log') });
   await logWithCells(devnet, log, topics, STEPS);
   records = (await log.last(topics.cells, 10_000)).map((record) => decodeCellRecord(record, topics.cells));
-  const empty = connect(EMPTY);
-  await migrate({ clickhouse: empty, logger: silent });
-  await empty.close();
   tables = connect('good');
-  await cloneTables(tables, EMPTY);
+  await cloneTables(tables, MIGRATED);
   await run(tables);
   good = await tableHashes(tables);
 });

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { ClickHouseQueryError } from '../../clickhouse/query-error.ts';
-import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
 import { drawn, isLong, rounds } from '../../test/chance.ts';
 import { cloneTables } from '../../test/cloned-tables.ts';
@@ -36,7 +36,6 @@ let goodOfBrief: Record<string, string>;
 let databases = 0;
 const closing: (() => Promise<void>)[] = [];
 /** Migrated once: a copy of empty tables takes half the time. */
-const EMPTY = 'migrated';
 
 async function freshTables(): Promise<ClickHouse> {
   const database = `projected_${++databases}`;
@@ -45,7 +44,7 @@ async function freshTables(): Promise<ClickHouse> {
     await clickhouse.command(`DROP DATABASE ${database} SYNC`);
     await clickhouse.close();
   });
-  await cloneTables(clickhouse, EMPTY);
+  await cloneTables(clickhouse, MIGRATED);
   return clickhouse;
 }
 
@@ -68,10 +67,7 @@ function run(
 beforeAll(async () => {
   if (shelf === null) return;
   home = mkdtempSync(join(tmpdir(), 'tonstream-projector-'));
-  server = await startTestServer();
-  const empty = createClickHouse({ url: server.server.url, database: EMPTY, logger: silent });
-  await migrate({ clickhouse: empty, logger: silent });
-  await empty.close();
+  server = await startMigratedServer();
   const whole = openEmbeddedLog({ folder: join(home, 'whole-log') });
   // Densest in messages between steps and in account data that blocks show in part.
   await importFiles(whole, topics, [privateBlocks()], { loose: true });

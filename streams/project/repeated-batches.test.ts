@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { TABLES } from '../../clickhouse/tables/all.ts';
-import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
 import { drawn, rounds } from '../../test/chance.ts';
 import { cloneTables } from '../../test/cloned-tables.ts';
@@ -41,7 +41,7 @@ const opened: ClickHouse[] = [];
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'tonstream-repeated-'));
-  server = await startTestServer();
+  server = await startMigratedServer();
   log = openEmbeddedLog({ folder: join(home, 'log') });
   const devnet = await createPeopledDevnet('repeated batches', 4, { weights: WEIGHTS });
   try {
@@ -50,7 +50,6 @@ beforeAll(async () => {
   } finally {
     devnet.close();
   }
-  await migrate({ clickhouse: connect(EMPTY), logger: silent });
   const calm = await fresh('calm');
   await run(calm);
   const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase() AND total_rows > 0';
@@ -72,11 +71,10 @@ function connect(database: string): ClickHouse {
 }
 
 /** Migrated once: a copy of empty tables takes half the time. */
-const EMPTY = 'migrated';
 
 async function fresh(database: string): Promise<ClickHouse> {
   const clickhouse = connect(database);
-  await cloneTables(clickhouse, EMPTY);
+  await cloneTables(clickhouse, MIGRATED);
   return clickhouse;
 }
 

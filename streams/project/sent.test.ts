@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
-import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { MIGRATED, startMigratedServer } from '../../clickhouse/test-schema.ts';
+import { silent, type TestServer } from '../../clickhouse/test-server.ts';
 import { blockTransactions } from '../../src/chain/accounts.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { openBoc } from '../../src/chain/boc.ts';
@@ -40,9 +41,8 @@ describe.skipIf(shelf === null)('createSentMessages', () => {
   let tables: ClickHouse;
 
   beforeAll(async () => {
-    server = await startTestServer();
-    tables = createClickHouse({ url: server.server.url, database: 'sent', logger: silent });
-    await migrate({ clickhouse: tables, logger: silent });
+    server = await startMigratedServer();
+    tables = createClickHouse({ url: server.server.url, database: MIGRATED, logger: silent });
     const log = openEmbeddedLog({ folder: `${server.folder}/log` });
     const topics = topicNames();
     await importFiles(log, topics, [sequenceFile(NAME)]);

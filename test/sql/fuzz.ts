@@ -13,7 +13,7 @@ const PLAIN =
 CROSS ON USING ARRAY WITH HAVING PREWHERE FINAL SAMPLE OVER PARTITION WINDOW QUALIFY FILL INTERPOLATE TIES OFFSET SETTINGS
 FORMAT INTO OUTFILE APPLY REPLACE COLUMNS CASE WHEN THEN ELSE END CAST BETWEEN LIKE ILIKE IS NULL INTERVAL DAY TRUE EXISTS
 VALUES DESCRIBE SHOW EXPLAIN ROLLUP CUBE TOTALS GROUPING SETS FILTER ROWS PRECEDING RECURSIVE MATERIALIZED
-ton.head ton.blocks head blocks system.one windowed.blocks account hash mc_seqno mc_block_seqno seqno a b x t
+ton.head ton.blocks head blocks system.one tonstream.blocks account hash mc_seqno mc_block_seqno seqno a b x t
 count sum file arrayMap url numbers concat toString getSetting hostName currentUser version sleep joinGet dictGet uniqState
 if length range any groupArray quantile(0.5) generateRandom input executable remote cluster merge null
 0 1 2.5 1e3 0xff -1 '' 'PATH' 'a' 'it''s' '\\\\' {p:String} [ ] ( ) ( ) ( ) , , . * * + - / % || = != < > ? : :: -> ;`
@@ -26,7 +26,7 @@ const HOSTILE = [
   "arrayMap(file, ['PATH'])",
   "(SELECT * FROM file('PATH', 'LineAsString'))",
   "url('http://127.0.0.1:9/', 'CSV')",
-  'windowed.blocks',
+  'tonstream.blocks',
   'system.tables',
   "'PATH'",
   "getSetting('log_comment')",
@@ -90,7 +90,7 @@ export async function wordsOf(owner: ClickHouse): Promise<string[]> {
      UNION ALL SELECT name FROM system.functions UNION ALL SELECT name FROM system.table_functions
      UNION ALL SELECT name FROM system.data_type_families UNION ALL SELECT name FROM system.formats
      UNION ALL SELECT concat('system.', name) FROM system.tables WHERE database = 'system'
-     UNION ALL SELECT concat('windowed.', name) FROM system.tables WHERE database = 'windowed'
+     UNION ALL SELECT concat('tonstream.', name) FROM system.tables WHERE database = 'tonstream'
      UNION ALL SELECT name FROM system.settings`,
     word,
   );

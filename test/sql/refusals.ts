@@ -111,7 +111,7 @@ export function describeRefusals(service: () => SqlService, hourly: number): voi
     async (_, sql) => {
       const { status, text } = await ask(service(), { sql, format: 'csv' });
       expect([200, 400, 413]).toContain(status);
-      expect(text).not.toMatch(/version|windowed|ton_reader|\/tmp|127\.0\.0\.1|__table/);
+      expect(text).not.toMatch(/version|tonstream|ton_reader|\/tmp|127\.0\.0\.1|__table/);
       expect((await ask(service(), 'SELECT 1')).status).toBe(200);
     },
     20_000,
@@ -131,7 +131,7 @@ export function describeRefusals(service: () => SqlService, hourly: number): voi
       'SELECT toUInt8(account) FROM ton.transactions',
       'SELECT 1 FROM ton.x',
     ]) {
-      expect(await said(sql)).not.toMatch(/version|windowed|ton_reader|_by_lt|__table/);
+      expect(await said(sql)).not.toMatch(/version|tonstream|ton_reader|_by_lt|__table/);
     }
   });
 

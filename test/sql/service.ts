@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { createHead, type Head } from '../../clickhouse/queries/head.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
+import { MIGRATED } from '../../clickhouse/test-schema.ts';
 import { silent } from '../../clickhouse/test-server.ts';
 import { makeViews } from '../../clickhouse/views/all.ts';
 import { readerLimits } from '../../src/api/sql/limits.ts';
@@ -51,13 +52,13 @@ function withUnfit(users: string, reader: string): string {
 
 /** @param flags settings besides the defaults */
 export async function startSql(flags: readonly string[] = []): Promise<SqlService> {
-  const { config } = readConfig(['--clickhouse-database', 'windowed', ...flags], {});
+  const { config } = readConfig([...flags], {});
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-sql-'));
   const secret = { path: join(folder, 'secret.txt'), word: `word${Math.random().toString(36).slice(2)}` };
   writeFileSync(secret.path, secret.word);
   const users = withUnfit(usersXml(readerLimits(config), config.sqlUser), config.sqlUser);
   const projected = await projectFiles([join(requireShelf(), 'data/answers/mainnet/blocks.ndjson.gz')], users);
-  const owner = createClickHouse({ url: projected.url, database: 'windowed', logger: silent });
+  const owner = createClickHouse({ url: projected.url, database: MIGRATED, logger: silent });
   const { signal } = new AbortController();
   await makeViews(owner, config.sqlDatabase, signal);
   const head = createHead(owner);
