@@ -161,6 +161,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     emulator: createEmulator({ states, viewOf, pool: parts.tvm }),
     knowledge: createKnowledge({
       clickhouse,
+      contracts: source.contracts,
       pool: parts.tvm,
       dnsCollections: config.dnsCollections,
       globalId: () => head.globalId,

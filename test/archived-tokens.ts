@@ -4,6 +4,7 @@ import type { ClickHouse } from '../clickhouse/client.ts';
 import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonBurns, jettonMasters, jettonTransfers, jettonWallets } from '../clickhouse/tables/jettons.ts';
 import { dnsRecords, nftCollections, nftItems, nftTransfers } from '../clickhouse/tables/nfts.ts';
+import { nftAuctions, nftSales } from '../clickhouse/tables/sales.ts';
 import type { TableWith } from '../clickhouse/tables/table.ts';
 import { beneathArchive } from '../src/archive/source.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
@@ -100,12 +101,18 @@ export function describeArchivedTokens(given: () => Given): void {
       );
       const wallets = distinct(steps.flatMap(({ step }) => step.rows.of(jettonWallets).map(({ address }) => address)));
       const names = [...new Set(steps.flatMap(({ step }) => step.rows.of(dnsRecords).map(({ domain }) => domain)))];
+      const sellers = distinct(
+        steps.flatMap(({ step: { rows } }) =>
+          [...rows.of(nftSales), ...rows.of(nftAuctions)].map((row) => row.address),
+        ),
+      );
       // Each wallet with its master.
       const alone = (wallet: Address) => ({ items: [], collections: [], masters: [], wallets: [wallet] });
       const everything = async (asked: ContractSource) => ({
         tokens: await each(wallets, (wallet) => asked.tokens(alone(wallet), context())),
         wallets: await each(owners, (owner) => asked.jettonWallets({ ...WALLETS, owners: [owner] }, context())),
         items: await each(holders, (owner) => asked.nftItems({ ...ITEMS, owners: [owner] }, context())),
+        sellers: await each(sellers, (seller) => asked.sellers([seller], context())),
         names: await each(names, (domain) => asked.dnsRecords({ domain, page: ALL }, context())),
       });
       const expected = await everything(tables.contracts);
@@ -114,7 +121,7 @@ export function describeArchivedTokens(given: () => Given): void {
         windows.push(windowed);
         await archived.fill(windowed.window);
         const told = await everything(contracts);
-        for (const name of ['tokens', 'wallets', 'items', 'names'] as const) {
+        for (const name of ['tokens', 'wallets', 'items', 'sellers', 'names'] as const) {
           for (const [at, answer] of told[name].entries()) {
             expect(answer, `${name} ${at} at ${share}`).toEqual(expected[name][at]);
           }

@@ -44,6 +44,7 @@ export function noContracts(): ContractSource {
     nftCollections: none,
     nftItems: none,
     nftTransfers: none,
+    sellers: async () => ({ sales: [], auctions: [] }),
     nftSales: async () => ({ sales: [], auctions: [], telemint: [], items: new Map() }),
     dnsRecords: none,
     multisigWallets: none,

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import type { ClickHouseSource } from '../clickhouse/queries/source.ts';
 import { jettonMasters, jettonWallets } from '../clickhouse/tables/jettons.ts';
 import { dnsRecords, nftCollections, nftItems } from '../clickhouse/tables/nfts.ts';
+import { nftAuctions, nftSales } from '../clickhouse/tables/sales.ts';
 import type { StepRows, TableWith } from '../clickhouse/tables/table.ts';
 import { transactions } from '../clickhouse/tables/transactions.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
   JettonWalletFilter,
   ListedNftItem,
   NftItemFilter,
+  Sellers,
   TokenCandidates,
   Tokens,
 } from '../src/chain/contract-records.ts';
@@ -65,6 +67,14 @@ function tokensAt(given: Given, last: number, candidates: TokenCandidates): Toke
   };
 }
 
+function sellersAt(given: Given, last: number, addresses: readonly Address[]): Sellers {
+  const isAsked = ({ address }: { address: Address }): boolean => addresses.some((one) => one.equals(address));
+  return {
+    sales: newestAt(given, nftSales, last).filter(isAsked),
+    auctions: newestAt(given, nftAuctions, last).filter(isAsked),
+  };
+}
+
 /** Names of the devnet lead nowhere: these lead to the one or the other account, by the step. */
 function leading(steps: Given['steps']): Given['steps'] {
   return steps.map((one) => {
@@ -100,6 +110,10 @@ function tablesAt({ tables, steps }: Given) {
     async tokens(candidates) {
       now.asked++;
       return tokensAt({ tables, steps }, now.step, candidates);
+    },
+    async sellers(addresses) {
+      now.asked++;
+      return sellersAt({ tables, steps }, now.step, addresses);
     },
     walletsAt(places, asking) {
       now.asked += places.length;

@@ -8,6 +8,7 @@ import type {
   NftItemFilter,
   NftItemRecord,
   NftSaleRecord,
+  Sellers,
 } from '../../src/chain/contract-records.ts';
 import { distinct, hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
@@ -95,6 +96,16 @@ export function nftQueries(reading: NewestReading) {
       const { at: step } = filter;
       if (step !== undefined) await reached(reading, step, context);
       return listed(await newest(reading, nftItems, itemSelection(filter), context), context, step);
+    },
+
+    async sellers(some: readonly Address[], context: QueryContext): Promise<Sellers> {
+      if (some.length === 0) return { sales: [], auctions: [] };
+      const selection = { conditions: at(some), order: 'address' };
+      const [sales, auctions] = await Promise.all([
+        newest(reading, nftSales, selection, context),
+        newest(reading, nftAuctions, selection, context),
+      ]);
+      return { sales, auctions };
     },
 
     async nftSales(some: Address[], context: QueryContext): Promise<FoundSales> {

@@ -120,9 +120,13 @@ export interface TelemintItemRecord extends DetectedRecord {
 }
 
 /** Contracts that sell, by kind, each with its item where that is known. */
-export interface FoundSales {
+/** Contracts that sell items. */
+export interface Sellers {
   sales: NftSaleRecord[];
   auctions: NftAuctionRecord[];
+}
+
+export interface FoundSales extends Sellers {
   telemint: TelemintItemRecord[];
   /** By address as latin1 text. */
   items: Map<string, ListedNftItem>;
@@ -344,6 +348,8 @@ export interface ContractSource {
   nftItems(filter: NftItemFilter, context: QueryContext): Promise<ListedNftItem[]>;
   nftTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;
   nftSales(addresses: Address[], context: QueryContext): Promise<FoundSales>;
+  /** The sales and auctions among these addresses, in no order. */
+  sellers(addresses: readonly Address[], context: QueryContext): Promise<Sellers>;
   dnsRecords(filter: DnsFilter, context: QueryContext): Promise<DnsRecord[]>;
   multisigWallets(
     filter: { addresses: Address[]; members: Address[]; sort: Sort; page: Page },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { emulateSent } from '../../test/emulated-devnet.ts';
+import { noContracts } from '../../test/fake-source.ts';
 import { createPeopledDevnet, type PeopledDevnet } from '../../test/peopled-devnet.ts';
 import { hashKey } from '../chain/hash.ts';
 import { DEEDS } from '../devnet/actors/traffic.ts';
@@ -24,7 +25,13 @@ afterAll(async () => {
 
 it('knows a sale that the trace ends, though the tables do not know it yet', async () => {
   const clickhouse = { query: async () => Buffer.alloc(0) } as unknown as ClickHouse;
-  const { classify } = createKnowledge({ clickhouse, pool, dnsCollections: [], globalId: () => null });
+  const { classify } = createKnowledge({
+    clickhouse,
+    contracts: noContracts(),
+    pool,
+    dnsCollections: [],
+    globalId: () => null,
+  });
   const sent: Buffer[] = [];
   const stop = devnet.chain.onExternal((boc) => void sent.push(boc));
   let told: string[] | null = null;

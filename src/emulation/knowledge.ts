@@ -22,7 +22,7 @@ import type { KnownContracts, KnownJettonWallet } from '../chain/actions/known.t
 import type { RawAddress, Trace } from '../chain/actions/trace.ts';
 import { rawAddress } from '../chain/address.ts';
 import { openBoc } from '../chain/boc.ts';
-import type { ShownTokens } from '../chain/contract-records.ts';
+import type { ContractSource, ShownTokens } from '../chain/contract-records.ts';
 import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { hashKey } from '../chain/hash.ts';
 import { WALLET_CODES } from '../chain/interface-marks.ts';
@@ -68,6 +68,8 @@ export interface LeftAccount {
 
 export interface KnowledgeOptions {
   clickhouse: ClickHouse;
+  /** Most questions are answered by it, which has the newest steps at hand; the others by the tables. */
+  contracts: Pick<ContractSource, 'tokens' | 'sellers'>;
   pool: TvmPool;
   /** Collections whose items are domains, beside those known by name. */
   dnsCollections: readonly string[];
@@ -100,13 +102,14 @@ type Detected = { [K in keyof ShownTokens]: ShownTokens[K][number][] };
 
 const keyOf = (kind: string, address: RawAddress): string => `${kind} ${address}`;
 
-export function createKnowledge({ clickhouse, pool, dnsCollections: more, globalId }: KnowledgeOptions): Knowledge {
+export function createKnowledge(options: KnowledgeOptions): Knowledge {
+  const { clickhouse, contracts, pool, dnsCollections: more, globalId } = options;
   const methods = createMethods(newCounters(), pool);
   const isDnsCollection = dnsCollections(more);
   /** What the tables say may be another thing after each step. */
   const ask = (mcSeqno: number) => ({
     mcSeqno,
-    known: createKnownStore(clickhouse, CACHED),
+    known: createKnownStore(clickhouse, { cached: CACHED, shown: contracts }),
     codes: createCodeStore(clickhouse),
   });
   let stored = ask(-1);

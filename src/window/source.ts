@@ -198,6 +198,12 @@ export function createWindowSource(
           (sides) => sides.memory.tokens(candidates, sides),
           () => clickhouse.contracts.tokens(candidates, context),
         ),
+      sellers: (addresses, context) =>
+        ask(
+          context,
+          (sides) => sides.memory.lists.sellers(addresses, sides),
+          () => clickhouse.contracts.sellers(addresses, context),
+        ),
       walletsAt: (places, context) =>
         ask(
           context,

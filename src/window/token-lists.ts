@@ -21,6 +21,7 @@ import type {
   NftCollectionRecord,
   NftItemFilter,
   NftItemRecord,
+  Sellers,
 } from '../chain/contract-records.ts';
 import { compareDecimal } from '../chain/decimal.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
@@ -100,13 +101,14 @@ export function createTokenLists(states: TokenStates, tokens: ReturnType<typeof 
   /** With their collections, and who sells them. */
   async function listed(items: readonly NftItemRecord[], sides: Sides): Promise<ListedNftItem[]> {
     const collected = items.flatMap(({ collectionAddress }) => collectionAddress ?? []);
-    const [told, { sales, auctions }] = await Promise.all([
+    const [told, sold] = await Promise.all([
       tokens({ ...NO_TOKENS, collections: collected }, sides),
-      sellersAmong(
+      sellers(
         items.flatMap(({ ownerAddress }) => ownerAddress ?? []),
         sides,
       ),
     ]);
+    const [sales, auctions] = [byAddress(sold.sales), byAddress(sold.auctions)];
     const collections = byAddress(told.collections);
     const at = <R>(rows: ReadonlyMap<string, R>, address: Address | null): R | undefined =>
       address === null ? undefined : rows.get(hashKey(address));
@@ -117,18 +119,18 @@ export function createTokenLists(states: TokenStates, tokens: ReturnType<typeof 
     }));
   }
 
-  async function sellersAmong(owners: readonly Address[], { view, whole, context }: Sides) {
-    const sales = states.sales.find(owners, view);
-    const auctions = states.auctions.find(owners, view);
+  async function sellers(addresses: readonly Address[], { view, whole, context }: Sides): Promise<Sellers> {
+    const sales = states.sales.find(addresses, view);
+    const auctions = states.auctions.find(addresses, view);
     const missing = distinct([...sales.missing, ...auctions.missing]);
-    if (missing.length === 0) return { sales: byAddress(sales.found), auctions: byAddress(auctions.found) };
-    const told = await whole.contracts.nftSales(missing, context);
+    if (missing.length === 0) return { sales: sales.found, auctions: auctions.found };
+    const told = await whole.contracts.sellers(missing, context);
     states.sales.note(missing, told.sales, view);
     states.auctions.note(missing, told.auctions, view);
     // What a step of the window has left is newer, or the same.
     return {
-      sales: byAddress([...told.sales, ...sales.found]),
-      auctions: byAddress([...told.auctions, ...auctions.found]),
+      sales: newestOf([...told.sales, ...sales.found]),
+      auctions: newestOf([...told.auctions, ...auctions.found]),
     };
   }
 
@@ -149,6 +151,9 @@ export function createTokenLists(states: TokenStates, tokens: ReturnType<typeof 
   }
 
   return {
+    /** The sales and auctions among addresses, in no order. */
+    sellers,
+
     async masters(filter: JettonMasterFilter, sides: Sides): Promise<JettonMasterRecord[] | null> {
       const { addresses, admins, behind } = filter;
       if (addresses.length === 0) return null;
@@ -228,6 +233,9 @@ export function createTokenLists(states: TokenStates, tokens: ReturnType<typeof 
 
 const byAddress = <R extends { address: Address }>(rows: readonly R[]): Map<string, R> =>
   new Map(rows.map((row) => [hashKey(row.address), row]));
+
+/** Of several rows of an address the last one. */
+const newestOf = <R extends { address: Address }>(rows: readonly R[]): R[] => [...byAddress(rows).values()];
 
 const cut = <R>(rows: readonly R[], { offset, limit }: { offset: number; limit: number }): R[] =>
   rows.slice(offset, offset + limit);

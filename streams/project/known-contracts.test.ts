@@ -6,6 +6,8 @@ import { accountData } from '../../clickhouse/tables/accounts.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import { Builder, toBoc } from '../../src/chain/builder.ts';
+import type { JettonWalletRecord, TokenCandidates } from '../../src/chain/contract-records.ts';
+import { noContracts } from '../../test/fake-source.ts';
 import { madeHash } from '../../test/made-chain.ts';
 import { createKnownStore } from './known-contracts.ts';
 import { createStepRows } from './step-rows.ts';
@@ -32,6 +34,7 @@ function tablesWith(step: number): { clickhouse: ClickHouse; asked: string[] } {
   return { clickhouse: { query } as Partial<ClickHouse> as ClickHouse, asked };
 }
 
+const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
 const batch = { number: 1, firstMcSeqno: 10 };
 const found = { owner: rawAddress(owner), jetton: rawAddress(master) };
 
@@ -72,6 +75,38 @@ describe('what is known of contracts', () => {
     const { contracts, missing } = store.known();
     expect(contracts.nftAuction(rawAddress(wallet)) ?? contracts.nftItem(rawAddress(wallet))).toBeUndefined();
     expect(missing.size).toBe(0);
+  });
+
+  it('is asked of what answers for whole steps, where there is such, of the kinds that it has', async () => {
+    const { clickhouse, asked } = tablesWith(9);
+    const row = { address: wallet, owner: other, jetton: master } as JettonWalletRecord;
+    const tokens = async (candidates: TokenCandidates) => ({
+      ...NO_TOKENS,
+      wallets: candidates.wallets.map(() => row),
+    });
+    const store = createKnownStore(clickhouse, { shown: { ...noContracts(), tokens } });
+    await store.begin(likelyAny, batch, signal);
+    const { contracts, missing } = store.known();
+    expect(contracts.jettonWallet(rawAddress(wallet))).toEqual({ ...found, owner: rawAddress(other) });
+    expect(contracts.nftAuction(rawAddress(wallet))).toBeUndefined();
+    expect(missing.size).toBe(0);
+    expect(asked.map((sql) => sql.match(/FROM (\w+)/)?.[1]).sort()).toEqual([
+      'dedust_pools',
+      'multisig_orders',
+      'nominator_pools',
+    ]);
+  });
+
+  it('is asked for again where the tables did not answer', async () => {
+    const { clickhouse } = tablesWith(9);
+    let isAway = true;
+    const query = (sql: string, ...rest: []) =>
+      isAway ? Promise.reject(new Error('away')) : clickhouse.query(sql, ...rest);
+    const store = createKnownStore({ query } as Partial<ClickHouse> as ClickHouse);
+    await expect(store.begin(likelyAny, batch, signal)).rejects.toThrow('away');
+    isAway = false;
+    await store.begin(likelyAny, batch, signal);
+    expect(store.known().contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
   });
 
   it('is not what a batch that is repeated had written', async () => {

@@ -16,6 +16,7 @@ import { hashText } from '../../src/chain/actions/chain-trace.ts';
 import type { KnownContracts } from '../../src/chain/actions/known.ts';
 import type { RawAddress } from '../../src/chain/actions/trace.ts';
 import { parseAddress, rawAddress } from '../../src/chain/address.ts';
+import type { ContractSource } from '../../src/chain/contract-records.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import { CellView } from '../../src/chain/layouts/cell-view.ts';
 import type { Address, Decimal } from '../../src/chain/model.ts';
@@ -123,11 +124,31 @@ export interface BatchContracts {
 
 export type KnownStore = ReturnType<typeof createKnownStore>;
 
-/**
- * A bounded memory over the tables, and what batches on their way have said.
- * @param cached contracts that are remembered: room for all of them is taken at once
- */
-export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
+interface StoreOptions {
+  /** Contracts that are remembered: room for all of them is taken at once. */
+  cached?: number;
+  /** Answers for contracts of most kinds in place of the tables, for those who ask behind whole steps. */
+  shown?: Pick<ContractSource, 'tokens' | 'sellers'>;
+}
+
+/** Their newest states; null for a kind that only the tables have. */
+async function askShown(
+  shown: Pick<ContractSource, 'tokens' | 'sellers'>,
+  kind: keyof typeof SOURCES,
+  some: Address[],
+  signal: AbortSignal,
+): Promise<readonly { address: Address }[] | null> {
+  const context = { signal, timeoutMs: TIMEOUT_MS };
+  const none = { items: [], collections: [], masters: [], wallets: [] };
+  if (kind === 'jettonWallet') return (await shown.tokens({ ...none, wallets: some }, context)).wallets;
+  if (kind === 'nftItem') return (await shown.tokens({ ...none, items: some }, context)).items;
+  if (kind === 'nftSale') return (await shown.sellers(some, context)).sales;
+  if (kind === 'nftAuction') return (await shown.sellers(some, context)).auctions;
+  return null;
+}
+
+/** A bounded memory over the tables, and what batches on their way have said. */
+export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, shown }: StoreOptions = {}) {
   const cache = createKindCache<object>(ASKED, cached);
   const unwritten = byKind<Kind, { said: Said; batch: number }>(ASKED);
   /** Data that nobody asked for yet: it goes into the tables last, so what is there may be that of steps before. */
@@ -147,7 +168,12 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
   }
 
   async function read(kind: keyof typeof SOURCES, some: readonly Address[], batch: BatchPlace, signal: AbortSignal) {
-    const { table, columns, read: readRow } = SOURCES[kind];
+    const { table, columns, read: readRow, say } = SOURCES[kind];
+    const newest = shown && (await askShown(shown, kind, [...some], signal));
+    if (newest) {
+      for (const row of newest) cache.set(kind, rawAddress(row.address), say(row));
+      return;
+    }
     const rewritten: Address[] = [];
     const sql = `SELECT ${['address', 'id', 'mc_seqno', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${keySet(some)} ORDER BY last_transaction_lt`;
     const rows = new RowReader(
@@ -194,11 +220,12 @@ export function createKnownStore(clickhouse: ClickHouse, cached = CACHED) {
 
   async function load(kind: Kind, wanted: Iterable<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
     const missing = [...wanted].filter((address) => find(kind, address) === undefined);
-    for (const address of missing) cache.set(kind, address, null);
     for (let i = 0; i < missing.length; i += KEYS_PER_QUERY) {
       const some = missing.slice(i, i + KEYS_PER_QUERY).flatMap((address) => parseAddress(address) ?? []);
       await (kind === 'data' ? readData(some, signal) : read(kind, some, batch, signal));
     }
+    // Behind the reading: of what could not be read nothing is known.
+    for (const address of missing) if (cache.get(kind, address) === undefined) cache.set(kind, address, null);
   }
 
   return {

@@ -91,6 +91,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
     emulator: createEmulator({ states, viewOf, pool }),
     knowledge: createKnowledge({
       clickhouse,
+      contracts: answers.source.contracts,
       pool,
       dnsCollections: config.dnsCollections,
       globalId: () => head.globalId,
