@@ -231,6 +231,9 @@ function describeRecords({ log, reopen }: Context): void {
     expect((await collect(log(), topic, 4)).map(({ offset }) => offset)).toEqual([4, 5, 6, 7, 8, 9]);
     expect((await log().last(topic, 100)).length).toBe(6);
     await expect(collect(log(), topic, 3)).rejects.toMatchObject({ code: 'trimmed' });
+    await expect(collect(log(), topic, 11)).rejects.toThrow(
+      `topic ${topic} ends at offset 10, and was read up to 11 before: give back the log that was read`,
+    );
     await log().trim(topic, 10);
     expect(await log().append(topic, [text('next')])).toEqual({ first: 10, last: 10 });
     await reopen();

@@ -1,6 +1,6 @@
 import { type Environment, openEnvironment } from './environment.ts';
 import { checkRecords, decodeFrame, encodeFrame, frameTime } from './framing.ts';
-import { type EventLog, LogError, type LogRecord, type ReadOptions, type StoredRecord } from './log.ts';
+import { type EventLog, endsBefore, LogError, type LogRecord, type ReadOptions, type StoredRecord } from './log.ts';
 import { isTopicName } from './topics.ts';
 
 export interface EmbeddedLogOptions {
@@ -124,7 +124,7 @@ async function* readBatches(
     environment.refresh();
     const { next, low } = environment.state(topic);
     if (offset < low) throw new LogError('trimmed', `topic ${topic} starts at offset ${low}, ${offset} is gone`);
-    if (offset > next) throw new LogError('corrupt', `topic ${topic} ends at offset ${next}, before ${offset}`);
+    if (offset > next) throw endsBefore(topic, next, offset);
     if (offset < next) {
       const batch = loadBatch(environment, topic, offset, next, maxBytes);
       offset += batch.length;

@@ -8,7 +8,7 @@ import {
   type KafkaConnectionOptions,
   PATIENT_RETRY,
 } from './kafka-connection.ts';
-import { LogError, type ReadOptions, type StoredRecord } from './log.ts';
+import { endsBefore, LogError, type ReadOptions, type StoredRecord } from './log.ts';
 
 const BATCH_BYTES = 8 * 1024 * 1024;
 /** After a change of leader its high watermark may lag behind what a reader has seen. */
@@ -150,7 +150,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
   const outOfRange = async (offset: number): Promise<void> => {
     const { low, end } = (await bounds()) ?? { low: 0, end: 0 };
     if (offset < low) throw new LogError('trimmed', `topic ${topic} starts at offset ${low}, ${offset} is gone`);
-    if (offset > end) throw new LogError('corrupt', `topic ${topic} ends at offset ${end}, before ${offset}`);
+    if (offset > end) throw endsBefore(topic, end, offset);
   };
 
   return {

@@ -67,3 +67,12 @@ export class LogError extends Error {
     this.name = 'LogError';
   }
 }
+
+/** Reading was to begin behind the end of a topic: what was read before is there no more. */
+export function endsBefore(topic: string, end: number, from: number): LogError {
+  return new LogError(
+    'corrupt',
+    `topic ${topic} ends at offset ${end}, and was read up to ${from} before: give back the log that was read, or make ` +
+      'anew what was made of it ("tonstream rebuild" for the tables)',
+  );
+}
