@@ -18,8 +18,8 @@ const MERGE_NICENESS = 5;
 /**
  * How long a table that has nothing to merge waits before it looks again, at first; the engine's own 0.1 s is made for
  * few tables, and we have more than a hundred a database. Each insert, and each merge that ends, makes its table look at
- * once. With it, and without looking for statistics of columns (there are none), a server of four databases took 2.4 %
- * of a core at rest, not 4 %.
+ * once. With it, and without looking for statistics of columns, a server of four databases took 2.4 % of a core at rest,
+ * not 4 %.
  */
 const LOOKS_AGAIN_SECONDS = 3;
 
@@ -32,6 +32,14 @@ const LOOKS_AGAIN_SECONDS = 3;
 const FEW_FILES = `<write_marks_for_substreams_in_compact_parts>0</write_marks_for_substreams_in_compact_parts>
     <ratio_of_defaults_for_sparse_serialization>1</ratio_of_defaults_for_sparse_serialization>
     <serialization_info_version>basic</serialization_info_version>`;
+
+/**
+ * Nothing of ours asks for statistics of columns, which the engine would otherwise make of every column when it merges
+ * parts. Without them a merged part has a file fewer and takes 3 % less of the disk; merges, inserts and point reads took
+ * as much CPU as with them.
+ */
+const NO_STATISTICS = `<auto_statistics_types></auto_statistics_types>
+    <refresh_statistics_interval>0</refresh_statistics_interval>`;
 
 /**
  * The engine's configuration file. With so few background slots the merge settings that count free slots must come
@@ -58,7 +66,7 @@ export function serverConfigXml(limits: ServerLimits, paths: Pick<ServerPaths, '
   <os_threads_nice_value_merge_mutate>${MERGE_NICENESS}</os_threads_nice_value_merge_mutate>
   <merge_tree>
     ${FEW_FILES}
-    <refresh_statistics_interval>0</refresh_statistics_interval>
+    ${NO_STATISTICS}
     <number_of_free_entries_in_pool_to_lower_max_size_of_merge>1</number_of_free_entries_in_pool_to_lower_max_size_of_merge>
     <number_of_free_entries_in_pool_to_execute_mutation>1</number_of_free_entries_in_pool_to_execute_mutation>
     <number_of_free_entries_in_pool_to_execute_optimize_entire_partition>1</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>
