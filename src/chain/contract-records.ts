@@ -119,13 +119,13 @@ export interface TelemintItemRecord extends DetectedRecord {
   royaltyDestination: Address | null;
 }
 
-/** Contracts that sell, by kind, each with its item where that is known. */
 /** Contracts that sell items. */
 export interface Sellers {
   sales: NftSaleRecord[];
   auctions: NftAuctionRecord[];
 }
 
+/** Contracts that sell, by kind, each with its item where that is known. */
 export interface FoundSales extends Sellers {
   telemint: TelemintItemRecord[];
   /** By address as latin1 text. */

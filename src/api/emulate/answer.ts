@@ -99,14 +99,29 @@ export function messageIn(boc: Buffer, reason: string): ReadMessage {
   }
 }
 
+type How = Options & { ignoreSignatures: boolean; actionTypes: string };
+
 /** Emulates a message and tells of it. @throws {ApiError} */
-export async function answer(
+export async function answer(message: ReadMessage, how: How, asked: Asked, parts: EmulateParts): Promise<Buffer> {
+  const { signal, timeoutMs } = asked.context;
+  // The whole emulation has the time that a query of the request has.
+  const time = AbortSignal.timeout(timeoutMs);
+  try {
+    return await emulatedAnswer(message, how, asked, parts, { signal: AbortSignal.any([signal, time]), timeoutMs });
+  } catch (error) {
+    if (error instanceof ApiError || !time.aborted || signal.aborted) throw error;
+    // Each part of it says in words of its own that it was ended.
+    throw new Refusal(500, 'the emulation took too long', { cause: error });
+  }
+}
+
+async function emulatedAnswer(
   message: ReadMessage,
-  how: Options & { ignoreSignatures: boolean; actionTypes: string },
+  how: How,
   asked: Asked,
   { emulator, knowledge }: EmulateParts,
+  context: QueryContext,
 ): Promise<Buffer> {
-  const context = within(asked.context);
   const step = await stepOf(how.mc_block_seqno ?? undefined, asked, context);
   const { ignoreSignatures } = how;
   // Behind a step that was asked for the next block comes in its own time.
@@ -140,11 +155,6 @@ export async function answer(
   return Buffer.concat([Buffer.from(head), shown, Buffer.from(rest)]);
 }
 
-/** The whole emulation has the time that a query of the request has. */
-function within({ signal, timeoutMs }: QueryContext): QueryContext {
-  return { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), timeoutMs };
-}
-
 export async function stepOf(seqno: number | undefined, { states }: Asked, context: QueryContext) {
   const newest = await states.step(undefined, context);
   if (seqno === undefined || seqno === newest.header.seqno) return newest;
@@ -162,9 +172,6 @@ async function accepted<T>(emulate: () => Promise<T>): Promise<T> {
       throw new Refusal(500, `EmulationExternalNotAccepted: ${code}: ${error.message}`, { cause: error });
     }
     if (error instanceof TvmError) throw new Refusal(500, `EmulationFailed: ${error.message}`, { cause: error });
-    if (error instanceof Error && error.name === 'TimeoutError') {
-      throw new Refusal(500, 'the emulation took too long', { cause: error });
-    }
     throw error;
   }
 }

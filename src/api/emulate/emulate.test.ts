@@ -20,9 +20,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function post(path: string, body: string): Promise<{ status: number; error: string }> {
+async function post(path: string, body: string, { url } = server): Promise<{ status: number; error: string }> {
   const headers = { 'Content-Type': 'application/json', 'X-Timeout': '100' };
-  const response = await fetch(`${server.url}/api/emulate/v1/${path}`, { method: 'POST', headers, body });
+  const response = await fetch(`${url}/api/emulate/v1/${path}`, { method: 'POST', headers, body });
   const { error } = refusal.parse(await response.json());
   return { status: response.status, error };
 }
@@ -125,6 +125,21 @@ it('takes what is null in a message of TON Connect for left out', async () => {
 it('takes nanoseconds, which are more than a number holds', async () => {
   const body = `{"from":"${from}","messages":[${JSON.stringify(message)}],"valid_until":1767225600123456789}`;
   expect((await post('emulateTonConnect', body)).error).not.toMatch(/valid_until/);
+});
+
+it('says that the time is over, whatever it waits for then', async () => {
+  const waiting = createFakeSource({
+    masterchainInfo: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('masterchain info: ended by the caller')));
+      }),
+  });
+  const slow = await serveApi(waiting.source);
+  const boc = external(new Builder().cell());
+  const answer = await post('emulateTrace', JSON.stringify({ boc, with_actions: true }), slow);
+  await slow.close();
+  expect(answer).toEqual({ status: 500, error: 'the emulation took too long' });
+  expect(slow.reported).toEqual([]);
 });
 
 it('tells the seed, flags and the cells of accounts before and behind each transaction as TON Center does', async () => {
