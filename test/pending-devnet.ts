@@ -16,6 +16,7 @@ import { DEEDS } from '../src/devnet/actors/traffic.ts';
 import { configurationOf } from '../src/devnet/liteserver/settings.ts';
 import type { ProducedStep, SignedBlock } from '../src/devnet/model.ts';
 import { createEmulator } from '../src/emulation/emulator.ts';
+import type { Knowledge } from '../src/emulation/knowledge.ts';
 import type { Beginning } from '../src/emulation/trace.ts';
 import type { PendingMetrics } from '../src/pending/metrics.ts';
 import { readSigned } from '../src/pending/signed-blocks.ts';
@@ -36,6 +37,8 @@ import { createPeopledDevnet, type PeopledDevnet, type PeopledOptions } from './
 export const SIGNAL = new AbortController().signal;
 const TOPIC = 'ton.pending-traces.v1';
 const NONE = { boc: null, lastTransactionHash: Buffer.alloc(32), lastTransactionLt: '0', genUtime: 0 };
+
+const doesNothing: Knowledge['classify'] = async () => ({ state: 'ok', actions: [] });
 
 export interface SentMessage {
   boc: Buffer;
@@ -82,6 +85,7 @@ export interface TrackerOptions {
   largest: { nodes: number; bytes: number };
   /** Called before something is emulated, which waits for it; may throw. */
   beforeRun(beginnings: readonly Beginning[], step: Step): void | Promise<void>;
+  classify: Knowledge['classify'];
 }
 
 export async function openPendingDevnet(
@@ -203,6 +207,7 @@ export async function openPendingDevnet(
         throw error;
       },
       beforeRun = () => undefined,
+      classify = doesNothing,
       largest,
     } = {}) {
       const tracker = createTracker({
@@ -229,7 +234,7 @@ export async function openPendingDevnet(
           },
         },
         knowledge: {
-          classify: async () => ({ state: 'ok', actions: [] }),
+          classify,
           wallets: async (left) => left.map(() => null),
           deployed: async () => ({ items: [], collections: [], masters: [], wallets: [] }),
         },

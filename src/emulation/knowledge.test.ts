@@ -3,6 +3,9 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { emulateSent } from '../../test/emulated-devnet.ts';
 import { noContracts } from '../../test/fake-source.ts';
 import { createPeopledDevnet, type PeopledDevnet } from '../../test/peopled-devnet.ts';
+import { addressOf } from '../chain/address.ts';
+import type { JettonWalletRecord } from '../chain/contract-records.ts';
+import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { hashKey } from '../chain/hash.ts';
 import { DEEDS } from '../devnet/actors/traffic.ts';
 import { nftAuctionCode, nftSaleCode } from '../devnet/contracts/market.ts';
@@ -51,4 +54,26 @@ it('knows a sale that the trace ends, though the tables do not know it yet', asy
   }
   stop();
   expect(told).toEqual(expect.arrayContaining([expect.stringMatching(/^nft_(purchase|cancel_sale|cancel_auction)$/)]));
+});
+
+it('knows at a step what the step has made of a contract that was nothing before it', async () => {
+  const clickhouse = { query: async () => Buffer.alloc(0) } as unknown as ClickHouse;
+  const [account, owner, master] = [1, 2, 3].map((n) => addressOf(0, Buffer.alloc(32, n)));
+  let mcSeqno = 5;
+  const row = { address: account, owner, jetton: master } as JettonWalletRecord;
+  const tokens = async () => ({ items: [], collections: [], masters: [], wallets: mcSeqno < 6 ? [] : [row] });
+  const { wallets } = createKnowledge({
+    clickhouse,
+    contracts: { ...noContracts(), tokens },
+    pool,
+    dnsCollections: [],
+    globalId: () => null,
+  });
+  const left = [{ account, dataHash: null, claims: { balance: '7', owner, master } as JettonWalletState }];
+  expect(await wallets(left, null, mcSeqno, SIGNAL)).toEqual([null]);
+  mcSeqno = 6;
+  const known = [{ balance: '7', owner, jetton: master }];
+  expect(await wallets(left, null, mcSeqno, SIGNAL)).toEqual(known);
+  // Whoever is a step behind is told no less.
+  expect(await wallets(left, null, mcSeqno - 1, SIGNAL)).toEqual(known);
 });

@@ -114,8 +114,9 @@ export function createKnowledge(options: KnowledgeOptions): Knowledge {
   });
   let stored = ask(-1);
 
+  /** Who asks behind an older step than others did is told by the same: what contracts are is asked of the newest. */
   function storedAt(mcSeqno: number): typeof stored {
-    if (stored.mcSeqno !== mcSeqno) stored = ask(mcSeqno);
+    if (mcSeqno > stored.mcSeqno) stored = ask(mcSeqno);
     return stored;
   }
 

@@ -79,7 +79,7 @@ export function createGrowth(options: GrowthOptions) {
   return {
     /**
      * Null for nothing that was not told; `ended` for a trace that is too large to be told of.
-     * @param mcSeqno the step up to which traces are told
+     * @param mcSeqno the step behind which it is told what contracts are
      */
     async by(
       one: OpenTrace,

@@ -128,6 +128,23 @@ async function rivals(): Promise<[Buffer, Buffer]> {
   throw new Error('no wallet is free');
 }
 
+it('tells what a step makes of a trace by what contracts are behind that step, not before it', async () => {
+  await rest();
+  const asked: number[] = [];
+  const { tracker } = net.openTracker({
+    async classify(_trace, _emulated, mcSeqno) {
+      asked.push(mcSeqno);
+      return { state: 'ok', actions: [] };
+    },
+  });
+  const before = tracker.mcSeqno;
+  const [boc] = await rivals();
+  net.sent = [{ boc, time: net.nowMs }];
+  await net.passOn(tracker);
+  await tracker.step(await net.nextStep(), SIGNAL);
+  expect(asked).toEqual([before, before + 1]);
+});
+
 it('tells of two messages for one seqno one as final and one as superseded, and of a lost one that it is invalid', async () => {
   await rest();
   const { tracker, store } = net.openTracker();

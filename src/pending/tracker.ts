@@ -280,13 +280,17 @@ export function createTracker(options: TrackerOptions): Tracker {
     return changes;
   }
 
-  /** What new transactions make of a trace; null for nothing that was not told. */
+  /**
+   * What new transactions make of a trace; null for nothing that was not told.
+   * @param known the step behind which it is told what contracts are
+   */
   async function changed(
     one: OpenTrace,
     more: readonly OpenNode[],
+    known: number,
     signal: AbortSignal,
   ): Promise<PendingChange | null> {
-    const change = await growth.by(one, more, { mcSeqno, signal });
+    const change = await growth.by(one, more, { mcSeqno: known, signal });
     if (change?.kind === 'ended') forget(one);
     return change;
   }
@@ -356,7 +360,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     await Promise.allSettled(telling);
     const changes: PendingChange[] = [];
     for (const [one, own] of touchedBy(store, records)) {
-      const change = await changed(one, own.map(finalNode), signal);
+      const change = await changed(one, own.map(finalNode), seqno, signal);
       if (change !== null) changes.push(change);
     }
     // The step counts once all that follows from it is told: it is gone through again when something fails.
@@ -377,7 +381,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const [one, own] of touchedByNodes(store, nodes)) {
       if (only !== undefined && !one.trace.hashNorm.equals(only)) continue;
       const emulated = memory.get(hashKey(one.trace.hashNorm))?.emulated ?? null;
-      const change = await changed(one, await deeds.withWallets(own, { emulated, mcSeqno, signal }), signal);
+      const nodes = await deeds.withWallets(own, { emulated, mcSeqno, signal });
+      const change = await changed(one, nodes, mcSeqno, signal);
       if (change !== null) changes.push(change);
     }
     if (changes.length > 0) await tell(changes);
