@@ -1,13 +1,26 @@
 import { expect, it } from 'vitest';
-import { createKafka } from './kafka-connection.ts';
+import { createKafka, PATIENT_RETRY } from './kafka-connection.ts';
 
-it('warns with the reason, and not of a topic that is looked for before it is made', () => {
+function warnings() {
   const warned: string[] = [];
   const quiet = (): void => undefined;
   const logger = { error: quiet, info: quiet, debug: quiet, warn: (_: object, text: string) => void warned.push(text) };
-  const own = createKafka({ brokers: ['localhost:9092'], clientId: 'test', logger }).logger();
+  return { warned, kafka: createKafka({ brokers: ['localhost:9092'], clientId: 'test', logger }) };
+}
+
+it('warns with the reason, and not of a topic that is looked for before it is made', () => {
+  const { warned, kafka } = warnings();
+  const own = kafka.logger();
   own.error('Response Metadata(key: 3, version: 6)', { error: 'This server does not host this topic-partition' });
   expect(warned).toEqual([]);
   own.error('Response Produce(key: 0, version: 7)', { error: 'Not authorized to access topics' });
   expect(warned).toEqual(['Kafka: Response Produce(key: 0, version: 7): Not authorized to access topics']);
+});
+
+it('does not warn of each writer that it opens, nor pass over what comes behind that', () => {
+  const { warned, kafka } = warnings();
+  kafka.producer({ idempotent: true, retry: PATIENT_RETRY, createPartitioner: () => () => 0 });
+  expect(warned).toEqual([]);
+  kafka.logger().error('Connection error');
+  expect(warned).toEqual(['Kafka: Connection error']);
 });
