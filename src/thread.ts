@@ -14,6 +14,9 @@ export interface Thread<In> {
   kill(): Promise<void>;
 }
 
+/** For what a role that has ended has still to say. */
+const LEFT_MS = 500;
+
 interface Started<Data> {
   data: Data;
 }
@@ -97,5 +100,7 @@ export async function runInThread<Data, In, Out>(
       post({ type: 'failed', error: error instanceof Error ? error.message : String(error) });
   } finally {
     port.close();
+    // What is left behind, such as appends to brokers that are away, would keep the thread for minutes.
+    setTimeout(() => process.exit(), LEFT_MS).unref();
   }
 }

@@ -26,6 +26,7 @@ const session = (patienceMs: number): KafkaSession => ({
   connection,
   maxWaitMs: 1,
   patienceMs,
+  ending: new AbortController().signal,
   onRecreated: undefined,
 });
 

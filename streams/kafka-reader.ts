@@ -8,6 +8,7 @@ import {
   type KafkaConnectionOptions,
   PATIENT_RETRY,
 } from './kafka-connection.ts';
+import { untilEnding } from './kafka-ending.ts';
 import { endsBefore, LogError, type ReadOptions, type StoredRecord } from './log.ts';
 
 const BATCH_BYTES = 8 * 1024 * 1024;
@@ -19,6 +20,8 @@ export interface KafkaSession {
   connection: KafkaConnectionOptions;
   maxWaitMs: number;
   patienceMs: number;
+  /** From its abort on what fails is not tried again, and what is not answered soon is given up. */
+  ending: AbortSignal;
   onRecreated: ((part: 'reader' | 'producer', topic: string) => void) | undefined;
 }
 
@@ -28,7 +31,7 @@ export type Queries = ReturnType<typeof createQueries>;
 export function createQueries(session: KafkaSession) {
   let link: KafkaConnection | null = null;
   let closed = false;
-  const run = async <T>(question: (link: KafkaConnection) => Promise<T>): Promise<T> => {
+  const untilAnswered = async <T>(question: (link: KafkaConnection) => Promise<T>): Promise<T> => {
     const giveUpAt = performance.now() + session.patienceMs;
     for (let waitMs = PATIENT_RETRY.initialRetryTime; ; waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime)) {
       if (closed) throw new LogError('closed', 'the log is closed');
@@ -40,13 +43,14 @@ export function createQueries(session: KafkaSession) {
         if (brokerErrorType(error) === 'OFFSET_OUT_OF_RANGE' || error instanceof LogError) throw error;
         if (link === mine) link = null;
         await closeQuietly(mine, session);
-        if (performance.now() > giveUpAt) throw noAnswer(session, error);
+        if (performance.now() > giveUpAt || session.ending.aborted) throw noAnswer(session, error);
       }
-      await sleep(waitMs);
+      await sleep(waitMs, undefined, { signal: session.ending }).catch(() => undefined);
     }
   };
   return {
-    run,
+    run: <T>(question: (link: KafkaConnection) => Promise<T>): Promise<T> =>
+      untilEnding(untilAnswered(question), session.ending),
     close: async (): Promise<void> => {
       closed = true;
       if (link !== null) await closeQuietly(link, session);
@@ -114,7 +118,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
 
   const failed = async (error: unknown, giveUpAt: number): Promise<void> => {
     if (error instanceof LogError && error.code !== 'unavailable') throw error;
-    if (performance.now() > giveUpAt) {
+    if (performance.now() > giveUpAt || session.ending.aborted) {
       throw new LogError('unavailable', `reading topic ${topic} failed`, { cause: error });
     }
     if (link !== null) {
@@ -122,7 +126,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
       await closeQuietly(link, session);
       link = null;
     }
-    await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+    await sleep(waitMs, undefined, { signal: AbortSignal.any([signal, session.ending]) }).catch(() => undefined);
     waitMs = Math.min(2 * waitMs, PATIENT_RETRY.maxRetryTime);
   };
   /** Patience begins with the question: between two of them the reader may be kept waiting by what it read. */
@@ -131,7 +135,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
     while (!signal.aborted) {
       try {
         link ??= createKafkaConnection(session.kafka, session.connection);
-        const answer = await question(link);
+        const answer = await untilEnding(untilEnding(question(link), signal, 0), session.ending);
         waitMs = PATIENT_RETRY.initialRetryTime;
         return answer;
       } catch (error) {
@@ -180,7 +184,9 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
     },
     async close(): Promise<void> {
       signal.removeEventListener('abort', hangUp);
-      if (link !== null) await closeQuietly(link, session);
+      // Closing one waits for what it was asked.
+      const closing = link === null ? null : closeQuietly(link, session);
+      if (!signal.aborted && !session.ending.aborted) await closing;
     },
   };
 }

@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events';
 import { CompressionTypes } from 'kafkajs';
 import { checkRecords, MAX_META_BYTES, MAX_VALUE_BYTES } from './framing.ts';
 import { brokerErrorType, createKafka, type KafkaConnectionOptions, PATIENT_RETRY } from './kafka-connection.ts';
+import { untilEnding } from './kafka-ending.ts';
 import { createQueries, type KafkaSession, type Queries, readBatches } from './kafka-reader.ts';
 import { ensureTopic } from './kafka-topic.ts';
 import { type BatchProducer, createTopicWriter } from './kafka-writer.ts';
@@ -20,6 +22,8 @@ export interface KafkaLogOptions extends KafkaConnectionOptions {
   maxWaitMs?: number;
   /** How long a call keeps trying while no broker answers. */
   patienceMs?: number;
+  /** From its abort on nobody waits long for brokers that do not answer; what they answer is done as before. */
+  ending?: AbortSignal;
   /** Told when a reader replaced its connection, or a writer its producer, after a failure. */
   onRecreated?: (part: 'reader' | 'producer', topic: string) => void;
 }
@@ -42,11 +46,18 @@ function maxBatchBytes({ maxRecordBytes = MAX_VALUE_BYTES }: KafkaLogOptions): n
  */
 export function openKafkaLog(options: KafkaLogOptions): EventLog {
   const closing = new AbortController();
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  // One for each question under way.
+  setMaxListeners(0, ending.signal);
+  if (options.ending?.aborted) end();
+  options.ending?.addEventListener('abort', end, { once: true });
   const session: KafkaSession = {
     kafka: createKafka(options),
     connection: options,
     maxWaitMs: options.maxWaitMs ?? MAX_WAIT_MS,
     patienceMs: options.patienceMs ?? PATIENCE_MS,
+    ending: ending.signal,
     onRecreated: options.onRecreated,
   };
   const queries = createQueries(session);
@@ -91,8 +102,13 @@ export function openKafkaLog(options: KafkaLogOptions): EventLog {
     async close() {
       if (closing.signal.aborted) return;
       closing.abort();
-      await writers.close();
-      await queries.close();
+      options.ending?.removeEventListener('abort', end);
+      end();
+      // Of what is given up the readers learn at their next start.
+      const closed = writers.close().then(() => queries.close());
+      await untilEnding(closed, ending.signal).catch((error: unknown) => {
+        options.logger?.warn({ err: error }, 'connections to Kafka are left open');
+      });
     },
   };
 }
@@ -126,7 +142,7 @@ function createWriters(options: KafkaLogOptions, session: KafkaSession, queries:
         topic,
         result.catch(() => undefined),
       );
-      return result;
+      return untilEnding(result, session.ending);
     },
     async close(): Promise<void> {
       await Promise.all(queues.values());

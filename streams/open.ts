@@ -17,9 +17,10 @@ export function logFolder(config: Pick<Config, 'dataDir'>): string {
 
 /**
  * The log of the configuration: on the brokers when there are any, else embedded in the data folder.
+ * @param ending from its abort on brokers that do not answer are not waited for
  * @throws {LogError} `unavailable`
  */
-export async function openLog(config: LogConfig, logger?: KafkaLogger): Promise<EventLog> {
+export async function openLog(config: LogConfig, logger?: KafkaLogger, ending?: AbortSignal): Promise<EventLog> {
   const { kafkaBrokers: brokers, kafkaUsername: username, kafkaPassword: password } = config;
   if (brokers === undefined || brokers.length === 0) return openEmbeddedLog({ folder: logFolder(config) });
   // Loaded where it is used: that takes each process and thread 50 ms.
@@ -31,5 +32,6 @@ export async function openLog(config: LogConfig, logger?: KafkaLogger): Promise<
     replicationFactor: config.kafkaReplication,
     ...(username === undefined ? {} : { sasl: { mechanism: 'scram-sha-512', username, password: password ?? '' } }),
     ...(logger === undefined ? {} : { logger }),
+    ...(ending === undefined ? {} : { ending }),
   });
 }

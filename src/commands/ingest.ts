@@ -49,7 +49,7 @@ export async function runIngest(
 ): Promise<void> {
   const { config, logger, shutdown } = running;
   makeDataFolder(config);
-  const log = await openLog(config, logger);
+  const log = await openLog(config, logger, shutdown.signal);
   shutdown.onClose('event log', () => log.close());
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

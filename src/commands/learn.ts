@@ -23,7 +23,7 @@ export async function runLearn({ config, logger, shutdown, print }: Running, wor
     return encodeMissing({ account, hash: null });
   });
   makeDataFolder(config);
-  const log = await openLog(config, logger);
+  const log = await openLog(config, logger, shutdown.signal);
   shutdown.onClose('event log', () => log.close());
   const topic = topicNames(config.topicPrefix).wishes;
   await log.ensureTopic(topic);

@@ -23,7 +23,7 @@ export async function runMetadata(running: Running): Promise<void> {
     );
   }
   makeDataFolder(config);
-  const log = await openLog(config, logger);
+  const log = await openLog(config, logger, shutdown.signal);
   shutdown.onClose('event log', () => log.close());
   const clickhouse = connect(config, config.clickhouseUrl, logger);
   shutdown.onClose('ClickHouse connections', () => clickhouse.close());

@@ -68,7 +68,7 @@ export async function openParts(running: Running, { views = false, areThere = fa
     const broken = await brokenParts(clickhouse);
     if (broken !== null) logger.error(broken);
   });
-  const log = await openLog(config, logger);
+  const log = await openLog(config, logger, shutdown.signal);
   shutdown.onClose('event log', () => log.close());
   return { clickhouse, clickhouseUrl: url, log, metrics };
 }

@@ -116,10 +116,10 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const logger = createLogger(config.logLevel);
   const metrics = createMetrics();
   const clickhouse = connect(config, clickhouseUrl, logger, metrics.clickhouse);
-  const log = await openLog(config, logger);
   // The main process tells of every step: workers that looked for themselves would not know of the same ones.
   const head = createHead(clickhouse, { of: 'host' });
   const ended = new AbortController();
+  const log = await openLog(config, logger, ended.signal);
   void followTables(clickhouse, head, ended.signal, (err) =>
     logger.warn({ err }, 'it cannot be read which tables there are'),
   );

@@ -46,7 +46,7 @@ async function follow(
   parts: Pick<IngestParts, 'node' | 'prover' | 'metrics'> & { logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
-  const log = await openLog(config, parts.logger);
+  const log = await openLog(config, parts.logger, signal);
   try {
     const topics = topicNames(config.topicPrefix);
     const options = {

@@ -11,7 +11,7 @@ import type { ThreadData, ThreadNews } from './thread.ts';
 /** The projector's thread: follows the log until it is told to stop. */
 await runInThread<ThreadData, never, ThreadNews>(async ({ data: { config, clickhouseUrl }, signal, send }) => {
   const logger = createLogger(config.logLevel).child({ part: 'project' });
-  const log = await openLog(config, logger);
+  const log = await openLog(config, logger, signal);
   const clickhouse = connect(config, clickhouseUrl, logger);
   let closing: Promise<void> | null = null;
   const closeLog = (): Promise<void> => {

@@ -48,7 +48,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
   setMaxListeners(0, signal);
   const logger = createLogger(config.logLevel).child({ part: 'pending' });
   const report = (error: unknown): void => logger.warn({ err: error }, 'a pending trace cannot be told');
-  const log = await openLog(config, logger);
+  const log = await openLog(config, logger, signal);
   const clickhouse = connect(config, clickhouseUrl, logger);
   const head = createHead(clickhouse, { of: 'host' });
   void followTables(clickhouse, head, signal, (err) =>
