@@ -27,6 +27,7 @@ import type { KeyCounts } from './feed/key-counts.ts';
 import { createFeedMetrics } from './feed/metrics.ts';
 import { createPositions } from './feed/positions.ts';
 import { createStreaming } from './feed/streaming.ts';
+import { LOG_MS } from './log-answer.ts';
 import type { Metrics } from './metrics.ts';
 import type { Liteservers } from './node/liteservers.ts';
 import { type PendingStore, pendingStatus } from './pending/store.ts';
@@ -117,7 +118,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   const states = createStateSource({
     source,
     liteservers: parts.liteservers,
-    masterBlock: masterBlocks(parts.log, parts.blocksTopic),
+    masterBlock: masterBlocks(parts.log, parts.blocksTopic, LOG_MS),
     metrics: createStateMetrics(metrics.registry),
   });
   const webhooks = openWebhooks({

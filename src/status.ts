@@ -2,13 +2,15 @@ import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { TABLES } from '../clickhouse/tables/all.ts';
 import type { EventLog } from '../streams/log.ts';
-import { lastSealed } from '../streams/step-search.ts';
+import { type LogHead, lastSealed } from '../streams/step-search.ts';
+import { isLogAway, LOG_MS, logAnswer } from './log-answer.ts';
 
 export interface Status {
-  log: { mc_seqno: number | null };
+  /** `error`: why it cannot be told. */
+  log: { mc_seqno: number | null; error?: string };
   projected: { mc_seqno: number | null };
-  /** Steps in the log that are not in the tables yet. An upper bound where the log has holes. */
-  lag_steps: number;
+  /** Steps in the log that are not in the tables yet, null where the log cannot be asked. An upper bound where it has holes. */
+  lag_steps: number | null;
   rows: Record<string, number>;
   /** Contracts that cannot be told before a node has told of what the log never showed; counted once a minute. */
   waiting_contracts: number;
@@ -25,13 +27,15 @@ export interface StatusSources {
   clickhouse: ClickHouse;
   log: EventLog;
   blocksTopic: string;
+  /** How long the log is waited for. */
+  withinMs?: number;
 }
 
 /** What `/status` shows. */
-export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources): Promise<Status> {
+export async function readStatus({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: StatusSources): Promise<Status> {
   const label = 'reading the status';
   const tables = COUNTED.map((table) => `'${table}'`).join(', ');
-  const [rows, gaps, waiting, [position], { sealed }, end] = await Promise.all([
+  const [rows, gaps, waiting, [position], { sealed, end, error }] = await Promise.all([
     clickhouse.json(
       `SELECT table, toUInt64(sum(rows)) AS rows FROM system.parts
        WHERE database = '${clickhouse.database}' AND active AND table IN (${tables}) GROUP BY table ORDER BY table`,
@@ -45,18 +49,46 @@ export async function readStatus({ clickhouse, log, blocksTopic }: StatusSources
       positionRow,
       { label },
     ),
-    lastSealed(log, blocksTopic),
-    log.end(blocksTopic),
+    readEnd(log, blocksTopic, withinMs),
   ]);
   const behind = (sealed?.mcSeqno ?? 0) - (position?.mc_seqno ?? 0);
   return {
-    log: { mc_seqno: sealed?.mcSeqno ?? null },
+    log: { mc_seqno: sealed?.mcSeqno ?? null, ...(error === undefined ? {} : { error }) },
     projected: { mc_seqno: position?.mc_seqno ?? null },
-    lag_steps: Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
+    lag_steps: end === null ? null : Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
     rows: Object.fromEntries(COUNTED.map((table) => [table, rows.find((row) => row.table === table)?.rows ?? 0])),
     waiting_contracts: waiting,
     gaps,
   };
+}
+
+interface LogEnd {
+  sealed: LogHead['sealed'];
+  /** Offset of the next record; null where the log is away. */
+  end: number | null;
+  error?: string;
+}
+
+/** By the log: what it has not answered in time. It is not asked beside that. */
+const unanswered = new WeakMap<EventLog, Promise<LogEnd>>();
+
+async function readEnd(log: EventLog, topic: string, withinMs: number): Promise<LogEnd> {
+  const ask = async (): Promise<LogEnd> => {
+    const [{ sealed }, end] = await Promise.all([lastSealed(log, topic), log.end(topic)]);
+    return { sealed, end };
+  };
+  const asked = unanswered.get(log) ?? ask();
+  try {
+    return await logAnswer(asked, withinMs);
+  } catch (error) {
+    if (!isLogAway(error)) throw error;
+    if (!unanswered.has(log)) {
+      unanswered.set(log, asked);
+      const forget = (): void => void unanswered.delete(log);
+      asked.then(forget, forget);
+    }
+    return { sealed: null, end: null, error: error.message };
+  }
 }
 
 const WAITING_MS = 60_000;

@@ -140,7 +140,7 @@ export async function runToEnd(words: readonly string[], environment?: Environme
 const STATUS = z.object({
   log: z.object({ mc_seqno: z.number().nullable() }),
   projected: z.object({ mc_seqno: z.number().nullable() }),
-  lag_steps: z.number(),
+  lag_steps: z.number().nullable(),
   rows: z.record(z.string(), z.number()),
   gaps: z.array(z.unknown()),
 });

@@ -8,7 +8,7 @@ import type { QueryContext } from '../chain/records.ts';
 import { blockIdExtToTl } from '../node/lite-api.ts';
 import { provenConfig } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
-import type { MasterBlock } from './master-blocks.ts';
+import { type MasterBlock, masterBlockAtHand } from './master-blocks.ts';
 import type { StateMetrics } from './metrics.ts';
 import { forNodes } from './nodes.ts';
 import type { Step } from './steps.ts';
@@ -28,7 +28,7 @@ export function createConfigs(masterBlock: MasterBlock, liteservers: Liteservers
   const kept = new LRUCache<number, Cell>({ max: KEPT_CONFIGS });
 
   async function fromLog(keyBlock: number): Promise<Cell | null> {
-    const boc = keyBlock === 0 ? null : await masterBlock(keyBlock);
+    const boc = keyBlock === 0 ? null : await masterBlockAtHand(masterBlock, keyBlock);
     if (boc === null) return null;
     const block = openBoc(boc);
     const config = decodeBlock(block).master?.config ?? null;

@@ -7,7 +7,7 @@ import type { Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
 import { blockIdExtToTl } from '../node/lite-api.ts';
 import type { Liteservers } from '../node/liteservers.ts';
-import type { MasterBlock } from './master-blocks.ts';
+import { type MasterBlock, masterBlockAtHand } from './master-blocks.ts';
 import { forNodes } from './nodes.ts';
 import type { Step } from './steps.ts';
 
@@ -33,7 +33,7 @@ export function createStateRoots(masterBlock: MasterBlock, liteservers: Liteserv
     const key = hashKey(step.header.rootHash);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const boc = await masterBlock(step.header.seqno);
+    const boc = await masterBlockAtHand(masterBlock, step.header.seqno);
     const block = boc === null ? null : openBoc(boc);
     const found = Buffer.from(block === null ? await ask(step, context) : stateHash(block, block.roots[0]));
     kept.set(key, found);

@@ -87,6 +87,7 @@ export function createWatch(options: WatchOptions): Watch {
       await attempt('status', signal, async () => {
         const { log, projected, lag_steps, rows, gaps } = await options.status();
         if (signal.aborted) return;
+        if (log.error !== undefined) throw new Error(log.error);
         const perSecond = rate(Date.now(), rows.transactions ?? 0);
         push.publish('status', {
           log: log.mc_seqno,

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import type { EventLog } from '../streams/log.ts';
+import { readStatus } from './status.ts';
+
+/** Tables up to step 7. */
+const clickhouse = {
+  database: 'tonstream',
+  json: async (sql: string) => {
+    if (sql.includes('projection_state')) return [{ mc_seqno: 7, next_offset: 20 }];
+    if (sql.includes('contract_waits')) return [{ count: 0 }];
+    return sql.includes('system.parts') ? [{ table: 'blocks', rows: 20 }] : [];
+  },
+} as unknown as ClickHouse;
+
+it('tells of the tables, and what is wrong, while the log does not answer', async () => {
+  let asked = 0;
+  const never = (): Promise<never> => {
+    asked++;
+    return new Promise(() => undefined);
+  };
+  const log = { low: never, end: never } as unknown as EventLog;
+  const read = () => readStatus({ clickhouse, log, blocksTopic: 'ton.blocks.v1', withinMs: 50 });
+  const told = {
+    log: { mc_seqno: null, error: 'the event log has not answered within 0.05 s' },
+    projected: { mc_seqno: 7 },
+    lag_steps: null,
+    rows: expect.objectContaining({ blocks: 20 }),
+  };
+  expect(await read()).toMatchObject(told);
+  const before = asked;
+  expect(await read()).toMatchObject(told);
+  // Brokers that are away are asked for minutes: whoever looks again and again does not add to that.
+  expect(asked).toBe(before);
+});
