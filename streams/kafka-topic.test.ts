@@ -52,3 +52,12 @@ it('does not ask again who may not make it', async () => {
   await expect(ensured()).rejects.toThrow('topic t.v1 could not be made: Not authorized to access topics');
   expect(asked).toEqual({ made: 1, known: 1, closed: 1 });
 });
+
+it('refuses a topic of several partitions for good', async () => {
+  const { asked, ensured } = clusterOf([], [3]);
+  await expect(ensured()).rejects.toMatchObject({
+    code: 'corrupt',
+    message: 'topic t.v1 has 3 partitions, the log needs exactly one: delete it, or give another --topic-prefix',
+  });
+  expect(asked).toEqual({ made: 0, known: 1, closed: 0 });
+});

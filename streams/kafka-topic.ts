@@ -28,7 +28,10 @@ export async function ensureTopic(
     if (made === 0) throw new Error(`topic ${topic} was made and is not known yet`);
     return made;
   });
-  if (count > 1) throw new LogError('unavailable', `topic ${topic} has ${count} partitions, the log needs exactly one`);
+  if (count === 1) return;
+  // Nothing that comes back by itself: who waits for a log that is away does not wait for this.
+  const advice = 'delete it, or give another --topic-prefix';
+  throw new LogError('corrupt', `topic ${topic} has ${count} partitions, the log needs exactly one: ${advice}`);
 }
 
 /** One try; good, too, when somebody else has made it. */
