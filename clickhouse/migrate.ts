@@ -152,7 +152,8 @@ function refuseDrift(migrations: readonly Migration[], applied: readonly Applied
     const file = files.get(row.number);
     if (file === undefined) {
       throw new MigrationError(
-        `the database ${database} has migration ${row.name}, which this version does not know. ${advice}`,
+        `the database ${database} has migration ${row.name}, which this version does not know: a newer one has made ` +
+          'its tables. Start that one again, or give this one another --clickhouse-database, into which it projects the log anew',
       );
     }
     if (file.checksum !== row.checksum || file.name !== row.name) {
