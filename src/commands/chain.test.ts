@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
 import { ingestSettings, writeGlobalConfig } from './chain.ts';
+import { writeConfigOut } from './devnet.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,6 +22,11 @@ test('a global config that is written again is whole for those who are reading i
 test('what is no file is written to and stays what it is', async () => {
   await writeGlobalConfig('/dev/null', { globalConfig: '{}' });
   expect(readFileSync('/dev/null', 'utf8')).toBe('');
+});
+
+test('a global config that cannot be written is told of by its flag', async () => {
+  const path = join(folder, 'missing', 'network.json');
+  await expect(writeConfigOut(path, { globalConfig: '{}' })).rejects.toThrow(`--config-out: ${path} cannot be written`);
 });
 
 test('an ingester stands by only where the log tells it of another', () => {

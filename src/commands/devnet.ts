@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { FAUCET_PATH, faucetApi } from '../api/faucet.ts';
 import { createFront } from '../api/front.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../api/limits.ts';
+import { ConfigError } from '../config.ts';
 import { httpUrl, listen } from '../listen.ts';
 import { devnetLines, openDevnet, writeGlobalConfig } from './chain.ts';
 import { answerMetrics } from './metrics.ts';
@@ -16,7 +17,7 @@ import type { Running } from './running.ts';
 export async function runDevnet(running: Running, configOut: string | null): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const { ready, faucet, thread } = await openDevnet(running);
-  if (configOut !== null) await writeGlobalConfig(configOut, ready);
+  if (configOut !== null) await writeConfigOut(configOut, ready);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   await answerMetrics(running, registry);
@@ -40,4 +41,12 @@ export async function runDevnet(running: Running, configOut: string | null): Pro
     print(line);
   await thread.done;
   if (!shutdown.signal.aborted) throw new Error('the devnet ended by itself');
+}
+
+/** @throws {ConfigError} that names the flag */
+export async function writeConfigOut(path: string, ready: Parameters<typeof writeGlobalConfig>[1]): Promise<void> {
+  await writeGlobalConfig(path, ready).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(`--config-out: ${path} cannot be written: ${why}`, { cause });
+  });
 }
