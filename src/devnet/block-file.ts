@@ -42,10 +42,11 @@ const HEADER_BYTES = 64;
 const STEP_MAGIC = 0x54535031;
 /** Magic, number of blocks, bytes of places and blocks, their checksum. */
 const STEP_HEADER = 16;
+const ZEROS_AT_ONCE = 64 * 1024;
 
 /**
  * Opens the block file of a folder. Every step is one record: places first, blocks behind them. What a killed process
- * left unfinished at the end is cut off.
+ * left unfinished at the end is cut off; a file that is damaged before its end is left as it is.
  *
  * @param zeroHash root hash of the masterchain's zero state: a folder belongs to one chain
  * @param found called with every block of the file, in order
@@ -100,31 +101,56 @@ function readFile(
   if (!existing.equals(header)) {
     throw new ChainFolderError(`${path} belongs to a devnet with another genesis: another seed or other accounts`);
   }
-  const end = readSteps(descriptor, size, found);
+  const end = readSteps(descriptor, path, size, found);
   if (end < size) ftruncateSync(descriptor, end);
   return end;
 }
 
-/** Returns the end of the last complete step. */
-function readSteps(descriptor: number, size: number, found: (place: BlockPlace, extent: Extent) => void): number {
+/** Returns the end of the last complete step. @throws {ChainFolderError} for damage that no kill and no power cut leaves */
+function readSteps(
+  descriptor: number,
+  path: string,
+  size: number,
+  found: (place: BlockPlace, extent: Extent) => void,
+): number {
   let at = HEADER_BYTES;
   while (at + STEP_HEADER <= size) {
     const header = readAt(descriptor, at, Math.min(STEP_HEADER + 4 * PLACE_BYTES, size - at));
     const [magic, count, length] = [header.readUInt32BE(0), header.readUInt32BE(4), header.readUInt32BE(8)];
     const end = at + STEP_HEADER + length;
-    if (magic !== STEP_MAGIC || end > size || count * PLACE_BYTES > length) return at;
+    if (magic !== STEP_MAGIC && isZero(descriptor, at, size)) return at;
+    if (magic !== STEP_MAGIC || count * PLACE_BYTES > length) throw damaged(path, at);
+    let offset = at + STEP_HEADER + count * PLACE_BYTES;
+    if (offset > size) return at;
+    const places = readAt(descriptor, at + STEP_HEADER, count * PLACE_BYTES);
+    const extents = Array.from({ length: count }, (_, i) => {
+      const extent = { offset, length: readLength(places, i * PLACE_BYTES) };
+      offset += extent.length;
+      return extent;
+    });
+    // A step that claims to go on behind the end of the file is torn only where its blocks are as long as that.
+    if (offset !== end) throw damaged(path, at);
+    if (end > size) return at;
     // A step was written whole before the next began: only the last one can be torn.
     if (end === size && crc32c(readAt(descriptor, at + STEP_HEADER, length)) !== header.readUInt32BE(12)) return at;
-    const places = readAt(descriptor, at + STEP_HEADER, count * PLACE_BYTES);
-    let offset = at + STEP_HEADER + places.length;
-    for (let i = 0; i < count; i++) {
-      const blockLength = readLength(places, i * PLACE_BYTES);
-      found(readPlace(places, i * PLACE_BYTES), { offset, length: blockLength });
-      offset += blockLength;
-    }
+    for (const [i, extent] of extents.entries()) found(readPlace(places, i * PLACE_BYTES), extent);
     at = end;
   }
   return at;
+}
+
+function damaged(path: string, at: number): ChainFolderError {
+  return new ChainFolderError(
+    `${path} is damaged at byte ${at}: put a copy in its place, or begin another chain with another --data-dir`,
+  );
+}
+
+/** A power cut may leave the size of what was written last, without its bytes. */
+function isZero(descriptor: number, from: number, size: number): boolean {
+  for (let at = from; at < size; at += ZEROS_AT_ONCE) {
+    if (readAt(descriptor, at, Math.min(ZEROS_AT_ONCE, size - at)).some((byte) => byte !== 0)) return false;
+  }
+  return true;
 }
 
 function writeStep(blocks: readonly ProducedBlock[], at: number): { record: Buffer; extents: Extent[] } {
