@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identifier } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
@@ -5,6 +6,7 @@ import { beginSwap, borrowTables, finishSwap, rebuildDatabase } from '../../clic
 import { TABLES } from '../../clickhouse/tables/all.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
+import { logFolder } from '../../streams/open.ts';
 import type { Progress as BatchProgress, ProjectorOptions } from '../../streams/project/options.ts';
 import { createPositionStore, OWNER_MS, PositionError } from '../../streams/project/position.ts';
 import type { Projection } from '../../streams/project/projection.ts';
@@ -31,7 +33,7 @@ const SETTLED_MS = 2 * OWNER_MS;
  * meanwhile, and a projector goes on writing them; it stops when the new ones have all but the newest steps.
  *
  * @param settledMs as `RebuildOptions` has it
- * @throws {ConfigError} with names, where there are no tables
+ * @throws {ConfigError} where there is no log, and with names, where there are no tables
  */
 export async function runRebuild(
   running: Running,
@@ -40,6 +42,12 @@ export async function runRebuild(
 ): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const remade = withReaders(names, PROJECTIONS);
+  // Of a mistyped folder an empty service would be made.
+  if (!config.kafkaBrokers && !existsSync(logFolder(config))) {
+    throw new ConfigError(
+      `there is no log in ${config.dataDir}: give the --data-dir of a service, or its --kafka-brokers`,
+    );
+  }
   // Some alone are made beside the others; all of them from the log alone.
   const { clickhouse, log } = await openParts(running, { areThere: remade.length > 0 });
   const { onProgress, end, aim } = showProgress();
