@@ -120,6 +120,8 @@ function readSteps(
     const end = at + STEP_HEADER + length;
     if (magic !== STEP_MAGIC && isZero(descriptor, at, size)) return at;
     if (magic !== STEP_MAGIC || count * PLACE_BYTES > length) throw damaged(path, at);
+    // A step was written whole before the next began: only the last one can be torn.
+    if (end === size && crc32c(readAt(descriptor, at + STEP_HEADER, length)) !== header.readUInt32BE(12)) return at;
     let offset = at + STEP_HEADER + count * PLACE_BYTES;
     if (offset > size) return at;
     const places = readAt(descriptor, at + STEP_HEADER, count * PLACE_BYTES);
@@ -131,8 +133,6 @@ function readSteps(
     // A step that claims to go on behind the end of the file is torn only where its blocks are as long as that.
     if (offset !== end) throw damaged(path, at);
     if (end > size) return at;
-    // A step was written whole before the next began: only the last one can be torn.
-    if (end === size && crc32c(readAt(descriptor, at + STEP_HEADER, length)) !== header.readUInt32BE(12)) return at;
     for (const [i, extent] of extents.entries()) found(readPlace(places, i * PLACE_BYTES), extent);
     at = end;
   }
