@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { text } from './conformance.ts';
 import { openKafkaLog } from './kafka.ts';
 
-/** More than what is given to brokers at the end, less than what a supervisor gives to a process. */
-const SOON_MS = 8_000;
+/** Of what is asked: longer than a test may take. */
+const PATIENCE_MS = 3_600_000;
 const TOPIC = 't.blocks.v1';
 
 let server: Server | null = null;
@@ -35,38 +35,35 @@ describe('a Kafka log at the end of its process', () => {
   it.each([
     ['is away', noBroker],
     ['says nothing', silentBroker],
-  ])(
-    'gives up what it waits for when the broker %s',
-    async (_, broker) => {
-      const ending = new AbortController();
-      const log = openKafkaLog({ brokers: [await broker()], clientId: 'test', ending: ending.signal });
-      const reading = new AbortController();
-      const waiting = Promise.allSettled([
-        log.append(TOPIC, [text('a')]),
-        log.end(TOPIC),
-        log.ensureTopic(TOPIC),
-        log.last(TOPIC, 1),
-        log.read(TOPIC, 0, { signal: reading.signal })[Symbol.asyncIterator]().next(),
-      ]);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      const since = performance.now();
-      ending.abort();
-      reading.abort();
-      const ended = await waiting;
-      expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected', 'fulfilled']);
-      await log.close();
-      expect(performance.now() - since).toBeLessThan(SOON_MS);
-    },
-    20_000,
-  );
+  ])('gives up what it waits for when the broker %s', async (_, broker) => {
+    const ending = new AbortController();
+    const log = openKafkaLog({
+      brokers: [await broker()],
+      clientId: 'test',
+      patienceMs: PATIENCE_MS,
+      ending: ending.signal,
+    });
+    const reading = new AbortController();
+    const waiting = Promise.allSettled([
+      log.append(TOPIC, [text('a')]),
+      log.end(TOPIC),
+      log.ensureTopic(TOPIC),
+      log.last(TOPIC, 1),
+      log.read(TOPIC, 0, { signal: reading.signal })[Symbol.asyncIterator]().next(),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    ending.abort();
+    reading.abort();
+    const ended = await waiting;
+    expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected', 'fulfilled']);
+    await log.close();
+  });
 
   it('closes soon also where nobody has told it of the end', async () => {
-    const log = openKafkaLog({ brokers: [await silentBroker()], clientId: 'test' });
+    const log = openKafkaLog({ brokers: [await silentBroker()], clientId: 'test', patienceMs: PATIENCE_MS });
     const appended = log.append(TOPIC, [text('a')]).catch((error: unknown) => error);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const since = performance.now();
     await log.close();
     expect(await appended).toMatchObject({ name: 'LogError' });
-    expect(performance.now() - since).toBeLessThan(SOON_MS);
-  }, 20_000);
+  });
 });
