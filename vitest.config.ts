@@ -41,7 +41,7 @@ const ALONE = [
   'src/webhooks/webhooks.test.ts',
   'src/window/window.test.ts',
   'src/workers/pool.test.ts',
-  'streams/{embedded,kafka-writer}.test.ts',
+  'streams/{embedded,kafka-reader,kafka-writer}.test.ts',
   'streams/ingest/{follow-crash,import,thread}.test.ts',
   'streams/project/{lost-inserts,position,projector,projector-cells,publish,publish-crash,repeated-batches,sent,trace-projection}.test.ts',
   'streams/project/contracts/{devnet,methods,recorded}.test.ts',
