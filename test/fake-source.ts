@@ -36,6 +36,7 @@ export function noContracts(): ContractSource {
     domainOf: () => null,
     jettonMasters: none,
     jettonWallets: none,
+    jettonHolders: none,
     jettonBalances: none,
     jettonTransfers: none,
     jettonBurns: none,

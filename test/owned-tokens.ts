@@ -99,6 +99,11 @@ function tablesAt({ tables, steps }: Given) {
       now.asked++;
       return tables.contracts.jettonWallets({ ...filter, at: now.step }, asking);
     },
+    jettonHolders(jetton, limit, asking) {
+      now.asked++;
+      const filter = { addresses: [], owners: [], jettons: [jetton], excludeZeroBalance: false, at: now.step };
+      return tables.contracts.jettonWallets({ ...filter, byBalance: 'desc', page: { limit, offset: 0 } }, asking);
+    },
     nftItems(filter, asking) {
       now.asked++;
       return tables.contracts.nftItems({ ...filter, at: now.step }, asking);

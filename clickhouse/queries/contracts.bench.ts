@@ -4,10 +4,10 @@
  * Run by `npm run bench:contracts`; BENCH_CONTRACTS sets another number.
  */
 import { z } from 'zod';
-import { addressOf } from '../../src/chain/address.ts';
 import type { EventFilter, JettonWalletFilter, NftItemFilter } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
 import { benchListings, context, type Listings, line } from '../../test/listing-bench.ts';
+import { ADDRESS, insertWallets, PARENT, STATE, STATE_COLUMNS } from '../../test/made-wallets.ts';
 import { ITEMS, WALLETS } from '../../test/token-filters.ts';
 import type { ClickHouse } from '../client.ts';
 import { bytes } from '../literal.ts';
@@ -18,35 +18,14 @@ const COUNT = Number(process.env.BENCH_CONTRACTS ?? 1_000_000);
 const DEEP = COUNT / 10;
 const ROUNDS = 15;
 const LAST = 10;
-const BASECHAIN = bytes(Buffer.from([0x80, 0, 0, 0]));
-const PARENT = addressOf(0, Buffer.alloc(32, 0x61));
-/** Of the contract with a number. */
-const ADDRESS = `toFixedString(concat(${BASECHAIN}, SHA256(toString(number))), 36)`;
-const BALANCE = 'toInt256(intHash64(number) % 1000000000000)';
-/** A tenth of the wallets has had another balance before. */
-const MOVED = COUNT / 10;
-
 await benchListings({ fill, lastStep: LAST, rounds: ROUNDS }, measure);
 
 async function fill(clickhouse: ClickHouse): Promise<void> {
   const parent = bytes(PARENT);
-  const holders = (balance: string, lt: number, sign: number, count: number): Promise<void> =>
-    clickhouse.command(
-      `INSERT INTO jetton_holders (jetton, balance, address, lt, mc_seqno, sign)
-       SELECT ${parent}, ${balance}, ${ADDRESS}, ${lt}, 5, ${sign} FROM numbers(${count})`,
-    );
-  await holders(BALANCE, 1, 1, COUNT);
-  await holders(BALANCE, 1, -1, MOVED);
-  await holders(`${BALANCE} + 7`, 2, 1, MOVED);
-  const state = `${ADDRESS}, number, 5, 1, SHA256('code'), SHA256(toString(number))`;
-  const columns = 'address, id, mc_seqno, last_transaction_lt, code_hash, data_hash';
+  await insertWallets(clickhouse, COUNT);
   await clickhouse.command(
-    `INSERT INTO jetton_wallets (${columns}, balance, owner, jetton, mintless_is_claimed)
-     SELECT ${state}, ${BALANCE} + if(number < ${MOVED}, 7, 0), ${ADDRESS}, ${parent}, NULL FROM numbers(${COUNT})`,
-  );
-  await clickhouse.command(
-    `INSERT INTO nft_items (${columns}, init, nft_index, collection_address, owner_address, content)
-     SELECT ${state}, true, toUInt256(number), ${parent}, ${ADDRESS}, '{}' FROM numbers(${COUNT})`,
+    `INSERT INTO nft_items (${STATE_COLUMNS}, init, nft_index, collection_address, owner_address, content)
+     SELECT ${STATE}, true, toUInt256(number), ${parent}, ${ADDRESS}, '{}' FROM numbers(${COUNT})`,
   );
   await clickhouse.command(
     `INSERT INTO jetton_transfers (transaction_lt, source_wallet, mc_seqno, transaction_now, source, destination, jetton_master, amount)

@@ -73,6 +73,11 @@ export function jettonQueries(reading: NewestReading) {
       return newest(reading, jettonMasters, { conditions, order: 'id, address', page }, context);
     },
 
+    jettonHolders(jetton: Address, most: number, context: QueryContext): Promise<BehindBalance[]> {
+      const page = { offset: 0, limit: most };
+      return holders({ jetton, sort: 'desc', page, excludeZero: false, place: undefined }, context);
+    },
+
     async jettonBalances(filter: JettonBalanceFilter, context: QueryContext): Promise<JettonBalanceRecord[]> {
       const { wallet, ltWindow, sort, limit } = filter;
       const conditions = where(jettonBalances, [

@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { QueryContext } from '../../src/chain/records.ts';
 import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
@@ -60,5 +61,18 @@ export function readingBelow(reading: Reading, mcSeqno: number): Reading {
 export function collect<T>(rows: RowReader, read: (rows: RowReader) => T): T[] {
   const found: T[] = [];
   while (!rows.done) found.push(read(rows));
+  return found;
+}
+
+/** Rows that are read before others get a turn: some milliseconds. */
+const IN_ONE_TURN = 4_096;
+
+/** The same of a result that may be long, a part at a time. */
+export async function collectInTurns<T>(rows: RowReader, read: (rows: RowReader) => T): Promise<T[]> {
+  const found: T[] = [];
+  while (!rows.done) {
+    if (found.length % IN_ONE_TURN === IN_ONE_TURN - 1) await others();
+    found.push(read(rows));
+  }
   return found;
 }

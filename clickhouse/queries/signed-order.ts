@@ -7,7 +7,7 @@ import type { Columns } from '../tables/table.ts';
 import { all, behind, limits } from './conditions.ts';
 import { direction } from './keys.ts';
 import { waiting } from './newest.ts';
-import { collect, type NewestReading } from './reading.ts';
+import { collectInTurns, type NewestReading } from './reading.ts';
 
 /** Rows that are taken back stay until they are merged: so many more are read than the page needs, twice as many if these do not do. */
 const READ_SHARE = 1.3;
@@ -79,7 +79,7 @@ export function createStandingRows(reading: NewestReading) {
         FROM (${first}) GROUP BY balance, ${address})
       WHERE held > 0 ORDER BY ${sorted} ${limits(page)}`;
     return waiting<Read>(reading, context, async () => {
-      const rows = collect(await reading.rows(sql, label, context), (row) => ({
+      const rows = await collectInTurns(await reading.rows(sql, label, context), (row) => ({
         balance: readBalance(row),
         address: row.fixed(36),
         total: Number(row.u64()),

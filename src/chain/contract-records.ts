@@ -336,6 +336,8 @@ export interface ContractSource {
   domainOf(account: Address): string | null;
   jettonMasters(filter: JettonMasterFilter, context: QueryContext): Promise<JettonMasterRecord[]>;
   jettonWallets(filter: JettonWalletFilter, context: QueryContext): Promise<JettonWalletRecord[]>;
+  /** Places of the wallets of a jetton that have most, the greatest balance first, equal ones by address downwards. */
+  jettonHolders(jetton: Address, most: number, context: QueryContext): Promise<BehindBalance[]>;
   jettonBalances(filter: JettonBalanceFilter, context: QueryContext): Promise<JettonBalanceRecord[]>;
   /** Those whose transaction was not aborted. */
   jettonTransfers(filter: EventFilter, context: QueryContext): Promise<TokenEvent[]>;

@@ -1,6 +1,7 @@
 /** What is kept of the tables' answers by those who list what lies over them. */
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { createAccounts } from './accounts.ts';
+import { createHolders } from './holders.ts';
 import { createTokenLists } from './token-lists.ts';
 import { createTokenStates, createTokens, createWalletsAt } from './tokens.ts';
 
@@ -12,5 +13,6 @@ export function createMemory(clickhouse: ClickHouseSource) {
     tokens,
     walletsAt: createWalletsAt(states),
     lists: createTokenLists(states, tokens),
+    holders: createHolders(tokens),
   };
 }

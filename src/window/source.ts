@@ -11,7 +11,7 @@ import { messages } from './messages.ts';
 import { type Beneath, beneathIn, type Sides } from './sides.ts';
 import type { WindowState } from './state.ts';
 import { steps } from './steps.ts';
-import { createHolders, createTopBalances } from './top.ts';
+import { createTopBalances } from './top.ts';
 import { traces } from './traces.ts';
 import { adjacentTransactions, transactions, transactionsAt, transactionsByMessage } from './transactions.ts';
 import type { WindowView } from './view.ts';
@@ -24,7 +24,6 @@ interface WindowSides extends Sides {
 
 interface Memory extends ReturnType<typeof createMemory> {
   topBalances: ReturnType<typeof createTopBalances>;
-  holders: ReturnType<typeof createHolders>;
   firstBlock: BlockRecord | null;
 }
 
@@ -40,7 +39,6 @@ export function createWindowSource(
   const memoryOf = perTables<Memory>(() => ({
     ...createMemory(clickhouse),
     topBalances: createTopBalances(),
-    holders: createHolders(),
     firstBlock: null,
   }));
   const edges = { first: new WeakMap<WindowState, BlockRecord>(), last: new WeakMap<WindowState, BlockRecord>() };
@@ -214,9 +212,9 @@ export function createWindowSource(
         ask(
           context,
           async (sides) =>
-            (await (filter.at === undefined
-              ? (sides.memory.holders(filter, sides) ?? sides.memory.lists.wallets(filter, sides))
-              : null)) ?? sides.whole.contracts.jettonWallets(filter, context),
+            (await sides.memory.holders(filter, sides)) ??
+            (await sides.memory.lists.wallets(filter, sides)) ??
+            sides.whole.contracts.jettonWallets(filter, context),
           () => clickhouse.contracts.jettonWallets(filter, context),
         ),
       jettonMasters: (filter, context) =>

@@ -29,11 +29,10 @@ import type { Address, Decimal } from '../chain/model.ts';
 import { itemKind, nameKey, recordKind, walletKind } from './kinds.ts';
 import { createOwned } from './owned.ts';
 import type { Sides } from './sides.ts';
-import type { createTokens, TokenStates } from './tokens.ts';
+import { type createTokens, NO_TOKENS, type TokenStates } from './tokens.ts';
 
 /** Each of them is looked for by itself: of more the tables are asked. */
 const MOST_OWNERS = 10;
-const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
 
 /** Of several owners; null where one has too many. */
 async function ofAll<R>(

@@ -20,6 +20,8 @@ const REMEMBERED = 50_000;
 /** States of a kind that are kept as they were read, with what is printed of them: about a kilobyte each. */
 const READ_STATES = 8_192;
 
+export const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
+
 /** What the tables said of an address at a step; null where it is nothing of the kind. */
 interface Remembered {
   at: number;
