@@ -18,10 +18,11 @@ import type { ProducedStep, SignedBlock } from '../src/devnet/model.ts';
 import { createEmulator } from '../src/emulation/emulator.ts';
 import type { Knowledge } from '../src/emulation/knowledge.ts';
 import type { Beginning } from '../src/emulation/trace.ts';
+import type { PendingLimits } from '../src/pending/announcing.ts';
 import type { PendingMetrics } from '../src/pending/metrics.ts';
 import { readSigned } from '../src/pending/signed-blocks.ts';
 import { createPendingStore, type PendingStore } from '../src/pending/store.ts';
-import { createTracker, type Tracker, type TrackerLimits } from '../src/pending/tracker.ts';
+import { createTracker, type Tracker } from '../src/pending/tracker.ts';
 import type { Step } from '../src/state/steps.ts';
 import { createTvmPool, tvmConfig } from '../src/tvm/pool.ts';
 import {
@@ -74,7 +75,7 @@ export interface PendingDevnet {
 
 export interface TrackerOptions {
   store: PendingStore;
-  limits: TrackerLimits;
+  limits: PendingLimits;
   /** Up to which all is told. */
   mcSeqno: number;
   /** Called before changes are in the topic, and again before they are in the store; may throw. */

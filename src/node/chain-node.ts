@@ -73,3 +73,6 @@ export class NodeError extends Error {
     this.name = 'NodeError';
   }
 }
+
+/** Whether the chain, as the servers know it, has nothing of what was asked for. */
+export const isNotFound = (error: unknown): boolean => error instanceof NodeError && error.code === 'not_found';

@@ -1,6 +1,6 @@
 import type { BlockId, BlockIdExt, Hash } from '../chain/model.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
-import { type AccountBoc, type ChainNode, NodeError } from './chain-node.ts';
+import { type AccountBoc, type ChainNode, isNotFound, NodeError } from './chain-node.ts';
 import {
   blockIdExtFromTl,
   blockIdExtToTl,
@@ -149,7 +149,7 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
       return await lookup({ method: 'lookupBlock', mode: 4, id, utime: utime + 1 }, signal);
     } catch (error) {
       // Nothing after that time yet: the newest block is the one, or no block is.
-      if (error instanceof NodeError && error.code === 'not_found') return newest(shard, signal);
+      if (isNotFound(error)) return newest(shard, signal);
       throw error;
     }
   }

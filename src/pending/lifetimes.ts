@@ -10,3 +10,6 @@ export interface Lifetimes {
 
 /** Those of TON Center; nodes keep a message that is in no block for ten minutes. */
 export const LIFETIMES: Lifetimes = { emulated: 30_000, partial: 60_000, complete: 30_000, held: 600_000 };
+
+/** The time of a block says the second that it was made in. */
+export const SECOND_MS = 1_000;

@@ -67,3 +67,5 @@ export function createRecentSteps(mcSeqno: number) {
     },
   };
 }
+
+export type RecentSteps = ReturnType<typeof createRecentSteps>;

@@ -109,3 +109,5 @@ export function createRoots(
     },
   };
 }
+
+export type Roots = ReturnType<typeof createRoots>;

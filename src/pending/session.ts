@@ -11,11 +11,12 @@ import type { Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { StateSource } from '../state/source.ts';
+import type { PendingLimits } from './announcing.ts';
 import { LIFETIMES } from './lifetimes.ts';
 import type { PendingMetrics } from './metrics.ts';
 import { watchSignedBlocks } from './signed-blocks.ts';
 import { createPendingStore, type PendingStore } from './store.ts';
-import { createTracker, type Tracker, type TrackerLimits, type TrackerOptions } from './tracker.ts';
+import { createTracker, type Tracker, type TrackerOptions } from './tracker.ts';
 
 export interface SessionOptions {
   log: EventLog;
@@ -27,7 +28,7 @@ export interface SessionOptions {
   liteservers: Liteservers;
   emulator: Emulator;
   knowledge: Knowledge;
-  limits: TrackerLimits;
+  limits: PendingLimits;
   metrics: PendingMetrics;
   queryTimeoutMs: number;
   /** The log wakes its readers itself. */

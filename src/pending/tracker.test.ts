@@ -16,8 +16,9 @@ import { readExternalMessage } from '../chain/external-message.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { OutMessage } from '../devnet/actors/wallets.ts';
 import { NodeError } from '../node/chain-node.ts';
+import type { PendingLimits } from './announcing.ts';
 import { markOf } from './merge.ts';
-import type { Tracker, TrackerLimits } from './tracker.ts';
+import type { Tracker } from './tracker.ts';
 
 let net: PendingDevnet;
 beforeAll(async () => {
@@ -433,7 +434,7 @@ it('tells the end of what was never told of, and whom it was for, when nodes hav
 it('tells of no more than its limits let, and counts what it leaves out', async () => {
   await rest();
   const messages = (await rivals()).map((boc) => ({ boc, time: net.nowMs }));
-  const tell = async (limits: TrackerLimits) => {
+  const tell = async (limits: PendingLimits) => {
     net.counts.clear();
     const { tracker, store } = net.openTracker({ limits });
     await net.passOn(tracker, messages);

@@ -1,50 +1,38 @@
 /**
- * What becomes of sent messages, told as changes of pending traces: emulated when they are sent, confirmed by signed
- * shard blocks, finalized by steps, invalidated when they cannot come true any more. One process of all hosts does so;
- * it changes its store, and so everybody else's, by what it appends to the topic and by nothing else.
+ * What becomes of sent messages, told as changes of pending traces: emulated when they are sent (announcing.ts), confirmed
+ * by signed shard blocks, finalized by steps, invalidated when they cannot come true any more. One process of all hosts
+ * does so; it changes its store, and so everybody else's, by what it appends to the topic and by nothing else.
  */
 
 import { LRUCache } from 'lru-cache';
 import type { StoredPendingMessage } from '../../streams/pending-record.ts';
-import type { InvalidationReason, PendingChange, PendingTrace } from '../../streams/pending-trace.ts';
+import type { InvalidationReason, PendingChange } from '../../streams/pending-trace.ts';
 import { atMost } from '../at-most.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
-import { accountLeft, type Emulated, type Emulator } from '../emulation/emulator.ts';
+import type { Emulator } from '../emulation/emulator.ts';
 import type { Knowledge } from '../emulation/knowledge.ts';
-import { NotAccepted } from '../emulation/trace.ts';
-import { NodeError } from '../node/chain-node.ts';
+import { isNotFound } from '../node/chain-node.ts';
 import type { StateSource } from '../state/source.ts';
 import type { Step } from '../state/steps.ts';
+import { createAnnouncing, type PendingLimits, type SentBytes } from './announcing.ts';
 import type { Comparison } from './compare.ts';
 import { createDeeds } from './deeds.ts';
 import { createGrowth, type Memories } from './growth.ts';
-import { isReceived, receivedAmong, transactionsIn } from './indexed.ts';
-import { LIFETIMES, type Lifetimes } from './lifetimes.ts';
-import { hashNormOf, type OpenNode, openNode } from './merge.ts';
+import { receivedAmong, transactionsIn } from './indexed.ts';
+import { LIFETIMES, type Lifetimes, SECOND_MS } from './lifetimes.ts';
+import { hashNormOf, type OpenNode } from './merge.ts';
 import type { PendingMetrics } from './metrics.ts';
-import { confirmedNode, emulatedNodes, finalNode, type SignedNode, touchedBy, touchedByNodes } from './nodes.ts';
+import { confirmedNode, finalNode, type SignedNode, touchedBy, touchedByNodes } from './nodes.ts';
 import { createOverdue } from './overdue.ts';
-import { createPrepared } from './prepared.ts';
-import { createRates } from './rates.ts';
 import { createRecentSteps } from './recent-steps.ts';
 import { createReplaced } from './replaced.ts';
 import { createRoots, type Standing } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
 import { createSignedStates } from './signed-states.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
-import { createUntold, type Untold } from './untold.ts';
-
-export interface TrackerLimits {
-  /** Traces at a time; of messages that come above the end alone is told. */
-  traces: number;
-  /** Messages to one account in ten seconds. */
-  perAccount: number;
-  /** Of the transactions of all traces; of messages that come above it the end alone is told. */
-  bytes: number;
-}
 
 export interface TrackerOptions {
   store: PendingStore;
@@ -54,7 +42,7 @@ export interface TrackerOptions {
   states: Pick<StateSource, 'step'>;
   emulator: Emulator;
   knowledge: Knowledge;
-  limits: TrackerLimits;
+  limits: PendingLimits;
   lifetimes?: Lifetimes;
   /** What one record of the topic says of a trace: a larger one is told by its steps alone. */
   largest?: { nodes: number; bytes: number };
@@ -86,48 +74,20 @@ export interface Tracker {
   readonly isBusy: boolean;
 }
 
-type SentBytes = Pick<StoredPendingMessage, 'boc' | 'hash' | 'hashNorm' | 'destination'>;
-
-/** What a message does, as of a step. */
-interface Work {
-  step: Step;
-  emulated: Emulated;
-  nodes: PendingTrace['nodes'];
-  told: Pick<PendingTrace, 'actions' | 'classification'>;
-}
-
-/** Times that a message is emulated again because a step came meanwhile. */
-const TRIES = 3;
-/** From then on the index is asked for a message before it is emulated. */
-const WAITED_MS = 3_000;
-/** The time of a block says the second that it was made in. */
-const SECOND_MS = 1_000;
 /** Steps behind the newest from which on nodes have let go of states that they do not show, whatever else they show. */
 const FAR_STEPS = 32;
-/** Accounts that have moved lately. */
-const MOVED_ACCOUNTS = 16_384;
 /** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
 const SIGNED_MESSAGES = 1_024;
-
-const isNotFound = (error: unknown): boolean => error instanceof NodeError && error.code === 'not_found';
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { store, append, source, states, emulator, knowledge, limits, metrics, report } = options;
   const { lifetimes = LIFETIMES, clock = Date.now, queryTimeoutMs: timeoutMs } = options;
   const context = (signal: AbortSignal): QueryContext => ({ signal, timeoutMs });
-  const rates = createRates(limits.perAccount, clock);
   const memory: Memories = new LRUCache(atMost(limits.traces));
-  const underWay = new Set<string>();
-  const untold = createUntold();
   const recent = createRecentSteps(options.mcSeqno);
   const roots = createRoots(store, emulator, ({ trace }) => memory.get(hashKey(trace.hashNorm))?.ahead);
-  /** Steps in which accounts took messages from outside last: what they refused before is tried again. */
-  const moved = new LRUCache<string, number>({ max: MOVED_ACCOUNTS });
-  /** Traces that are being told for the first time. */
-  const telling = new Set<Promise<void>>();
   /** By message from outside what the signed block has that it is in. */
   const signedIn = new LRUCache<string, readonly SignedNode[]>({ max: SIGNED_MESSAGES });
-  const prepared = createPrepared<Work>();
   const deeds = createDeeds(knowledge, (error) => {
     metrics.unclassified();
     report(error);
@@ -149,114 +109,27 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   const tell = (changes: readonly PendingChange[]): Promise<void> => append(changes, mcSeqno);
-
-  async function workOut(message: SentBytes, signal: AbortSignal): Promise<Work> {
-    const step = await states.step(undefined, context(signal));
-    const emulated = await roots.emulate(message, step, context(signal));
-    const nodes = emulatedNodes(emulated);
-    const hashes = { hashNorm: message.hashNorm, externalHash: message.hash };
-    const told = await deeds.actions(nodes.map(openNode), hashes, { emulated, mcSeqno, signal });
-    return { step, emulated, nodes, told };
-  }
-
-  /** Whether a step up to this one has a message: not every account refuses what it has received. */
-  async function isIn(message: StoredPendingMessage, { header }: Step, signal: AbortSignal): Promise<boolean> {
-    if (message.time >= (header.genUtime + 1) * SECOND_MS) return false;
-    if (recent.cover(message.time, header.seqno)) return recent.has(message.hashNorm);
-    return isReceived(message.hashNorm, source, context(signal));
-  }
-
-  /** Whether a message that has waited for some time is in a block meanwhile. */
-  async function hasCome({ hashNorm, time }: StoredPendingMessage, signal: AbortSignal): Promise<boolean> {
-    if (recent.has(hashNorm)) return true;
-    return clock() - time > WAITED_MS && isReceived(hashNorm, source, context(signal));
-  }
-
-  /**
-   * Emulates a message and tells its trace. Steps go on meanwhile: it is told of unless one of them has it, and once more
-   * emulated where one has another message of its account.
-   */
-  async function announce(message: StoredPendingMessage, signal: AbortSignal): Promise<string> {
-    const { hashNorm, hash: externalHash, destination } = message;
-    const began = clock();
-    // One who is behind need not emulate what has come already.
-    if (await hasCome(message, signal)) return 'included';
-    for (let tries = 1; ; tries++) {
-      const { step, emulated, nodes, told } = (await prepared.take(hashNorm)) ?? (await workOut(message, signal));
-      if (await isIn(message, step, signal)) return 'included';
-      const since = () => recent.since(step.header.seqno, hashNorm, destination);
-      if ((since() === 'moved' || since() === 'unknown') && tries < TRIES) continue;
-      if (since() === 'unknown' && (await isReceived(hashNorm, source, context(signal)))) return 'included';
-      if (since() === 'received') return 'included';
-      const now = clock();
-      const { globalVersion, isIncomplete } = emulated;
-      const times = { begunMs: now, changedMs: now };
-      const trace = { hashNorm, externalHash, version: 1, globalVersion, isIncomplete, ...times, nodes, ...told };
-      memory.set(hashKey(hashNorm), { emulated, ahead: accountLeft(emulated.transactions[0]) });
-      const done = tell([{ kind: 'trace', trace }]);
-      telling.add(done);
-      await done.finally(() => telling.delete(done));
-      metrics.took(clock() - began);
-      if (isIncomplete) metrics.cutOff();
+  const announcing = createAnnouncing({
+    store,
+    source,
+    states,
+    limits,
+    lifetimes,
+    metrics,
+    roots,
+    recent,
+    deeds,
+    memory,
+    tell,
+    context,
+    clock,
+    report,
+    mcSeqno: () => mcSeqno,
+    async onTold(hashNorm, signal) {
       const signed = signedIn.get(hashKey(hashNorm));
       if (signed !== undefined) await alone(() => takeSigned(signed, signal, hashNorm));
-      return 'told';
-    }
-  }
-
-  /** Emulates a message and tells its trace; where that cannot be, it may be tried again. */
-  async function attempt(message: StoredPendingMessage, signal: AbortSignal): Promise<void> {
-    const key = hashKey(message.hashNorm);
-    const tried = mcSeqno;
-    underWay.add(key);
-    try {
-      metrics.message(await announce(message, signal));
-      untold.forget(message);
-    } catch (error) {
-      signal.throwIfAborted();
-      const isRefused = error instanceof NotAccepted;
-      // Few accounts take twice what they have received.
-      if (isRefused && recent.has(message.hashNorm)) {
-        untold.forget(message);
-        return metrics.message('included');
-      }
-      metrics.message(isRefused ? 'refused' : 'failed');
-      // Where the index is behind what nodes keep, as after a restart, it comes to a step that they show.
-      const isEarly = isNotFound(error);
-      if (!isRefused && !isEarly) report(error);
-      untold.note(message, isRefused ? 'refused' : isEarly ? 'early' : 'failed', tried);
-    } finally {
-      underWay.delete(key);
-    }
-  }
-
-  const hasMoved = ({ message, tried }: Untold): boolean => (moved.get(hashKey(message.destination)) ?? 0) > tried;
-
-  async function tryAgain(signal: AbortSignal): Promise<void> {
-    for (const one of untold.waiting()) {
-      if (underWay.has(hashKey(one.message.hashNorm))) continue;
-      if (one.hindrance === 'refused' && !hasMoved(one)) continue;
-      if (one.hindrance === 'early' && one.tried >= mcSeqno) continue;
-      if (store.size + underWay.size >= limits.traces || store.bytes >= limits.bytes) return;
-      if (one.hindrance === 'rate' && !rates.take(one.message.destination)) continue;
-      await attempt(one.message, signal);
-    }
-  }
-
-  /** Messages that never had a trace, whose time is over: those that no block has taken are invalid. */
-  async function endOverdue(now: number, signal: AbortSignal): Promise<void> {
-    const past = untold.sentBefore(now - lifetimes.emulated, now - lifetimes.held);
-    const due = past.filter(({ hashNorm }) => !underWay.has(hashKey(hashNorm)));
-    const received = await receivedAmong(due, source, context(signal));
-    const changes: PendingChange[] = [];
-    for (const { hashNorm, destination: account } of due) {
-      if (received.has(hashKey(hashNorm))) continue;
-      changes.push({ kind: 'invalidated', hashNorm, reason: 'expired', account });
-    }
-    if (changes.length > 0) await tell(changes);
-    for (const message of due) untold.forget(message);
-    for (const _ of changes) metrics.invalidated('expired');
-  }
+    },
+  });
 
   /** Traces that do not come true; one whose message the index has all the same, out of a step passed by, did. */
   async function giveUp(
@@ -344,7 +217,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   async function takeStep(seqno: number, signal: AbortSignal): Promise<void> {
-    if (store.size + underWay.size === 0 && untold.isEmpty) {
+    if (store.size === 0 && announcing.isIdle) {
       mcSeqno = seqno;
       recent.pass(seqno);
       signedStates.clear();
@@ -357,7 +230,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const accounts = recent.note(seqno, step.header.genUtime, records);
     signedStates.pass(step);
     // What is told from now on knows of this step.
-    await Promise.allSettled(telling);
+    await announcing.settled();
     const changes: PendingChange[] = [];
     for (const [one, own] of touchedBy(store, records)) {
       const change = await changed(one, own.map(finalNode), seqno, signal);
@@ -372,7 +245,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (gone.length > 0) await append(gone, seqno);
     mcSeqno = seqno;
     chainMs = step.header.genUtime * SECOND_MS;
-    for (const key of accounts.keys()) moved.set(key, seqno);
+    announcing.moved(accounts.keys(), seqno);
   }
 
   /** @param only the trace that was not there when the block came: of the others later blocks may have said more */
@@ -393,35 +266,15 @@ export function createTracker(options: TrackerOptions): Tracker {
       return mcSeqno;
     },
     get isBusy() {
-      return store.size + underWay.size > 0;
+      return store.size + announcing.underWay > 0;
     },
-    prepare(message, signal) {
-      const { hashNorm } = message;
-      if (underWay.has(hashKey(hashNorm)) || store.hasEnded(hashNorm) || store.get(hashNorm)) return;
-      prepared.begin(hashNorm, () => workOut(message, signal));
-    },
-    async message(message, signal) {
-      const key = hashKey(message.hashNorm);
-      if (underWay.has(key) || untold.has(message) || store.hasEnded(message.hashNorm) || store.get(message.hashNorm))
-        return metrics.message('known');
-      if (store.size + underWay.size + untold.size >= limits.traces || store.bytes >= limits.bytes) {
-        return metrics.message(untold.leave(message) ? 'full' : 'lost');
-      }
-      if (clock() - message.time > lifetimes.emulated) {
-        untold.giveUp(message);
-        return metrics.message('late');
-      }
-      if (!rates.take(message.destination)) {
-        untold.hold(message);
-        return metrics.message('rate');
-      }
-      await attempt(message, signal);
-    },
+    prepare: announcing.prepare,
+    message: announcing.message,
     step: (seqno, signal) => alone(() => takeStep(seqno, signal)),
-    retry: tryAgain,
+    retry: announcing.retry,
     signed: ({ id, transactions, state }, signal) =>
       alone(async () => {
-        if (store.size + underWay.size === 0) return;
+        if (store.size + announcing.underWay === 0) return;
         signedStates.note(id, state);
         const nodes = transactions.map((one) => confirmedNode(one, id, mcSeqno + 1));
         for (const { transaction } of nodes) {
@@ -433,7 +286,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     expire: (signal) =>
       alone(async () => {
         const now = Math.min(clock(), chainMs + SECOND_MS);
-        await endOverdue(now, signal);
+        await announcing.endOverdue(now, signal);
         const late = await overdue.at(now, () => states.step(mcSeqno, context(signal)), context(signal));
         const changes = await giveUp(late, 'expired', signal);
         const unseen: OpenTrace[] = [];
