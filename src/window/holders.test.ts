@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { TooMuch } from '../../clickhouse/queries/reading.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
 import { emptyTables } from '../../test/empty-tables.ts';
@@ -30,8 +31,11 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Tables that hold wallets as they stand when they are asked, and how often they were, by what. */
-function tablesOf(standing: () => JettonWalletRecord[]) {
+/**
+ * Tables that hold wallets as they stand when they are asked, and how often they were, by what.
+ * @param room the longest order that a request has memory for
+ */
+function tablesOf(standing: () => JettonWalletRecord[], room = Number.POSITIVE_INFINITY) {
   const asked = { pages: 0, orders: [] as number[], wallets: 0 };
   const tables = emptyTables();
   const contracts = {
@@ -46,6 +50,7 @@ function tablesOf(standing: () => JettonWalletRecord[]) {
     jettonHolders: async (jetton: Address, most: number) => {
       expect(jetton).toEqual(JETTON);
       asked.orders.push(most);
+      if (most > room) throw new TooMuch('too much');
       return standing().slice(0, most);
     },
     tokens: async ({ wallets }: TokenCandidates) => {
@@ -125,6 +130,18 @@ describe.skipIf(shelf === null)('the holders of a jetton', () => {
     // Deeper than any order that is kept.
     expect(await ask(source, { offset: 127_999, limit: 5 })).toEqual([]);
     expect(asked.pages).toBe(5);
+  });
+
+  it('are asked of the tables where an order takes more memory than a request may', async () => {
+    const steps = (await recordedSteps('mainnet-genesis_a')).slice(0, 2).map(withWallets);
+    const window = openWindow({ folder: join(folder, 'much'), maxBytes: 64 * MB });
+    windows.push(window);
+    await window.apply(steps.slice(1), async () => ({ lt: 1n, utime: 1 }));
+    const { asked, tables } = tablesOf(() => RICH, 12_000);
+    const source = createWindowSource(window, tables);
+    const page = { offset: 12_500, limit: 3 };
+    for (let i = 0; i < 5; i++) expect(await ask(source, page)).toEqual(RICH.slice(12_500, 12_503));
+    expect(asked).toMatchObject({ pages: 5, orders: [128_000] });
   });
 });
 

@@ -3,6 +3,7 @@
  * wallets themselves the ones that were shown last.
  */
 import { LRUCache } from 'lru-cache';
+import { TooMuch } from '../../clickhouse/queries/reading.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
 import { atMost } from '../at-most.ts';
 import type { BehindBalance, JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
@@ -32,6 +33,8 @@ const ORDERS = [
 ];
 const OFTEN = 2;
 const COUNTED_JETTONS = 1_000;
+/** Pages that the tables are asked for before an order is read again that took more memory than a request may. */
+const TRIED_AGAIN = 1_000;
 /** About a kilobyte each, with what is printed of them. */
 const SHOWN_WALLETS = 16_384;
 
@@ -74,7 +77,14 @@ export function createHolders(tokens: ReturnType<typeof createTokens>) {
       if (count <= OFTEN) return null;
       const top = tops.get(name) ?? topOf(jetton, most);
       tops.set(name, top);
-      return top(page, sides, behind);
+      try {
+        return await top(page, sides, behind);
+      } catch (error) {
+        if (!(error instanceof TooMuch)) throw error;
+        // A page may take less: this order is not read until it was asked for often once more.
+        counts.set(name, -TRIED_AGAIN);
+        return null;
+      }
     };
   }
 
