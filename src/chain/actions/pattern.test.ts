@@ -111,6 +111,47 @@ describe('a chain', () => {
   });
 });
 
+describe('what is looked at', () => {
+  /** Calls one below the other. */
+  const line = (...opcodes: number[]): Sent =>
+    call(opcodes[0], ...(opcodes.length > 1 ? [line(...opcodes.slice(1))] : []));
+
+  /** How often a pattern that fits 3 is tried on blocks. */
+  function tries(pattern: (counted: Pattern) => Pattern, sends: readonly Sent[]): number {
+    let count = 0;
+    const counted: Pattern = {
+      where({ opcode }) {
+        count++;
+        return opcode !== null && opcode >= 3;
+      },
+    };
+    taken(pattern(counted), sends);
+    return count;
+  }
+
+  test('is not what is below, where the parent does not fit', () => {
+    const sends = [line(1, 3, 4, 5)];
+    expect(tries((of) => ({ op: 1, child: { chain: { of } }, parent: { op: 7 } }), sends)).toBe(0);
+    expect(tries((of) => ({ op: 1, children: [{ chain: { of } }], parent: { op: 7 } }), sends)).toBe(0);
+  });
+
+  test('is every link of a chain of chains twice, however long they are', () => {
+    const links = Array.from({ length: 100 }, (_, i) => i + 3);
+    const nested = (of: Pattern): Pattern => ({ op: 1, child: { chain: { of: { ...of, chain: { of } } } } });
+    expect(tries(nested, [line(1, ...links)])).toBeLessThan(3 * links.length);
+  });
+});
+
+test('a chain of chains goes on from the end of the last one', () => {
+  const inner: Pattern = { op: [2, 4, 6], chain: { of: { op: [2, 4, 6] }, until: { op: [3, 5] } } };
+  const pattern: Pattern = { op: 1, child: { chain: { of: inner } } };
+  // Below the end, and beside it.
+  expect(taken(pattern, [call(1, call(2, call(3, call(4, call(5)))))])).toEqual([1, 2, 3, 4, 5]);
+  expect(taken(pattern, [call(1, call(2, call(3), call(4, call(5))))])).toEqual([1, 2, 3, 4, 5]);
+  // Not beside a link that was gone on from.
+  expect(taken(pattern, [call(1, call(2, call(4, call(5)), call(6)))])).toEqual([1, 2, 4, 5]);
+});
+
 describe('merging', () => {
   const kind = declare<null>({ block: 'test', groups: [], leaf: true, details: () => ({}), accounts: () => ({}) });
   const pick = (all: Map<number | null, Block>, ...opcodes: number[]): Set<Block> =>

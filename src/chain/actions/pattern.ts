@@ -85,12 +85,15 @@ function tryPattern(pattern: Pattern, block: Block, known: KnownContracts, retur
     }
     return null;
   }
+  if (pattern.chain !== undefined) return matchChain(pattern, block, known)?.hits ?? null;
   if (!fits(pattern, block, known)) return null;
-  if (pattern.chain !== undefined) return matchChain(pattern.chain, block, known);
+  // First, as there is but one: what is below may be most of the trace.
+  const above = pattern.parent === undefined ? [] : takeParent(pattern.parent, block, known);
+  if (above === null) return null;
   const hits: Hit[] = [{ block, as: pattern.as }];
   if (pattern.child !== undefined && !takeAll(pattern.child, block, known, hits)) return null;
   if (pattern.children !== undefined && !takeEach(pattern.children, block, known, hits)) return null;
-  if (pattern.parent !== undefined && !takeParent(pattern.parent, block, known, hits)) return null;
+  hits.push(...above);
   if (returns !== false) {
     for (const next of block.next) {
       if (next.opcode === BOUNCED || (next.opcode === EXCESSES && returns === true))
@@ -145,19 +148,30 @@ function takeEach(patterns: readonly Pattern[], block: Block, known: KnownContra
   return true;
 }
 
-function takeParent(pattern: Pattern, { prev }: Block, known: KnownContracts, hits: Hit[]): boolean {
-  const more = prev === null ? null : inner(pattern, prev, known);
-  if (more !== null) hits.push(...more);
-  return more !== null || pattern.optional === true;
+function takeParent(pattern: Pattern, { prev }: Block, known: KnownContracts): Hit[] | null {
+  const hits = prev === null ? null : inner(pattern, prev, known);
+  return hits ?? (pattern.optional === true ? [] : null);
+}
+
+/** What a chain took, and of that what its last link and its end are. */
+interface Chained {
+  hits: Hit[];
+  last: readonly Hit[];
 }
 
 /**
  * From a block on, `until` is tried first, then `of`; after a hit of `of` the walk goes on over the next blocks of all
  * blocks it took, and not over those beside it. It ends with `until`, or when nothing more fits: then what was taken still
  * counts.
+ *
+ * A link that is a chain itself is gone on from where that ended: from any earlier block of it the same walk would lead
+ * there again.
  */
-function matchChain({ of, until }: NonNullable<Pattern['chain']>, block: Block, known: KnownContracts): Hit[] | null {
+function matchChain({ chain, ...start }: Pattern, block: Block, known: KnownContracts): Chained | null {
+  if (chain === undefined || !fits(start, block, known)) return null;
+  const { of, until } = chain;
   const hits: Hit[] = [];
+  let last: readonly Hit[] = [];
   let level: Iterable<Block> | null = [block];
   while (level !== null) {
     let below: Set<Block> | null = null;
@@ -165,17 +179,24 @@ function matchChain({ of, until }: NonNullable<Pattern['chain']>, block: Block, 
       const end = until === undefined ? null : inner(until, at, known);
       if (end !== null) {
         hits.push(...end);
-        return hits;
+        return { hits, last: [...last, ...end] };
       }
-      const more = inner(of, at, known);
+      const more = link(of, at, known);
       if (more === null) continue;
-      hits.push(...more);
-      below = new Set(more.flatMap((hit) => hit.block.next));
+      hits.push(...more.hits);
+      last = more.last;
+      below = new Set(last.flatMap((hit) => hit.block.next));
       break;
     }
     level = below;
   }
-  return hits.length === 0 ? null : hits;
+  return hits.length === 0 ? null : { hits, last };
+}
+
+function link(of: Pattern, at: Block, known: KnownContracts): Chained | null {
+  if (of.chain !== undefined) return matchChain(of, at, known);
+  const hits = inner(of, at, known);
+  return hits === null ? null : { hits, last: hits };
 }
 
 /** The opcodes and block names an outermost pattern can begin with; null when every block may. */
