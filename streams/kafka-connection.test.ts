@@ -8,10 +8,11 @@ function warnings() {
   return { warned, kafka: createKafka({ brokers: ['localhost:9092'], clientId: 'test', logger }) };
 }
 
-it('warns with the reason, and not of a topic that is looked for before it is made', () => {
+it('warns with the reason, and not of a topic that is looked for before it is made or that another makes first', () => {
   const { warned, kafka } = warnings();
   const own = kafka.logger();
   own.error('Response Metadata(key: 3, version: 6)', { error: 'This server does not host this topic-partition' });
+  own.error('Response CreateTopics(key: 19, version: 3)', { error: 'Topic creation errors' });
   expect(warned).toEqual([]);
   own.error('Response Produce(key: 0, version: 7)', { error: 'Not authorized to access topics' });
   expect(warned).toEqual(['Kafka: Response Produce(key: 0, version: 7): Not authorized to access topics']);

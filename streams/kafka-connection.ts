@@ -46,6 +46,8 @@ export function brokerErrorType(error: unknown): string | null {
 
 const WARN_EVERY_MS = 30_000;
 const UNKNOWN_TOPIC = 'This server does not host this topic-partition';
+/** Without a reason, and also where another process was faster. Who makes the topic tells what it was (kafka-topic.ts). */
+const NOT_MADE = 'Topic creation errors';
 /** Said of each idempotent producer whose tries have an end. One that fails is not used again (kafka-writer.ts). */
 const TRIES_END = 'Limiting retries for the idempotent producer may invalidate EoS guarantees';
 
@@ -74,7 +76,7 @@ function createLogSink({ brokers, logger }: KafkaConnectionOptions) {
     const { message, timestamp: _, logger: __, ...rest } = log;
     logger?.debug({ ...rest, part: `kafkajs ${namespace}`.trim() }, message);
     // Whether a topic is there is asked before it is made.
-    if (rest.error === UNKNOWN_TOPIC || message === TRIES_END) return;
+    if (rest.error === UNKNOWN_TOPIC || rest.error === NOT_MADE || message === TRIES_END) return;
     if (level > logLevel.WARN || performance.now() - warnedAt < WARN_EVERY_MS) return;
     warnedAt = performance.now();
     logger?.warn({ brokers }, `Kafka: ${message}${typeof rest.error === 'string' ? `: ${rest.error}` : ''}`);
