@@ -321,7 +321,7 @@ export const settings = {
   clickhouseDatabase: {
     flag: 'clickhouse-database',
     env: 'CLICKHOUSE_DATABASE',
-    about: 'Database of the tables',
+    about: 'Database of the tables; services that project the same log have one each, also on different servers',
     group: 'ClickHouse',
     schema: z
       .string()

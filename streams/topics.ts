@@ -3,6 +3,8 @@
  * change that an old reader would misread goes into a new topic with the next version.
  */
 
+import { type Config, settings } from '../src/config.ts';
+
 export const DEFAULT_TOPIC_PREFIX = 'ton';
 
 const HOUR_MS = 3_600_000;
@@ -51,6 +53,20 @@ export function topicNames(prefix: string = DEFAULT_TOPIC_PREFIX): TopicNames {
     pending: `${prefix}.${TOPICS.pending.suffix}`,
     pendingTraces: `${prefix}.${TOPICS.pendingTraces.suffix}`,
   };
+}
+
+/** What says which topics a service has. */
+export type TopicsConfig = Pick<Config, 'topicPrefix' | 'clickhouseDatabase' | 'kafkaBrokers'>;
+
+/**
+ * The topics of a service. Several may project one log of a broker, each into a database of its own: what follows from
+ * tables is told apart by their database, unless it is the default one. A log in a folder has one service at a time.
+ */
+export function topicsOf({ topicPrefix, clickhouseDatabase: database, kafkaBrokers }: TopicsConfig): TopicNames {
+  const names = topicNames(topicPrefix);
+  if (kafkaBrokers === undefined || database === settings.clickhouseDatabase.schema.parse(undefined)) return names;
+  const { steps, pendingTraces } = topicNames(`${topicPrefix}.db-${database}`);
+  return { ...names, steps, pendingTraces };
 }
 
 /** Milliseconds a topic's records are kept, -1 for ever (also for topics not listed here). */

@@ -14,7 +14,7 @@ import { PROJECTIONS } from '../../streams/project/projections.ts';
 import { project } from '../../streams/project/projector.ts';
 import { holdVersions } from '../../streams/project/versions.ts';
 import { lastSealed } from '../../streams/step-search.ts';
-import { topicNames } from '../../streams/topics.ts';
+import { topicsOf } from '../../streams/topics.ts';
 import { ConfigError } from '../config.ts';
 import { createProgress } from '../progress.ts';
 import { openParts } from './parts.ts';
@@ -51,7 +51,7 @@ export async function runRebuild(
   // Some alone are made beside the others; all of them from the log alone.
   const { clickhouse, log } = await openParts(running, { areThere: remade.length > 0 });
   const { onProgress, end, aim } = showProgress();
-  const parts = { log, topics: topicNames(config.topicPrefix), clickhouse, config, logger, onProgress };
+  const parts = { log, topics: topicsOf(config), clickhouse, config, logger, onProgress };
   const what = remade.length > 0 ? `${remade.map(({ name }) => name).join(', ')} of ` : '';
   const upTo = await rebuild({ ...parts, projections: PROJECTIONS, aim, settledMs }, remade, shutdown.signal).finally(
     end,

@@ -7,7 +7,7 @@ import { startPoint } from '../../streams/ingest/follow-start.ts';
 import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
-import { topicNames } from '../../streams/topics.ts';
+import { topicsOf } from '../../streams/topics.ts';
 import { FAUCET_PATH } from '../api/faucet.ts';
 import { type Config, settings } from '../config.ts';
 import type { DevnetThread } from '../devnet/thread.ts';
@@ -58,7 +58,7 @@ export async function runProject(running: Running): Promise<void> {
   const { clickhouse, log, metrics } = await openParts(running, { views: true });
   await answerMetrics(running, metrics.registry);
   print(`projecting into ${clickhouse.database}; stop with Ctrl-C`);
-  const topics = topicNames(config.topicPrefix);
+  const topics = topicsOf(config);
   const options = { log, topics, clickhouse, config, logger, publish: publishSettings(config), names: true };
   await project({ ...options, onProgress: metrics.projected }, shutdown.signal);
 }

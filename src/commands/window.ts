@@ -5,7 +5,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { EventLog } from '../../streams/log.ts';
-import { topicNames } from '../../streams/topics.ts';
+import { topicsOf } from '../../streams/topics.ts';
 import { transactionForm } from '../api/v3/render/forms.ts';
 import { openArchive } from '../archive/archive.ts';
 import { createFilling } from '../archive/fill.ts';
@@ -50,7 +50,7 @@ export function openWindowWriter(running: Running, { log, metrics, tables, click
   const follower = createWindowFollower({
     window,
     log,
-    topic: topicNames(config.topicPrefix).steps,
+    topic: topicsOf(config).steps,
     clickhouse: tables,
     tablesId: (signal) => tablesId(clickhouse, signal),
     logger: logger.child({ part: 'window' }),
@@ -61,7 +61,7 @@ export function openWindowWriter(running: Running, { log, metrics, tables, click
   const fill = createWindowFill({
     window,
     log,
-    topic: topicNames(config.topicPrefix).steps,
+    topic: topicsOf(config).steps,
     below: async (mcSeqno, signal) => {
       const newest = await tables.below(mcSeqno).newestBelow({ signal, timeoutMs: FILL_QUERY_MS });
       return newest && { lt: BigInt(newest.lt), utime: newest.utime };

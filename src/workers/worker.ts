@@ -8,7 +8,7 @@ import { createHead } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { followTables } from '../../clickhouse/tables-id.ts';
 import { openLog } from '../../streams/open.ts';
-import { topicNames } from '../../streams/topics.ts';
+import { topicsOf } from '../../streams/topics.ts';
 import { watchNames } from '../api/api-metrics.ts';
 import { faucetApi } from '../api/faucet.ts';
 import { statsApi } from '../api/stats/api.ts';
@@ -140,7 +140,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
   const pending = createPendingStore();
   const follower = followPending({
     log,
-    topic: topicNames(config.topicPrefix).pendingTraces,
+    topic: topicsOf(config).pendingTraces,
     store: pending,
     continuous: config.kafkaBrokers !== undefined,
     report: (error) => logger.warn({ err: error }, 'pending traces cannot be followed'),
@@ -153,7 +153,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
     clickhouse,
     head,
     log,
-    blocksTopic: topicNames(config.topicPrefix).blocks,
+    blocksTopic: topicsOf(config).blocks,
     metrics,
     logger,
     apis: [statsApi(tables.statistics), ...(faucet === null ? [] : [faucetApi(faucetDoor(faucet))])],

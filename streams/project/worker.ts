@@ -2,7 +2,7 @@ import { connect } from '../../clickhouse/open.ts';
 import { createLogger } from '../../src/logger.ts';
 import { runInThread } from '../../src/thread.ts';
 import { openLog } from '../open.ts';
-import { topicNames } from '../topics.ts';
+import { topicsOf } from '../topics.ts';
 import type { ProjectorOptions } from './options.ts';
 import { project } from './projector.ts';
 import { publishSettings } from './publish.ts';
@@ -21,7 +21,7 @@ await runInThread<ThreadData, never, ThreadNews>(async ({ data: { config, clickh
   // Questions to brokers that do not answer end with the log, not with a signal.
   signal.addEventListener('abort', () => void closeLog(), { once: true });
   try {
-    const topics = topicNames(config.topicPrefix);
+    const topics = topicsOf(config);
     const publish = { ...publishSettings(config), onPublished: () => send({ type: 'published' }) };
     const onProgress: ProjectorOptions['onProgress'] = (progress) => send({ type: 'progress', progress });
     await project({ log, topics, clickhouse, config, logger, onProgress, publish, names: true }, signal);

@@ -10,7 +10,7 @@ import { createClickHouseSource } from '../../../clickhouse/queries/source.ts';
 import { subscribersDatabase } from '../../../clickhouse/subscribers.ts';
 import { followTables } from '../../../clickhouse/tables-id.ts';
 import { openLog } from '../../../streams/open.ts';
-import { topicNames } from '../../../streams/topics.ts';
+import { topicsOf } from '../../../streams/topics.ts';
 import { createCalling } from '../../calls.ts';
 import { createEmulator } from '../../emulation/emulator.ts';
 import { createKnowledge } from '../../emulation/knowledge.ts';
@@ -69,7 +69,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
     tooMany: (open) => new NodeError('unavailable', `${open} questions wait for the main process already`),
   });
   const liteservers = askLiteservers((question, given) => main.call(question, given));
-  const topics = topicNames(config.topicPrefix);
+  const topics = topicsOf(config);
   const states = createStateSource({
     source: answers.source,
     liteservers,
