@@ -42,6 +42,12 @@ const NO_STATISTICS = `<auto_statistics_types></auto_statistics_types>
     <refresh_statistics_interval>0</refresh_statistics_interval>`;
 
 /**
+ * Bytes of its disk that the engine leaves to others: with less it refuses inserts and merges, which are tried again. The
+ * engine of the chdb package takes a write that the disk refuses for done (`write-failures.ts`), so it must not come to that.
+ */
+export const KEPT_FREE_BYTES = 64 * 1024 * 1024;
+
+/**
  * The engine's configuration file. With so few background slots the merge settings that count free slots must come
  * down too: their defaults (8, 20, 25) exceed the 4 slots there are, which would keep every merge small and hold
  * back all mutations.
@@ -62,6 +68,9 @@ export function serverConfigXml(limits: ServerLimits, paths: Pick<ServerPaths, '
   <background_move_pool_size>1</background_move_pool_size>
   <background_fetches_pool_size>1</background_fetches_pool_size>
   <background_processing_pool_thread_sleep_seconds_if_nothing_to_do>${LOOKS_AGAIN_SECONDS}</background_processing_pool_thread_sleep_seconds_if_nothing_to_do>
+  <storage_configuration><disks><default>
+    <keep_free_space_bytes>${KEPT_FREE_BYTES}</keep_free_space_bytes>
+  </default></disks></storage_configuration>
   <max_thread_pool_size>1000</max_thread_pool_size>
   <os_threads_nice_value_merge_mutate>${MERGE_NICENESS}</os_threads_nice_value_merge_mutate>
   <merge_tree>

@@ -8,10 +8,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { canLimitFiles, limitFiles } from '../test/file-limit.ts';
 import { startProgram } from '../test/program.ts';
 import { type ClickHouse, createClickHouse } from './client.ts';
 import { RowWriter } from './rowbinary.ts';
 import { type EmbeddedClickHouse, ServerError, startEmbeddedClickHouse } from './server.ts';
+import { KEPT_FREE_BYTES } from './server-config.ts';
 import { silent, testServerOptions } from './test-server.ts';
 
 const TEST_PARENT = fileURLToPath(new URL('./test-parent.ts', import.meta.url));
@@ -102,6 +104,8 @@ describe('the embedded server', () => {
       { v: String(options.maxMemoryBytes) },
     ]);
     expect(await clickhouse.json(sql('mark_cache_size'), Text)).toEqual([{ v: String(options.markCacheBytes) }]);
+    const kept = 'SELECT toString(keep_free_space) AS v FROM disks';
+    expect(await clickhouse.json(kept, Text)).toEqual([{ v: String(KEPT_FREE_BYTES) }]);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await clickhouse.close();
   });
@@ -163,6 +167,28 @@ describe('the embedded server', () => {
     expect(kept.length - acknowledged).toBeLessThanOrEqual(1);
     await clickhouse.close();
   });
+
+  it.runIf(canLimitFiles)(
+    'ends where a write was refused, which the engine takes for done, and keeps what was merged of the rows there were',
+    async () => {
+      server = await startEmbeddedClickHouse(testServerOptions(folder));
+      const clickhouse = await createNumbered(server.url);
+      await clickhouse.command('SYSTEM STOP MERGES');
+      const fill = 'INSERT INTO numbered SELECT rand() FROM numbers(50000) SETTINGS max_insert_threads = 1';
+      for (let n = 0; n < 3; n++) await clickhouse.command(fill);
+      limitFiles(server.pid!, 400_000);
+      await clickhouse.command('SYSTEM START MERGES');
+      await clickhouse.command('OPTIMIZE TABLE numbered FINAL');
+      const error = await server.failed;
+      expect(error).toMatchObject({ code: 'disk_full', message: expect.stringContaining(`${folder} refused to be`) });
+      await clickhouse.close();
+      await server.stop();
+      server = await startEmbeddedClickHouse(testServerOptions(folder));
+      const again = createClickHouse({ url: server.url, database: 'kept', logger: silent });
+      expect(await count(again)).toBe(150_000);
+      await again.close();
+    },
+  );
 
   it('refuses a second instance in the same process and in another', async () => {
     server = await startEmbeddedClickHouse(testServerOptions(folder));

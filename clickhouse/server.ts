@@ -1,15 +1,23 @@
-import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, statfs, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolveLibchdb } from 'chdb/libchdb';
-import { type ServerLimits, type ServerPaths, serverArguments, serverConfigXml, serverPaths } from './server-config.ts';
+import {
+  KEPT_FREE_BYTES,
+  type ServerLimits,
+  type ServerPaths,
+  serverArguments,
+  serverConfigXml,
+  serverPaths,
+} from './server-config.ts';
 import { choosePort, dropOwnership, livingOwner, takeOwnership } from './server-folder.ts';
 import { type ServerProcess, spawnServer } from './server-process.ts';
 import type { ClickHouseLogger } from './settings.ts';
+import { WRITE_FAILURES, writeFailuresText } from './write-failures.ts';
 
-export type ServerErrorCode = 'unsupported' | 'folder_busy' | 'start_failed' | 'aborted';
+export type ServerErrorCode = 'unsupported' | 'folder_busy' | 'disk_full' | 'start_failed' | 'aborted';
 
 export class ServerError extends Error {
   constructor(
@@ -178,11 +186,22 @@ async function refuseIfOwned(folder: string, paths: ServerPaths, taken: boolean)
   if (owner !== null && !(taken && owner === process.pid)) throw folderBusy(folder, owner);
 }
 
+/** Of a disk that is full, or will be in a moment, what the engine writes might not be whole. */
+async function refuseFullDisk(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize >= KEPT_FREE_BYTES) return;
+  const [left, least] = [bavail * bsize, KEPT_FREE_BYTES].map((bytes) => Math.floor(bytes / 1024 ** 2));
+  throw new ServerError(
+    'disk_full',
+    `the disk of ${folder} has ${left} MB left, and ClickHouse writes only where it leaves ${least}: make room there, then start again`,
+  );
+}
+
 /**
  * Runs a real ClickHouse server on the folder as a supervised child process: restarted when it dies, ended with
  * this process whatever way this process ends.
  *
- * @throws ServerError `unsupported`, `folder_busy`, `start_failed` or `aborted`
+ * @throws ServerError `unsupported`, `folder_busy`, `disk_full`, `start_failed` or `aborted`
  */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const library = findLibrary();
@@ -190,6 +209,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   const paths = serverPaths(folder);
   await mkdir(paths.data, { recursive: true });
   await refuseIfOwned(folder, paths, false);
+  await refuseFullDisk(folder);
   await takeOwnership(paths.owner);
   try {
     if (options.users !== undefined) await writeFile(paths.users, options.users);
@@ -223,6 +243,7 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
       const startedAt = performance.now();
       const how = await untilDown(setup, current, stopRequest);
       if (stopping.signal.aborted) return null;
+      if (how === LOST_WRITES) return new ServerError('disk_full', writeFailuresText(options.folder));
       current = null;
       crashes.push(performance.now());
       while (crashes[0] < performance.now() - CRASH_WINDOW_MS) crashes.shift();
@@ -281,7 +302,13 @@ function supervise(setup: Setup, first: ServerProcess): EmbeddedClickHouse {
   };
 }
 
-/** Waits for the end of the process, and brings it about when the engine hangs. Ends early when stopping. */
+/** How an engine ended that has acknowledged what is not on the disk. */
+const LOST_WRITES = 'lost writes';
+
+/**
+ * Waits for the end of the process, and brings it about when the engine hangs, or cannot be believed any more. Ends early
+ * when stopping.
+ */
 async function untilDown(setup: Setup, server: ServerProcess, stopRequest: Promise<string>): Promise<string> {
   let answeredAt = performance.now();
   for (;;) {
@@ -291,6 +318,11 @@ async function untilDown(setup: Setup, server: ServerProcess, stopRequest: Promi
     tick.abort();
     if (event !== 'tick') return event;
     if ((await ask(`${setup.url}/ping`, null, PING_TIMEOUT_MS)) !== null) answeredAt = performance.now();
+    if (Number(await ask(`${setup.url}/`, WRITE_FAILURES, PING_TIMEOUT_MS)) > 0) {
+      server.kill();
+      await server.ended;
+      return LOST_WRITES;
+    }
     if (performance.now() - answeredAt > HUNG_AFTER_MS) {
       setup.options.logger.error({ pid: server.pid }, 'clickhouse server hangs, killing it');
       server.kill();

@@ -9,6 +9,7 @@ import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../../clickhou
 import { TABLES } from '../../clickhouse/tables/all.ts';
 import { silent, testServerOptions } from '../../clickhouse/test-server.ts';
 import { readConfig } from '../../src/config.ts';
+import { canLimitFiles, limitFiles } from '../../test/file-limit.ts';
 import { sequenceFile } from '../../test/recorded-sequence.ts';
 import { shelf } from '../../test/shelf.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
@@ -31,14 +32,14 @@ const start = () => startEmbeddedClickHouse(testServerOptions(join(home, 'clickh
 
 const DATABASE = 'lost';
 
-function tables(): ClickHouse {
-  return createClickHouse({ url: server.url, database: DATABASE, logger: silent });
+function tables(database = DATABASE): ClickHouse {
+  return createClickHouse({ url: server.url, database, logger: silent });
 }
 
-function run(clickhouse: ClickHouse): Promise<void> {
+function run(clickhouse: ClickHouse, signal = new AbortController().signal): Promise<void> {
   const { config } = readConfig([], {});
   const options = { log, topics, clickhouse, config, logger: silent, stopAtEnd: true };
-  return project(options, new AbortController().signal);
+  return project(options, signal);
 }
 
 /**
@@ -116,6 +117,25 @@ describe.skipIf(shelf === null)('a batch that is repeated', () => {
       expect(await tableHashes(clickhouse)).toEqual(good);
     }
     await clickhouse.close();
+  });
+});
+
+describe.skipIf(shelf === null || !canLimitFiles)('a disk that is full', () => {
+  it('ends the projector before a batch is done of which the server has less than it says; the next start has all', async () => {
+    const clickhouse = tables('short');
+    await migrate({ clickhouse, logger: silent });
+    limitFiles(server.pid!, 40_000);
+    const ended = new AbortController();
+    const failed = server.failed.then((error) => Promise.reject(error));
+    await expect(Promise.race([run(clickhouse, ended.signal), failed])).rejects.toThrow('refused to be written');
+    ended.abort();
+    await clickhouse.close();
+    await server.stop();
+    server = await start();
+    const again = tables('short');
+    await run(again);
+    expect(await tableHashes(again)).toEqual(good);
+    await again.close();
   });
 });
 

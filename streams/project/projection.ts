@@ -20,6 +20,7 @@ export type ProjectorConfig = Pick<
   | 'outageMs'
   | 'dnsCollections'
   | 'kafkaBrokers'
+  | 'clickhouseUrl'
 >;
 
 /**

@@ -3,6 +3,7 @@ import { accountData, codes } from '../../clickhouse/tables/accounts.ts';
 import { gaps as gapTable } from '../../clickhouse/tables/gaps.ts';
 import { tableColumns } from '../../clickhouse/tables/sql.ts';
 import type { Table } from '../../clickhouse/tables/table.ts';
+import { refuseLostWrites } from '../../clickhouse/write-failures.ts';
 import { createMissingWriter } from '../missing.ts';
 import type { ProjectedStep } from '../projected-steps.ts';
 import type { Step } from '../steps.ts';
@@ -181,6 +182,8 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
       await store.announce(batch, signal, true);
     }
     await insertAll(batch, late, name, intent !== null);
+    // The embedded server: another one tells of what it cannot write.
+    if (config.clickhouseUrl === undefined) await refuseLostWrites(clickhouse, signal);
     await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
   }
