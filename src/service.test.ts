@@ -79,6 +79,17 @@ describe('health', () => {
     expect(state).toMatchObject({ ok: true, degraded: expect.stringContaining('rows may be missing (in blocks)') });
   });
 
+  it('says that the disk of the tables is full', async () => {
+    const json = async (sql: string) => (/FROM system\.disks/.test(sql) ? [{ path: '/data/', kept: 2 ** 26 }] : []);
+    const config = { trust: 'proofs', network: 'mainnet' } as const;
+    const state = await health(
+      { clickhouse: { ...clickhouse, json: json as () => Promise<never[]> }, metrics, config },
+      known,
+    );
+    const degraded = 'the disk of ClickHouse is full: /data/ (but for 64 MB): no step comes into the tables';
+    expect(state).toMatchObject({ ok: true, degraded: expect.stringContaining(degraded) });
+  });
+
   it('is bad without the tables', async () => {
     const config = { trust: 'none', network: 'none' } as const;
     const state = await health({ clickhouse: { ...clickhouse, ping: async () => false }, metrics, config }, known);

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import { brokenParts } from '../clickhouse/broken-parts.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { fullDisks } from '../clickhouse/full-disks.ts';
 import type { Head } from '../clickhouse/queries/head.ts';
 import { subscribersDatabase } from '../clickhouse/subscribers.ts';
 import type { EventLog } from '../streams/log.ts';
@@ -241,10 +242,12 @@ export async function health(
   const gaps = await readGaps(clickhouse);
   metrics.gaps(gaps.length);
   const broken = await brokenParts(clickhouse);
+  const full = await fullDisks(clickhouse);
   const unknown = await beyond();
   const missing = [
     ...(gaps.length > 0 ? [`${gaps.length} step(s) could not be decoded and are left out, see /status`] : []),
     ...(broken === null ? [] : [broken]),
+    ...(full === null ? [] : [full]),
     ...(trust === 'none' && network !== 'none' ? ['blocks are not held to validator signatures (--trust none)'] : []),
     ...(unknown === null ? [] : [`contracts may run otherwise than on the chain: ${unknown}`]),
   ];
