@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { canLimitFiles, limitFiles, unlimitFiles } from '../../test/file-limit.ts';
 import { openBlockFile } from './block-file.ts';
 import type { ProducedBlock } from './model.ts';
 
@@ -82,3 +83,20 @@ test.each([
   expect(found).toThrow(`${path} is damaged at byte ${second}`);
   expect(readFileSync(path)).toHaveLength(size);
 });
+
+test.runIf(canLimitFiles)(
+  'a step that cannot be written is refused by file, and is not there at the next start',
+  () => {
+    threeSteps();
+    const file = openBlockFile(folder, ZERO, () => undefined);
+    const large = { ...block(4), bytes: Buffer.alloc(2_000_000, 4) };
+    limitFiles(process.pid, 1_000_000);
+    try {
+      expect(() => file.append([large])).toThrow(`${path} cannot be written: EFBIG`);
+    } finally {
+      unlimitFiles(process.pid);
+    }
+    file.close();
+    expect(found()).toEqual([1, 2, 3]);
+  },
+);

@@ -70,7 +70,11 @@ export function openBlockFile(
   return {
     append: (blocks) => {
       const { record, extents } = writeStep(blocks, end);
-      writeAll(descriptor, record, end);
+      try {
+        writeAll(descriptor, record, end);
+      } catch (error) {
+        throw cannotWrite(path, error);
+      }
       end += record.length;
       return extents;
     },
@@ -137,6 +141,13 @@ function readSteps(
     at = end;
   }
   return at;
+}
+
+function cannotWrite(path: string, error: unknown): ChainFolderError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new ChainFolderError(`${path} cannot be written: ${why}; the next start goes on behind its last step`, {
+    cause: error,
+  });
 }
 
 function damaged(path: string, at: number): ChainFolderError {
