@@ -39,7 +39,7 @@ function startProgram(folder: string, program: string, limit = '') {
   });
 }
 
-it('an append says why it cannot be on the disk, to who waits for it alone', async () => {
+it('an append says why it cannot be on the disk, to who waits for it alone, and the log can be closed then', async () => {
   const place = join(root, 'large');
   const program = `
     const value = Buffer.alloc(100_000);
@@ -49,12 +49,15 @@ it('an append says why it cannot be on the disk, to who waits for it alone', asy
       refusals = (await Promise.allSettled(write(n))).filter(({ status }) => status === 'rejected');
     // A rejection of its own ends the process meanwhile.
     await new Promise((resolve) => setTimeout(resolve, 50));
-    process.stdout.write([...new Set(refusals.map(({ reason }) => reason.message))].join());
+    await log.close();
+    process.stdout.write([...new Set(refusals.map(({ reason }) => reason.message)), 'closed'].join());
     process.exit();`;
   // No file above 1 MB: what cannot be tried here is a disk that is full.
   const writer = startProgram(place, program, 'ulimit -f 2048');
   const told = `the log in ${place} cannot be written: `;
-  expect([`${told}File too large`, `${told}Input/output error`]).toContain(await readAll(writer.stdout));
+  expect([`${told}File too large,closed`, `${told}Input/output error, as where the disk is full,closed`]).toContain(
+    await readAll(writer.stdout),
+  );
 });
 
 /** In a meta page: `mm_last_pg`. */

@@ -83,7 +83,8 @@ function openRoot(path: string, mapSize: number | undefined): RootDatabase<Buffe
       ...(mapSize === undefined ? {} : { mapSize }),
     });
   } catch (error) {
-    throw new LogError('unavailable', `cannot open the log in ${path}`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new LogError('unavailable', `cannot open the log in ${path}: ${why}`, { cause: error });
   }
 }
 
@@ -105,12 +106,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
   const state = (topic: string): TopicState => decodeState(meta.getBinary(`topic:${topic}`));
   const lockFile = (topic: string): string => join(path, `${topic}.writer`);
 
-  const explained = <T>(written: Promise<T>): Promise<T> => {
-    mindCommit(root);
-    return written.catch(async (error: unknown) => {
-      throw await explainCommit(`the log in ${path}`, error);
-    });
-  };
+  const commits = mindCommits(root, `the log in ${path}`);
 
   const environment: Environment = {
     state,
@@ -126,9 +122,9 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
         meta.putSync(`topic:${topic}`, encodeState(after));
         return value;
       });
-      const result = await explained(written);
+      const result = await commits.outcome(written);
       // lmdb commits first and flushes after: only now does the change survive a power cut.
-      await root.flushed;
+      await commits.flushed();
       wakers.wake(topic);
       return result;
     },
@@ -144,7 +140,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
       locked.add(topic);
     },
     async note(group, topic, nextOffset) {
-      await explained(meta.put(`progress:${group}:${topic}`, Buffer.from(String(nextOffset))));
+      await commits.outcome(meta.put(`progress:${group}:${topic}`, Buffer.from(String(nextOffset))));
     },
     changed: wakers.wait,
     refresh: () => root.resetReadTxn(),
@@ -152,13 +148,13 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
     async release() {
       if (!lastUser()) return;
       wakers.close();
-      await root.flushed;
+      await commits.flushed().catch(ignore);
       if (locked.size > 0) {
         root.transactionSync(() => {
           for (const topic of locked) releaseWriterLock(lockFile(topic));
         });
       }
-      await root.close();
+      await commits.close();
     },
   };
   return environment;
@@ -166,25 +162,73 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
 
 const ignore = (): void => undefined;
 
-/**
- * To be called after a write: when this turn of the event loop ends, lmdb adds one of its own, whose rejection nobody
- * hears. The commit tells of it for all.
- */
-export function mindCommit(root: Pick<RootDatabase, 'committed'>): void {
-  setImmediate(() => void root.committed.then(ignore, ignore));
+/** The commits of a store, which lmdb tells of in part. */
+export interface Commits {
+  /** To be called in the turn of the event loop that wrote. @throws {Error} that names the store, for a commit that failed */
+  outcome<T>(written: Promise<T>): Promise<T>;
+  /** Resolves when all that is committed is on the disk. @throws {Error} when the newest commit has failed, or one meanwhile */
+  flushed(): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Of a transaction that cannot be committed, lmdb tells why by a promise beside the error; of others nothing is added. */
-export async function explainCommit(what: string, error: unknown): Promise<unknown> {
-  if (!(error instanceof Error) || !('commitError' in error)) return error;
+/** @param what the store, in words */
+export function mindCommits(root: Pick<RootDatabase, 'committed' | 'flushed' | 'close'>, what: string): Commits {
+  /** Of the newest commit. */
+  let failure: Error | null = null;
+  const waiting = new Set<(error: unknown) => void>();
+  return {
+    async outcome(written) {
+      // When this turn ends, lmdb adds a write of its own, whose rejection nobody hears. The commit tells of it for all.
+      setImmediate(() => void root.committed.then(ignore, ignore));
+      try {
+        const value = await written;
+        failure = null;
+        return value;
+      } catch (error) {
+        if (!isOfCommit(error)) throw error;
+        failure = error;
+        const explained = await explain(what, error);
+        if (failure === error) failure = explained;
+        for (const refuse of waiting) refuse(explained);
+        throw explained;
+      }
+    },
+    async flushed() {
+      if (failure !== null) throw failure;
+      let refuse: (error: unknown) => void = ignore;
+      const failed = new Promise<never>((_, reject) => {
+        refuse = reject;
+        waiting.add(refuse);
+      });
+      // Of a commit that fails lmdb tells nothing here, ever.
+      await Promise.race([root.flushed, failed]).finally(() => waiting.delete(refuse));
+    },
+    async close() {
+      const closed = root.close();
+      // Nor here: it waits for the flush of what was never committed.
+      if (failure !== null) closed.catch(ignore);
+      else await closed;
+    },
+  };
+}
+
+const isOfCommit = (error: unknown): error is Error & { commitError: unknown } =>
+  error instanceof Error && 'commitError' in error;
+
+/** What lmdb says of a write that ended in its middle: EIO. */
+const CUT_SHORT = 'Input/output error';
+
+/** lmdb tells why by a promise beside the error. */
+async function explain(what: string, error: Error & { commitError: unknown }): Promise<Error> {
   let reason = error.message;
   try {
     await error.commitError;
   } catch (why) {
     if (why instanceof Error) reason = why.message;
   }
+  const hint = reason.startsWith(CUT_SHORT) ? ', as where the disk is full' : '';
   // Not as a log that may be back: what lmdb has of it by now is for the next start to say.
-  return new Error(`${what} cannot be written: ${reason}`, { cause: error });
+  return new Error(`${what} cannot be written: ${reason}${hint}`, { cause: error });
 }
 
 function writerBusy(topic: string, path: string, pid: number): LogError {

@@ -6,11 +6,13 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { engineFile, openEngine } from './engine.ts';
 
-it('a batch that is not on the disk is told of once, to who wrote it, and is no end of the process', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
-  const program = `
+it.each([false, true])(
+  'a batch that is not on the disk is told of once, to who wrote it, and is no end of the process (lasting: %s)',
+  async (lasting) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
+    const program = `
     import { openEngine } from ${JSON.stringify(new URL('./engine.ts', import.meta.url).href)};
-    const engine = openEngine(${JSON.stringify(folder)}, [{ name: 'rows' }, { name: 'others' }]);
+    const engine = openEngine(${JSON.stringify(folder)}, [{ name: 'rows' }, { name: 'others' }], { lasting: ${lasting} });
     const value = Buffer.alloc(100_000);
     const write = (n) =>
       engine.commit(engine.note(), (batch) => {
@@ -22,20 +24,22 @@ it('a batch that is not on the disk is told of once, to who wrote it, and is no 
     let failure = null;
     for (let n = 0; n < 40 && failure === null; n++) failure = await write(n).then(() => null, (error) => error);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    process.stdout.write(failure.message);
+    await engine.close();
+    process.stdout.write(failure.message + ', closed');
     process.exit();`;
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
-  // No file above 1 MB: what cannot be tried here is a disk that is full.
-  const limited = ['-c', 'ulimit -f 2048\nexec "$0" "$@"', process.execPath, ...args];
-  const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'ignore'] });
-  try {
-    expect(await text(child.stdout)).toMatch(
-      /^the store in .* cannot be written: (?:File too large|Input\/output error)$/,
-    );
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
+    // No file above 1 MB: what cannot be tried here is a disk that is full.
+    const limited = ['-c', 'ulimit -f 2048\nexec "$0" "$@"', process.execPath, ...args];
+    const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      expect(await text(child.stdout)).toMatch(
+        /^the store in .* cannot be written: (?:File too large|Input\/output error, as where the disk is full), closed$/,
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 it('files that are damaged are begun anew', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));

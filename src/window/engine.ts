@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type Transaction } from 'lmdb';
 import { z } from 'zod';
-import { explainCommit, mindCommit } from '../../streams/environment.ts';
+import { mindCommits } from '../../streams/environment.ts';
 import { damageOf, LMDB_FILE } from '../../streams/lmdb-file.ts';
 
 /** Bytes that values have in common: what they are packed against. */
@@ -117,6 +117,7 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
     ...(boot ? { noSync: true, overlappingSync: false } : {}),
     ...bytes,
   });
+  const commits = mindCommits(root, `the store in ${path}`);
   const stores = new Map<string, Store>(
     tables.map(({ name, packing }) => [
       name,
@@ -167,10 +168,7 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
         mind(notes.put(NOTE, write(batch), newVersion()));
       };
       const committed = was ? notes.ifVersion(NOTE, was.version, all) : notes.ifNoExists(NOTE, all);
-      mindCommit(root);
-      return committed.catch(async (error: unknown) => {
-        throw await explainCommit(`the store in ${path}`, error);
-      });
+      return commits.outcome(committed);
     },
     setNote(was, is) {
       return root.transactionSync(() => {
@@ -191,7 +189,7 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
         if (name.startsWith(beginning) && !stores.has(name)) root.openDB<Buffer, Buffer>({ name, ...bytes }).dropSync();
       }
     },
-    close: () => root.close(),
+    close: commits.close,
   };
 }
 
