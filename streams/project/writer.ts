@@ -173,6 +173,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
       const early = inserts.filter(({ table }) => !LAST.has(table));
       await insertAll(batch, early, name, intent !== null);
       await count(signal);
+      await checkDisk();
       if (live.length > 0) {
         // Whoever has made the tables anew meanwhile has emptied the topic for what comes of those.
         await store.checkOwner(signal, OWNER_MS);
@@ -182,10 +183,14 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
       await store.announce(batch, signal, true);
     }
     await insertAll(batch, late, name, intent !== null);
-    // The embedded server: another one tells of what it cannot write.
-    if (config.clickhouseUrl === undefined) await refuseLostWrites(clickhouse, signal);
+    await checkDisk();
     await store.finish(batch, counts, signal);
     await log.noteProgress(GROUP, topics.blocks, batch.nextOffset);
+  }
+
+  /** Before it is noted that rows are there. Servers of one's own tell of what they cannot write. */
+  async function checkDisk(): Promise<void> {
+    if (config.clickhouseUrl === undefined) await refuseLostWrites(clickhouse, signal);
   }
 
   async function insertAll(batch: Batch, inserts: Insert[], name: string, repeated: boolean): Promise<void> {
