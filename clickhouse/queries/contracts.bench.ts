@@ -18,6 +18,7 @@ const COUNT = Number(process.env.BENCH_CONTRACTS ?? 1_000_000);
 const DEEP = COUNT / 10;
 const ROUNDS = 15;
 const LAST = 10;
+
 await benchListings({ fill, lastStep: LAST, rounds: ROUNDS }, measure);
 
 async function fill(clickhouse: ClickHouse): Promise<void> {
