@@ -164,7 +164,11 @@ function openChain(parts: OpenChain): Chain {
     return signedBlocks();
   };
 
-  const timeOf = (now: number): number => Math.max(now, tips.mc.place.genUtime);
+  /** No block is older than one it stands on: accounts have paid their storage up to the time of that one. */
+  const timeOf = (now: number): number => {
+    const below = [tips.mc.place, ...signedBlocks().map(({ block }) => block)];
+    return Math.max(now, ...below.map(({ genUtime }) => genUtime));
+  };
 
   const submit = (boc: Buffer, how?: SubmitHow): SubmitResult => {
     const result = mempool.submit(boc, checkContext(context, tips), how);

@@ -69,11 +69,11 @@ export function collate(input: CollationInput, loaded: CellSet): Collation {
     created: createMessageHeap(),
   };
   removeDelivered(traffic);
-  for (const hash of input.ticks) send(traffic, required(ledger.run(hash, 'tick')));
+  for (const hash of input.ticks) send(traffic, ledger.run(hash, 'tick'));
   const last = importQueued(traffic);
   const left = last === 'all' ? importExternals(traffic) : input.externals;
   passOn(traffic, last === 'all');
-  for (const hash of input.tocks) send(traffic, required(ledger.run(hash, 'tock')));
+  for (const hash of input.tocks) send(traffic, ledger.run(hash, 'tock'));
   passOn(traffic, last === 'all');
   const endLt = ledger.endLt();
   const { accounts, blocks } = ledger.finish(loaded);
@@ -89,11 +89,6 @@ export function collate(input: CollationInput, loaded: CellSet): Collation {
     transactions: ledger.count(),
     left,
   };
-}
-
-function required(transaction: ExecutedTransaction | null): ExecutedTransaction {
-  if (transaction === null) throw new Error('the executor refused a transaction that no contract can refuse');
-  return transaction;
 }
 
 function isFull({ input, ledger }: Traffic): boolean {
@@ -125,9 +120,7 @@ function importQueued(traffic: Traffic): QueueEntry | 'all' | null {
   )) {
     if (isFull(traffic)) return last;
     const { message } = entry.envelope;
-    const transaction = required(
-      ledger.run(message.destination.hash, { message: message.cell, afterLt: message.createdLt }),
-    );
+    const transaction = ledger.run(message.destination.hash, { message: message.cell, afterLt: message.createdLt });
     const record = inMsg.final(entry.envelope, transaction.cell);
     const extra = { fees: message.fwdFee, value: carriedValue(message) };
     ins.push({ key: message.cell.hash(), leaf: { extra, value: record } });
@@ -146,11 +139,11 @@ function importQueued(traffic: Traffic): QueueEntry | 'all' | null {
 
 /** Returns those that found no room. */
 function importExternals(traffic: Traffic): readonly ExternalIn[] {
-  const { externals, startLt } = traffic.input;
+  const { externals } = traffic.input;
   for (let i = 0; i < externals.length; i++) {
     if (isFull(traffic)) return externals.slice(i);
     const { cell, destination } = externals[i];
-    const transaction = traffic.ledger.run(destination.hash, { message: cell, afterLt: startLt });
+    const transaction = traffic.ledger.runExternal(destination.hash, cell);
     if (transaction === null) continue;
     const value = inMsg.external(cell, transaction.cell);
     traffic.ins.push({ key: cell.hash(), leaf: { extra: importFees.empty, value } });
@@ -181,7 +174,7 @@ function passOn(traffic: Traffic, mayDeliver: boolean): void {
 
 function deliver(traffic: Traffic, { message, transaction }: NewMessage): void {
   const { cell, destination, fwdFee } = message;
-  const received = required(traffic.ledger.run(destination.hash, { message: cell, afterLt: message.createdLt }));
+  const received = traffic.ledger.run(destination.hash, { message: cell, afterLt: message.createdLt });
   const envelope = writeEnvelope(message, 96, 96);
   const imported = inMsg.immediate(envelope, received.cell);
   const key = cell.hash();

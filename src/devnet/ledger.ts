@@ -87,8 +87,10 @@ export type Cause = { message: Cell; afterLt: bigint } | 'tick' | 'tock';
 
 /** The accounts of one block while it is made. */
 export interface Ledger {
-  /** Runs a transaction; null when an external message is not accepted. */
-  run(hash: Buffer, cause: Cause): ExecutedTransaction | null;
+  /** Runs a transaction that no contract can refuse. Throws when the executor does. */
+  run(hash: Buffer, cause: Cause): ExecutedTransaction;
+  /** Runs a transaction by an external message; null when it is not accepted. */
+  runExternal(hash: Buffer, message: Cell): ExecutedTransaction | null;
   /** Transactions so far. */
   count(): number;
   /** Behind the last transaction; at least one above the start. */
@@ -120,19 +122,30 @@ export function createLedger(input: LedgerInput): Ledger {
     return executor.runTransaction(account.text, cellText(cause.message), context);
   };
 
+  const keep = (account: LiveAccount, result: TransactionResult & { accepted: true }): ExecutedTransaction => {
+    const transaction = readTransaction(textCell(result.transaction));
+    account.transactions.push(transaction);
+    account.text = result.shardAccount;
+    account.endLt = transaction.endLt;
+    live.set(account.hash.toString('latin1'), account);
+    if (transaction.endLt > endLt) endLt = transaction.endLt;
+    count++;
+    return transaction;
+  };
+
   return {
     run: (hash, cause) => {
       const account = open(hash);
       const result = execute(account, cause);
-      if (!result.accepted) return null;
-      const transaction = readTransaction(textCell(result.transaction));
-      account.transactions.push(transaction);
-      account.text = result.shardAccount;
-      account.endLt = transaction.endLt;
-      live.set(hash.toString('latin1'), account);
-      if (transaction.endLt > endLt) endLt = transaction.endLt;
-      count++;
-      return transaction;
+      if (result.accepted) return keep(account, result);
+      throw new Error(
+        `the executor refused a transaction of ${input.workchain}:${hash.toString('hex')}: ${result.reason}`,
+      );
+    },
+    runExternal: (hash, message) => {
+      const account = open(hash);
+      const result = execute(account, { message, afterLt: startLt });
+      return result.accepted ? keep(account, result) : null;
     },
     count: () => count,
     endLt: () => endLt,

@@ -45,6 +45,16 @@ test('what is signed is registered as it is, at a later time', () => {
   expect(chain.state(shards[0])?.hash()).toEqual(signed.state.hash());
 });
 
+test('a clock that goes back makes no masterchain block that is older than its shard blocks', () => {
+  for (let n = 0; n < 3; n++) {
+    chain.submit(pay(n));
+    now += 2;
+    chain.collate(now + 3);
+    const { mc, shards } = chain.produce(now);
+    expect(mc.genUtime).toBe(shards[0].genUtime);
+  }
+});
+
 test('with or without a pause between them the blocks are the same', async () => {
   chain.submit(pay(0));
   const [{ block }] = chain.collate(++now);
