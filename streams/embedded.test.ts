@@ -92,6 +92,23 @@ it('a file that is none, or was cut off, is refused by name', async () => {
   await again.close();
 });
 
+it('a record that is damaged is told of with its folder', async () => {
+  const place = join(root, 'damaged-record');
+  const log = openEmbeddedLog({ folder: place });
+  const marked = 'a record whose bytes are found in the file';
+  await log.append('t.v1', [text(marked)]);
+  await log.close();
+  const file = join(place, 'data.mdb');
+  const bytes = readFileSync(file);
+  for (let at = bytes.indexOf(marked); at >= 0; at = bytes.indexOf(marked, at + 1)) bytes[at] ^= 1;
+  writeFileSync(file, bytes);
+  const again = openEmbeddedLog({ folder: place });
+  await expect(again.get('t.v1', 0)).rejects.toThrow(
+    `the log in ${place} is damaged: topic t.v1, offset 0: record is damaged (CRC-32 differs); bring back`,
+  );
+  await again.close();
+});
+
 describe('one writer', () => {
   it('is refused by name while another process writes, and let in when that one is gone', async () => {
     const place = join(root, 'busy');

@@ -103,8 +103,21 @@ async function appendFrames(environment: Environment, topic: string, records: re
 
 function load(environment: Environment, topic: string, offset: number): StoredRecord {
   const frame = environment.frame(topic, offset);
-  if (frame === undefined) throw new LogError('corrupt', `topic ${topic}, offset ${offset}: record is missing`);
-  return decodeFrame(frame, topic, offset);
+  if (frame === undefined) throw missing(environment, topic, offset);
+  try {
+    return decodeFrame(frame, topic, offset);
+  } catch (error) {
+    throw error instanceof LogError ? damaged(environment, error.message) : error;
+  }
+}
+
+function missing(environment: Environment, topic: string, offset: number): LogError {
+  return damaged(environment, `topic ${topic}, offset ${offset}: record is missing`);
+}
+
+function damaged({ path }: Environment, what: string): LogError {
+  const advice = 'bring back a copy of the folder, or begin anew with another data folder';
+  return new LogError('corrupt', `the log in ${path} is damaged: ${what}; ${advice}`);
 }
 
 /** What a reader may keep of the file in memory. */
@@ -161,7 +174,7 @@ function searchTime(environment: Environment, topic: string, unixMs: number): nu
   while (before < after) {
     const middle = Math.floor((before + after) / 2);
     const frame = environment.frame(topic, middle);
-    if (frame === undefined) throw new LogError('corrupt', `topic ${topic}, offset ${middle}: record is missing`);
+    if (frame === undefined) throw missing(environment, topic, middle);
     if (frameTime(frame) >= unixMs) after = middle;
     else before = middle + 1;
   }

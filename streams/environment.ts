@@ -24,6 +24,8 @@ const MAX_DATABASES = 64;
  * frames by uint32 offset in one sub-database a topic, and `meta` has the state of each topic.
  */
 export interface Environment {
+  /** Of its folder. */
+  readonly path: string;
   state(topic: string): TopicState;
   frame(topic: string, offset: number): Buffer | undefined;
   /** Makes the topic if it is not there. */
@@ -109,6 +111,7 @@ function createEnvironment(path: string, mapSize: number | undefined, lastUser: 
   const commits = mindCommits(root, `the log in ${path}`);
 
   const environment: Environment = {
+    path,
     state,
     frame: (topic, offset) => frames(topic).getBinary(offset),
     async create(topic) {

@@ -37,7 +37,7 @@ export function createCellReader(log: EventLog, topic: string, from: number): Ce
     if (end < readTo) {
       throw new PositionError(
         `topic ${topic} ends at offset ${end}, the tables have its records up to ${readTo}: give the log the tables ` +
-          'were made from, or run "tonstream rebuild"',
+          'were made from, or run "tonstream rebuild" with the same settings',
       );
     }
     if (end === readTo) return;

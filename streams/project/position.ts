@@ -127,7 +127,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     const version = (intent ?? done)?.version ?? PROJECTION_VERSION;
     if (version !== PROJECTION_VERSION) {
       throw new PositionError(
-        `the tables were written by projection version ${version}, this is version ${PROJECTION_VERSION}: run "tonstream rebuild"`,
+        `the tables were written by projection version ${version}, this is version ${PROJECTION_VERSION}: run "tonstream rebuild" with the same settings`,
       );
     }
     return { done: done ? toBatch(done) : null, intent: intent ? toIntent(intent) : null };

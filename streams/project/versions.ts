@@ -48,5 +48,5 @@ export async function holdVersions(
       : `${name} is of version ${version}, its tables of ${made}`;
   });
   const names = others.map(({ name }) => name).join(' ');
-  throw new PositionError(`${told.join('; ')}: run "tonstream rebuild ${names}"`);
+  throw new PositionError(`${told.join('; ')}: run "tonstream rebuild ${names}" with the same settings`);
 }

@@ -256,7 +256,7 @@ function checkCells({ nextCell, mcSeqno }: Batch, intent: Batch): void {
   if (nextCell === intent.nextCell) return;
   throw new PositionError(
     `the log has the cells of step ${mcSeqno} up to offset ${nextCell}, not up to ${intent.nextCell} as it was announced: ` +
-      'give the log the tables were made from, or run "tonstream rebuild"',
+      'give the log the tables were made from, or run "tonstream rebuild" with the same settings',
   );
 }
 
