@@ -59,6 +59,12 @@ export interface PendingDevnet {
   nowMs: number;
   /** Seqno of another step, which is in the index then. */
   nextStep(): Promise<number>;
+  /** Seqno of another step, so much later, behind which the people send nothing. */
+  quietStep(ms?: number): number;
+  /** Tells a tracker of such a step. */
+  later(tracker: Tracker, ms: number): Promise<void>;
+  /** What the people sent, also after a leap of time, is done, and nothing of it waits. */
+  rest(): Promise<void>;
   /** Signs shard blocks; those before are replaced. The newest messages that are held wait for the next step. */
   collate(hold?: number): SignedBlock[];
   /** What the first message behind the newest step would wait for. */
@@ -197,6 +203,12 @@ export async function openPendingDevnet(
     nowMs: 0,
     nextStep: async () => (await devnet.step()).mc.seqno,
     warm: () => emulator.warm(stepAt(chain.head().mc.seqno), { signal: SIGNAL, timeoutMs: 10_000 }),
+    quietStep: (ms = 0) => chain.produce((self.nowMs + ms) / 1000).mc.seqno,
+    later: (tracker, ms) => tracker.step(self.quietStep(ms), SIGNAL),
+    async rest() {
+      for (let n = 0; n < 3; n++) await self.nextStep();
+      self.quietStep();
+    },
     collate: (hold) => chain.collate(self.nowMs / 1000, hold),
     openTracker({
       store = createPendingStore(),

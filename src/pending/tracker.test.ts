@@ -12,20 +12,20 @@ import {
   signedOf,
   storiesOf,
 } from '../../test/pending-devnet.ts';
-import { readExternalMessage } from '../chain/external-message.ts';
+import { createPendingWallets, type PendingWallets } from '../../test/pending-wallets.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { OutMessage } from '../devnet/actors/wallets.ts';
 import { NodeError } from '../node/chain-node.ts';
-import type { PendingLimits } from './announcing.ts';
 import { markOf } from './merge.ts';
-import type { Tracker } from './tracker.ts';
 
 let net: PendingDevnet;
+let wallets: PendingWallets;
 beforeAll(async () => {
   net = await openPendingDevnet('pending', 5);
+  wallets = createPendingWallets(net);
 });
 afterAll(() => net?.close());
-beforeEach(() => {
+beforeEach(async () => {
+  await net.rest();
   net.told.length = 0;
   net.counts.clear();
   net.sent.length = 0;
@@ -33,12 +33,6 @@ beforeEach(() => {
 
 /** In which the traffic sends. */
 const STEPS = rounds(8, 60);
-
-/** Some time passes on the chain. */
-async function later(tracker: Tracker, ms: number): Promise<void> {
-  const { mc } = net.devnet.chain.produce((net.nowMs + ms) / 1000);
-  await tracker.step(mc.seqno, SIGNAL);
-}
 
 it('tells every sent message as pending, confirmed and finalized, as the chain has it at last', async () => {
   await net.nextStep();
@@ -87,7 +81,7 @@ it('tells every sent message as pending, confirmed and finalized, as the chain h
   net.nowMs += 31_000;
   await tracker.expire(SIGNAL);
   expect(net.told.length).toBe(before);
-  await later(tracker, 0);
+  await net.later(tracker, 0);
   await tracker.expire(SIGNAL);
   expect(store.size).toBe(0);
   expect(net.told.slice(before).every(({ change: { kind } }) => kind === 'ended')).toBe(true);
@@ -103,34 +97,7 @@ it('tells every sent message as pending, confirmed and finalized, as the chain h
   expect(net.counts.get('known')).toBeGreaterThanOrEqual(all.length);
 });
 
-/** What the people sent after a leap of time is done. */
-async function rest(): Promise<void> {
-  for (let n = 0; n < 3; n++) await net.nextStep();
-}
-
-/** Two orders of one wallet for the same seqno, of which the chain can take one. */
-async function rivals(): Promise<[Buffer, Buffer]> {
-  const traders = net.devnet.cast.traders;
-  for (const wallet of traders) {
-    for (let seqno = 0; seqno < 64; seqno++) {
-      const order = (value: bigint): Buffer =>
-        wallet
-          .order({
-            seqno,
-            validUntil: net.nowMs / 1000 + 600,
-            messages: [{ to: traders[0].address, value, bounce: false }],
-          })
-          .toBoc();
-      const [first, rival] = [order(1_000_000n), order(2_000_000n)];
-      if (!net.devnet.chain.submit(first).accepted) continue;
-      if (net.devnet.chain.submit(rival, 'rival').accepted) return [first, rival];
-    }
-  }
-  throw new Error('no wallet is free');
-}
-
 it('tells what a step makes of a trace by what contracts are behind that step, not before it', async () => {
-  await rest();
   const asked: number[] = [];
   const { tracker } = net.openTracker({
     async classify(_trace, _emulated, mcSeqno) {
@@ -139,7 +106,7 @@ it('tells what a step makes of a trace by what contracts are behind that step, n
     },
   });
   const before = tracker.mcSeqno;
-  const [boc] = await rivals();
+  const [boc] = wallets.rivals();
   net.sent = [{ boc, time: net.nowMs }];
   await net.passOn(tracker);
   await tracker.step(await net.nextStep(), SIGNAL);
@@ -147,9 +114,8 @@ it('tells what a step makes of a trace by what contracts are behind that step, n
 });
 
 it('tells of two messages for one seqno one as final and one as superseded, and of a lost one that it is invalid', async () => {
-  await rest();
   const { tracker, store } = net.openTracker();
-  const [first, rival] = await rivals();
+  const [first, rival] = wallets.rivals();
   net.sent = [first, rival].map((boc) => ({ boc, time: net.nowMs }));
   await net.passOn(tracker);
   expect(store.size).toBe(2);
@@ -166,44 +132,28 @@ it('tells of two messages for one seqno one as final and one as superseded, and 
   });
   expect(ends.sort()).toEqual(['level 2', 'superseded']);
 
-  const lost = orderOfAny(net.nowMs / 1000 + 40);
+  const lost = wallets.lostOrder(net.nowMs / 1000 + 40);
   const message = { boc: lost, time: net.nowMs };
   net.sent = [message];
   await net.passOn(tracker);
-  await later(tracker, 0);
+  await net.later(tracker, 0);
   const kinds = () => (storiesOf(net.told).get(keyOfMessage(message)) ?? []).map(({ kind }) => kind);
-  await later(tracker, 31_000);
+  await net.later(tracker, 31_000);
   await tracker.expire(SIGNAL);
   // Its account would still take it.
   expect(kinds()).toEqual(['trace']);
-  await later(tracker, 10_000);
+  await net.later(tracker, 10_000);
   await tracker.expire(SIGNAL);
   expect(kinds()).toEqual(['trace', 'invalidated']);
 });
 
-/** An order of a wallet that sends nothing else, which its account would take now. */
-const orderOfAny = (validUntil: number): Buffer =>
-  orderOf([{ to: net.devnet.cast.traders[0].address, value: 3_000_000n, bounce: false }], validUntil, 'lost');
-
-/** @param how the chain takes it: not at all where it is lost */
-function orderOf(messages: OutMessage[], validUntil: number, how?: 'lost'): Buffer {
-  for (const wallet of net.devnet.cast.traders) {
-    for (let seqno = 0; seqno < 64; seqno++) {
-      const boc = wallet.order({ seqno, validUntil: Math.floor(validUntil), messages }).toBoc();
-      if (net.devnet.chain.submit(boc, how).accepted) return boc;
-    }
-  }
-  throw new Error('no wallet is free');
-}
-
 it('holds what waits behind a message of a signed block, whatever step comes before that block', async () => {
-  await rest();
   const { tracker, store } = net.openTracker();
-  const orders = ordersInARow();
+  const orders = wallets.ordersInARow();
   const messages = orders.map((boc) => ({ boc, time: net.nowMs }));
   await net.passOn(tracker, messages.slice(0, 2));
   const own = net.devnet.chain.head().mc.seqno;
-  const next = await net.nextStep();
+  const next = net.quietStep();
   // The second is in a signed block before anybody has looked at the step that has the first.
   expect(net.devnet.chain.submit(orders[1]).accepted).toBe(true);
   for (const block of net.collate()) await tracker.signed(signedOf(block), SIGNAL);
@@ -211,9 +161,9 @@ it('holds what waits behind a message of a signed block, whatever step comes bef
   await net.passOn(tracker, messages.slice(2));
   expect([next, store.size]).toEqual([own + 1, 3]);
   await tracker.step(next, SIGNAL);
-  await later(tracker, 2_000);
+  await net.later(tracker, 2_000);
   expect(net.devnet.chain.submit(orders[2])).toMatchObject({ accepted: true });
-  for (let n = 0; n < 2; n++) await later(tracker, 1_000);
+  for (let n = 0; n < 2; n++) await net.later(tracker, 1_000);
   const stories = storiesOf(net.told);
   expectOrder(stories);
   for (const message of messages) {
@@ -221,60 +171,13 @@ it('holds what waits behind a message of a signed block, whatever step comes bef
   }
 });
 
-/** Three orders of a wallet that sends nothing else; the chain has the first. */
-function ordersInARow(): Buffer[] {
-  const { traders } = net.devnet.cast;
-  for (const wallet of traders) {
-    for (let seqno = 0; seqno < 64; seqno++) {
-      const orders = [0, 1, 2].map((more) => {
-        const messages = [{ to: traders[0].address, value: 4_000_000n, bounce: false }];
-        return wallet.order({ seqno: seqno + more, validUntil: net.nowMs / 1000 + 600, messages }).toBoc();
-      });
-      if (net.devnet.chain.submit(orders[0]).accepted) return orders;
-    }
-  }
-  throw new Error('no wallet is free');
-}
-
-it('tries again what was refused and has its turn now, though there was no room, or it was being tried, when it moved', async () => {
-  await rest();
-  const limits = { traces: 1000, perAccount: 1000, bytes: 1e9 };
-  const full = net.openTracker({ limits });
-  let [, order] = ordersInARow();
-  await net.passOn(full.tracker, [{ boc: order, time: net.nowMs }]);
-  expect(net.counts.get('refused')).toBe(1);
-  await full.tracker.step(await net.nextStep(), SIGNAL);
-  limits.traces = 0;
-  await full.tracker.retry(SIGNAL);
-  expect(full.store.size).toBe(0);
-  limits.traces = 1000;
-  await full.tracker.retry(SIGNAL);
-  expect(full.store.size).toBe(1);
-
-  await rest();
-  let moves = 0;
-  const busy = net.openTracker({
-    async beforeRun() {
-      if (moves++ > 0) return;
-      await later(busy.tracker, 0);
-      await busy.tracker.retry(SIGNAL);
-    },
-  });
-  [, order] = ordersInARow();
-  await busy.tracker.message({ ...readExternalMessage(order), boc: order, offset: 0, time: net.nowMs }, SIGNAL);
-  expect([net.counts.get('refused'), busy.store.size]).toEqual([2, 0]);
-  await busy.tracker.retry(SIGNAL);
-  expect(busy.store.size).toBe(1);
-});
-
 it('tells one end of what comes long after it was sent, and of what never does when nodes have forgotten it', async () => {
-  await rest();
   const { tracker } = net.openTracker();
-  const message = { boc: orderOfAny(net.nowMs / 1000 + 6_000), time: net.nowMs };
+  const message = { boc: wallets.lostOrder(net.nowMs / 1000 + 6_000), time: net.nowMs };
   net.sent = [message];
   await net.passOn(tracker);
   for (let n = 0; n < 3; n++) {
-    await later(tracker, 31_000);
+    await net.later(tracker, 31_000);
     await tracker.expire(SIGNAL);
   }
   // A tracker that is started now holds it as well.
@@ -288,20 +191,19 @@ it('tells one end of what comes long after it was sent, and of what never does w
   expectOrder(storiesOf(net.told));
   expect(kinds()).not.toContain('invalidated');
 
-  const lost = { boc: orderOfAny(net.nowMs / 1000 + 6_000), time: net.nowMs };
+  const lost = { boc: wallets.lostOrder(net.nowMs / 1000 + 6_000), time: net.nowMs };
   net.sent = [lost];
   await net.passOn(tracker);
-  await later(tracker, 590_000);
+  await net.later(tracker, 590_000);
   await tracker.expire(SIGNAL);
   expect(storiesOf(net.told).get(keyOfMessage(lost))).toHaveLength(1);
-  await later(tracker, 11_000);
+  await net.later(tracker, 11_000);
   await tracker.expire(SIGNAL);
   expect(storiesOf(net.told).get(keyOfMessage(lost))?.at(-1)).toMatchObject({ reason: 'expired' });
 });
 
 it('goes on past steps whose states nodes have no more, and ends later what they have made void', async () => {
-  await rest();
-  const orders = await rivals();
+  const orders = wallets.rivals();
   const isGone = vi.fn(() => false);
   const { tracker } = net.openTracker({
     beforeRun() {
@@ -323,15 +225,14 @@ it('goes on past steps whose states nodes have no more, and ends later what they
   expect(isGone.mock.calls.length).toBeGreaterThan(3);
   expect(invalid()).toBe(0);
   isGone.mockReturnValue(false);
-  await later(tracker, 1_000);
+  await net.later(tracker, 1_000);
   await tracker.expire(SIGNAL);
   expect(invalid()).toBe(1);
   expectOrder(storiesOf(net.told));
 });
 
 it('goes on at once past a step whose states nodes have no more while they show those of a newer one', async () => {
-  await rest();
-  const orders = await rivals();
+  const orders = wallets.rivals();
   let gone = 0;
   const { tracker } = net.openTracker({
     beforeRun(_beginnings, { header }) {
@@ -345,39 +246,16 @@ it('goes on at once past a step whose states nodes have no more while they show 
   // As after a restart of the only node.
   for (const seqno of [gone, gone + 1]) await tracker.step(seqno, SIGNAL);
   expect(tracker.mcSeqno).toBe(gone + 1);
-  await later(tracker, 31_000);
+  await net.later(tracker, 31_000);
   await tracker.expire(SIGNAL);
   const invalid = net.told.filter(({ change: { kind } }) => kind === 'invalidated');
   expect(invalid.length).toBe(1);
   expectOrder(storiesOf(net.told));
 });
 
-it('tells of a message when the index has come to steps whose states nodes show', async () => {
-  await rest();
-  const gone = net.devnet.chain.head().mc.seqno + 5;
-  const { tracker, store } = net.openTracker({
-    beforeRun(_beginnings, { header }) {
-      if (header.seqno <= gone) throw new NodeError('not_found', 'state of block is not in db');
-    },
-  });
-  const message = { boc: orderOfAny(net.nowMs / 1000 + 600), time: net.nowMs };
-  await net.passOn(tracker, [message]);
-  for (let n = 0; n < 5; n++) {
-    await tracker.step(await net.nextStep(), SIGNAL);
-    const tries = net.counts.get('failed');
-    for (let again = 0; again < 2; again++) await tracker.retry(SIGNAL);
-    expect(net.counts.get('failed')).toBe((tries ?? 0) + 1);
-  }
-  expect(store.size).toBe(0);
-  await tracker.step(await net.nextStep(), SIGNAL);
-  await tracker.retry(SIGNAL);
-  expect(store.size).toBe(1);
-});
-
 it('brings what was seen in a signed block that another has replaced to one end', async () => {
-  await rest();
   const { tracker } = net.openTracker();
-  const [first] = await rivals();
+  const [first] = wallets.rivals();
   net.sent = [{ boc: first, time: net.nowMs }];
   await net.passOn(tracker);
   const blocks = net.collate();
@@ -392,11 +270,10 @@ it('brings what was seen in a signed block that another has replaced to one end'
 });
 
 it('leaves the others of a signed block as they are by now when one of its messages is told of later', async () => {
-  await rest();
   const { tracker, store } = net.openTracker();
   const order = (value: bigint): SentMessage => {
     const messages = [{ to: net.devnet.cast.traders[0].address, value, bounce: false }];
-    return { boc: orderOf(messages, net.nowMs / 1000 + 600), time: net.nowMs };
+    return { boc: wallets.order(messages), time: net.nowMs };
   };
   const [known, late] = [order(4_000_000n), order(5_000_000n)];
   await net.passOn(tracker, [known]);
@@ -415,71 +292,22 @@ it('leaves the others of a signed block as they are by now when one of its messa
   expectOrder(storiesOf(net.told));
 });
 
-it('tells the end of what was never told of, and whom it was for, when nodes have forgotten it', async () => {
-  await rest();
-  const validUntil = net.nowMs / 1000 + 6_000;
-  const [held, above] = [orderOfAny(validUntil), orderOfAny(validUntil + 1)].map((boc) => ({ boc, time: net.nowMs }));
-  const { tracker } = net.openTracker({ limits: { traces: 1, perAccount: 1000, bytes: 1e9 } });
-  await net.passOn(tracker, [held, above]);
-  await later(tracker, 590_000);
-  await tracker.expire(SIGNAL);
-  expect(storiesOf(net.told).get(keyOfMessage(above))).toBeUndefined();
-  await later(tracker, 11_000);
-  await tracker.expire(SIGNAL);
-  await tracker.expire(SIGNAL);
-  const { destination: account } = readExternalMessage(above.boc);
-  expect(storiesOf(net.told).get(keyOfMessage(above))).toMatchObject([{ reason: 'expired', account }]);
-});
-
-it('tells of no more than its limits let, and counts what it leaves out', async () => {
-  await rest();
-  const messages = (await rivals()).map((boc) => ({ boc, time: net.nowMs }));
-  const tell = async (limits: PendingLimits) => {
-    net.counts.clear();
-    const { tracker, store } = net.openTracker({ limits });
-    await net.passOn(tracker, messages);
-    return { traces: store.size, ...Object.fromEntries(net.counts) };
-  };
-  expect(await tell({ traces: 1000, perAccount: 1, bytes: 1e9 })).toEqual({ traces: 1, told: 1, rate: 1 });
-  // It has to wait for its turn.
-  const waiting = net.openTracker({ limits: { traces: 1000, perAccount: 1, bytes: 1e9 } });
-  await net.passOn(waiting.tracker, messages);
-  for (const size of [1, 2]) {
-    await waiting.tracker.retry(SIGNAL);
-    expect(waiting.store.size).toBe(size);
-    net.nowMs += 10_000;
-  }
-  net.nowMs -= 20_000;
-  for (const limits of [
-    { traces: 1, perAccount: 1000, bytes: 1e9 },
-    { traces: 1000, perAccount: 1000, bytes: 1 },
-  ]) {
-    expect(await tell(limits)).toEqual({ traces: 1, told: 1, full: 1 });
-  }
-  const late = messages.map((one) => ({ ...one, time: net.nowMs - 31_000 }));
-  const { tracker, store } = net.openTracker();
-  await net.passOn(tracker, late);
-  expect([store.size, net.counts.get('late')]).toEqual([0, 2]);
-});
-
 it('tells no more of a trace that is too large for a record, and of the others of its step as ever', async () => {
-  await rest();
   const { tracker, store } = net.openTracker({ largest: { nodes: 1, bytes: 1e9 } });
   const { traders } = net.devnet.cast;
   const [small, large] = [0, 1].map((away) => {
     const to = traders.slice(0, away).map(({ address }) => ({ to: address, value: 6_000_000n, bounce: false }));
-    return { boc: orderOf(to, net.nowMs / 1000 + 600), time: net.nowMs };
+    return { boc: wallets.order(to), time: net.nowMs };
   });
   await net.passOn(tracker, [small, large]);
   expect(store.size).toBe(2);
-  for (let n = 0; n < 2; n++) await later(tracker, 1_000);
+  for (let n = 0; n < 2; n++) await net.later(tracker, 1_000);
   const ends = [small, large].map((one) => storiesOf(net.told).get(keyOfMessage(one))?.at(-1));
   expect(ends).toMatchObject([{ kind: 'trace', trace: { nodes: [{ finality: 'finalized' }] } }, { kind: 'ended' }]);
   expect(net.counts.get('too large')).toBe(1);
 });
 
 it('takes a trace for pending while nobody knows what follows from what is final of it', async () => {
-  await rest();
   let fails = false;
   const { tracker, store } = net.openTracker({
     beforeRun([{ depth }]) {
@@ -496,7 +324,7 @@ it('takes a trace for pending while nobody knows what follows from what is final
   });
   // The signed shard block has the wallet's transaction alone.
   const away = { to: new Address(-1, Buffer.alloc(32, 5)), value: 5_000_000n, bounce: false };
-  const boc = orderOf([away], net.nowMs / 1000 + 600);
+  const boc = wallets.order([away]);
   await net.passOn(tracker, [{ boc, time: net.nowMs }]);
   fails = true;
   // What the block sends has another time than was thought, and so another hash.
