@@ -27,9 +27,10 @@ function failing(times: number, code: ClickHouseErrorCode | QueryFailure): Click
 }
 
 function patient(clickhouse: ClickHouse, outageMs = 60_000, signal = new AbortController().signal) {
-  const seen = { retries: 0 };
+  const seen: { retries: number; told: object[] } = { retries: 0, told: [] };
   const onRetry = () => seen.retries++;
-  return { seen, clickhouse: createPatientClickHouse(clickhouse, { outageMs, logger: silent, signal, onRetry }) };
+  const logger = { warn: (about: object) => void seen.told.push(about) };
+  return { seen, clickhouse: createPatientClickHouse(clickhouse, { outageMs, logger, signal, onRetry }) };
 }
 
 afterEach(() => {
@@ -43,6 +44,24 @@ describe('createPatientClickHouse', () => {
       expect(await clickhouse.query('SELECT 1')).toEqual(Buffer.from('rows'));
       expect(seen.retries).toBe(2);
     }
+  });
+
+  it('tells of one of many statements that wait, and of the others later', async () => {
+    let down = true;
+    const query = async (): Promise<Buffer> => {
+      if (down) throw new ClickHouseQueryError(failed('connection'));
+      return Buffer.from('rows');
+    };
+    const { seen, clickhouse } = patient({ ...failing(0, 'connection'), query });
+    const answers = Promise.all(Array.from({ length: 20 }, () => clickhouse.query('SELECT 1')));
+    await expect.poll(() => seen.retries).toBeGreaterThanOrEqual(20);
+    expect(seen.told).toEqual([{ err: expect.any(Error), waitMs: 100 }]);
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 5_000);
+    await expect.poll(() => seen.told.length).toBe(2);
+    expect(seen.told[1]).toMatchObject({ others: expect.any(Number) });
+    down = false;
+    await answers;
   });
 
   it('waits for room on a full disk', async () => {

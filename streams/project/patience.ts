@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { isTransient } from '../../clickhouse/query-error.ts';
 
 export interface PatienceOptions {
   /** Longest outage that is waited for, milliseconds. */
   outageMs: number;
-  logger: Pick<Logger, 'warn'>;
+  logger: { warn(about: object, message: string): void };
   signal: AbortSignal;
   onRetry?: () => void;
   /** Asked before each try, the first one or a further one: throws where it must not be. */
@@ -37,13 +36,29 @@ export async function persist<T>(work: () => Promise<T>, options: PatienceOption
   }
 }
 
+/** Many statements wait for one server: of those that say so within the longest wait one is told of, and how many more. */
+function seldom(logger: PatienceOptions['logger']): (about: object, message: string) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let others = 0;
+  return (about, message) => {
+    if (performance.now() - toldAt < LONGEST_WAIT_MS) {
+      others++;
+      return;
+    }
+    logger.warn(others === 0 ? about : { ...about, others }, message);
+    toldAt = performance.now();
+    others = 0;
+  };
+}
+
 export interface PatientOptions extends Omit<PatienceOptions, 'mayTry'> {
   /** Asked before each insert into a table, and before each repetition of one: throws where it must not be. */
   mayInsert?: (table: string, again: boolean) => Promise<void>;
 }
 
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
-export function createPatientClickHouse(clickhouse: ClickHouse, { mayInsert, ...options }: PatientOptions): ClickHouse {
+export function createPatientClickHouse(clickhouse: ClickHouse, { mayInsert, ...given }: PatientOptions): ClickHouse {
+  const options = { ...given, logger: { warn: seldom(given.logger) } };
   const inserting = (table: string): PatienceOptions =>
     mayInsert ? { ...options, mayTry: (again) => mayInsert(table, again) } : options;
   return {
