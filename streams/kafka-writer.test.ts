@@ -89,6 +89,19 @@ describe('topic writer', () => {
     });
   });
 
+  it('begins no new log behind its own back when they were away meanwhile', async () => {
+    const script: { when: 'before' | 'after'; type: string }[] = [];
+    const broker = scriptedBroker(script, 'ton.blocks.v1');
+    await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
+    broker.stored.splice(1);
+    script.push({ when: 'before', type: 'REQUEST_TIMED_OUT' });
+    await expect(broker.writer.append([text('e')])).rejects.toMatchObject({ code: 'unavailable' });
+    const lost = { code: 'corrupt', message: expect.stringMatching(/^the brokers have lost the records 1 to 3 of /) };
+    await expect(broker.writer.append([])).rejects.toMatchObject(lost);
+    await expect(broker.writer.append([text('e')])).rejects.toMatchObject(lost);
+    expect(broker.keys()).toEqual(['a']);
+  });
+
   it('goes on with a feed that was made anew', async () => {
     const broker = scriptedBroker([], 'ton.steps.v1');
     await broker.writer.append(['a', 'b'].map((key) => text(key)));

@@ -29,6 +29,7 @@ export interface TopicWriterOptions {
 const SEQUENCE_LOST = new Set(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH']);
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 const ATTEMPTS = 3;
+const GO_ON = 'start again, to go on from what they have';
 /** What a record takes in a batch besides its payload, at most. */
 const RECORD_OVERHEAD = 64;
 
@@ -57,6 +58,7 @@ export function splitBatches(records: readonly LogRecord[], maxBytes: number): L
 export function createTopicWriter(options: TopicWriterOptions) {
   const { topic } = options;
   let producer: BatchProducer | null = null;
+  /** Behind all that brokers have acknowledged here. */
   let expected = 0;
   let time: number | null = null;
 
@@ -76,10 +78,17 @@ export function createTopicWriter(options: TopicWriterOptions) {
     return new LogError('too_large', `topic ${topic} refused a batch of ${bytes} bytes: ${advice}`, { cause });
   };
 
+  /** Brokers may have come back with an older copy of their data, or with none, since the last append. */
+  const checkedEnd = async (): Promise<number> => {
+    const end = await options.end();
+    if (end < expected && isOfRecord(topic)) throw recordsLost(topic, end, expected, GO_ON);
+    return end;
+  };
+
   const sendOnce = async (batch: readonly LogRecord[], timeMs: number): Promise<number> => {
     if (producer === null) {
       producer = await options.openProducer();
-      expected = await options.end();
+      expected = await checkedEnd();
     }
     const first = await producer.send(topic, batch, timeMs);
     // Brokers that forgot the producer as well take its next batch as the first one of a new one.
@@ -106,7 +115,7 @@ export function createTopicWriter(options: TopicWriterOptions) {
         }
         options.logger?.warn({ topic, type }, 'producer replaced');
         const end = await options.end();
-        if (end < expected) throw recordsLost(topic, end, expected, 'start again, to go on from what they have');
+        if (end < expected) throw recordsLost(topic, end, expected, GO_ON);
         const found = hadProducer ? await findBatch(options.readFrom(expected), batch) : null;
         if (found !== null) return found;
       }
@@ -116,7 +125,7 @@ export function createTopicWriter(options: TopicWriterOptions) {
   return {
     async append(records: readonly LogRecord[]): Promise<{ first: number; last: number }> {
       if (records.length === 0) {
-        const end = await options.end();
+        const end = await checkedEnd();
         return { first: end, last: end - 1 };
       }
       time = Math.max(time ?? (await options.lastTime()), Date.now());
