@@ -72,6 +72,24 @@ describe('patience with brokers', () => {
     await expect(reading.next()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
+  it('is what a reader has with a topic that is gone; one that is not there yet is waited for', async () => {
+    links.fetch = () => ({ records: [record(0)], next: 1 });
+    const { signal } = new AbortController();
+    const reading = readBatches(session(20), 't.v1', 0, { signal });
+    expect((await reading.next()).value).toEqual([record(0)]);
+    links.fetch = () => null;
+    await expect(reading.next()).rejects.toMatchObject({
+      code: 'corrupt',
+      message: expect.stringMatching(/^topic t\.v1 ends at offset 0, and was read up to 1 before: /),
+    });
+    const early = readBatches(session(20), 't.v1', 0, { signal });
+    const first = early.next();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    links.fetch = () => ({ records: [record(0)], next: 1 });
+    expect((await first).value).toEqual([record(0)]);
+    await early.return(undefined);
+  });
+
   it('is a reader’s, however the clock is set meanwhile', async () => {
     links.fetch = failing(2, { records: [record(0)], next: 1 });
     strayingClock(3_600_000);

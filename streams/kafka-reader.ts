@@ -115,6 +115,8 @@ function* cut(records: StoredRecord[], maxBytes: number, stopAt: number): Genera
 function createReader(session: KafkaSession, topic: string, signal: AbortSignal) {
   let link: KafkaConnection | null = null;
   let waitMs = PATIENT_RETRY.initialRetryTime;
+  /** Since when the brokers know of no such topic. */
+  let missingSince: number | null = null;
 
   const failed = async (error: unknown, giveUpAt: number): Promise<void> => {
     if (error instanceof LogError && error.code !== 'unavailable') throw error;
@@ -170,7 +172,13 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
       return ask(async (link) => {
         try {
           const fetched = await link.fetch(topic, offset, maxBytes, session.maxWaitMs);
-          if (fetched !== null) return fetched;
+          if (fetched !== null) {
+            missingSince = null;
+            return fetched;
+          }
+          missingSince ??= performance.now();
+          // It was there, and nobody may ever make it again.
+          if (offset > 0 && performance.now() - missingSince > session.patienceMs) throw endsBefore(topic, 0, offset);
           // No such topic yet, so no broker to hold the question back.
           await sleep(session.maxWaitMs, undefined, { signal });
           return nothing;
