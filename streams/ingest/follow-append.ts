@@ -28,6 +28,8 @@ export interface StepWriterOptions {
   source: BlockSource;
   /** Of one append; a single larger record comes alone. */
   batchBytes: number;
+  /** Told of an append before which there are records of somebody else, at these offsets. */
+  onForeign?: (from: number, to: number) => void;
 }
 
 export function createStepWriter(options: StepWriterOptions): StepWriter {
@@ -67,7 +69,10 @@ export function createStepWriter(options: StepWriterOptions): StepWriter {
     let batch: LogRecord[] = [];
     let bytes = 0;
     const flush = async (): Promise<void> => {
-      nextOffset = (await log.append(topic, batch)).last + 1;
+      const { last } = await log.append(topic, batch);
+      const first = last + 1 - batch.length;
+      if (first > nextOffset) options.onForeign?.(nextOffset, first - 1);
+      nextOffset = last + 1;
       batch = [];
       bytes = 0;
     };

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { follow } from '../../test/followed.ts';
 import { content, imported } from '../../test/imported.ts';
 import { createRecordedNode, masterKey, type NodeCall, recordedNode } from '../../test/recorded-node.ts';
@@ -88,6 +88,31 @@ describe.skipIf(shelf === null)('following a recorded chain', () => {
     expect(node.calls.get('lookupBlock') ?? 0).toBeLessThan(40);
   });
 });
+
+it.skipIf(shelf === null)(
+  'says that another ingester writes to the same log; who reads it sees each step once',
+  async () => {
+    const node = recordedNode(LOCAL, { head: 1 });
+    const runs = [follow(log, node, { from: 'genesis' })];
+    const said = () => runs.flatMap(({ lines }) => lines.filter(({ level }) => level === 'error'));
+    const reach = async (head: number): Promise<void> => {
+      node.reveal(head);
+      await Promise.all(runs.map((run) => run.until(head)));
+    };
+    for (const head of [5, 6, 10]) await reach(head);
+    expect(said()).toEqual([]);
+    runs.push(follow(log, node, { from: 'genesis' }));
+    await vi.waitFor(() => expect(runs[1].lines[0].text).toMatch(/^going on with masterchain block 11,/), 60_000);
+    for (const head of [11, 12, 20]) await reach(head);
+    await Promise.all(runs.map((run) => run.stop()));
+    expect(said()[0].text).toBe(
+      `another ingester writes to topic ${topics.blocks}, too, which makes it twice as large: end one of them`,
+    );
+    expect((await allSteps(log, topics.blocks)).map(({ mcSeqno }) => mcSeqno)).toEqual(
+      Array.from({ length: 20 }, (_, at) => at + 1),
+    );
+  },
+);
 
 describe.skipIf(shelf === null)('where it begins', () => {
   const from = async (seqno: number): Promise<string[]> =>

@@ -23,7 +23,7 @@ import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher, type FetcherOptions } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
-import { createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
+import { createLine, createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions, proveOrLeave } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';
@@ -109,6 +109,8 @@ const UNPROVEN_MS = 50;
 const LONGEST_UNPROVEN_MS = 5_000;
 /** Blocks that nobody can prove for so long are an error line. */
 const STUCK_MS = 30_000;
+/** Shortest time between two lines about another ingester. */
+const FOREIGN_LINE_MS = 30_000;
 
 /**
  * Ingests until the signal aborts; then it resolves behind the append that is being written. A log that is away is
@@ -269,8 +271,14 @@ function openConfirm({ prover }: IngestParts, patience: Patience, signal: AbortS
   return (id) => proveOrLeave(id, patience, () => prover.prove(id, signal));
 }
 
-function openWriter({ log, topics, options }: IngestParts, position: Position): StepWriter {
+/** Brokers keep no second writer away. Readers drop what comes twice, but what is learned counts from the own end of the log. */
+function openWriter({ log, topics, options, logger }: IngestParts, position: Position): StepWriter {
+  const line = createLine(FOREIGN_LINE_MS);
+  const what = `another ingester writes to topic ${topics.blocks}, too, which makes it twice as large: end one of them`;
   return createStepWriter({
+    onForeign(from, to) {
+      if (line()) logger.error({ from, to }, what);
+    },
     log,
     topic: topics.blocks,
     nextOffset: position.nextOffset,
