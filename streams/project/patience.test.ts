@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { ServerError } from '../../clickhouse/connection.ts';
@@ -8,7 +9,7 @@ import {
   type QueryFailure,
 } from '../../clickhouse/query-error.ts';
 import { silent } from '../../clickhouse/test-server.ts';
-import { createPatientClickHouse } from './patience.ts';
+import { createPatientClickHouse, persist } from './patience.ts';
 
 const failed = (code: ClickHouseErrorCode): QueryFailure => ({ code, label: 'a read', queryId: '', detail: code });
 
@@ -95,5 +96,18 @@ describe('createPatientClickHouse', () => {
     const { clickhouse } = patient(failing(1e9, 'connection'), 60_000, stop.signal);
     setTimeout(() => stop.abort(), 50);
     await expect(clickhouse.query('SELECT 1')).rejects.toThrow();
+  });
+});
+
+describe('persist', () => {
+  it('takes work that lasts for no outage, as migrations at a start: what fails behind it is tried again', async () => {
+    let tries = 0;
+    const work = async (): Promise<string> => {
+      if (tries++ > 0) return 'done';
+      await sleep(150);
+      throw new ClickHouseQueryError(failed('timeout'));
+    };
+    const { signal } = new AbortController();
+    expect(await persist(work, { outageMs: 100, logger: silent, signal })).toBe('done');
   });
 });

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { isTransient } from '../../clickhouse/query-error.ts';
 
 export interface PatienceOptions {
-  /** Longest outage that is waited for, milliseconds. */
+  /** Longest outage that is waited for, milliseconds, from the first failure on. */
   outageMs: number;
   logger: { warn(about: object, message: string): void };
   signal: AbortSignal;
@@ -21,13 +21,16 @@ const LONGEST_WAIT_MS = 5_000;
  */
 export async function persist<T>(work: () => Promise<T>, options: PatienceOptions): Promise<T> {
   const { outageMs, logger, signal, onRetry, mayTry } = options;
-  const giveUpAt = performance.now() + outageMs;
+  let giveUpAt: number | null = null;
   for (let waitMs = FIRST_WAIT_MS, failed = false; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     try {
       await mayTry?.(failed);
       return await work();
     } catch (error) {
-      if (signal.aborted || !isTransient(error) || performance.now() > giveUpAt) throw error;
+      const now = performance.now();
+      // Not from the beginning: what was done before the server was missed, such as migrations, may have taken long.
+      giveUpAt ??= now + outageMs;
+      if (signal.aborted || !isTransient(error) || now > giveUpAt) throw error;
       failed = true;
       onRetry?.();
       logger.warn({ err: error, waitMs }, 'ClickHouse is away or busy, trying again');
