@@ -32,7 +32,7 @@ export async function openHttp({ config, logger, shutdown }: Running, parts: Htt
   const dispatcher = createDispatcher(metrics.registry);
   const url = httpUrl(config.host, await listen(dispatcher.server, config.host, config.port));
   const faucet = devnet && { address: devnet.faucet.address.toRawString(), limits: devnet.faucet.limits };
-  const pool = await startWorkerPool({
+  const starting = startWorkerPool({
     count,
     head: { known: () => ({ mcSeqno: head.seqno, globalId: globalId() }), onAdvance: head.onAdvance },
     startOf: (index) => ({ config: shareOf(config, index, count), url, clickhouseUrl, faucet }),
@@ -45,7 +45,10 @@ export async function openHttp({ config, logger, shutdown }: Running, parts: Htt
     logger: logger.child({ part: 'http' }),
     onGivenUp: (error) => shutdown.stop('the HTTP workers cannot be kept running', error),
   });
-  shutdown.onClose('HTTP workers', pool.close);
+  // Before they have started: should all end meanwhile, they end before what they ask, as later. One that could not start
+  // is told of below.
+  shutdown.onClose('HTTP workers', async () => (await starting.catch(() => null))?.close());
+  await starting;
   return url;
 }
 
