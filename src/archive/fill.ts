@@ -38,6 +38,8 @@ const OVERLAP = 1 / 4;
 const LEAST_OVERLAP = 1 / 8;
 /** Of the bytes, up to where older steps are filled in; what newer steps take beyond it takes out the oldest. */
 const FILLED_UP_TO = 0.95;
+/** So many times the room as when it was full: what others do with the disk changes it a little all the time. */
+const MORE_ROOM = 1.25;
 /** Share of the free disk that the archive may take. */
 const DISK_SHARE = 0.5;
 const WAIT_FOR_WINDOW_MS = 20;
@@ -53,6 +55,8 @@ export function createFilling(options: FillOptions) {
   const { archive, window, clickhouse, logger, onWritten } = options;
   const { slabTransactions = SLAB_TRANSACTIONS, rest = REST } = options;
   let transactions = slabTransactions;
+  /** Bytes there was room for when the oldest steps had to go; older ones are not fetched again for less than more room. */
+  let fullAt = 0;
 
   async function resting<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const began = performance.now();
@@ -94,9 +98,10 @@ export function createFilling(options: FillOptions) {
     steps: readonly SlabStep[],
     spanAfter: (done: readonly SlabStep[], isLast: boolean) => Pick<ArchiveState, 'first' | 'head' | 'below'>,
     signal: AbortSignal,
+    mayGoOn: () => boolean = () => true,
   ): Promise<void> {
     let state = was;
-    for (let at = 0; at < steps.length; ) {
+    for (let at = 0; at < steps.length && (at === 0 || mayGoOn()); ) {
       const some = firstOf(steps.slice(at));
       at += some.length;
       const span = spanAfter(some, at === steps.length);
@@ -118,8 +123,8 @@ export function createFilling(options: FillOptions) {
     await write(state, slab, (done, isLast) => ({ first, head: headOf(done, isLast), below }), signal);
   }
 
-  /** Goes on before the first step. */
-  async function goDown(state: ArchiveState, signal: AbortSignal): Promise<void> {
+  /** Goes on before the first step, for as long as there is room. */
+  async function goDown(state: ArchiveState, mayGoOn: () => boolean, signal: AbortSignal): Promise<void> {
     const { head } = state;
     const within = { low: 0, high: state.first - 1 };
     const found = await someSteps(clickhouse, { within, end: 'newest', transactions }, signal);
@@ -138,7 +143,7 @@ export function createFilling(options: FillOptions) {
       below = { lt: maxLt > lt ? maxLt : lt, utime: Math.max(utime, maxUtime) };
     }
     const spanFrom = (first: number) => ({ first, head, below: belowOf.get(first) ?? null });
-    await write(state, slab.reverse(), (done) => spanFrom(done[done.length - 1].mcSeqno), signal);
+    await write(state, slab.reverse(), (done) => spanFrom(done[done.length - 1].mcSeqno), signal, mayGoOn);
   }
 
   /** One piece of work; false when there is none. */
@@ -153,12 +158,14 @@ export function createFilling(options: FillOptions) {
     if (state === null || state.tables !== tables || state.globalId !== held.globalId || state.head > held.head) {
       const head = await border();
       const below = await endsBelow(clickhouse, head + 1, signal);
+      fullAt = 0;
       await archive.begin({ tables, globalId: held.globalId, head, below });
       logger.info({ step: head }, 'the archive begins anew');
       return true;
     }
     const maxBytes = await room();
     if (archive.bytes > maxBytes && state.first < held.first) {
+      fullAt = maxBytes;
       await resting(() => archive.evict(), signal);
       return true;
     }
@@ -169,8 +176,9 @@ export function createFilling(options: FillOptions) {
         return true;
       }
     }
-    if (state.below === null || archive.bytes > FILLED_UP_TO * maxBytes) return false;
-    await goDown(state, signal);
+    const hasRoom = () => archive.bytes <= FILLED_UP_TO * maxBytes;
+    if (state.below === null || !hasRoom() || maxBytes <= fullAt * MORE_ROOM) return false;
+    await goDown(state, hasRoom, signal);
     return true;
   }
 
