@@ -35,6 +35,8 @@ const TOGETHER = '{src,streams}/**/*.test.ts';
 /** Of these, what starts servers or programs, or puts something else in the place of what all use. */
 const ALONE = [
   'src/api/mentions.test.ts',
+  'src/archive/fill.test.ts',
+  'src/commands/http.test.ts',
   'src/metadata/worker.test.ts',
   'src/service.test.ts',
   'src/web/push.test.ts',
