@@ -36,7 +36,10 @@ export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 
   const settings = { seed, rate, races, blockTimeMs, splitAt, mergeAt, host, litePort, logLevel };
   const devnet = await startDevnetThread({ folder, ...settings });
   shutdown.onClose('devnet', () => devnet.thread.stop());
-  devnet.thread.done.catch((error) => shutdown.stop('the devnet failed', error));
+  devnet.thread.done.then(
+    () => shutdown.signal.aborted || shutdown.stop('the devnet failed', new Error('it ended by itself')),
+    (error) => shutdown.stop('the devnet failed', error),
+  );
   // For clients on this machine, and for other roles: --network FILE.
   await writeGlobalConfig(join(folder, 'global.config.json'), devnet.ready);
   return devnet;
