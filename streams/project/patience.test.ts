@@ -48,6 +48,9 @@ describe('createPatientClickHouse', () => {
   });
 
   it('tells of one of many statements that wait, and of the others later', async () => {
+    const warned: string[] = [];
+    const onWarning = ({ name }: Error) => void warned.push(name);
+    process.on('warning', onWarning);
     let down = true;
     const query = async (): Promise<Buffer> => {
       if (down) throw new ClickHouseQueryError(failed('connection'));
@@ -63,6 +66,8 @@ describe('createPatientClickHouse', () => {
     expect(seen.told[1]).toMatchObject({ others: expect.any(Number) });
     down = false;
     await answers;
+    process.off('warning', onWarning);
+    expect(warned).toEqual([]);
   });
 
   it('waits for room on a full disk', async () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { isTransient } from '../../clickhouse/query-error.ts';
@@ -62,6 +63,8 @@ export interface PatientOptions extends Omit<PatienceOptions, 'mayTry'> {
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
 export function createPatientClickHouse(clickhouse: ClickHouse, { mayInsert, ...given }: PatientOptions): ClickHouse {
   const options = { ...given, logger: { warn: seldom(given.logger) } };
+  // A listener for each statement that waits: as many as a step has tables are no leak.
+  setMaxListeners(0, given.signal);
   const inserting = (table: string): PatienceOptions =>
     mayInsert ? { ...options, mayTry: (again) => mayInsert(table, again) } : options;
   return {
