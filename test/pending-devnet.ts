@@ -65,6 +65,8 @@ export interface PendingDevnet {
   later(tracker: Tracker, ms: number): Promise<void>;
   /** What the people sent, also after a leap of time, is done, and nothing of it waits. */
   rest(): Promise<void>;
+  /** For another test: the people rest, and what was told, counted and sent is forgotten. */
+  begin(): Promise<void>;
   /** Signs shard blocks; those before are replaced. The newest messages that are held wait for the next step. */
   collate(hold?: number): SignedBlock[];
   /** What the first message behind the newest step would wait for. */
@@ -208,6 +210,12 @@ export async function openPendingDevnet(
     async rest() {
       for (let n = 0; n < 3; n++) await self.nextStep();
       self.quietStep();
+    },
+    async begin() {
+      await self.rest();
+      told.length = 0;
+      counts.clear();
+      self.sent.length = 0;
     },
     collate: (hold) => chain.collate(self.nowMs / 1000, hold),
     openTracker({

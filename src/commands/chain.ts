@@ -37,7 +37,7 @@ export async function openDevnet({ config, shutdown }: Pick<Running, 'config' | 
   const devnet = await startDevnetThread({ folder, ...settings });
   shutdown.onClose('devnet', () => devnet.thread.stop());
   devnet.thread.done.then(
-    () => shutdown.signal.aborted || shutdown.stop('the devnet failed', new Error('it ended by itself')),
+    () => shutdown.stop('the devnet failed', new Error('it ended by itself')),
     (error) => shutdown.stop('the devnet failed', error),
   );
   // For clients on this machine, and for other roles: --network FILE.

@@ -40,7 +40,6 @@ export async function runDevnet(running: Running, configOut: string | null): Pro
   for (const line of ['', '  Global config for clients:', ready.globalConfig, '', '  Stop with Ctrl-C.', ''])
     print(line);
   await thread.done;
-  if (!shutdown.signal.aborted) throw new Error('the devnet ended by itself');
 }
 
 /** @throws {ConfigError} that names the flag */

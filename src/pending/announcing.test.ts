@@ -12,12 +12,7 @@ beforeAll(async () => {
   wallets = createPendingWallets(net);
 });
 afterAll(() => net?.close());
-beforeEach(async () => {
-  await net.rest();
-  net.told.length = 0;
-  net.counts.clear();
-  net.sent.length = 0;
-});
+beforeEach(() => net.begin());
 
 it('tries again what was refused and has its turn now, though there was no room, or it was being tried, when it moved', async () => {
   const limits = { traces: 1000, perAccount: 1000, bytes: 1e9 };

@@ -24,12 +24,7 @@ beforeAll(async () => {
   wallets = createPendingWallets(net);
 });
 afterAll(() => net?.close());
-beforeEach(async () => {
-  await net.rest();
-  net.told.length = 0;
-  net.counts.clear();
-  net.sent.length = 0;
-});
+beforeEach(() => net.begin());
 
 /** In which the traffic sends. */
 const STEPS = rounds(8, 60);

@@ -20,6 +20,7 @@ import { decodeCellEnvelope, encodeCellRecord } from '../cell-record.ts';
 import { blockKey } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import type { Missing } from '../missing.ts';
+import { createLine } from '../seldom.ts';
 import {
   type Answer,
   type AskedState,
@@ -30,7 +31,7 @@ import {
   libraryOf,
 } from './cell-answers.ts';
 import type { StepWriter } from './follow-append.ts';
-import { createLine, DEFAULT_PAUSES, type Patience, refetchReason } from './follow-patience.ts';
+import { DEFAULT_PAUSES, type Patience, refetchReason } from './follow-patience.ts';
 import type { FetchedStep } from './follow-steps.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { NodeError } from '../../src/node/chain-node.ts';
+import { createLine } from '../seldom.ts';
 import { IngestError } from './check.ts';
 
 /** Pauses between tries, milliseconds. */
@@ -102,14 +103,4 @@ export function refetchReason(error: unknown): RefetchReason | null {
   if (error instanceof NodeError) return error.code === 'aborted' ? 'unavailable' : error.code;
   if (!(error instanceof IngestError)) return null;
   return error.code === 'bad_block' || error.code === 'wrong_id' || error.code === 'conflict' ? 'wrong' : null;
-}
-
-/** True at most once in a while, to keep lines of one kind apart. */
-export function createLine(everyMs: number): () => boolean {
-  let saidAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (performance.now() - saidAt < everyMs) return false;
-    saidAt = performance.now();
-    return true;
-  };
 }

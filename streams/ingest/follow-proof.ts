@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { type BlockProver, NodeError, type ProvenBlock } from '../../src/node/chain-node.ts';
+import { createLine } from '../seldom.ts';
 import { IngestError, sameHashes } from './check.ts';
-import { createLine, type Patience } from './follow-patience.ts';
+import type { Patience } from './follow-patience.ts';
 import type { FetchedStep, StepPipeline } from './follow-steps.ts';
 
 /** Steps that may go into the log. */

@@ -17,13 +17,14 @@ import type { BlockProver, ChainNode, ProvenBlock } from '../../src/node/chain-n
 import type { FaultKind } from '../../src/node/lite-faults.ts';
 import type { BlockSource } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
+import { createLine } from '../seldom.ts';
 import type { TopicNames } from '../topics.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells, DEFAULT_CELL_LIMITS } from './cells.ts';
 import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher, type FetcherOptions } from './follow-fetch.ts';
 import { type ChainHead, createHead } from './follow-head.ts';
-import { createLine, createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
+import { createPatience, type Patience, type Pauses, type RefetchReason } from './follow-patience.ts';
 import { type Position, readPosition } from './follow-position.ts';
 import { createProvenSteps, type ProvenSteps, type ProvenStepsOptions, proveOrLeave } from './follow-proof.ts';
 import type { StartPoint } from './follow-start.ts';

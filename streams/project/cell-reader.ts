@@ -1,7 +1,7 @@
 import { decodeCellEnvelope, decodeCellRecord, type StoredCell } from '../cell-record.ts';
 import type { EventLog, StoredRecord } from '../log.ts';
 import { createPauses } from './pause.ts';
-import { PositionError } from './position.ts';
+import { PositionError, rebuildAdvice } from './position.ts';
 
 export interface CellReader {
   /** Offset of the first record that counts from none of the steps seen so far. */
@@ -37,7 +37,7 @@ export function createCellReader(log: EventLog, topic: string, from: number): Ce
     if (end < readTo) {
       throw new PositionError(
         `topic ${topic} ends at offset ${end}, the tables have its records up to ${readTo}: give the log the tables ` +
-          'were made from, or run "tonstream rebuild" with the same settings',
+          `were made from, or ${rebuildAdvice()}`,
       );
     }
     if (end === readTo) return;

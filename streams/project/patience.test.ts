@@ -47,7 +47,7 @@ describe('createPatientClickHouse', () => {
     }
   });
 
-  it('tells of one of many statements that wait, and of the others later', async () => {
+  it('tells of one of many statements that wait, and again after a while', async () => {
     const warned: string[] = [];
     const onWarning = ({ name }: Error) => void warned.push(name);
     process.on('warning', onWarning);
@@ -63,7 +63,6 @@ describe('createPatientClickHouse', () => {
     const now = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => now() + 5_000);
     await expect.poll(() => seen.told.length).toBe(2);
-    expect(seen.told[1]).toMatchObject({ others: expect.any(Number) });
     down = false;
     await answers;
     process.off('warning', onWarning);

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { isTransient } from '../../clickhouse/query-error.ts';
+import { createLine } from '../seldom.ts';
 
 export interface PatienceOptions {
   /** Longest outage that is waited for, milliseconds, from the first failure on. */
@@ -40,21 +41,6 @@ export async function persist<T>(work: () => Promise<T>, options: PatienceOption
   }
 }
 
-/** Many statements wait for one server: of those that say so within the longest wait one is told of, and how many more. */
-function seldom(logger: PatienceOptions['logger']): (about: object, message: string) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  let others = 0;
-  return (about, message) => {
-    if (performance.now() - toldAt < LONGEST_WAIT_MS) {
-      others++;
-      return;
-    }
-    logger.warn(others === 0 ? about : { ...about, others }, message);
-    toldAt = performance.now();
-    others = 0;
-  };
-}
-
 export interface PatientOptions extends Omit<PatienceOptions, 'mayTry'> {
   /** Asked before each insert into a table, and before each repetition of one: throws where it must not be. */
   mayInsert?: (table: string, again: boolean) => Promise<void>;
@@ -62,7 +48,10 @@ export interface PatientOptions extends Omit<PatienceOptions, 'mayTry'> {
 
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
 export function createPatientClickHouse(clickhouse: ClickHouse, { mayInsert, ...given }: PatientOptions): ClickHouse {
-  const options = { ...given, logger: { warn: seldom(given.logger) } };
+  // Many statements wait for one server: one of them says so.
+  const line = createLine(LONGEST_WAIT_MS);
+  const warn = (about: object, message: string): void => void (line() && given.logger.warn(about, message));
+  const options = { ...given, logger: { warn } };
   // A listener for each statement that waits: as many as a step has tables are no leak.
   setMaxListeners(0, given.signal);
   const inserting = (table: string): PatienceOptions =>

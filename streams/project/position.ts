@@ -49,6 +49,11 @@ export class PositionError extends Error {
   override name = 'PositionError';
 }
 
+/** What to do about tables that are not continued. @param names of projections; all of them by default */
+export function rebuildAdvice(...names: string[]): string {
+  return `run "${['tonstream rebuild', ...names].join(' ')}" with the same settings`;
+}
+
 /** The table of who writes: until its own row is there, a projector is not the one. */
 export const PROJECTORS = 'projectors';
 
@@ -127,7 +132,7 @@ export function createPositionStore(clickhouse: ClickHouse) {
     const version = (intent ?? done)?.version ?? PROJECTION_VERSION;
     if (version !== PROJECTION_VERSION) {
       throw new PositionError(
-        `the tables were written by projection version ${version}, this is version ${PROJECTION_VERSION}: run "tonstream rebuild" with the same settings`,
+        `the tables were written by projection version ${version}, this is version ${PROJECTION_VERSION}: ${rebuildAdvice()}`,
       );
     }
     return { done: done ? toBatch(done) : null, intent: intent ? toIntent(intent) : null };

@@ -17,6 +17,7 @@ import {
   type Position,
   PositionError,
   PROJECTORS,
+  rebuildAdvice,
 } from './position.ts';
 import { PROJECTIONS } from './projections.ts';
 import { createPublisher } from './publish.ts';
@@ -194,7 +195,7 @@ export async function checkSameChain(log: EventLog, topic: string, done: Batch):
   if (rootHash?.equals(done.rootHash)) return;
   throw new PositionError(
     `the tables stand at step ${done.mcSeqno}, offset ${done.nextOffset}, of another log than this one ` +
-      `(${rootHash ? 'another block is there' : 'the log ends before it'}): give the log they were made from, or run "tonstream rebuild" with the same settings`,
+      `(${rootHash ? 'another block is there' : 'the log ends before it'}): give the log they were made from, or ${rebuildAdvice()}`,
   );
 }
 
@@ -214,7 +215,7 @@ async function readExactly(options: ProjectorOptions, intent: Batch, signal: Abo
   if (last?.nextOffset !== intent.nextOffset || !last.blocks.at(-1)?.id.rootHash.equals(intent.rootHash)) {
     throw new PositionError(
       `the log has no step ${intent.mcSeqno} up to offset ${intent.nextOffset} as it was announced: give the log the ` +
-        'tables were made from, or run "tonstream rebuild" with the same settings',
+        `tables were made from, or ${rebuildAdvice()}`,
     );
   }
   return steps;

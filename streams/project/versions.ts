@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
-import { type Position, PositionError } from './position.ts';
+import { type Position, PositionError, rebuildAdvice } from './position.ts';
 import type { Projection } from './projection.ts';
 
 const versionRow = z.object({ name: z.string(), version: z.number() });
@@ -47,6 +47,5 @@ export async function holdVersions(
       ? `${name} has not made its tables`
       : `${name} is of version ${version}, its tables of ${made}`;
   });
-  const names = others.map(({ name }) => name).join(' ');
-  throw new PositionError(`${told.join('; ')}: run "tonstream rebuild ${names}" with the same settings`);
+  throw new PositionError(`${told.join('; ')}: ${rebuildAdvice(...others.map(({ name }) => name))}`);
 }

@@ -16,7 +16,7 @@ import { createGaps, type Gap } from './gaps.ts';
 import { restoreLost } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPauses } from './pause.ts';
-import { type Batch, type Intent, OWNER_MS, PositionError, type PositionStore } from './position.ts';
+import { type Batch, type Intent, OWNER_MS, PositionError, type PositionStore, rebuildAdvice } from './position.ts';
 import { PROJECTIONS } from './projections.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
@@ -256,7 +256,7 @@ function checkCells({ nextCell, mcSeqno }: Batch, intent: Batch): void {
   if (nextCell === intent.nextCell) return;
   throw new PositionError(
     `the log has the cells of step ${mcSeqno} up to offset ${nextCell}, not up to ${intent.nextCell} as it was announced: ` +
-      'give the log the tables were made from, or run "tonstream rebuild" with the same settings',
+      `give the log the tables were made from, or ${rebuildAdvice()}`,
   );
 }
 
