@@ -26,7 +26,7 @@ import { runToEnd, type Stack, shownHead, startStack, temporaryFolder, until } f
 const folder = temporaryFolder();
 const flags = [
   '--block-time',
-  '800ms',
+  '1600ms',
   '--devnet-rate',
   '2',
   '--devnet-races',
