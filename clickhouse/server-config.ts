@@ -9,6 +9,10 @@ export interface ServerLimits {
   users?: string;
 }
 
+// By their names in its folder, where it runs: with `&`, `<` or a backslash in the path of one the engine does not start.
+const CONFIG = 'server.xml';
+const USERS = 'users.xml';
+
 /** Merges at a time. The engine's default of 32 is made for big servers and would take the cores from the API. */
 const BACKGROUND_THREADS = 2;
 const MERGES_PER_THREAD = 2;
@@ -52,8 +56,8 @@ export const KEPT_FREE_BYTES = 64 * 1024 * 1024;
  * down too: their defaults (8, 20, 25) exceed the 4 slots there are, which would keep every merge small and hold
  * back all mutations.
  */
-export function serverConfigXml(limits: ServerLimits, paths: Pick<ServerPaths, 'users'>): string {
-  const users = limits.users === undefined ? '' : `\n  <users_config>${paths.users}</users_config>`;
+export function serverConfigXml(limits: ServerLimits): string {
+  const users = limits.users === undefined ? '' : `\n  <users_config>${USERS}</users_config>`;
   return `<clickhouse>${users}
   <logger><level>none</level></logger>
   <max_server_memory_usage>${limits.maxMemoryBytes}</max_server_memory_usage>
@@ -85,14 +89,14 @@ export function serverConfigXml(limits: ServerLimits, paths: Pick<ServerPaths, '
 }
 
 /**
- * Arguments of `clickhouse local` that make it an HTTP server. The second statement reads standard input and so
- * holds the engine until the supervisor closes it.
+ * Arguments of `clickhouse local` that make it an HTTP server, in the folder of the server. The second statement reads
+ * standard input and so holds the engine until the supervisor closes it.
  */
-export function serverArguments(paths: ServerPaths, port: number): string[] {
+export function serverArguments(paths: Pick<ServerPaths, 'data'>, port: number): string[] {
   return [
     'clickhouse',
     `--path=${paths.data}`,
-    `--config-file=${paths.config}`,
+    `--config-file=${CONFIG}`,
     `--http_port=${port}`,
     '--listen_host=127.0.0.1',
     "--query=SYSTEM START LISTEN HTTP; SELECT count() FROM file('-', 'LineAsString', 'l String') FORMAT Null",
@@ -113,8 +117,8 @@ export interface ServerPaths {
 export function serverPaths(folder: string): ServerPaths {
   return {
     data: join(folder, 'data'),
-    config: join(folder, 'server.xml'),
-    users: join(folder, 'users.xml'),
+    config: join(folder, CONFIG),
+    users: join(folder, USERS),
     port: join(folder, 'port'),
     owner: join(folder, 'owner.json'),
   };

@@ -28,13 +28,18 @@ function childEnvironment(): NodeJS.ProcessEnv {
   return environment;
 }
 
-/** Starts one engine process. Never throws: a failed spawn shows as an ended process. */
-export function spawnServer(library: string, args: readonly string[], logger: ClickHouseLogger): ServerProcess {
+/** Starts one engine process, in a folder. Never throws: a failed spawn shows as an ended process. */
+export function spawnServer(
+  library: string,
+  { folder, args }: { folder: string; args: readonly string[] },
+  logger: ClickHouseLogger,
+): ServerProcess {
   // Detached: Ctrl-C in a terminal goes to the whole process group, and the engine must outlive the
   // service's own orderly end. It cannot be left behind, because it ends when its stdin closes.
   const child = spawn(process.execPath, [CHILD, library, ...args], {
     stdio: ['pipe', 'ignore', 'pipe'],
     detached: true,
+    cwd: folder,
     env: childEnvironment(),
   });
   const lines: string[] = [];

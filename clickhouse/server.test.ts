@@ -8,9 +8,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { readerLimits } from '../src/api/sql/limits.ts';
+import { readConfig } from '../src/config.ts';
 import { canLimitFiles, limitFiles } from '../test/file-limit.ts';
 import { startProgram } from '../test/program.ts';
 import { type ClickHouse, createClickHouse } from './client.ts';
+import { usersXml } from './reader.ts';
 import { RowWriter } from './rowbinary.ts';
 import { type EmbeddedClickHouse, ServerError, startEmbeddedClickHouse } from './server.ts';
 import { KEPT_FREE_BYTES } from './server-config.ts';
@@ -107,6 +110,18 @@ describe('the embedded server', () => {
     const kept = 'SELECT toString(keep_free_space) AS v FROM disks';
     expect(await clickhouse.json(kept, Text)).toEqual([{ v: String(KEPT_FREE_BYTES) }]);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await clickhouse.close();
+  });
+
+  it('starts in a folder whatever its path is made of', async () => {
+    const options = testServerOptions(join(folder, `a&b <c> "d" 'e' f\\n %20 \u00e9`, 'x'.repeat(200)));
+    server = await startEmbeddedClickHouse({
+      ...options,
+      users: usersXml(readerLimits(readConfig([], {}).config), 'u'),
+    });
+    const clickhouse = await createNumbered(server.url);
+    await insertNumber(clickhouse, 7);
+    expect(await count(clickhouse)).toBe(1);
     await clickhouse.close();
   });
 

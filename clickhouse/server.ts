@@ -125,7 +125,11 @@ class FolderLocked extends Error {}
 /** Starts the engine and waits until it answers. Throws FolderLocked or an Error with the engine's last words. */
 async function startOnce(setup: Setup, signal: AbortSignal): Promise<ServerProcess> {
   const { options, paths, url } = setup;
-  const server = spawnServer(setup.library, serverArguments(paths, setup.port), options.logger);
+  const server = spawnServer(
+    setup.library,
+    { folder: options.folder, args: serverArguments(paths, setup.port) },
+    options.logger,
+  );
   const deadline = performance.now() + (options.startTimeoutMs ?? 120_000);
   while (!server.hasEnded && !signal.aborted && performance.now() < deadline) {
     if ((await ask(`${url}/ping`, null, PING_TIMEOUT_MS)) !== null) {
@@ -213,7 +217,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   await takeOwnership(paths.owner);
   try {
     if (options.users !== undefined) await writeFile(paths.users, options.users);
-    await writeFile(paths.config, serverConfigXml(options, paths));
+    await writeFile(paths.config, serverConfigXml(options));
     const port = await choosePort(paths.port);
     const setup = { options: { ...options, folder }, paths, library, port, url: `http://127.0.0.1:${port}` };
     const first = await startFirst(setup, options.signal ?? new AbortController().signal);
