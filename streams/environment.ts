@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { damageOf, LMDB_FILE } from './lmdb-file.ts';
+import { damageOf, expectRoom, LMDB_FILE } from './lmdb-file.ts';
 import { LogError } from './log.ts';
 import { releaseMappedPages } from './mapped-pages.ts';
 import { otherWriter, releaseWriterLock, takeWriterLock } from './writer-lock.ts';
@@ -77,6 +77,7 @@ function openRoot(path: string, mapSize: number | undefined): RootDatabase<Buffe
   const damage = damageOf(file);
   if (damage !== null) throw new LogError('corrupt', `cannot open the log: ${file} is damaged: ${damage}`);
   try {
+    expectRoom(path);
     return open<Buffer, string>({
       path,
       noSubdir: false,

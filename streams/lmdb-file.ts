@@ -1,7 +1,12 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 
 /** Of a store, in its folder. */
 export const LMDB_FILE = 'data.mdb';
+const LOCK_FILE = 'lock.mdb';
+/** More than lmdb writes into both when it makes them. */
+const FIRST_BYTES = 64 * 1024;
 
 /** `MDB_MAGIC` of liblmdb (mdb.c). */
 const MAGIC = 0xbeefc0de;
@@ -90,4 +95,23 @@ function stateIn(meta: Buffer) {
     lastPage: numberAt(AT.lastPage),
     transaction: numberAt(AT.transaction),
   };
+}
+
+/**
+ * Makes the folder of a store, and sees that the files that are missing in it can be made: where the system refuses lmdb
+ * their first bytes, as on a full disk, opening ends the process by a signal.
+ * @throws {Error} of the system
+ */
+export function expectRoom(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const sizes = [LMDB_FILE, LOCK_FILE].map(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
+  );
+  if (sizes.every((size) => size > 0)) return;
+  const tried = join(folder, `room-${process.pid}-${threadId}`);
+  try {
+    writeFileSync(tried, Buffer.alloc(FIRST_BYTES));
+  } finally {
+    rmSync(tried, { force: true });
+  }
 }

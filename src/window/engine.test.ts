@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { engineFile, openEngine } from './engine.ts';
@@ -40,6 +40,29 @@ it.each([false, true])(
     }
   },
 );
+
+it('a folder in which the system refuses files is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
+  const program = `
+    import { openEngine } from ${JSON.stringify(new URL('./engine.ts', import.meta.url).href)};
+    try {
+      openEngine(${JSON.stringify(folder)}, [{ name: 'rows' }]);
+    } catch (error) {
+      process.stdout.write(error.message);
+    }
+    process.exit();`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
+  // Refused like this by a disk that is full, lmdb ends the process.
+  const limited = ['-c', 'ulimit -f 1\nexec "$0" "$@"', process.execPath, ...args];
+  const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    expect(await text(child.stdout)).toBe(
+      `cannot open the store in ${dirname(engineFile(folder))}: EFBIG: file too large, write`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 it('files that are damaged are begun anew', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));

@@ -4,10 +4,10 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, open, type Transaction } from 'lmdb';
+import { type Database, open, type RootDatabaseOptions, type Transaction } from 'lmdb';
 import { z } from 'zod';
 import { mindCommits } from '../../streams/environment.ts';
-import { damageOf, LMDB_FILE } from '../../streams/lmdb-file.ts';
+import { damageOf, expectRoom, LMDB_FILE } from '../../streams/lmdb-file.ts';
 
 /** Bytes that values have in common: what they are packed against. */
 export interface Packing {
@@ -101,6 +101,8 @@ const ignore = (): void => undefined;
  * Where the system names its boot, nothing waits for the disk: a kill loses nothing, for what was written is with the
  * system; what a power cut has left half written is in the folder of another boot, and that is removed. A store that is
  * `lasting` stays over boots, and its commits reach the disk in their order.
+ *
+ * @throws {Error} naming the folder, where the system refuses its files
  */
 export function openEngine(folder: string, tables: readonly TableOptions[], { lasting = false } = {}): Engine {
   const boot = lasting ? null : bootId();
@@ -110,12 +112,9 @@ export function openEngine(folder: string, tables: readonly TableOptions[], { la
     if (join(folder, name) !== path) rmSync(join(folder, name), { recursive: true, force: true });
   // A cache: what cannot be read is made again.
   if (damageOf(join(path, LMDB_FILE)) !== null) for (const name of readdirSync(path)) rmSync(join(path, name));
-  const root = open<Buffer, Buffer>({
-    path,
-    noSubdir: false,
+  const root = openRoot(path, {
     maxDbs: tables.length + 4,
     ...(boot ? { noSync: true, overlappingSync: false } : {}),
-    ...bytes,
   });
   const commits = mindCommits(root, `the store in ${path}`);
   const stores = new Map<string, Store>(
@@ -200,6 +199,17 @@ const APPENDED = { append: true };
 /** The file of the store in a folder. */
 export function engineFile(folder: string): string {
   return join(folder, bootId() ?? SYNCED, LMDB_FILE);
+}
+
+/** lmdb names no file when it is refused one. */
+function openRoot(path: string, options: Pick<RootDatabaseOptions, 'maxDbs' | 'noSync' | 'overlappingSync'>) {
+  try {
+    expectRoom(path);
+    return open<Buffer, Buffer>({ path, noSubdir: false, ...options, ...bytes });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot open the store in ${path}: ${why}`, { cause: error });
+  }
 }
 
 /** Another one each time the system is started; null where it does not tell. */
