@@ -44,8 +44,11 @@ const LONGEST_PAST_MS = 5_000;
 /** Questions to it at a time. */
 const MAX_ASKED = 256;
 
+const ignore = (): void => undefined;
+
 function tell(message: FromWorker): void {
-  if (process.connected) process.send?.(message);
+  // A main process that has gone is told nothing; without a function to tell that to it would be an error of this one.
+  if (process.connected) process.send?.(message, undefined, undefined, ignore);
 }
 
 const main = createCalling<Question, Reply, PackedError>({
