@@ -143,7 +143,7 @@ function readSteps(
   return at;
 }
 
-function cannotWrite(path: string, error: unknown): ChainFolderError {
+export function cannotWrite(path: string, error: unknown): ChainFolderError {
   const why = error instanceof Error ? error.message : String(error);
   return new ChainFolderError(`${path} cannot be written: ${why}; the next start goes on behind its last step`, {
     cause: error,

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { canLimitFiles, limitFiles, unlimitFiles } from '../../test/file-limit.ts';
 import { Builder, type Cell } from '../chain/builder.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 
@@ -36,4 +37,14 @@ test('what a write that did not end left behind goes with the next one', () => {
   rmSync(join(folder, 'states-5.boc'), { recursive: true });
   writeCheckpoint(folder, { mcSeqno: 6, roots: [cell(6)] });
   expect(readdirSync(folder)).toEqual(['states-6.boc']);
+});
+
+test.runIf(canLimitFiles)('one that the disk refuses is refused by file', () => {
+  limitFiles(process.pid, 10);
+  try {
+    const write = () => writeCheckpoint(folder, { mcSeqno: 5, roots: [cell(5)] });
+    expect(write).toThrow(`${join(folder, 'states.part')} cannot be written: EFBIG`);
+  } finally {
+    unlimitFiles(process.pid);
+  }
 });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { type Cell, parseBocRoots, toBoc } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
+import { cannotWrite } from './block-file.ts';
 
 /** The states of all chains after a masterchain block: the masterchain's first, then by shard. */
 export interface Checkpoint {
@@ -23,10 +24,17 @@ function checkpointNames(folder: string): { name: string; mcSeqno: number }[] {
 /** Where a checkpoint is written, always the same: one that was killed in the middle is written over. */
 const DRAFT = 'states.part';
 
-/** Writes a checkpoint beside its name and moves it there; older ones but one go. */
+/**
+ * Writes a checkpoint beside its name and moves it there; older ones but one go.
+ * @throws {ChainFolderError} naming the file, where the disk refuses it
+ */
 export function writeCheckpoint(folder: string, { mcSeqno, roots }: Checkpoint): void {
   const draft = join(folder, DRAFT);
-  writeFileSync(draft, toBoc(roots));
+  try {
+    writeFileSync(draft, toBoc(roots));
+  } catch (error) {
+    throw cannotWrite(draft, error);
+  }
   renameSync(draft, join(folder, `states-${mcSeqno}.boc`));
   for (const { name } of checkpointNames(folder).slice(KEPT)) rmSync(join(folder, name));
 }
