@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { readerLimits } from '../src/api/sql/limits.ts';
 import { readConfig } from '../src/config.ts';
-import { canLimitFiles, limitFiles } from '../test/file-limit.ts';
+import { canLimitFiles, limitFiles, limitOpenFiles } from '../test/file-limit.ts';
 import { startProgram } from '../test/program.ts';
 import { type ClickHouse, createClickHouse } from './client.ts';
 import { usersXml } from './reader.ts';
@@ -204,6 +204,18 @@ describe('the embedded server', () => {
       await again.close();
     },
   );
+
+  it.runIf(canLimitFiles)('is not started where too few files may be open', async () => {
+    const allow = limitOpenFiles(process.pid, 500);
+    try {
+      await expect(startEmbeddedClickHouse(testServerOptions(folder))).rejects.toMatchObject({
+        code: 'few_files',
+        message: expect.stringMatching(/may open 500 files .* at least 1024: raise the limit \(ulimit -n\)/),
+      });
+    } finally {
+      allow();
+    }
+  });
 
   it('refuses a second instance in the same process and in another', async () => {
     server = await startEmbeddedClickHouse(testServerOptions(folder));

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolveLibchdb } from 'chdb/libchdb';
+import { LEAST_OPEN_FILES, openFilesLimit } from './open-files.ts';
 import {
   KEPT_FREE_BYTES,
   type ServerLimits,
@@ -17,7 +18,7 @@ import { type ServerProcess, spawnServer } from './server-process.ts';
 import type { ClickHouseLogger } from './settings.ts';
 import { WRITE_FAILURES, writeFailuresText } from './write-failures.ts';
 
-export type ServerErrorCode = 'unsupported' | 'folder_busy' | 'disk_full' | 'start_failed' | 'aborted';
+export type ServerErrorCode = 'unsupported' | 'folder_busy' | 'few_files' | 'disk_full' | 'start_failed' | 'aborted';
 
 export class ServerError extends Error {
   constructor(
@@ -190,6 +191,16 @@ async function refuseIfOwned(folder: string, paths: ServerPaths, taken: boolean)
   if (owner !== null && !(taken && owner === process.pid)) throw folderBusy(folder, owner);
 }
 
+/** With fewer the engine starts, and fails at some query later. */
+async function refuseFewFiles(): Promise<void> {
+  const most = await openFilesLimit();
+  if (most === null || most >= LEAST_OPEN_FILES) return;
+  throw new ServerError(
+    'few_files',
+    `this process may open ${most} files at a time, and ClickHouse needs at least ${LEAST_OPEN_FILES}: raise the limit (ulimit -n), then start again`,
+  );
+}
+
 /** Of a disk that is full, or will be in a moment, what the engine writes might not be whole. */
 async function refuseFullDisk(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
@@ -205,7 +216,7 @@ async function refuseFullDisk(folder: string): Promise<void> {
  * Runs a real ClickHouse server on the folder as a supervised child process: restarted when it dies, ended with
  * this process whatever way this process ends.
  *
- * @throws ServerError `unsupported`, `folder_busy`, `disk_full`, `start_failed` or `aborted`
+ * @throws ServerError `unsupported`, `folder_busy`, `few_files`, `disk_full`, `start_failed` or `aborted`
  */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const library = findLibrary();
@@ -214,6 +225,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   await mkdir(paths.data, { recursive: true });
   await refuseIfOwned(folder, paths, false);
   await refuseFullDisk(folder);
+  await refuseFewFiles();
   await takeOwnership(paths.owner);
   try {
     if (options.users !== undefined) await writeFile(paths.users, options.users);

@@ -11,3 +11,14 @@ export function limitFiles(pid: number, bytes: number): void {
 export function unlimitFiles(pid: number): void {
   execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited']);
 }
+
+/** From now on a process can have so many files open. Gives back what lets it have as many as before. */
+export function limitOpenFiles(pid: number, count: number): () => void {
+  const prlimit = (...args: string[]): string =>
+    execFileSync('prlimit', ['--pid', String(pid), ...args], { encoding: 'utf8' });
+  const before = prlimit('--nofile', '--output=SOFT', '--noheadings', '--raw').trim();
+  prlimit(`--nofile=${count}:`);
+  return () => {
+    prlimit(`--nofile=${before}:`);
+  };
+}

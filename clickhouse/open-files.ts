@@ -1,0 +1,12 @@
+import { readFile } from 'node:fs/promises';
+
+/** Files that a process has to be allowed: of a devnet that has run for an hour the engine holds some 900 open. */
+export const LEAST_OPEN_FILES = 1024;
+
+/** How many files this process, and what it starts, may have open; null where the system does not tell. */
+export async function openFilesLimit(): Promise<number | null> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  // Node has raised the first number, the soft limit, to the second at its start.
+  const found = /^Max open files +(\d+)/m.exec(limits);
+  return found && Number(found[1]);
+}
