@@ -77,6 +77,8 @@ export function createMetrics() {
       rejected: () => rejected.inc(),
       waited: () => undefined,
     } satisfies QueryGateMetrics,
+    /** The tables are complete up to there, as a process sees that does not project. */
+    completeTo: (mcSeqno: number) => projectedSeqno.set(mcSeqno),
     projected({ batch, counts, tookMs, genUtime, counters }: Progress): void {
       projectedSeqno.set(batch.mcSeqno);
       projectedOffset.set(batch.nextOffset);

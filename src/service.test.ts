@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createClickHouse } from '../clickhouse/client.ts';
 import { silent } from '../clickhouse/test-server.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
+import { type EventLog, LogError } from '../streams/log.ts';
 import { createFakeSource } from '../test/fake-source.ts';
 import { madeBlock, madeHead } from '../test/made-chain.ts';
 import { smallPool } from '../test/small-pool.ts';
@@ -57,6 +58,8 @@ describe('listen', () => {
 describe('health', () => {
   const clickhouse = { database: 'x', ping: async () => true, json: async () => [] };
   const metrics = { gaps: () => undefined };
+  const empty = { low: async () => 0, end: async () => 0, last: async () => [] } as unknown as EventLog;
+  const parts = { clickhouse, metrics, log: empty, blocksTopic: 'blocks' };
   const known = async () => null;
   const unproven = 'blocks are not held to validator signatures (--trust none)';
 
@@ -65,7 +68,7 @@ describe('health', () => {
     ['says nothing of it where they are proven', { trust: 'proofs', network: 'mainnet' }, undefined],
     ['says nothing of it where no network is followed', { trust: 'none', network: 'none' }, undefined],
   ])('%s', async (_, config, degraded) => {
-    expect(await health({ clickhouse, metrics, config }, known)).toEqual({ ok: true, ...(degraded && { degraded }) });
+    expect(await health({ ...parts, config }, known)).toEqual({ ok: true, ...(degraded && { degraded }) });
   });
 
   it('says that rows may be missing where the server has set parts of tables aside', async () => {
@@ -73,7 +76,7 @@ describe('health', () => {
       /detached_parts\s+WHERE database = 'x'/.test(sql) ? [{ table: 'blocks' }] : [];
     const config = { trust: 'proofs', network: 'mainnet' } as const;
     const state = await health(
-      { clickhouse: { ...clickhouse, json: json as () => Promise<never[]> }, metrics, config },
+      { ...parts, clickhouse: { ...clickhouse, json: json as () => Promise<never[]> }, config },
       known,
     );
     expect(state).toMatchObject({ ok: true, degraded: expect.stringContaining('rows may be missing (in blocks)') });
@@ -83,16 +86,26 @@ describe('health', () => {
     const json = async (sql: string) => (/FROM system\.disks/.test(sql) ? [{ path: '/data/', kept: 2 ** 26 }] : []);
     const config = { trust: 'proofs', network: 'mainnet' } as const;
     const state = await health(
-      { clickhouse: { ...clickhouse, json: json as () => Promise<never[]> }, metrics, config },
+      { ...parts, clickhouse: { ...clickhouse, json: json as () => Promise<never[]> }, config },
       known,
     );
     const degraded = 'the disk of ClickHouse is full: /data/ (but for 64 MB): no step comes into the tables';
     expect(state).toMatchObject({ ok: true, degraded: expect.stringContaining(degraded) });
   });
 
+  it('says that the log does not answer', async () => {
+    const away = async () => Promise.reject(new LogError('unavailable', 'no answer from the Kafka brokers'));
+    const log = { ...empty, low: away, end: away, last: away };
+    const config = { trust: 'proofs', network: 'mainnet' } as const;
+    expect(await health({ ...parts, log, config }, known)).toEqual({
+      ok: true,
+      degraded: 'no answer from the Kafka brokers',
+    });
+  });
+
   it('is bad without the tables', async () => {
     const config = { trust: 'none', network: 'none' } as const;
-    const state = await health({ clickhouse: { ...clickhouse, ping: async () => false }, metrics, config }, known);
+    const state = await health({ ...parts, clickhouse: { ...clickhouse, ping: async () => false }, config }, known);
     expect(state).toEqual({ ok: false, reason: 'the ClickHouse server does not answer' });
   });
 });

@@ -36,7 +36,7 @@ import { masterBlocks } from './state/master-blocks.ts';
 import { createStateMetrics } from './state/metrics.ts';
 import { createStateSource } from './state/source.ts';
 import { createViews } from './state/view.ts';
-import { readGaps, readStatus } from './status.ts';
+import { logError, readGaps, readStatus } from './status.ts';
 import type { TvmPool } from './tvm/pool.ts';
 import { createViewMetrics } from './tvm-metrics.ts';
 import { createWeb } from './web/web.ts';
@@ -231,21 +231,28 @@ export interface HealthParts {
   clickhouse: Pick<ClickHouse, 'ping' | 'json' | 'database'>;
   metrics: Pick<Metrics, 'gaps'>;
   config: Pick<Config, 'trust' | 'network'>;
+  log: EventLog;
+  blocksTopic: string;
 }
 
 /** What `/healthcheck` tells. */
 export async function health(
-  { clickhouse, metrics, config: { trust, network } }: HealthParts,
+  { clickhouse, metrics, config: { trust, network }, log, blocksTopic }: HealthParts,
   beyond: () => Promise<string | null>,
 ): Promise<Health> {
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
+  // Waited for beside all else.
+  const ofLog = logError({ clickhouse, log, blocksTopic });
+  ofLog.catch(() => undefined);
   const gaps = await readGaps(clickhouse);
   metrics.gaps(gaps.length);
   const broken = await brokenParts(clickhouse);
   const full = await fullDisks(clickhouse);
   const unknown = await beyond();
+  const wrong = await ofLog;
   const missing = [
     ...(gaps.length > 0 ? [`${gaps.length} step(s) could not be decoded and are left out, see /status`] : []),
+    ...(wrong === null ? [] : [wrong]),
     ...(broken === null ? [] : [broken]),
     ...(full === null ? [] : [full]),
     ...(trust === 'none' && network !== 'none' ? ['blocks are not held to validator signatures (--trust none)'] : []),

@@ -33,3 +33,20 @@ it('tells of the tables, and what is wrong, while the log does not answer', asyn
   // Brokers that are away are asked for minutes: whoever looks again and again does not add to that.
   expect(asked).toBe(before);
 });
+
+it('says that the log has lost what the tables were made of', async () => {
+  // Brokers that came back with an older copy of their data, or with none.
+  const log = { low: async () => 0, end: async () => 0, last: async () => [] } as unknown as EventLog;
+  expect(await readStatus({ clickhouse, log, blocksTopic: 'ton.blocks.v1' })).toMatchObject({
+    log: { mc_seqno: null, error: 'the event log ends at offset 0, and the tables were made of it up to 20' },
+    projected: { mc_seqno: 7 },
+    lag_steps: null,
+  });
+});
+
+it('takes no step that comes meanwhile for a loss', async () => {
+  let asked = 0;
+  const end = async () => (asked++ < 2 ? 18 : 20);
+  const log = { low: async () => 20, end, last: async () => [] } as unknown as EventLog;
+  expect((await readStatus({ clickhouse, log, blocksTopic: 'ton.blocks.v1' })).log).toEqual({ mc_seqno: null });
+});

@@ -9,7 +9,7 @@ export interface Status {
   /** `error`: why it cannot be told. */
   log: { mc_seqno: number | null; error?: string };
   projected: { mc_seqno: number | null };
-  /** Steps in the log that are not in the tables yet, null where the log cannot be asked. An upper bound where it has holes. */
+  /** Steps in the log that are not in the tables yet, null where the log tells of an error. An upper bound where it has holes. */
   lag_steps: number | null;
   rows: Record<string, number>;
   /** Contracts that cannot be told before a node has told of what the log never showed; counted once a minute. */
@@ -23,19 +23,23 @@ const tableRow = z.object({ table: z.string(), rows: z.coerce.number() });
 const gapRow = z.object({ mc_seqno: z.number(), block: z.string(), error: z.string() });
 const positionRow = z.object({ mc_seqno: z.number(), next_offset: z.coerce.number() });
 
-export interface StatusSources {
-  clickhouse: ClickHouse;
+export interface LogSources {
+  clickhouse: Pick<ClickHouse, 'json'>;
   log: EventLog;
   blocksTopic: string;
   /** How long the log is waited for. */
   withinMs?: number;
 }
 
+export interface StatusSources extends LogSources {
+  clickhouse: ClickHouse;
+}
+
 /** What `/status` shows. */
 export async function readStatus({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: StatusSources): Promise<Status> {
   const label = 'reading the status';
   const tables = COUNTED.map((table) => `'${table}'`).join(', ');
-  const [rows, gaps, waiting, [position], { sealed, end, error }] = await Promise.all([
+  const [rows, gaps, waiting, { position, sealed, end, error }] = await Promise.all([
     clickhouse.json(
       `SELECT table, toUInt64(sum(rows)) AS rows FROM system.parts
        WHERE database = '${clickhouse.database}' AND active AND table IN (${tables}) GROUP BY table ORDER BY table`,
@@ -44,23 +48,42 @@ export async function readStatus({ clickhouse, log, blocksTopic, withinMs = LOG_
     ),
     readGaps(clickhouse),
     readWaiting(clickhouse),
-    clickhouse.json(
-      'SELECT mc_seqno, next_offset FROM projection_state WHERE done ORDER BY number DESC LIMIT 1',
-      positionRow,
-      { label },
-    ),
-    readEnd(log, blocksTopic, withinMs),
+    readLog({ clickhouse, log, blocksTopic, withinMs }),
   ]);
   const behind = (sealed?.mcSeqno ?? 0) - (position?.mc_seqno ?? 0);
   return {
     log: { mc_seqno: sealed?.mcSeqno ?? null, ...(error === undefined ? {} : { error }) },
     projected: { mc_seqno: position?.mc_seqno ?? null },
-    lag_steps: end === null ? null : Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
+    lag_steps:
+      error !== undefined || end === null ? null : Math.max(0, Math.min(behind, end - (position?.next_offset ?? 0))),
     rows: Object.fromEntries(COUNTED.map((table) => [table, rows.find((row) => row.table === table)?.rows ?? 0])),
     waiting_contracts: waiting,
     gaps,
   };
 }
+
+/** What is wrong with the log: it does not answer, or has lost what was projected of it. */
+export async function logError(sources: Omit<LogSources, 'withinMs'>): Promise<string | null> {
+  return (await readLog({ ...sources, withinMs: HEALTH_LOG_MS })).error ?? null;
+}
+
+/** How far the tables are, and the log. */
+async function readLog({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: LogSources) {
+  const sql = 'SELECT mc_seqno, next_offset FROM projection_state WHERE done ORDER BY number DESC LIMIT 1';
+  const [[position], answered] = await Promise.all([
+    clickhouse.json(sql, positionRow, { label: 'reading the status' }),
+    readEnd(log, blocksTopic, withinMs),
+  ]);
+  const isBehind = ({ end }: LogEnd): boolean => end !== null && end < (position?.next_offset ?? 0);
+  // The tables may have gone on since the log was asked.
+  const found = isBehind(answered) ? await readEnd(log, blocksTopic, withinMs) : answered;
+  if (!isBehind(found)) return { position, ...found };
+  const error = `the event log ends at offset ${found.end}, and the tables were made of it up to ${position.next_offset}`;
+  return { position, ...found, error };
+}
+
+/** Who asks for the health waits some seconds. */
+const HEALTH_LOG_MS = 2_000;
 
 interface LogEnd {
   sealed: LogHead['sealed'];

@@ -130,6 +130,11 @@ describe.skipIf(missing !== null)('Kafka and a ClickHouse server', () => {
     expect(counted).toBe((await api.status()).rows.blocks);
   });
 
+  it('tell at the API alone how far the tables are', async () => {
+    const text = await (await fetch(`${api.url}/metrics`)).text();
+    expect(metricOf(text, 'tonstream_projected_mc_seqno')).toBe(LAST);
+  });
+
   it('hold one chain: another is refused', async () => {
     const output = await runToEnd(['import', sequencePath('everscale-1459995')], environment, 1);
     expect(output).toMatch(/^tonstream import: .*nothing was imported$/m);

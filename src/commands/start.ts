@@ -78,7 +78,11 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   await despiteOutages(running, () => migrateSubscribers(clickhouse, logger, shutdown.signal));
   await despiteOutages(running, () => head.refresh(shutdown.signal));
   // A projector of its own tells of each step; when another one takes over, this process ends.
-  if (!roles.projects) followHead(head, logger, shutdown);
+  if (!roles.projects) {
+    metrics.completeTo(head.seqno);
+    head.onAdvance((_, seqno) => metrics.completeTo(seqno));
+    followHead(head, logger, shutdown);
+  }
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   const tables = createClickHouseSource(clickhouse, gate, head);
   const window = openWindowWriter(running, { log, metrics, tables, clickhouse });
