@@ -69,7 +69,12 @@ describe('patience with brokers', () => {
     links.fetch = failing(2, { records: [record(1)], next: 2 });
     expect((await reading.next()).value).toEqual([record(1)]);
     links.fetch = failing(Number.POSITIVE_INFINITY, null);
-    await expect(reading.next()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(reading.next()).rejects.toMatchObject({
+      code: 'unavailable',
+      message:
+        'reading topic t.v1 failed: no answer from the Kafka brokers localhost:9092 within 0.02 s: the broker is away. ' +
+        'Check that they run and that KAFKA_BROKERS names them',
+    });
   });
 
   it('is what a reader has with a topic that is gone; one that is not there yet is waited for', async () => {

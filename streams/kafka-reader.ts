@@ -58,9 +58,9 @@ export function createQueries(session: KafkaSession) {
   };
 }
 
-function noAnswer({ connection: { brokers }, patienceMs }: KafkaSession, cause: unknown): LogError {
+function noAnswer({ connection: { brokers }, patienceMs }: KafkaSession, cause: unknown, doing = ''): LogError {
   const reason = cause instanceof Error ? `: ${cause.message}` : '';
-  const message = `no answer from the Kafka brokers ${brokers.join(', ')} within ${patienceMs / 1000} s${reason}`;
+  const message = `${doing}no answer from the Kafka brokers ${brokers.join(', ')} within ${patienceMs / 1000} s${reason}`;
   return new LogError('unavailable', `${message}. Check that they run and that KAFKA_BROKERS names them`, { cause });
 }
 
@@ -121,7 +121,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
   const failed = async (error: unknown, giveUpAt: number): Promise<void> => {
     if (error instanceof LogError && error.code !== 'unavailable') throw error;
     if (performance.now() > giveUpAt || session.ending.aborted) {
-      throw new LogError('unavailable', `reading topic ${topic} failed`, { cause: error });
+      throw noAnswer(session, error, `reading topic ${topic} failed: `);
     }
     if (link !== null) {
       session.onRecreated?.('reader', topic);

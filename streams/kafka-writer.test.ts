@@ -59,7 +59,10 @@ describe('topic writer', () => {
 
   it('does not use a producer again whose send failed', async () => {
     const broker = scriptedBroker([{ when: 'before', type: 'REQUEST_TIMED_OUT' }]);
-    await expect(broker.writer.append([text('a')])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(broker.writer.append([text('a')])).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'appending to topic t failed: send',
+    });
     expect(await broker.writer.append([text('a')])).toEqual({ first: 0, last: 0 });
     expect(broker.producers()).toBe(2);
   });

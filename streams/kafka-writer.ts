@@ -111,7 +111,8 @@ export function createTopicWriter(options: TopicWriterOptions) {
         if (error instanceof LogError && error.code === 'corrupt') throw error;
         if (TOO_LARGE.has(type)) throw refused(batch, error);
         if (!SEQUENCE_LOST.has(type) || attempt === ATTEMPTS) {
-          throw new LogError('unavailable', `appending to topic ${topic} failed`, { cause: error });
+          const reason = error instanceof Error ? `: ${error.message}` : '';
+          throw new LogError('unavailable', `appending to topic ${topic} failed${reason}`, { cause: error });
         }
         options.logger?.warn({ topic, type }, 'producer replaced');
         const end = await options.end();

@@ -10,6 +10,7 @@ import { createClickHouseSource } from '../../../clickhouse/queries/source.ts';
 import { subscribersDatabase } from '../../../clickhouse/subscribers.ts';
 import { followTables } from '../../../clickhouse/tables-id.ts';
 import { openLog } from '../../../streams/open.ts';
+import { createLine } from '../../../streams/seldom.ts';
 import { topicsOf } from '../../../streams/topics.ts';
 import { createCalling } from '../../calls.ts';
 import { createEmulator } from '../../emulation/emulator.ts';
@@ -40,6 +41,8 @@ const ANSWER_MS = 30_000;
 const MAX_ASKED = 256;
 const LEASE = 'pending';
 const LOOK_MS = 1_000;
+/** An outage of ClickHouse is told of no more often. */
+const leaseLine = createLine(30_000);
 /** For the last words. */
 const FAREWELL_MS = 1_000;
 
@@ -136,7 +139,9 @@ async function takeTurn(
   report: (error: unknown) => void,
 ): Promise<void> {
   const pause = () => sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
-  const tend = (): Promise<void> => lease?.tend(signal).catch(report) ?? Promise.resolve();
+  const tend = async (): Promise<void> => {
+    await lease?.tend(signal).catch((error: unknown) => leaseLine() && report(error));
+  };
   await tend();
   if (lease !== null && !lease.held) return void (await pause());
   const over = new AbortController();
