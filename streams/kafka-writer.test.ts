@@ -69,14 +69,14 @@ describe('topic writer', () => {
 
   it('says what to do when the brokers have lost what they had acknowledged', async () => {
     const script: { when: 'before' | 'after'; type: string }[] = [];
-    const broker = scriptedBroker(script);
+    const broker = scriptedBroker(script, 'ton.blocks.v1');
     await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
     broker.stored.splice(1);
     script.push({ when: 'before', type: 'OUT_OF_ORDER_SEQUENCE_NUMBER' });
     await expect(broker.writer.append([text('e')])).rejects.toMatchObject({
       code: 'corrupt',
       message:
-        'the brokers have lost the records 1 to 3 of topic t, which they had acknowledged: ' +
+        'the brokers have lost the records 1 to 3 of topic ton.blocks.v1, which they had acknowledged: ' +
         'start again, to go on from what they have',
     });
     expect(broker.keys()).toEqual(['a']);
@@ -110,6 +110,16 @@ describe('topic writer', () => {
     await broker.writer.append(['a', 'b'].map((key) => text(key)));
     broker.stored.splice(0);
     expect(await broker.writer.append([text('c')])).toEqual({ first: 0, last: 0 });
+  });
+
+  it('goes on with a feed that brokers have only in part', async () => {
+    const script: { when: 'before' | 'after'; type: string }[] = [];
+    const broker = scriptedBroker(script, 'ton.pending-traces.v1');
+    await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
+    broker.stored.splice(1);
+    script.push({ when: 'before', type: 'OUT_OF_ORDER_SEQUENCE_NUMBER' });
+    expect(await broker.writer.append([text('e')])).toEqual({ first: 1, last: 1 });
+    expect(broker.keys()).toEqual(['a', 'e']);
   });
 
   it('says so when a batch is too large for the broker, and gives up after three lost sequences', async () => {
