@@ -5,9 +5,10 @@ import { createQueries, type KafkaSession, readBatches } from './kafka-reader.ts
 import type { StoredRecord } from './log.ts';
 
 /** What is asked of every connection. */
-const links = vi.hoisted((): { fetch: () => unknown; bounds: () => unknown } => ({
+const links = vi.hoisted((): { fetch: () => unknown; bounds: () => unknown; close: () => unknown } => ({
   fetch: () => undefined,
   bounds: () => undefined,
+  close: () => undefined,
 }));
 vi.mock('./kafka-connection.ts', async (original) => ({
   ...(await original<typeof import('./kafka-connection.ts')>()),
@@ -15,7 +16,7 @@ vi.mock('./kafka-connection.ts', async (original) => ({
   createKafkaConnection: () => ({
     fetch: async () => links.fetch(),
     bounds: async () => links.bounds(),
-    close: async () => undefined,
+    close: async () => void links.close(),
   }),
 }));
 afterEach(() => vi.restoreAllMocks());
@@ -46,6 +47,19 @@ function failing<T>(times: number, answer: T): () => T {
 }
 
 const record = (offset: number): StoredRecord => ({ offset, time: 0, key: '', headers: {}, value: Buffer.alloc(1) });
+
+describe('a connection that questions share', () => {
+  it('is closed once when it fails all of them', async () => {
+    // Each close of one that is still connecting adds a listener to its socket.
+    let closed = 0;
+    links.close = () => closed++;
+    links.bounds = failing(20, { low: 0, end: 7 });
+    const { run } = createQueries(session(60_000));
+    const asked = Array.from({ length: 20 }, () => run((link) => link.bounds('t.v1')));
+    expect(await Promise.all(asked)).toHaveLength(20);
+    expect(closed).toBe(1);
+  });
+});
 
 describe('patience with brokers', () => {
   const bounds = (link: KafkaConnection) => link.bounds('t.v1');

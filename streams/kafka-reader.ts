@@ -41,8 +41,11 @@ export function createQueries(session: KafkaSession) {
         return await question(mine);
       } catch (error) {
         if (brokerErrorType(error) === 'OFFSET_OUT_OF_RANGE' || error instanceof LogError) throw error;
-        if (link === mine) link = null;
-        await closeQuietly(mine, session);
+        // Others that it failed have closed it already.
+        if (link === mine) {
+          link = null;
+          await closeQuietly(mine, session);
+        }
         if (performance.now() > giveUpAt || session.ending.aborted) throw noAnswer(session, error);
       }
       await sleep(waitMs, undefined, { signal: session.ending }).catch(() => undefined);
