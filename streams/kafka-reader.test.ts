@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Kafka } from 'kafkajs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { KafkaConnection } from './kafka-connection.ts';
@@ -54,7 +55,9 @@ describe('a connection that questions share', () => {
     let closed = 0;
     links.close = () => closed++;
     links.bounds = failing(20, { low: 0, end: 7 });
-    const { run } = createQueries(session(60_000));
+    const mine = session(60_000);
+    setMaxListeners(0, mine.ending);
+    const { run } = createQueries(mine);
     const asked = Array.from({ length: 20 }, () => run((link) => link.bounds('t.v1')));
     expect(await Promise.all(asked)).toHaveLength(20);
     expect(closed).toBe(1);
