@@ -94,6 +94,8 @@ export interface TrackerOptions {
   largest: { nodes: number; bytes: number };
   /** Called before something is emulated, which waits for it; may throw. */
   beforeRun(beginnings: readonly Beginning[], step: Step): void | Promise<void>;
+  /** Called before the index is asked for messages; may throw. */
+  beforeLookup(): void;
   classify: Knowledge['classify'];
 }
 
@@ -228,6 +230,7 @@ export async function openPendingDevnet(
         throw error;
       },
       beforeRun = () => undefined,
+      beforeLookup = () => undefined,
       classify = doesNothing,
       largest,
     } = {}) {
@@ -245,7 +248,13 @@ export async function openPendingDevnet(
           afterAppend();
           for (const { change } of stored) store.apply(change, true);
         },
-        source,
+        source: {
+          ...source,
+          async transactionsByMessage(...question) {
+            beforeLookup();
+            return source.transactionsByMessage(...question);
+          },
+        },
         states: { step: async (seqno = chain.head().mc.seqno) => stepAt(seqno) },
         emulator: {
           ...emulator,

@@ -142,6 +142,32 @@ it('tells of two messages for one seqno one as final and one as superseded, and 
   expect(kinds()).toEqual(['trace', 'invalidated']);
 });
 
+it('ends what has had its time though the index cannot be asked what became of others', async () => {
+  let isAway = false;
+  const { tracker, store } = net.openTracker({
+    beforeLookup() {
+      if (isAway) throw new Error('the index does not answer');
+    },
+  });
+  const [order, second] = wallets.ordersInARow().map((boc) => ({ boc, time: net.nowMs }));
+  // Nothing is known of the one that it waits behind.
+  await net.passOn(tracker, [second]);
+  await net.passOn(tracker, [order]);
+  for (let n = 0; n < 2; n++) await tracker.step(await net.nextStep(), SIGNAL);
+  const kindsOf = (message: SentMessage) =>
+    storiesOf(net.told)
+      .get(keyOfMessage(message))
+      ?.map(({ kind }) => kind);
+  expect([kindsOf(second), store.size]).toEqual([undefined, 1]);
+  await net.later(tracker, 31_000);
+  isAway = true;
+  await expect(tracker.expire(SIGNAL)).rejects.toThrow('the index does not answer');
+  expect([kindsOf(order)?.at(-1), kindsOf(second), store.size]).toEqual(['ended', undefined, 0]);
+  isAway = false;
+  await tracker.expire(SIGNAL);
+  expect(kindsOf(second)).toEqual(['invalidated']);
+});
+
 it('holds what waits behind a message of a signed block, whatever step comes before that block', async () => {
   const { tracker, store } = net.openTracker();
   const orders = wallets.ordersInARow();

@@ -261,6 +261,35 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (changes.length > 0) await tell(changes);
   }
 
+  /** Those that begin in a step are forgotten in their time: for that nobody needs to be asked. */
+  async function endDone(now: number): Promise<void> {
+    const changes: PendingChange[] = [];
+    for (const one of [...store.all()]) {
+      if (one.nodes[0].node.finality !== 'finalized') continue;
+      const lifetime = one.finality === 'finalized' ? lifetimes.complete : lifetimes.partial;
+      if (now - one.trace.changedMs <= lifetime) continue;
+      forget(one);
+      changes.push({ kind: 'ended', hashNorm: one.trace.hashNorm });
+    }
+    if (changes.length > 0) await tell(changes);
+  }
+
+  /** Emulated traces that do not come any more. */
+  async function endLate(now: number, signal: AbortSignal): Promise<void> {
+    const late = await overdue.at(now, () => states.step(mcSeqno, context(signal)), context(signal));
+    const changes = await giveUp(late, 'expired', signal);
+    if (changes.length > 0) await tell(changes);
+  }
+
+  /** Those that were seen in signed blocks alone. */
+  async function endUnseen(now: number, signal: AbortSignal): Promise<void> {
+    const unseen = [...store.all()].filter(
+      ({ nodes: [{ node }], trace }) => node.finality === 'confirmed' && now - trace.changedMs > lifetimes.partial,
+    );
+    const changes = await giveUp(unseen, 'replaced', signal);
+    if (changes.length > 0) await tell(changes);
+  }
+
   return {
     get mcSeqno() {
       return mcSeqno;
@@ -286,23 +315,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     expire: (signal) =>
       alone(async () => {
         const now = Math.min(clock(), chainMs + SECOND_MS);
-        await announcing.endOverdue(now, signal);
-        const late = await overdue.at(now, () => states.step(mcSeqno, context(signal)), context(signal));
-        const changes = await giveUp(late, 'expired', signal);
-        const unseen: OpenTrace[] = [];
-        for (const one of [...store.all()]) {
-          const age = now - one.trace.changedMs;
-          const [root] = one.nodes;
-          if (root.node.finality === 'pending') continue;
-          if (root.node.finality === 'confirmed') {
-            if (age > lifetimes.partial) unseen.push(one);
-          } else if (age > (one.finality === 'finalized' ? lifetimes.complete : lifetimes.partial)) {
-            forget(one);
-            changes.push({ kind: 'ended', hashNorm: one.trace.hashNorm });
-          }
-        }
-        changes.push(...(await giveUp(unseen, 'replaced', signal)));
-        if (changes.length > 0) await tell(changes);
+        await endDone(now);
+        // What cannot be known now of some holds up no others.
+        const asked = [endLate, endUnseen, announcing.endOverdue];
+        const failures: unknown[] = [];
+        for (const end of asked) await end(now, signal).catch((error: unknown) => failures.push(error));
+        if (failures.length > 0) throw failures[0];
       }),
   };
 }
