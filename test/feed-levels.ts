@@ -530,6 +530,17 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expectHeard(socket, heard, []);
     });
 
+    it('takes nothing back that came while he asked for something else of it', async () => {
+      const own = { operation: 'subscribe', types: ['transactions'], finality_scope: 'transaction' };
+      const { socket, change } = await heardPending({ ...own, addresses: [account(1)] });
+      await change({ ...own, types: ['actions'], addresses: [FOR_WHOM] });
+      for (const at of [0, 1]) await advance(at);
+      await change({ ...own, addresses: [account(1)] });
+      await advance(2);
+      await say(['finalized', 'finalized', 'finalized']);
+      await expectHeard(socket, heard, []);
+    });
+
     it('takes nothing back that is told as final alone', async () => {
       const own = { operation: 'subscribe', types: ['actions'], addresses: [account(0)] };
       const { socket, change } = await heardPending(own);

@@ -13,6 +13,8 @@ export interface Heard {
   isLeft: boolean;
   /** Up to which step it had heard all that is final when it came back and may have heard of the trace before; else 0. */
   since: number;
+  /** Of one who began without a cursor, the step behind which he had when he heard of the trace first; else 0. */
+  begunBehind: number;
   /** Whether steps told its listener something final, by what is stored; null while that is not asked for. */
   wasFinal: boolean | 'asked' | null;
 }
@@ -52,7 +54,11 @@ const MOST_HEARD = 500_000;
 /** Traces at a time; the tracker has a limit of its own (`--pending-traces`). */
 const MOST_PROSPECTS = 50_000;
 
-export function createHeardTraces(metrics: Pick<FeedMetrics, 'leftOut'>): HeardTraces {
+/** @param begunBehind of those who began without a cursor, the step behind which they did */
+export function createHeardTraces(
+  metrics: Pick<FeedMetrics, 'leftOut'>,
+  begunBehind: Pick<WeakMap<Line, number>, 'get'>,
+): HeardTraces {
   const prospects = new Map<string, Prospect>();
   const byLine = new Map<Line, Set<Prospect>>();
   let pairs = 0;
@@ -73,7 +79,14 @@ export function createHeardTraces(metrics: Pick<FeedMetrics, 'leftOut'>): HeardT
       const known = prospect.heard.get(line);
       if (known !== undefined) return known;
       if (pairs >= MOST_HEARD || !prospects.has(prospect.hash)) return null;
-      const heard: Heard = { one: null, isFinal: false, isLeft: false, since: 0, wasFinal: null };
+      const heard: Heard = {
+        one: null,
+        isFinal: false,
+        isLeft: false,
+        since: 0,
+        begunBehind: begunBehind.get(line) ?? 0,
+        wasFinal: null,
+      };
       prospect.heard.set(line, heard);
       pairs++;
       const own = byLine.get(line) ?? new Set();

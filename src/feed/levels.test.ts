@@ -9,18 +9,20 @@ import type { Finality } from '../chain/records.ts';
 import { levelOfActions } from './pending-events.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-levels-'));
-let log: EventLog;
+/** Each test takes a topic, and a log has room for some sixty. */
+const logs: EventLog[] = [];
+let tests = 0;
 
 beforeAll(() => {
-  log = openEmbeddedLog({ folder });
+  for (const name of ['one', 'other']) logs.push(openEmbeddedLog({ folder: join(folder, name) }));
 });
 
 afterAll(async () => {
-  await log?.close();
+  for (const log of logs) await log.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-describeLevels('the log in a folder', () => ({ log, continuous: false }));
+describeLevels('the log in a folder', () => ({ log: logs[tests++ % logs.length], continuous: false }));
 
 it('counts no notice among what makes actions unsure', () => {
   const node = (finality: Finality, opcode: number | null, sent: number) => ({

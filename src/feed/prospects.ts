@@ -64,10 +64,10 @@ export function createProspects(options: ProspectsOptions): Prospects {
   const { pending, source, position, metrics, signal, report } = options;
   const audience = createAudience<Line>();
   const steps = createToldSteps(position().mcSeqno + 1);
-  const traces = createHeardTraces(metrics);
-  const ending = new Set<Prospect>();
   /** Of those who began without a cursor, the step behind which they did. */
   const begunBehind = new WeakMap<Line, number>();
+  const traces = createHeardTraces(metrics, begunBehind);
+  const ending = new Set<Prospect>();
   const states = createToldStates();
   const around = new WeakMap<OpenTrace, PendingSurroundings>();
   /** By trace: of several that wait the newest is told. */
@@ -286,7 +286,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
     const { hashNorm } = prospect.one.trace;
     heard.wasFinal = 'asked';
     try {
-      const told = await stored.hasTold(hashNorm, (event) => line.asksFor(event), begunBehind.get(line) ?? 0);
+      const told = await stored.hasTold(hashNorm, (event) => line.asksFor(event), heard.begunBehind);
       heard.wasFinal = line.generation === generation ? told : null;
     } catch (error) {
       if (signal.aborted) return;
