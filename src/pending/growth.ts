@@ -1,9 +1,10 @@
 /** What a pending trace becomes when transactions come that are surer than what was told of it. */
 import type { LRUCache } from 'lru-cache';
+import { decodeStates, encodeStates } from '../../clickhouse/states.ts';
 import type { PendingChange } from '../../streams/pending-trace.ts';
 import { parseBoc } from '../chain/builder.ts';
 import { hashKey } from '../chain/hash.ts';
-import type { QueryContext } from '../chain/records.ts';
+import type { KnownState, QueryContext } from '../chain/records.ts';
 import { serialize } from '../chain/serialize.ts';
 import type { Behind, Emulated, Emulator } from '../emulation/emulator.ts';
 import { type AccountBefore, type Beginning, EMULATION_LIMITS } from '../emulation/trace.ts';
@@ -87,7 +88,7 @@ export function createGrowth(options: GrowthOptions) {
       { mcSeqno, signal }: { mcSeqno: number; signal: AbortSignal },
     ): Promise<PendingChange | null> {
       const { hashNorm } = one.trace;
-      const merged = mergeNodes([...one.nodes, ...more], receives(hashNorm));
+      const merged = mergeNodes([...one.nodes, ...withStates(more, one.nodes)], receives(hashNorm));
       if (merged.nodes.length === 0) return null;
       const marks = (nodes: readonly OpenNode[]): string => nodes.map(markOf).join(' ');
       if (marks(merged.nodes) === marks(one.nodes)) return null;
@@ -121,4 +122,24 @@ export function createGrowth(options: GrowthOptions) {
       };
     },
   };
+}
+
+/**
+ * With the states before them that a block does not show, where others of the trace have them, emulated or not: what has
+ * the same hash is the same.
+ */
+function withStates(nodes: readonly OpenNode[], known: readonly OpenNode[]): OpenNode[] {
+  const states = new Map<string, KnownState>();
+  for (const { node, transaction } of [...known, ...nodes]) {
+    const { before, after } = decodeStates(node.states);
+    if (before !== null) states.set(hashKey(transaction.stateBefore), before);
+    if (after !== null) states.set(hashKey(transaction.stateAfter), after);
+  }
+  return nodes.map((one) => {
+    const { before, after } = decodeStates(one.node.states);
+    const found = before ?? states.get(hashKey(one.transaction.stateBefore));
+    return found === undefined || found === before
+      ? one
+      : { ...one, node: { ...one.node, states: encodeStates(found, after) } };
+  });
 }

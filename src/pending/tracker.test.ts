@@ -1,5 +1,6 @@
 import { Address } from '@ton/core';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { decodeStates } from '../../clickhouse/states.ts';
 import { rounds } from '../../test/chance.ts';
 import {
   expectOrder,
@@ -166,6 +167,20 @@ it('ends what has had its time though the index cannot be asked what became of o
   isAway = false;
   await tracker.expire(SIGNAL);
   expect(kindsOf(second)).toEqual(['invalidated']);
+});
+
+it('tells of what a signed block has the states before, which that does not show, as they were emulated', async () => {
+  const { tracker, store } = net.openTracker();
+  const [order] = wallets.ordersInARow();
+  await net.passOn(tracker, [{ boc: order, time: net.nowMs }]);
+  const root = () => [...store.all()][0].nodes[0];
+  const emulated = root();
+  for (const block of net.collate()) await tracker.signed(signedOf(block), SIGNAL);
+  const { node, transaction } = root();
+  expect([node.finality, transaction.stateBefore]).toEqual(['confirmed', emulated.transaction.stateBefore]);
+  const { before } = decodeStates(emulated.node.states);
+  expect(before).toMatchObject({ status: 'active', balance: expect.stringMatching(/^[1-9]/) });
+  expect(decodeStates(node.states).before).toEqual(before);
 });
 
 it('holds what waits behind a message of a signed block, whatever step comes before that block', async () => {
