@@ -24,7 +24,8 @@ const COLUMNS = columnNames(Object.keys(actionTable.columns)).join(', ');
 const KEY_COLUMNS = ['trace_end_lt', 'trace_id', 'number'];
 const KEY = KEY_COLUMNS.join(', ');
 const HASH_BYTES = 32;
-const NUMBER = /^\d{1,5}$/;
+/** Of an action in its trace: 16 bits. */
+const NUMBER = { test: (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 0xffff };
 /** Of an action, for each account that it is found by. */
 const TELLINGS = 2;
 /** Whether a row is another telling than the first: as the tables have an index of it. */

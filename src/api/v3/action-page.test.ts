@@ -1,6 +1,7 @@
-/** Pages of actions of a time window that are cut inside a trace, over a source that cuts them by `end_lt`. */
+/** Pages of actions of a time window that are cut inside a trace, over a source that cuts them by `end_lt`; and cursors of them. */
 import { expect, it } from 'vitest';
-import { compareActions, compareByTime } from '../../../clickhouse/queries/actions.ts';
+import { compareActions, compareByTime, readActionCursor } from '../../../clickhouse/queries/actions.ts';
+import { BadCursor, makeCursor } from '../../../clickhouse/queries/keys.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { madeAction } from '../../../test/made-chain.ts';
 import { type ActionFilter, type ActionRecord, ANY_ACTION } from '../../chain/records.ts';
@@ -42,4 +43,14 @@ it.each(['asc', 'desc'] as const)('are cuts of the one list, %s', async (sort) =
       ).toEqual(wanted.slice(offset, offset + limit).map(([, , id]) => id));
     }
   }
+});
+
+it.each(['lt', 'time'] as const)('a cursor names an action that there may be, by %s', (order) => {
+  const page: Pick<ActionFilter, 'sort' | 'page'> = { sort: 'desc', page: { limit: 1, offset: 0 } };
+  const place = (number: string): unknown[] | null => {
+    const cursor = makeCursor(order, ['7', 'ab'.repeat(32), number]);
+    return readActionCursor({ ...ANY_ACTION, ...page, cursor }, order);
+  };
+  expect(place('65535')).toContain(65_535);
+  expect(() => place('65536')).toThrow(BadCursor);
 });
