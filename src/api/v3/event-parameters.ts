@@ -38,7 +38,16 @@ const usesTime = (p: Sent): boolean => p.start_utime !== undefined || p.end_utim
 function placeOf(p: Sent): Place | null {
   if (p.cursor === undefined) return null;
   const values = usesTime(p) ? readCursor(p.cursor, 'time', [TIME, COUNT]) : readCursor(p.cursor, 'lt', [LT, COUNT]);
-  return values && { key: values[0], shown: Number(values[1]) };
+  return values === null || isBeforeWindow(values[0], p) ? null : { key: values[0], shown: Number(values[1]) };
+}
+
+/** Whether a place comes before all that is asked for: the window is narrower than the one that its page was of. */
+function isBeforeWindow(key: string, p: Sent): boolean {
+  const isDescending = p.sort === 'desc';
+  const lt = isDescending ? p.end_lt : p.start_lt;
+  const first = usesTime(p) ? (isDescending ? p.end_utime : p.start_utime) : lt;
+  if (first === undefined) return false;
+  return isDescending ? BigInt(key) > BigInt(first) : BigInt(key) < BigInt(first);
 }
 
 /** `of`: the wallets or items, the master or collection, and on which side the owners are. @throws {BadCursor} */
