@@ -14,7 +14,6 @@ const LONGEST = [
   'test/sql.test.ts',
   'test/live-crash-parts.test.ts',
   'test/rebuild.test.ts',
-  'streams/project/projector.test.ts',
   'test/answers.test.ts',
   'test/api-mainnet.test.ts',
   'test/api-others.test.ts',
@@ -25,14 +24,20 @@ const LONGEST = [
   'test/kafka.test.ts',
   'test/page.test.ts',
   'test/api-private.test.ts',
+  'streams/project/contracts/devnet.test.ts',
+  'streams/project/projector.test.ts',
+  'streams/project/repeated-batches.test.ts',
+  'streams/project/projector-cells.test.ts',
+  'clickhouse/server.test.ts',
+  'streams/project/lost-inserts.test.ts',
 ];
 
 /**
- * Files share processes and what these have loaded: loading is a third of what most of them cost. They leave nothing
- * behind that another one would notice.
+ * Files that share a process and what it has loaded: loading is a third of what most of them cost. They leave nothing
+ * behind that another file of theirs would notice.
  */
-const ALL = '{clickhouse,src,streams,test}/**/*.test.ts';
-/** What puts modules in the place of others. */
+const TOGETHER = '{clickhouse,src,streams}/**/*.test.ts';
+/** Of these, what puts modules in the place of others. */
 const ALONE = ['src/archive/fill.test.ts', 'src/commands/http.test.ts', 'streams/kafka-reader.test.ts'];
 
 class LongestFirst extends BaseSequencer {
@@ -41,9 +46,9 @@ class LongestFirst extends BaseSequencer {
     const rank = ({ moduleId }: TestSpecification): number => {
       const file = relative(root, moduleId);
       const at = LONGEST.indexOf(file);
-      if (at >= 0) return at;
-      // End to end, then the rest.
-      return LONGEST.length + (file.startsWith('test/') ? 0 : 1);
+      // Those of a process of their own, then the rest: a process that is shared ends where another kind comes next.
+      const isApart = file.startsWith('test/') || ALONE.includes(file);
+      return (isApart ? 0 : 2 * LONGEST.length) + (at >= 0 ? at : LONGEST.length);
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
@@ -86,8 +91,8 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { ...each, name: 'together', include: [ALL], exclude: ALONE, isolate: false } },
-      { test: { ...each, name: 'alone', include: ALONE } },
+      { test: { ...each, name: 'together', include: [TOGETHER], exclude: ALONE, isolate: false } },
+      { test: { ...each, name: 'apart', include: [...ALONE, 'test/**/*.test.ts'] } },
     ],
   },
 });
