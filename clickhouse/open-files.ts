@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Files that a process has to be allowed: of a devnet that has run for an hour the engine holds some 900 open. */
+/** Files that a process has to be allowed: with the tables of a devnet the engine holds 400 to 850 open. */
 export const LEAST_OPEN_FILES = 1024;
 
 /** How many files this process, and what it starts, may have open; null where the system does not tell. */

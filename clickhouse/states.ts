@@ -58,6 +58,11 @@ export function decodeStates(bytes: Buffer): { before: KnownState | null; after:
   return { before, after };
 }
 
+/** Whether the side before is among what is known. */
+export function knowsBefore(states: Buffer): boolean {
+  return (states[0] & BEFORE) !== 0;
+}
+
 /** Whether the side after is among what is known. */
 export function knowsAfter(states: Buffer): boolean {
   return (states[0] & AFTER) !== 0;

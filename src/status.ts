@@ -23,6 +23,9 @@ const tableRow = z.object({ table: z.string(), rows: z.coerce.number() });
 const gapRow = z.object({ mc_seqno: z.number(), block: z.string(), error: z.string() });
 const positionRow = z.object({ mc_seqno: z.number(), next_offset: z.coerce.number() });
 
+/** Who asks for the health waits some seconds. */
+const HEALTH_LOG_MS = 2_000;
+
 export interface LogSources {
   clickhouse: Pick<ClickHouse, 'json'>;
   log: EventLog;
@@ -81,9 +84,6 @@ async function readLog({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: LogS
   const error = `the event log ends at offset ${found.end}, and the tables were made of it up to ${position.next_offset}`;
   return { position, ...found, error };
 }
-
-/** Who asks for the health waits some seconds. */
-const HEALTH_LOG_MS = 2_000;
 
 interface LogEnd {
   sealed: LogHead['sealed'];

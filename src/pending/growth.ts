@@ -1,6 +1,6 @@
 /** What a pending trace becomes when transactions come that are surer than what was told of it. */
 import type { LRUCache } from 'lru-cache';
-import { decodeStates, encodeStates } from '../../clickhouse/states.ts';
+import { decodeStates, encodeStates, knowsBefore } from '../../clickhouse/states.ts';
 import type { PendingChange } from '../../streams/pending-trace.ts';
 import { parseBoc } from '../chain/builder.ts';
 import { hashKey } from '../chain/hash.ts';
@@ -128,7 +128,8 @@ export function createGrowth(options: GrowthOptions) {
  * With the states before them that a block does not show, where others of the trace have them, emulated or not: what has
  * the same hash is the same.
  */
-function withStates(nodes: readonly OpenNode[], known: readonly OpenNode[]): OpenNode[] {
+function withStates(nodes: readonly OpenNode[], known: readonly OpenNode[]): readonly OpenNode[] {
+  if (nodes.every(({ node }) => knowsBefore(node.states))) return nodes;
   const states = new Map<string, KnownState>();
   for (const { node, transaction } of [...known, ...nodes]) {
     const { before, after } = decodeStates(node.states);
@@ -136,10 +137,9 @@ function withStates(nodes: readonly OpenNode[], known: readonly OpenNode[]): Ope
     if (after !== null) states.set(hashKey(transaction.stateAfter), after);
   }
   return nodes.map((one) => {
-    const { before, after } = decodeStates(one.node.states);
-    const found = before ?? states.get(hashKey(one.transaction.stateBefore));
-    return found === undefined || found === before
-      ? one
-      : { ...one, node: { ...one.node, states: encodeStates(found, after) } };
+    const { node, transaction } = one;
+    const before = knowsBefore(node.states) ? undefined : states.get(hashKey(transaction.stateBefore));
+    if (before === undefined) return one;
+    return { ...one, node: { ...node, states: encodeStates(before, decodeStates(node.states).after) } };
   });
 }
