@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 
-/** Files that a process has to be allowed: with the tables of a devnet the engine holds 400 to 850 open. */
+/**
+ * Files that a process has to be allowed: the engine holds three for each of its threads and one for most tables, with a
+ * devnet 400 to 850.
+ */
 export const LEAST_OPEN_FILES = 1024;
 
 /** How many files this process, and what it starts, may have open; null where the system does not tell. */
