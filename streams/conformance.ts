@@ -218,6 +218,11 @@ function describeRecords({ log, reopen }: Context): void {
     expect(back.every(({ value }, index) => value.equals(records[index].value))).toBe(true);
   });
 
+  it('refuses a name that no topic can have', async () => {
+    await expect(log().append('no topic', [])).rejects.toMatchObject({ code: 'topic_name' });
+    await expect(log().end('..')).rejects.toMatchObject({ code: 'topic_name' });
+  });
+
   it('drops what is trimmed and keeps the offsets of the rest', async () => {
     const topic = 'trim.v1';
     await log().ensureTopic(topic);

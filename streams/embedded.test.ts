@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { describeEventLog, expectNumbered, startWriter, text } from './conformance.ts';
 import { numberedRecord } from './conformance-writer.ts';
 import { openEmbeddedLog } from './embedded.ts';
+import { openEnvironment } from './environment.ts';
 import { damageOf } from './lmdb-file.ts';
 import { processStart } from './writer-lock.ts';
 
@@ -107,6 +108,20 @@ it('a record that is damaged is told of with its folder', async () => {
     `the log in ${place} is damaged: topic t.v1, offset 0: record is damaged (CRC-32 differs); bring back`,
   );
   await again.close();
+});
+
+it('a topic whose offsets have run out takes no more, and what fits before that', async () => {
+  const place = join(root, 'full');
+  const log = openEmbeddedLog({ folder: place });
+  const environment = openEnvironment(place);
+  const last = 0xffff_fffe;
+  await environment.change('t.v1', (state) => [{ ...state, next: last, low: last }, undefined]);
+  const two = [text('a'), text('b')];
+  await expect(log.append('t.v1', two)).rejects.toMatchObject({ code: 'full' });
+  expect((await log.append('t.v1', [text('a')])).last).toBe(last);
+  await expect(log.append('t.v1', [text('b')])).rejects.toMatchObject({ code: 'full' });
+  await environment.release();
+  await log.close();
 });
 
 describe('one writer', () => {

@@ -34,7 +34,7 @@ export function openEmbeddedLog(options: EmbeddedLogOptions): EventLog {
 
   const use = (topic: string): Environment => {
     if (closing.signal.aborted) throw new LogError('closed', 'the log is closed');
-    if (!isTopicName(topic)) throw new LogError('unavailable', `${JSON.stringify(topic)} is not a topic name`);
+    if (!isTopicName(topic)) throw new LogError('topic_name', `${JSON.stringify(topic)} is not a topic name`);
     return environment;
   };
   const queued = <T>(topic: string, task: () => Promise<T>): Promise<T> => {
@@ -89,7 +89,7 @@ export function openEmbeddedLog(options: EmbeddedLogOptions): EventLog {
 async function appendFrames(environment: Environment, topic: string, records: readonly LogRecord[]) {
   return environment.change(topic, (state, frames) => {
     if (state.next + records.length > MAX_OFFSET) {
-      throw new LogError('unavailable', `topic ${topic} is full: offsets end at ${MAX_OFFSET}`);
+      throw new LogError('full', `topic ${topic} is full: offsets end at ${MAX_OFFSET}`);
     }
     const time = Math.max(state.time, Date.now());
     let next = state.next;

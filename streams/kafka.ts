@@ -65,7 +65,7 @@ export function openKafkaLog(options: KafkaLogOptions): EventLog {
 
   const checked = (topic: string): string => {
     if (closing.signal.aborted) throw new LogError('closed', 'the log is closed');
-    if (!isTopicName(topic)) throw new LogError('unavailable', `${JSON.stringify(topic)} is not a topic name`);
+    if (!isTopicName(topic)) throw new LogError('topic_name', `${JSON.stringify(topic)} is not a topic name`);
     return topic;
   };
 

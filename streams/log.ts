@@ -55,7 +55,23 @@ export interface EventLog {
   close(): Promise<void>;
 }
 
-export type LogErrorCode = 'writer_busy' | 'corrupt' | 'unavailable' | 'too_large' | 'trimmed' | 'closed';
+export type LogErrorCode =
+  /** Another process writes the topic. */
+  | 'writer_busy'
+  /** What is stored is damaged, lost or of another shape, or a record has headers that cannot be stored. */
+  | 'corrupt'
+  /** The log does not answer, or refuses for now: the same may be tried again. The only code of which that is so. */
+  | 'unavailable'
+  /** A record, or a batch of them, is larger than the log takes. */
+  | 'too_large'
+  /** The topic has no offsets left for these records, whatever is trimmed. */
+  | 'full'
+  /** No topic can have this name. */
+  | 'topic_name'
+  /** Reading was to begin, or goes on, below what is kept. */
+  | 'trimmed'
+  /** The log was closed, or is being closed while brokers do not answer. */
+  | 'closed';
 
 export class LogError extends Error {
   constructor(

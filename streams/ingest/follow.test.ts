@@ -293,6 +293,17 @@ describe.skipIf(shelf === null)('trouble', () => {
   });
 });
 
+it.skipIf(shelf === null)('ends where the log is full: nothing would come of trying again', async () => {
+  const full: EventLog = {
+    ...log,
+    append: async (topic, records) => {
+      if (records.length > 0) throw new LogError('full', `topic ${topic} is full`);
+      return log.append(topic, records);
+    },
+  };
+  await expect(follow(full, recordedNode(GENESIS), { from: 'genesis' }).ended).rejects.toMatchObject({ code: 'full' });
+});
+
 describe.skipIf(shelf === null)('the wrong chain', () => {
   async function refused(node: ReturnType<typeof recordedNode>, message: RegExp): Promise<void> {
     const before = await content(log);
