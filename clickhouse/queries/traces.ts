@@ -7,6 +7,7 @@ import { bytes } from '../literal.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { columnNames } from '../tables/sql.ts';
 import type { Row } from '../tables/table.ts';
+import { PLACE_BYTES, readPlace } from '../tables/trace-places.ts';
 import { type TraceRow, traceAccounts, traces as traceTable } from '../tables/traces.ts';
 import { all, BY_KEY, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
@@ -21,7 +22,6 @@ export type TraceOrder = 'lt' | 'time';
 type Ends = Pick<Row<typeof traceAccounts>, 'endLt' | 'endUtime' | 'mcSeqno' | 'traceId'>;
 
 const COLUMNS = columnNames(Object.keys(traceTable.columns)).join(', ');
-const PLACE_BYTES = 44;
 /** Of a trace that is shown with its transactions: a step has one at least, twice until a repeated batch is merged. */
 const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 
@@ -214,7 +214,6 @@ export function joinSteps(rows: readonly TraceRow[]): TraceRecord[] {
 
 function readPlaces(places: Buffer, mcSeqno: number): TracePlace[] {
   return Array.from({ length: places.length / PLACE_BYTES }, (_, i) => {
-    const place = places.subarray(i * PLACE_BYTES, (i + 1) * PLACE_BYTES);
-    return { account: place.subarray(0, 36), lt: place.readBigUInt64BE(36).toString(), mcSeqno };
+    return { ...readPlace(places.subarray(i * PLACE_BYTES, (i + 1) * PLACE_BYTES)), mcSeqno };
   });
 }

@@ -31,7 +31,7 @@ export const traces = table({
     /** `broken`: the message that began it was sent before the log begins. */
     state: oneOf('pending', 'complete', 'broken'),
     classification: oneOf('unclassified', 'ok', 'failed'),
-    /** Accounts and logical times (8 bytes, big-endian) of the step's transactions of the trace, in their order. */
+    /** Of the step's transactions of the trace, in their order (trace-places.ts). */
     places: bytes,
   },
   kind: 'fact',

@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
+import { ACCOUNT_BYTES, PLACE_BYTES, readPlace, writePlace } from '../../clickhouse/tables/trace-places.ts';
 import { type TraceRow, traces } from '../../clickhouse/tables/traces.ts';
 import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
 import { workchainOf } from '../../src/chain/address.ts';
@@ -13,11 +14,6 @@ import { storedTransaction } from '../../src/chain/stored.ts';
 import type { BatchPlace } from './accounts.ts';
 import { packBytes, unpackBytes } from './packed.ts';
 
-const ACCOUNT_BYTES = 36;
-/** Account and logical time. */
-export const PLACE_BYTES = ACCOUNT_BYTES + 8;
-const EXACT_DIGITS = 15;
-const TWO_32 = 0x1_0000_0000;
 /** What is remembered of traces, and of their transactions. */
 const TRACES_BYTES = 32 * 1024 * 1024;
 const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
@@ -43,23 +39,7 @@ export interface TracePlace {
   lt: Decimal;
 }
 
-export function packPlace(account: Buffer, lt: Decimal): string {
-  const place = Buffer.allocUnsafe(PLACE_BYTES);
-  account.copy(place);
-  putLt(place, lt);
-  return packBytes(place);
-}
-
-/** Up to 15 digits are exact as a number, which all lts of the next centuries are. */
-function putLt(place: Buffer, lt: Decimal): void {
-  if (lt.length > EXACT_DIGITS) {
-    place.writeBigUInt64BE(BigInt(lt), ACCOUNT_BYTES);
-    return;
-  }
-  const value = Number(lt);
-  place.writeUInt32BE(Math.floor(value / TWO_32), ACCOUNT_BYTES);
-  place.writeUInt32BE(value % TWO_32, ACCOUNT_BYTES + 4);
-}
+export const packPlace = (account: Buffer, lt: Decimal): string => packBytes(writePlace(account, lt));
 
 /** The first of each account. */
 export function firstPlaces(places: string): string {
@@ -74,8 +54,7 @@ export function firstPlaces(places: string): string {
 export function* placesOf({ places }: Pick<OpenTrace, 'places'>): Generator<TracePlace> {
   for (let at = 0; at < places.length; at += PLACE_BYTES) {
     const key = places.slice(at, at + PLACE_BYTES);
-    const place = unpackBytes(key);
-    yield { key, account: place.subarray(0, ACCOUNT_BYTES), lt: place.readBigUInt64BE(ACCOUNT_BYTES).toString() };
+    yield { key, ...readPlace(unpackBytes(key)) };
   }
 }
 
