@@ -9,6 +9,7 @@ import { isTooManyRows } from '../query-error.ts';
 import type { RowReader } from '../rowbinary.ts';
 import { type ActionRow, actionAccounts, actions as actionTable } from '../tables/actions.ts';
 import { columnNames } from '../tables/sql.ts';
+import { readerOf } from '../tables/table.ts';
 import { all, among, BY_KEY, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
 import { addresses, direction, HEX32, hashes, LT, makeCursor, readCursor, TIME } from './keys.ts';
 import { pageEnd } from './page-end.ts';
@@ -461,9 +462,9 @@ interface Told {
   isAgain: boolean;
 }
 
+const readColumns = readerOf(actionTable.columns);
+
 function readActionRow(rows: RowReader): Told {
-  const read: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(actionTable.columns)) read[name] = column.read(rows);
-  const { mcSeqno, endMcSeqno, ...row } = read as ActionRow;
+  const { mcSeqno, endMcSeqno, ...row } = readColumns(rows);
   return { row: { ...row, mcSeqno: endMcSeqno }, isAgain: mcSeqno > endMcSeqno };
 }

@@ -3,7 +3,7 @@ import type { DetectedRecord } from '../../src/chain/contract-records.ts';
 import type { Page, QueryContext } from '../../src/chain/records.ts';
 import { RowReader } from '../rowbinary.ts';
 import { columnNames, tableColumns } from '../tables/sql.ts';
-import type { Columns, RowOf, Table, TableOf } from '../tables/table.ts';
+import { type Columns, type RowOf, readerOf, type Table, type TableOf } from '../tables/table.ts';
 import { all, limits } from './conditions.ts';
 import { collect, type NewestReading } from './reading.ts';
 
@@ -94,14 +94,4 @@ export async function waiting<T>(
     if (ahead <= head.inTables) return found;
     await head.reach(ahead, Math.max(0, giveUpAt - performance.now()), signal);
   }
-}
-
-export function readerOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
-  const cells = Object.entries(columns);
-  return (rows) => {
-    const row: Record<string, unknown> = {};
-    for (const [name, column] of cells) row[name] = column.read(rows);
-    // Each column reads its own type.
-    return row as RowOf<C>;
-  };
 }

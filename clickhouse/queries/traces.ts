@@ -4,9 +4,8 @@ import { hashKey } from '../../src/chain/hash.ts';
 import type { Hash } from '../../src/chain/model.ts';
 import type { QueryContext, Rows, TraceFilter, TracePlace, TraceRecord } from '../../src/chain/records.ts';
 import { bytes } from '../literal.ts';
-import type { RowReader } from '../rowbinary.ts';
 import { columnNames } from '../tables/sql.ts';
-import type { Row } from '../tables/table.ts';
+import { type Row, readerOf } from '../tables/table.ts';
 import { PLACE_BYTES, readPlace } from '../tables/trace-places.ts';
 import { type TraceRow, traceAccounts, traces as traceTable } from '../tables/traces.ts';
 import { all, BY_KEY, behind, type Condition, limits, orderBy, type Sorted, where } from './conditions.ts';
@@ -32,7 +31,7 @@ export function traceQueries(reading: Reading) {
     const some = growing ? '' : ` AND (transactions <= ${MAX_TRANSACTIONS} OR state != 'pending')`;
     const sql = `SELECT ${COLUMNS} FROM traces WHERE trace_id IN ${ids} AND mc_seqno <= ${reading.head.seqno}${some}
       ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id SETTINGS ${BY_KEY}`;
-    return joinSteps(collect(await reading.rows(sql, 'traces', context), readTraceRow));
+    return joinSteps(collect(await reading.rows(sql, 'traces', context), readerOf(traceTable.columns)));
   }
 
   /** The traces of transactions that are named, or that received or sent a message that is. */
@@ -181,12 +180,6 @@ export function nextTraces(rows: readonly TraceRecord[], { page }: TraceFilter, 
   const last = rows.length < page.limit ? undefined : rows[rows.length - 1];
   if (!last) return null;
   return makeCursor(order, [order === 'time' ? String(last.endUtime) : last.endLt, last.traceId.toString('hex')]);
-}
-
-function readTraceRow(rows: RowReader): TraceRow {
-  const row: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(traceTable.columns)) row[name] = column.read(rows);
-  return row as TraceRow;
 }
 
 /**

@@ -182,6 +182,20 @@ export function readerOf<C extends Columns>(columns: C): (rows: RowReader) => Ro
   return (rows) => {
     const row: Record<string, unknown> = {};
     for (const [name, column] of cells) row[name] = column.read(rows);
+    // Each column reads its own type.
+    return row as RowOf<C>;
+  };
+}
+
+/** Reads a row of these columns whose bytes are its own: it may outlive what it is read from. */
+export function ownedReaderOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
+  const cells = Object.entries(columns);
+  return (rows) => {
+    const row: Record<string, unknown> = {};
+    for (const [name, column] of cells) {
+      const value = column.read(rows);
+      row[name] = Buffer.isBuffer(value) ? Buffer.from(value) : value;
+    }
     return row as RowOf<C>;
   };
 }

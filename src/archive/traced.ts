@@ -1,11 +1,10 @@
 /** Traces and actions of some steps out of the tables, with the accounts that they are found by. */
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { readerOf } from '../../clickhouse/queries/newest.ts';
 import { collect } from '../../clickhouse/queries/reading.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { actionAccounts, actions } from '../../clickhouse/tables/actions.ts';
 import { columnNames, tableColumns } from '../../clickhouse/tables/sql.ts';
-import type { Table } from '../../clickhouse/tables/table.ts';
+import { readerOf, type Table } from '../../clickhouse/tables/table.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { hashKey } from '../chain/hash.ts';
 import { encodeListing } from '../window/kind.ts';

@@ -1,7 +1,13 @@
 /** Rows about tokens on their way from a table to window and archive. */
-import { readerOf } from '../../clickhouse/queries/newest.ts';
 import type { RowReader } from '../../clickhouse/rowbinary.ts';
-import type { Columns, RowOf, StepRows, Table, TableOf } from '../../clickhouse/tables/table.ts';
+import {
+  type Columns,
+  type RowOf,
+  readerOf,
+  type StepRows,
+  type Table,
+  type TableOf,
+} from '../../clickhouse/tables/table.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal, Hash } from '../chain/model.ts';
 import type { Kind } from './kind.ts';

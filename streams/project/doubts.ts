@@ -4,6 +4,7 @@ import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { type ActionRow, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
+import { ownedReaderOf } from '../../clickhouse/tables/table.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
@@ -135,6 +136,7 @@ export function newestFirst(a: DoubtfulTrace, b: DoubtfulTrace): number {
 }
 
 const COLUMNS = columnNames(Object.keys(actions.columns)).join(', ');
+const readAction = ownedReaderOf(actions.columns);
 
 async function readTellings(
   clickhouse: ClickHouse,
@@ -155,12 +157,7 @@ async function readTellings(
       ),
     );
     while (!rows.done) {
-      const row: Record<string, unknown> = {};
-      for (const [name, column] of Object.entries(actions.columns)) {
-        const value = column.read(rows);
-        row[name] = Buffer.isBuffer(value) ? Buffer.from(value) : value;
-      }
-      const telling = row as ActionRow;
+      const telling = readAction(rows);
       const key = hashKey(telling.traceId);
       found.set(key, [...(found.get(key) ?? []), telling]);
     }

@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
+import { ownedReaderOf } from '../../clickhouse/tables/table.ts';
 import { ACCOUNT_BYTES, PLACE_BYTES, readPlace, writePlace } from '../../clickhouse/tables/trace-places.ts';
 import { type TraceRow, traces } from '../../clickhouse/tables/traces.ts';
 import { MAX_TRANSACTIONS } from '../../src/chain/actions/classify.ts';
@@ -193,15 +194,7 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
 }
 
 const TRACE_COLUMNS = columnNames(Object.keys(traces.columns)).join(', ');
-
-function readTraceRow(rows: RowReader): TraceRow {
-  const row: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(traces.columns)) {
-    const value = column.read(rows);
-    row[name] = Buffer.isBuffer(value) ? Buffer.from(value) : value;
-  }
-  return row as TraceRow;
-}
+const readTraceRow = ownedReaderOf(traces.columns);
 
 /** A trace out of its rows, newest first. */
 interface Read {
