@@ -4,6 +4,7 @@
  * its end; so the newest record of a key is its state, and whoever reads the topic has what every other reader has.
  */
 import { RowBinaryError, RowReader, RowWriter } from '../clickhouse/rowbinary.ts';
+import type { StoredAction } from '../src/chain/actions/stored-action.ts';
 import { NO_HASH } from '../src/chain/hash.ts';
 import type { Address, BlockId, Decimal, Hash } from '../src/chain/model.ts';
 import type { Finality } from '../src/chain/records.ts';
@@ -37,22 +38,6 @@ export interface PendingWallet {
   balance: Decimal;
 }
 
-/** An action of a pending trace; the rest of what is shown of it follows from the trace. */
-export interface PendingAction {
-  actionId: Hash;
-  startLt: Decimal;
-  endLt: Decimal;
-  startUtime: number;
-  endUtime: number;
-  type: string;
-  success: boolean;
-  ancestors: string[];
-  /** Hashes of its transactions, one behind the other. */
-  transactions: Buffer;
-  /** JSON: the details, then the accounts that it is found by. */
-  content: string;
-}
-
 export const CLASSIFICATIONS = ['unclassified', 'ok', 'failed'] as const;
 
 export interface PendingTrace {
@@ -72,7 +57,7 @@ export interface PendingTrace {
   changedMs: number;
   /** A parent is before its children; the first is the root. */
   nodes: PendingNode[];
-  actions: PendingAction[];
+  actions: StoredAction[];
 }
 
 /**
@@ -237,7 +222,7 @@ function readWallet(reader: RowReader): PendingWallet {
   return { owner: reader.fixed(ADDRESS_BYTES), jetton: reader.fixed(ADDRESS_BYTES), balance: reader.string() };
 }
 
-function readAction(reader: RowReader): PendingAction {
+function readAction(reader: RowReader): StoredAction {
   return {
     actionId: reader.fixed(32),
     startLt: reader.u64(),

@@ -1,6 +1,6 @@
 /** What is emulated as the API shows it: transactions as records, actions as they are stored. */
 import type { Action } from '../chain/actions/action.ts';
-import { contentOf } from '../chain/actions/content.ts';
+import { storedAction } from '../chain/actions/stored-action.ts';
 import type { Trace } from '../chain/actions/trace.ts';
 import type { Hash, Transaction } from '../chain/model.ts';
 import type { Finality, PendingActionRecord, TransactionRecord } from '../chain/records.ts';
@@ -39,29 +39,17 @@ export function actionRecords(
   { traceId, externalHash, externalHashNorm, mcSeqno }: Whose,
   finalityOf: (action: Action) => Finality,
 ): PendingActionRecord[] {
-  return actions.map((action, number) => {
-    const { id, startLt, endLt, startUtime, endUtime, type, success, details, accounts, ancestors } = action;
-    return {
-      traceId,
-      traceEndLt,
-      traceEndUtime,
-      mcSeqno,
-      number,
-      actionId: Buffer.from(id, 'base64'),
-      startLt,
-      endLt,
-      startUtime,
-      endUtime,
-      type,
-      success,
-      externalHash,
-      externalHashNorm,
-      transactions: Buffer.concat(action.transactions.map((hash) => Buffer.from(hash, 'base64'))),
-      content: contentOf(details, accounts),
-      ancestors,
-      finality: finalityOf(action),
-    };
-  });
+  return actions.map((action, number) => ({
+    ...storedAction(action),
+    traceId,
+    traceEndLt,
+    traceEndUtime,
+    mcSeqno,
+    number,
+    externalHash,
+    externalHashNorm,
+    finality: finalityOf(action),
+  }));
 }
 
 /** Whether a client is shown an action: it knows the type, and no action that this one is a part of. */

@@ -1,10 +1,11 @@
 /** What transactions of a pending trace do: its actions, and the jetton wallets that signed blocks leave. */
 import { decodeStates } from '../../clickhouse/states.ts';
 import type { PendingTrace } from '../../streams/pending-trace.ts';
+import { storedAction } from '../chain/actions/stored-action.ts';
 import type { Emulated } from '../emulation/emulator.ts';
 import { type Knowledge, traceOf } from '../emulation/knowledge.ts';
 import type { OpenNode } from './merge.ts';
-import { pendingAction, type SignedNode } from './nodes.ts';
+import type { SignedNode } from './nodes.ts';
 
 /** What else is known, and up to which step. */
 export interface Beside {
@@ -42,7 +43,7 @@ export function createDeeds(knowledge: Knowledge, failed: (error: unknown) => vo
       );
       try {
         const told = await knowledge.classify(trace, emulated, mcSeqno, inTime(signal));
-        return { actions: told.actions.map(pendingAction), classification: told.state };
+        return { actions: told.actions.map(storedAction), classification: told.state };
       } catch (error) {
         signal.throwIfAborted();
         failed(error);

@@ -1,8 +1,6 @@
 /** Transactions as nodes of pending traces, and which traces they are of. */
 import { encodeStates } from '../../clickhouse/states.ts';
-import type { PendingAction, PendingNode } from '../../streams/pending-trace.ts';
-import type { Action } from '../chain/actions/action.ts';
-import { contentOf } from '../chain/actions/content.ts';
+import type { PendingNode } from '../../streams/pending-trace.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, BlockIdExt } from '../chain/model.ts';
 import type { TransactionRecord } from '../chain/records.ts';
@@ -46,23 +44,6 @@ export function confirmedNode({ boc, states, claims }: SignedTransaction, id: Bl
   const block = { workchain, shard, seqno };
   const node = { finality: 'confirmed', block, blockHash, mcSeqno, transaction: boc, states, wallet: null } as const;
   return { ...openNode(node), claims };
-}
-
-export function pendingAction(action: Action): PendingAction {
-  const { id, startLt, endLt, startUtime, endUtime, type, success, ancestors, transactions, details, accounts } =
-    action;
-  return {
-    actionId: Buffer.from(id, 'base64'),
-    startLt,
-    endLt,
-    startUtime,
-    endUtime,
-    type,
-    success,
-    ancestors: [...ancestors],
-    transactions: Buffer.concat(transactions.map((hash) => Buffer.from(hash, 'base64'))),
-    content: contentOf(details, accounts),
-  };
 }
 
 /** The traces that transactions of a step are of. */

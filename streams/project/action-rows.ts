@@ -10,7 +10,8 @@ import type { TraceRow } from '../../clickhouse/tables/traces.ts';
 import type { Action } from '../../src/chain/actions/action.ts';
 import { hashText, traceTransaction } from '../../src/chain/actions/chain-trace.ts';
 import { classify } from '../../src/chain/actions/classify.ts';
-import { contentOf, readContent } from '../../src/chain/actions/content.ts';
+import { readContent } from '../../src/chain/actions/content.ts';
+import { storedAction, storedId } from '../../src/chain/actions/stored-action.ts';
 import type { RawAddress, Trace } from '../../src/chain/actions/trace.ts';
 import { parseAddress } from '../../src/chain/address.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
@@ -23,7 +24,6 @@ import type { GrowingRows } from './step-rows.ts';
 
 /** Rounds of looking up what was asked for: a pool tells of a wallet, which tells of a master, and so on. */
 const MAX_ROUNDS = 8;
-const HASH_BYTES = 32;
 
 export interface Asked {
   known: KnownStore;
@@ -66,12 +66,12 @@ export async function tellTrace(
     }
     if (state === 'failed') counters.failedTraces++;
     if (state === 'unclassified') counters.unclassifiedTraces++;
-    const ordered = told.toSorted((a, b) => compareDecimal(a.endLt, b.endLt) || Buffer.compare(idOf(a), idOf(b)));
+    const ordered = told.toSorted(
+      (a, b) => compareDecimal(a.endLt, b.endLt) || Buffer.compare(storedId(a), storedId(b)),
+    );
     return { state, actions: ordered, unknown: contractsOf(unknown) };
   }
 }
-
-const idOf = ({ id }: Action): Buffer => Buffer.from(id, 'base64');
 
 function contractsOf(found: Iterable<RawAddress>): Address[] {
   return [...found].flatMap((raw) => parseAddress(raw) ?? []).sort(Buffer.compare);
@@ -136,34 +136,15 @@ function actionRow(
   action: Action,
   place: Pick<ActionRow, 'number' | 'mcSeqno' | 'endMcSeqno'>,
 ): ActionRow {
-  const { startLt, endLt, startUtime, endUtime, type, success, details, accounts } = action;
   return {
+    ...storedAction(action),
+    ...place,
     traceEndLt,
     traceId,
-    number: place.number,
-    actionId: idOf(action),
-    mcSeqno: place.mcSeqno,
-    endMcSeqno: place.endMcSeqno,
     traceEndUtime,
-    startLt,
-    endLt,
-    startUtime,
-    endUtime,
-    type,
-    success,
-    ancestors: [...action.ancestors],
     externalHash,
     externalHashNorm,
-    transactions: hashesOf(action),
-    content: contentOf(details, accounts),
   };
-}
-
-function hashesOf({ transactions }: Action): Buffer {
-  const hashes = Buffer.allocUnsafe(transactions.length * HASH_BYTES);
-  let at = 0;
-  for (const hash of transactions) at += hashes.write(hash, at, 'base64');
-  return hashes.subarray(0, at);
 }
 
 /** Whom a row is found by, as it was written. */
