@@ -30,7 +30,7 @@ export class StepRecordError extends Error {
 const CHUNK_BYTES = 64 * 1024;
 
 /** A step in RowBinary: the head, then of each table with rows its name, their count, their bytes. */
-export function encodeStep({ mcSeqno, previous, globalId, rootHash, rows }: ProjectedStep): Buffer {
+export function encodeProjectedStep({ mcSeqno, previous, globalId, rootHash, rows }: ProjectedStep): Buffer {
   const writer = new RowWriter(CHUNK_BYTES);
   writer.u8(STEP_VERSION);
   writer.u32(mcSeqno);
@@ -55,7 +55,7 @@ export function encodeStep({ mcSeqno, previous, globalId, rootHash, rows }: Proj
  * they are damaged; their buffers are views into the bytes.
  * @throws {StepRecordError}
  */
-export function decodeStep(bytes: Buffer): ProjectedStep {
+export function decodeProjectedStep(bytes: Buffer): ProjectedStep {
   if (bytes[0] !== STEP_VERSION) {
     throw new StepRecordError(`a step of version ${bytes[0]}, this program reads ${STEP_VERSION}`);
   }

@@ -5,7 +5,13 @@
  */
 
 import type { EventLog, LogRecord, ReadOptions, StoredRecord } from './log.ts';
-import { decodeStep, encodeStep, type ProjectedStep, STEP_VERSION, StepRecordError } from './projected-step.ts';
+import {
+  decodeProjectedStep,
+  encodeProjectedStep,
+  type ProjectedStep,
+  STEP_VERSION,
+  StepRecordError,
+} from './projected-step.ts';
 
 export * from './projected-step.ts';
 
@@ -41,7 +47,7 @@ export interface PublishedStep {
  * @param sum bytes of the values in the topic before it
  */
 export function encodeStepRecords(step: ProjectedStep, sum: number, partBytes = PART_BYTES): LogRecord[] {
-  const bytes = encodeStep(step);
+  const bytes = encodeProjectedStep(step);
   const parts = Math.max(1, Math.ceil(bytes.length / partBytes));
   return Array.from({ length: parts }, (_, part) => {
     const value = bytes.subarray(part * partBytes, (part + 1) * partBytes);
@@ -118,7 +124,7 @@ function createCollector() {
       const { firstOffset, values } = open;
       open = null;
       const bytes = values.length === 1 ? values[0] : Buffer.concat(values);
-      const step = decodeStep(bytes);
+      const step = decodeProjectedStep(bytes);
       return { step, bytes: bytes.length, firstOffset, nextOffset: record.offset + 1, time: record.time };
     },
   };

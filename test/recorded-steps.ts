@@ -57,7 +57,7 @@ export function createSteps(): (step: Step) => Promise<ProjectedStep> {
   const assembler = createAssembler({
     accounts: { begin: async () => accounts },
     openMessages: createOpenMessages(100_000, () => undefined),
-    sent: { find: async () => new Map() },
+    senders: { find: async () => new Map() },
     maxDataBytes: MAX_DATA_BYTES,
     metrics: countInto(newCounters()),
   });

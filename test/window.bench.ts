@@ -12,7 +12,7 @@ import { engineFile } from '../src/window/engine.ts';
 import { type Arrival, openWindow } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { logFolder } from '../streams/open.ts';
-import { decodeStep, encodeStep } from '../streams/projected-steps.ts';
+import { decodeProjectedStep, encodeProjectedStep } from '../streams/projected-steps.ts';
 import { readSteps } from '../streams/steps.ts';
 import { topicNames } from '../streams/topics.ts';
 import { prepareLoad } from './load.ts';
@@ -57,7 +57,7 @@ async function recorded(): Promise<Recorded[]> {
     for (const one of some) {
       const step = await project(one);
       steps.push({
-        bytes: encodeStep(step),
+        bytes: encodeProjectedStep(step),
         transactions: step.rows.of(transactions).length,
       });
     }
@@ -124,7 +124,7 @@ async function apply(
   let batch: Arrival[] = [];
   let bytes = 0;
   for (let i = from; i < to; i++) {
-    batch.push({ step: decodeStep(steps[i].bytes), nextOffset: i + 1 });
+    batch.push({ step: decodeProjectedStep(steps[i].bytes), nextOffset: i + 1 });
     bytes += steps[i].bytes.length;
     if (bytes < batchBytes && i + 1 < to) continue;
     await window.apply(batch, async () => null);

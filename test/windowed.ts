@@ -22,7 +22,7 @@ import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
-import { encodeStep, type PublishedStep, readProjectedSteps } from '../streams/projected-steps.ts';
+import { encodeProjectedStep, type PublishedStep, readProjectedSteps } from '../streams/projected-steps.ts';
 import { topicNames } from '../streams/topics.ts';
 
 const GB = 1024 ** 3;
@@ -113,7 +113,7 @@ export async function stepsOf(log: EventLog): Promise<PublishedStep[]> {
 export function bytesWithoutKnown({ step }: PublishedStep): string {
   const tables = step.rows.tables.filter(({ name }) => ![accountData.name, codes.name].includes(name));
   const rows: StepRows = { mcSeqno: step.mcSeqno, tables, of: (table) => step.rows.of(table) };
-  return encodeStep({ ...step, rows }).toString('latin1');
+  return encodeProjectedStep({ ...step, rows }).toString('latin1');
 }
 
 export interface Windowed {

@@ -17,7 +17,7 @@ import { createPauses } from './pause.ts';
 import type { BatchCounts } from './position.ts';
 import type { OpenProjection } from './projection.ts';
 import { createBatchRows, type Insert } from './rows.ts';
-import type { SentMessages } from './sent.ts';
+import type { Senders } from './senders.ts';
 import { createBatchStates } from './states.ts';
 import { createStepRows, type GrowingRows } from './step-rows.ts';
 import { linkTrace, type OpenMessages, startsTrace } from './traces.ts';
@@ -25,7 +25,7 @@ import { linkTrace, type OpenMessages, startsTrace } from './traces.ts';
 export interface AssemblerOptions {
   accounts: Pick<AccountStore, 'begin'>;
   openMessages: OpenMessages;
-  sent: SentMessages;
+  senders: Senders;
   maxDataBytes: number;
   metrics: AssemblyMetrics;
   /** Beside the chain itself, in their order. Default: none. */
@@ -67,7 +67,16 @@ interface Workbench {
  * steps before were cut into batches, and however often the batch is begun.
  */
 export function createAssembler(options: AssemblerOptions) {
-  const { accounts: store, openMessages, sent, maxDataBytes, metrics, projections = [], unwritten, chunks } = options;
+  const {
+    accounts: store,
+    openMessages,
+    senders,
+    maxDataBytes,
+    metrics,
+    projections = [],
+    unwritten,
+    chunks,
+  } = options;
   const codes = createCodes(maxDataBytes, metrics);
 
   async function assemble(
@@ -80,7 +89,7 @@ export function createAssembler(options: AssemblerOptions) {
     const counts: BatchCounts = { blocks: 0, transactions: 0, messages: 0 };
     const [accounts, earlier, ...projected] = await Promise.all([
       store.begin(batch, touchedAccounts(steps, cells.flat()), signal),
-      sent.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal),
+      senders.find(unknownMessages(steps, openMessages), batch.firstMcSeqno, signal),
       ...projections.map((projection) => projection.begin(batch, steps, signal)),
     ]);
     const known = createBatchMessages(openMessages, earlier, batch.number);

@@ -10,7 +10,7 @@ import type { StoredBlock } from '../envelope.ts';
 import { createAccountStore } from './accounts.ts';
 import { createAssembler } from './assemble.ts';
 import { BlockError, decodeStep } from './decode.ts';
-import { createSentMessages } from './sent.ts';
+import { createSenders } from './senders.ts';
 import { createOpenMessages } from './traces.ts';
 
 const BLOCKS = ['local-ton4j_0_8000000000000000_205890', '0_8000000000000000_71398501'];
@@ -59,7 +59,7 @@ async function project(boc: Buffer): Promise<number | null> {
   const assembler = createAssembler({
     accounts: createAccountStore({ clickhouse, cachedAccounts: 1000, cachedDataBytes: 1_000_000 }),
     openMessages,
-    sent: createSentMessages(clickhouse, openMessages),
+    senders: createSenders(clickhouse, openMessages),
     maxDataBytes: 1_000_000,
     metrics: { brokenTrace: ignore, missingCells: ignore, oversized: ignore, learnedCells: ignore },
   });

@@ -11,8 +11,8 @@ import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
 import {
-  decodeStep,
-  encodeStep,
+  decodeProjectedStep,
+  encodeProjectedStep,
   encodeStepRecords,
   type ProjectedStep,
   readProjectedSteps,
@@ -55,7 +55,7 @@ async function published(): Promise<ProjectedStep[]> {
 
 /** A character a byte: buffers are compared element by element, which takes seconds for these. */
 const asText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-const bytesOf = (some: readonly ProjectedStep[]): string[] => some.map((step) => asText(encodeStep(step)));
+const bytesOf = (some: readonly ProjectedStep[]): string[] => some.map((step) => asText(encodeProjectedStep(step)));
 const seqnos = (some: readonly ProjectedStep[]): number[] => some.map(({ mcSeqno }) => mcSeqno);
 
 describe.skipIf(shelf === null)('projected steps', () => {
@@ -66,7 +66,7 @@ describe.skipIf(shelf === null)('projected steps', () => {
       return asText(Buffer.concat(writer.take()));
     };
     for (const step of steps) {
-      const { rows, ...head } = decodeStep(encodeStep(step));
+      const { rows, ...head } = decodeProjectedStep(encodeProjectedStep(step));
       const { rows: written, ...headWritten } = step;
       expect(head).toEqual(headWritten);
       for (const table of TABLES.filter(({ carried }) => carried !== null)) {
@@ -76,9 +76,9 @@ describe.skipIf(shelf === null)('projected steps', () => {
   });
 
   it('have the same bytes each time, also after they were read', async () => {
-    const again = (await recordedSteps('mainnet-genesis_a')).map(({ step }) => encodeStep(step));
+    const again = (await recordedSteps('mainnet-genesis_a')).map(({ step }) => encodeProjectedStep(step));
     expect(again.map(asText)).toEqual(bytesOf(steps));
-    expect(bytesOf(again.map((bytes) => decodeStep(bytes)))).toEqual(again.map(asText));
+    expect(bytesOf(again.map((bytes) => decodeProjectedStep(bytes)))).toEqual(again.map(asText));
   });
 
   it('of an earlier version are passed over', async () => {
@@ -92,10 +92,10 @@ describe.skipIf(shelf === null)('projected steps', () => {
   });
 
   it('that are damaged or of another version are refused', () => {
-    const bytes = encodeStep(steps[3]);
-    expect(() => decodeStep(bytes.subarray(0, bytes.length - 1))).toThrow('damaged');
-    expect(() => decodeStep(Buffer.concat([bytes, Buffer.alloc(1)]))).toThrow('damaged');
-    expect(() => decodeStep(Buffer.concat([Buffer.from([9]), bytes.subarray(1)]))).toThrow('version 9');
+    const bytes = encodeProjectedStep(steps[3]);
+    expect(() => decodeProjectedStep(bytes.subarray(0, bytes.length - 1))).toThrow('damaged');
+    expect(() => decodeProjectedStep(Buffer.concat([bytes, Buffer.alloc(1)]))).toThrow('damaged');
+    expect(() => decodeProjectedStep(Buffer.concat([Buffer.from([9]), bytes.subarray(1)]))).toThrow('version 9');
   });
 
   it('come in parts when they are large, and count once the last is there', async () => {
@@ -155,7 +155,7 @@ describe.skipIf(shelf === null)('the publisher', () => {
     const one = await publisher(retained);
     for (const step of steps) await one.publish([step]);
     const kept = await published();
-    const bytes = kept.reduce((sum, step) => sum + encodeStep(step).length, 0);
+    const bytes = kept.reduce((sum, step) => sum + encodeProjectedStep(step).length, 0);
     expect(bytesOf(kept)).toEqual(bytesOf(steps.slice(-kept.length)));
     // Trimmed each time a sixteenth was added.
     expect(bytes).toBeGreaterThan(retained * 0.9);

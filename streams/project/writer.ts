@@ -20,7 +20,7 @@ import { type Batch, type Intent, OWNER_MS, PositionError, type PositionStore, r
 import { PROJECTIONS } from './projections.ts';
 import type { Publisher } from './publish.ts';
 import { createBatchRows, type Insert } from './rows.ts';
-import { createSentMessages } from './sent.ts';
+import { createSenders } from './senders.ts';
 import { createStepRows, projectedSteps } from './step-rows.ts';
 import { createOpenMessages } from './traces.ts';
 
@@ -67,7 +67,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const openMessages = createOpenMessages(config.openMessages, () => {
     counters.droppedOpenMessages++;
   });
-  const sent = createSentMessages(clickhouse, openMessages);
+  const senders = createSenders(clickhouse, openMessages);
   const metrics = countInto(counters);
   const missing = createMissingWriter(log, topics.missing, (event) => {
     counters[event === 'named' ? 'missingNamed' : 'missingDropped']++;
@@ -80,7 +80,7 @@ export async function createBatchWriter(options: BatchWriterOptions, signal: Abo
   const assembler = createAssembler({
     accounts,
     openMessages,
-    sent,
+    senders,
     maxDataBytes,
     metrics,
     projections,

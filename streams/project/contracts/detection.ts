@@ -1,4 +1,5 @@
 /** Tells of one contract of a step what it is. */
+import type { DetectedRecord } from '../../../src/chain/contract-records.ts';
 import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Address } from '../../../src/chain/model.ts';
 import type { StackValue } from '../../../src/tvm/stack.ts';
@@ -7,7 +8,7 @@ import type { CodeStore, KnownCode } from './codes.ts';
 import { dnsRecord } from './dns.ts';
 import type { IsDnsCollection } from './domains.ts';
 import { jettonMaster, jettonWallet } from './jettons.ts';
-import { type Asking, CONFIRMING, type DetectedRow, type Found, type Kind } from './kinds.ts';
+import { type Asking, CONFIRMING, type Found, type Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
 import { Exhausting, type Methods, type StepView } from './methods.ts';
 import { nftCollection, nftItem } from './nfts.ts';
@@ -68,7 +69,7 @@ export interface DetectionOptions {
 
 export interface Detected {
   subject: Subject;
-  found: { kind: Kind; row: Found<DetectedRow> }[];
+  found: { kind: Kind; row: Found<DetectedRecord> }[];
 }
 
 export type Lacking = Pick<NotShown, 'missing' | 'holder'>;

@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { addressOf } from '../../../src/chain/address.ts';
 import { Builder, type Cell, toBoc } from '../../../src/chain/builder.ts';
+import type { DetectedRecord } from '../../../src/chain/contract-records.ts';
 import { plain, updateDictionary } from '../../../src/chain/dictionary.ts';
 import type { StackValue } from '../../../src/tvm/stack.ts';
 import { dnsRecord } from './dns.ts';
-import { type Asking, answersOf, type DetectedRow, type Found, type Kind } from './kinds.ts';
+import { type Asking, answersOf, type Found, type Kind } from './kinds.ts';
 import { nftAuction, nftSale, telemintItem } from './sales.ts';
 import { multisigOrder } from './services.ts';
 import { addressCell, OtherKind, Results } from './stack.ts';
@@ -25,7 +26,7 @@ const bytes = (text: string): Cell => new Builder().bytes(Buffer.from(text)).cel
 type Left = Record<string, readonly StackValue[]>;
 
 /** The row of a contract whose methods leave this; null when it is of another kind. A method left out fails. */
-async function told<R extends DetectedRow>(kind: Kind<R>, left: Left): Promise<Found<R> | null> {
+async function told<R extends DetectedRecord>(kind: Kind<R>, left: Left): Promise<Found<R> | null> {
   const subject = { account: ITEM, codeHash: Buffer.alloc(32), data: toBoc(empty) } as Partial<Subject> as Subject;
   const ask: Asking = {
     async call(_, method) {

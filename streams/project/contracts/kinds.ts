@@ -1,5 +1,6 @@
 /** The kinds of contracts that are told apart, and how each is told (spec v3 semantics 6.2). */
 import type { Table, TableWith } from '../../../clickhouse/tables/table.ts';
+import type { DetectedRecord } from '../../../src/chain/contract-records.ts';
 import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Address, Decimal, Hash } from '../../../src/chain/model.ts';
 import type { StackValue } from '../../../src/tvm/stack.ts';
@@ -7,18 +8,8 @@ import type { GrowingRows } from '../step-rows.ts';
 import type { Results } from './stack.ts';
 import type { Subject } from './subject.ts';
 
-/** What every row of a contract has. */
-export interface DetectedRow {
-  address: Address;
-  id: Decimal;
-  mcSeqno: number;
-  lastTransactionLt: Decimal;
-  codeHash: Hash;
-  dataHash: Hash;
-}
-
 /** What a kind has besides. */
-export type Found<R extends DetectedRow> = Omit<R, keyof DetectedRow>;
+export type Found<R extends DetectedRecord> = Omit<R, keyof DetectedRecord>;
 
 /** What those are asked who must confirm others: a contract with such a get-method need be of no kind itself. */
 export const CONFIRMING = [
@@ -70,7 +61,7 @@ export interface KnownRow {
   tie: Tie | null;
 }
 
-export interface Kind<R extends DetectedRow = DetectedRow> {
+export interface Kind<R extends DetectedRecord = DetectedRecord> {
   name: string;
   table: TableWith<R> & Table;
   /** A contract may be of the kind when it has one of these get-methods. */
@@ -87,7 +78,7 @@ export interface Kind<R extends DetectedRow = DetectedRow> {
   beside?(rows: GrowingRows, row: R, before: KnownRow | null): void;
 }
 
-export function kind<R extends DetectedRow>(
+export function kind<R extends DetectedRecord>(
   name: string,
   table: TableWith<R>,
   by: { methods?: readonly string[]; codes?: readonly string[] },

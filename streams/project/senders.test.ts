@@ -15,7 +15,7 @@ import { openEmbeddedLog } from '../embedded.ts';
 import { importFiles } from '../ingest/import.ts';
 import { topicNames } from '../topics.ts';
 import { project } from './projector.ts';
-import { createSentMessages } from './sent.ts';
+import { createSenders } from './senders.ts';
 
 const NAME = 'local-ton4j-2024_a';
 const LOOKUP = 'reading messages sent before';
@@ -36,7 +36,7 @@ function withCreatedLt(message: Message, createdLt: string): Message {
   return Object.create(message, { createdLt: { value: createdLt } });
 }
 
-describe.skipIf(shelf === null)('createSentMessages', () => {
+describe.skipIf(shelf === null)('createSenders', () => {
   let server: TestServer;
   let tables: ClickHouse;
 
@@ -68,7 +68,7 @@ describe.skipIf(shelf === null)('createSentMessages', () => {
   it('finds after a restart what was sent before it', async () => {
     const messages = sentMessages();
     expect(messages.length).toBeGreaterThan(3);
-    const found = await createSentMessages(watched().clickhouse, { droppedLt: '0' }).find(messages, 2 ** 31, signal);
+    const found = await createSenders(watched().clickhouse, { droppedLt: '0' }).find(messages, 2 ** 31, signal);
     expect([...found.keys()].sort()).toEqual(messages.map(({ hash }) => hashKey(hash)).sort());
   });
 
@@ -76,7 +76,7 @@ describe.skipIf(shelf === null)('createSentMessages', () => {
     const [first] = sentMessages();
     const later = withCreatedLt(first, '999999999999999999');
     const { clickhouse, asked } = watched();
-    const sent = createSentMessages(clickhouse, { droppedLt: '0' });
+    const sent = createSenders(clickhouse, { droppedLt: '0' });
     expect((await sent.find([later], 2 ** 31, signal)).size).toBe(0);
     expect(asked).not.toContain(LOOKUP);
     await sent.find([first], 2 ** 31, signal);
@@ -97,7 +97,7 @@ describe.skipIf(shelf === null)('createSentMessages', () => {
       asked.push(options?.label ?? '');
       return clickhouse.query(sql, options);
     };
-    const sent = createSentMessages({ ...other, query }, memory);
+    const sent = createSenders({ ...other, query }, memory);
     expect((await sent.find([newest], 2 ** 31, signal)).size).toBe(0);
     expect(asked).not.toContain(LOOKUP);
     clickhouse = tables;

@@ -8,7 +8,7 @@ import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
 import type { OpenMessage } from './packed.ts';
 import type { OpenMessages } from './traces.ts';
 
-export interface SentMessages {
+export interface Senders {
   /** What the tables hold of the sending side of these messages, from steps before `firstMcSeqno`. */
   find(messages: Message[], firstMcSeqno: number, signal: AbortSignal): Promise<Map<string, OpenMessage>>;
 }
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 60_000;
  * projector on, so one that was created later than all that the tables had by then, and later than all that memory
  * has dropped, comes from no step at all. Each masterchain block brings such messages, made by the system itself.
  */
-export function createSentMessages(clickhouse: ClickHouse, memory: Pick<OpenMessages, 'droppedLt'>): SentMessages {
+export function createSenders(clickhouse: ClickHouse, memory: Pick<OpenMessages, 'droppedLt'>): Senders {
   let storedLt: Decimal | null = null;
 
   /** The greatest `created_lt` in the tables as this projector found them, or a later one; 0 for empty tables. */
