@@ -1,9 +1,9 @@
-import { readMasterExtra } from './block.ts';
+import { masterExtraOf } from './block.ts';
 import { type Boc, openBoc } from './boc.ts';
 import { Cursor } from './cursor.ts';
 import { DecodeError, ProofError } from './errors.ts';
 import { lookupHashmap } from './hashmap.ts';
-import { blockRoot, decodeHeader } from './header.ts';
+import { decodeHeader } from './header.ts';
 import { stateHash, virtualRoot } from './merkle-root.ts';
 import type { BlockHeader, BlockIdExt } from './model.ts';
 import { FULL_SHARD } from './shard-ident.ts';
@@ -124,14 +124,7 @@ function openSigners(configProof: Buffer, from: BlockIdExt): SignerConfig {
 function blockConfig(boc: Boc, { seqno }: BlockIdExt): number {
   const header = decodeHeader(boc);
   if (header.seqno !== seqno || header.workchain !== -1) throw new ProofError('configuration of another block');
-  const block = new Cursor(boc, blockRoot(boc));
-  for (let i = 0; i < 3; i++) block.nextRef();
-  const extra = block.open();
-  extra.tag(32, 0x4a33f6fd, 'BlockExtra');
-  for (let i = 0; i < 3; i++) extra.nextRef();
-  extra.skip(512);
-  const custom = extra.maybeRef();
-  const config = custom < 0 ? null : readMasterExtra(new Cursor(boc, custom)).config;
+  const config = masterExtraOf(boc)?.config ?? null;
   if (config === null) throw new ProofError('configuration proof from a block that is no key block');
   return config;
 }

@@ -87,8 +87,25 @@ function readExtra(cursor: Cursor): Extra {
   return { inMsgDescr, outMsgDescr, accountBlocks, randSeed, createdBy, master };
 }
 
+/**
+ * What a block of the masterchain has besides, read from a proof that may show nothing else of it; null in shard blocks.
+ * Throws DecodeError.
+ */
+export function masterExtraOf(boc: Boc): MasterExtra | null {
+  const block = new Cursor(boc, blockRoot(boc));
+  // Behind info, value_flow and state_update.
+  for (let i = 0; i < 3; i++) block.nextRef();
+  const extra = block.open();
+  extra.tag(32, 0x4a33f6fd, 'BlockExtra');
+  // Behind in_msg_descr, out_msg_descr and account_blocks; rand_seed and created_by.
+  for (let i = 0; i < 3; i++) extra.nextRef();
+  extra.skip(512);
+  const custom = extra.maybeRef();
+  return custom < 0 ? null : readMasterExtra(new Cursor(boc, custom));
+}
+
 /** `masterchain_block_extra#cca5`: the configuration stands behind the shard fees and the signatures. */
-export function readMasterExtra(cursor: Cursor): MasterExtra {
+function readMasterExtra(cursor: Cursor): MasterExtra {
   cursor.tag(16, 0xcca5, 'McBlockExtra');
   const keyBlock = cursor.bit();
   const shardHashes = orNull(cursor.maybeRef());

@@ -22,6 +22,9 @@ export type LiteAnswer<M extends LiteMethod> = LiteCalls[`liteServer.${M}`]['ans
 export type TlBlockIdExt = LiteValues['tonNode.blockIdExt'];
 export type TlBlockId = LiteValues['tonNode.blockId'];
 /** Ordinary and Simplex signature sets, told apart by `kind`. */
+/** Mode of a search for a block by its seqno. */
+export const BY_SEQNO = 1;
+
 export type TlSignatureSet = LiteValues['liteServer.blockLinkForward']['signatures'];
 export type TlBlockLink = LiteValues['liteServer.partialBlockProof']['steps'][number];
 

@@ -2,6 +2,7 @@ import type { BlockId, BlockIdExt, Hash } from '../chain/model.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import { type AccountBoc, type ChainNode, isNotFound, NodeError } from './chain-node.ts';
 import {
+  BY_SEQNO,
   blockIdExtFromTl,
   blockIdExtToTl,
   blockIdToTl,
@@ -17,7 +18,7 @@ import { LieError } from './lite-faults.ts';
 import type { Heads } from './lite-heads.ts';
 import type { LiteLimits } from './lite-limits.ts';
 import { type LitePeer, standing } from './lite-peer.ts';
-import { checkBlock, checkHeader, checkLibraries, type ProvenHeader, provenAccount } from './lite-proofs.ts';
+import { checkBlock, checkHeader, checkLibraries, checkLookup, type FoundBlock, provenAccount } from './lite-proofs.ts';
 import type { Asker } from './lite-race.ts';
 
 /** Servers answer at most so many. */
@@ -28,10 +29,6 @@ const MAX_STEPS = 64;
 
 /** A refusal of something we know to be asked rightly is more likely the server's own trouble: two must agree. */
 const OPINIONS = 2;
-
-interface Found extends ProvenHeader {
-  id: BlockIdExt;
-}
 
 export interface LiteChainContext {
   peers: readonly LitePeer[];
@@ -77,30 +74,27 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
     throw new NodeError('unavailable', `head: no server in ${limits.timeoutMs} ms (${standing(peers)})`);
   }
 
-  function lookup(request: LiteRequest<'lookupBlock'>, signal: AbortSignal): Promise<Found> {
+  function lookup(request: LiteRequest<'lookupBlock'>, signal: AbortSignal): Promise<FoundBlock> {
     const { workchain, shard, seqno } = request.id;
-    const read = (answer: LiteAnswer<'lookupBlock'>, peer: LitePeer): Found => {
-      const id = blockIdExtFromTl(answer.id);
-      if (id.workchain !== workchain) throw new LieError('block of another workchain than asked for');
-      if (request.mode === 1 && id.seqno !== seqno) throw new LieError('block of another seqno than asked for');
-      const found = { id, ...checkHeader(answer.headerProof, id) };
-      if (id.workchain === -1) claimed(peer, id);
+    const read = (answer: LiteAnswer<'lookupBlock'>, peer: LitePeer): FoundBlock => {
+      const found = checkLookup(answer, request);
+      if (found.id.workchain === -1) claimed(peer, found.id);
       return found;
     };
     const minMcSeqno =
-      request.mode === 1 && workchain === -1 ? seqnoToHave({ workchain, shard: FULL_SHARD, seqno }) : undefined;
+      request.mode === BY_SEQNO && workchain === -1 ? seqnoToHave({ workchain, shard: FULL_SHARD, seqno }) : undefined;
     return ask({ ...request, id: { workchain, shard, seqno } }, signal, read, minMcSeqno);
   }
 
   async function lookupBlock(id: BlockId, signal: AbortSignal): Promise<BlockIdExt> {
-    const { id: found } = await lookup({ method: 'lookupBlock', mode: 1, id: blockIdToTl(id) }, signal);
+    const { id: found } = await lookup({ method: 'lookupBlock', mode: BY_SEQNO, id: blockIdToTl(id) }, signal);
     if (found.shard === id.shard) return found;
     // A server looks by prefix: after a split or merge another shard has this seqno.
     throw new NodeError('not_found', `lookupBlock: seqno ${id.seqno} is in shard ${found.shard}, not ${id.shard}`);
   }
 
-  function header(id: BlockIdExt, signal: AbortSignal): Promise<Found> {
-    const read = (answer: LiteAnswer<'getBlockHeader'>): Found => {
+  function header(id: BlockIdExt, signal: AbortSignal): Promise<FoundBlock> {
+    const read = (answer: LiteAnswer<'getBlockHeader'>): FoundBlock => {
       if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('header of another block');
       return { id, ...checkHeader(answer.headerProof, id) };
     };
@@ -108,7 +102,7 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
   }
 
   /** Newest block of a shard: the head itself, or the top the head's shard table has for it. */
-  async function newest(shard: Pick<BlockId, 'workchain' | 'shard'>, signal: AbortSignal): Promise<Found> {
+  async function newest(shard: Pick<BlockId, 'workchain' | 'shard'>, signal: AbortSignal): Promise<FoundBlock> {
     const master = await head(signal);
     if (shard.workchain === -1) return header(master, signal);
     const read = (answer: LiteAnswer<'getShardInfo'>): BlockIdExt => blockIdExtFromTl(answer.shardblk);
@@ -131,7 +125,7 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
       if (found.genUtime <= utime) return found.id;
       if (found.id.seqno <= 1) break;
       const id = blockIdToTl({ ...shard, seqno: found.id.seqno - 1 });
-      found = await lookup({ method: 'lookupBlock', mode: 1, id }, signal);
+      found = await lookup({ method: 'lookupBlock', mode: BY_SEQNO, id }, signal);
     }
     throw new NodeError(
       'not_found',
@@ -143,7 +137,7 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
     shard: Pick<BlockId, 'workchain' | 'shard'>,
     utime: number,
     signal: AbortSignal,
-  ): Promise<Found> {
+  ): Promise<FoundBlock> {
     const id = { workchain: shard.workchain, shard: shardToTl(shard.shard), seqno: 0 };
     try {
       return await lookup({ method: 'lookupBlock', mode: 4, id, utime: utime + 1 }, signal);

@@ -1,17 +1,14 @@
-import { type AnyLiteRequest, blockIdExtFromTl, decodeAnswer } from './lite-api.ts';
-import { LieError } from './lite-faults.ts';
+import { type AnyLiteRequest, BY_SEQNO, blockIdExtFromTl, decodeAnswer } from './lite-api.ts';
 import {
   checkAccount,
   checkBlock,
   checkHeader,
   checkLibraries,
+  checkLookup,
   provenConfig,
   provenMasterHeader,
 } from './lite-proofs.ts';
 import { provenQueueSize, provenShardLinks } from './lite-shard-proofs.ts';
-
-/** Mode of a search for a block by its seqno. */
-const BY_SEQNO = 1;
 
 /**
  * Reads an answer and holds it to the proofs and hashes in it, as far as the request can be answered with any: account
@@ -33,15 +30,9 @@ export function checkAnswer(request: AnyLiteRequest, bytes: Buffer): void {
       checkHeader(decodeAnswer(request.method, bytes).headerProof, blockIdExtFromTl(request.id));
       return;
     }
-    case 'lookupBlock': {
-      const { id, headerProof } = decodeAnswer(request.method, bytes);
-      if (id.workchain !== request.id.workchain) throw new LieError('block of another workchain than asked for');
-      if (request.mode === BY_SEQNO && id.seqno !== request.id.seqno) {
-        throw new LieError('block of another seqno than asked for');
-      }
-      checkHeader(headerProof, blockIdExtFromTl(id));
+    case 'lookupBlock':
+      checkLookup(decodeAnswer(request.method, bytes), request);
       return;
-    }
     case 'getConfigAll':
       provenConfig(decodeAnswer(request.method, bytes), blockIdExtFromTl(request.id));
       return;

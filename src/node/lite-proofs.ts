@@ -11,7 +11,7 @@ import { completeCells } from '../chain/merge.ts';
 import { stateHash, virtualRoot } from '../chain/merkle-root.ts';
 import type { BlockHeader, BlockIdExt, Decimal, Hash } from '../chain/model.ts';
 import { readShardIdent, shardContains } from '../chain/shard-ident.ts';
-import { blockIdExtFromTl, type LiteAnswer, sameBlock } from './lite-api.ts';
+import { BY_SEQNO, blockIdExtFromTl, type LiteAnswer, type LiteRequest, sameBlock } from './lite-api.ts';
 import { LieError } from './lite-faults.ts';
 
 /**
@@ -70,6 +70,22 @@ export function checkHeader(headerProof: Buffer, id: BlockIdExt): ProvenHeader {
     throw new LieError('block header of another block');
   }
   return { genUtime: info.u(32) };
+}
+
+/** A block that was looked up. */
+export interface FoundBlock extends ProvenHeader {
+  id: BlockIdExt;
+}
+
+/** Checks that a block is of the workchain, and of the seqno where it was asked for by that. */
+export function checkLookup(
+  answer: LiteAnswer<'lookupBlock'>,
+  { id: asked, mode }: Pick<LiteRequest<'lookupBlock'>, 'id' | 'mode'>,
+): FoundBlock {
+  const id = blockIdExtFromTl(answer.id);
+  if (id.workchain !== asked.workchain) throw new LieError('block of another workchain than asked for');
+  if (mode === BY_SEQNO && id.seqno !== asked.seqno) throw new LieError('block of another seqno than asked for');
+  return { id, ...checkHeader(answer.headerProof, id) };
 }
 
 /** An account as of a block. */

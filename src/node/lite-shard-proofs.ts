@@ -1,8 +1,8 @@
 /** Checks of what servers show of shard blocks: that the masterchain commits them, and how long their queues are. */
-import { readMasterExtra } from '../chain/block.ts';
+import { masterExtraOf } from '../chain/block.ts';
 import { type Boc, openBoc } from '../chain/boc.ts';
 import { Cursor } from '../chain/cursor.ts';
-import { blockRoot, decodeHeader } from '../chain/header.ts';
+import { decodeHeader } from '../chain/header.ts';
 import { virtualRoot } from '../chain/merkle-root.ts';
 import type { BlockIdExt } from '../chain/model.ts';
 import { blockIdExtFromTl, type LiteAnswer, sameBlock } from './lite-api.ts';
@@ -46,16 +46,9 @@ export function provenShardLinks(
 
 /** Whether a masterchain block registers the block as the top of its shard. */
 function commits(boc: Boc, { workchain, shard, seqno, rootHash, fileHash }: BlockIdExt): boolean {
-  const block = new Cursor(boc, blockRoot(boc));
-  for (let i = 0; i < 3; i++) block.nextRef();
-  const extra = block.open();
-  extra.tag(32, 0x4a33f6fd, 'BlockExtra');
-  for (let i = 0; i < 3; i++) extra.nextRef();
-  extra.skip(512);
-  const custom = extra.maybeRef();
-  if (custom < 0) throw new LieError('masterchain block without its extra');
-  const shards = readMasterExtra(new Cursor(boc, custom)).shardHashes ?? -1;
-  const top = topIn(boc, shards, workchain, Buffer.from(shard, 'hex'));
+  const extra = masterExtraOf(boc);
+  if (extra === null) throw new LieError('masterchain block without its extra');
+  const top = topIn(boc, extra.shardHashes ?? -1, workchain, Buffer.from(shard, 'hex'));
   return top.seqno === seqno && top.rootHash.equals(rootHash) && top.fileHash.equals(fileHash);
 }
 

@@ -6,7 +6,7 @@ import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import type { SignatureSet } from '../chain/signatures.ts';
 import { NodeError } from '../node/chain-node.ts';
-import { blockIdExtFromTl, blockIdExtToTl, blockIdToTl, sameBlock, shardToTl } from '../node/lite-api.ts';
+import { BY_SEQNO, blockIdExtFromTl, blockIdExtToTl, blockIdToTl, sameBlock, shardToTl } from '../node/lite-api.ts';
 import { linkFromTl } from '../node/lite-links.ts';
 import { checkHeader } from '../node/lite-proofs.ts';
 import { provenQueueSize, provenShardLinks, type ShardLink } from '../node/lite-shard-proofs.ts';
@@ -53,7 +53,6 @@ const MAX_ANSWERS = 8;
 /** Questions to liteservers at a time for one answer. */
 const AT_ONCE = 16;
 const WITH_PROOF = 1;
-const BY_SEQNO = 1;
 const ONE_SHARD = 1;
 
 export function createBlockProofs(

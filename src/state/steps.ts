@@ -7,7 +7,7 @@ import type { Address, BlockHeader } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
 import { FULL_SHARD, shardContains } from '../chain/shard-ident.ts';
 import { NodeError } from '../node/chain-node.ts';
-import { blockIdExtToTl, blockIdToTl, LITE_ERROR, LiteServerError } from '../node/lite-api.ts';
+import { BY_SEQNO, blockIdExtToTl, blockIdToTl, LITE_ERROR, LiteServerError } from '../node/lite-api.ts';
 import { provenMasterHeader } from '../node/lite-proofs.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import { forNodes } from './nodes.ts';
@@ -62,7 +62,7 @@ export function createSteps(source: ChainSource, liteservers: Liteservers): Step
     if (known !== undefined) return known;
     const id = blockIdToTl({ workchain: -1, shard: FULL_SHARD, seqno });
     const answer = await liteservers.query(
-      { method: 'lookupBlockWithProof', mode: 1, id, mcBlockId: blockIdExtToTl(head) },
+      { method: 'lookupBlockWithProof', mode: BY_SEQNO, id, mcBlockId: blockIdExtToTl(head) },
       { ...forNodes(context), minMcSeqno: head.seqno },
     );
     const step = { header: provenMasterHeader(answer, head, seqno), tops: null };
