@@ -6,6 +6,7 @@ import { decodeStates, encodeState } from '../../clickhouse/states.ts';
 import { atMost } from '../../src/at-most.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
+import { createUnwritten } from './held.ts';
 import type { StoredAccount } from './packed.ts';
 import { type PackedAccount, packAccount, packBytes, unpackAccount, unpackBytes } from './packed.ts';
 
@@ -50,8 +51,8 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
     maxSize: cachedDataBytes,
     sizeCalculation: (boc) => boc.length + ENTRY_BYTES,
   });
-  const unwritten = new Map<string, { account: StoredAccount; batch: number }>();
-  const unwrittenData = new Map<string, { boc: Buffer; batch: number; lasting: boolean }>();
+  const unwritten = createUnwritten<StoredAccount>();
+  const unwrittenData = createUnwritten<{ boc: Buffer; lasting: boolean }>();
 
   async function dataOf(account: Address, signal: AbortSignal): Promise<Buffer | null> {
     const key = hashKey(account);
@@ -71,7 +72,7 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
       const missing: Address[] = [];
       for (const account of accounts) {
         const key = hashKey(account);
-        const fresh = unwritten.get(key)?.account;
+        const fresh = unwritten.get(key);
         const found = fresh ? undefined : cache.get(key);
         if (fresh) held.set(key, fresh);
         else if (found === undefined) missing.push(account);
@@ -92,27 +93,21 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
         put(account, stored) {
           const key = hashKey(account);
           held.set(key, stored);
-          unwritten.set(key, { account: stored, batch: batch.number });
+          unwritten.put(key, stored, batch.number);
         },
         dataOf,
         putData(account, boc, { lasting } = { lasting: true }) {
-          unwrittenData.set(hashKey(account), { boc, batch: batch.number, lasting });
+          unwrittenData.put(hashKey(account), { boc, lasting }, batch.number);
         },
       };
     },
     /** Every table has the batch now, and those before it. */
     written(batch: number): void {
-      for (const [key, entry] of unwritten) {
-        if (entry.batch > batch) continue;
-        cache.set(key, packAccount(entry.account));
-        unwritten.delete(key);
-      }
-      for (const [key, entry] of unwrittenData) {
-        if (entry.batch > batch) continue;
-        if (entry.lasting) data.set(key, packBytes(entry.boc));
+      unwritten.written(batch, (key, account) => cache.set(key, packAccount(account)));
+      unwrittenData.written(batch, (key, { boc, lasting }) => {
+        if (lasting) data.set(key, packBytes(boc));
         else data.delete(key);
-        unwrittenData.delete(key);
-      }
+      });
     },
     get size(): number {
       return cache.size;

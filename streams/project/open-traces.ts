@@ -1,5 +1,4 @@
 /** Traces that are not complete: how each stands, and the transactions it has, remembered in bounds over the tables. */
-import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
@@ -13,13 +12,12 @@ import { hashKey } from '../../src/chain/hash.ts';
 import type { Decimal, Hash, Transaction } from '../../src/chain/model.ts';
 import { storedTransaction } from '../../src/chain/stored.ts';
 import type { BatchPlace } from './accounts.ts';
+import { createHeld } from './held.ts';
 import { packBytes, unpackBytes } from './packed.ts';
 
 /** What is remembered of traces, and of their transactions. */
 const TRACES_BYTES = 32 * 1024 * 1024;
 const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
-/** Of an entry besides its text. */
-const ENTRY_BYTES = 400;
 const KEYS_PER_QUERY = 2_000;
 /** Of a trace that may be told: a step has a transaction of it at least. Twice, as a repeated batch leaves its rows so. */
 const MAX_ROWS = 2 * MAX_TRANSACTIONS;
@@ -57,29 +55,6 @@ export function* placesOf({ places }: Pick<OpenTrace, 'places'>): Generator<Trac
     const key = places.slice(at, at + PLACE_BYTES);
     yield { key, ...readPlace(unpackBytes(key)) };
   }
-}
-
-/** An entry that the tables do not have for sure is held until they do, then remembered as long as there is room. */
-function createHeld<V extends object | string>(maxSize: number, sizeOf: (value: V) => number) {
-  const kept = new LRUCache<string, V>({ maxSize, sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value) });
-  const unwritten = new Map<string, { value: V; batch: number }>();
-  return {
-    get: (key: string): V | undefined => unwritten.get(key)?.value ?? kept.get(key),
-    put(key: string, value: V, batch: number): void {
-      unwritten.set(key, { value, batch });
-    },
-    delete(key: string): void {
-      unwritten.delete(key);
-      kept.delete(key);
-    },
-    written(batch: number): void {
-      for (const [key, { value, batch: of }] of unwritten) {
-        if (of > batch) continue;
-        unwritten.delete(key);
-        kept.set(key, value);
-      }
-    },
-  };
 }
 
 export type OpenTraces = ReturnType<typeof createOpenTraces>;

@@ -10,6 +10,7 @@ import { hashKey } from '../../../src/chain/hash.ts';
 import type { Hash } from '../../../src/chain/model.ts';
 import { type CellText, cellText } from '../../../src/tvm/executor.ts';
 import { namedLibraries } from '../../../src/tvm/libraries.ts';
+import { createUnwritten } from '../held.ts';
 
 /** A code, or a library, as the detectors need it. */
 export interface KnownCode {
@@ -37,12 +38,12 @@ export type CodeStore = ReturnType<typeof createCodeStore>;
  */
 export function createCodeStore(clickhouse: Pick<ClickHouse, 'query'>) {
   const cache = new LRUCache<string, KnownCode | 'none'>({ maxSize: CACHE_BYTES, sizeCalculation: sizeOf });
-  const unwritten = new Map<string, { code: KnownCode; batch: number }>();
+  const unwritten = createUnwritten<KnownCode>();
   /** Whatever the cache drops meanwhile, the batch sees one answer from its begin to its end. */
   let held = new Map<string, KnownCode | null>();
 
   function known(key: string): KnownCode | null | undefined {
-    const fresh = unwritten.get(key)?.code ?? held.get(key);
+    const fresh = unwritten.get(key) ?? held.get(key);
     if (fresh !== undefined) return fresh;
     const cached = cache.get(key);
     return cached === 'none' ? null : cached;
@@ -93,19 +94,17 @@ export function createCodeStore(clickhouse: Pick<ClickHouse, 'query'>) {
     held: (hash: Hash): KnownCode | null => known(hashKey(hash)) ?? null,
     put(hash: Hash, boc: Buffer, batch: number): void {
       const code = readCode(boc);
-      if (code !== null) unwritten.set(hashKey(hash), { code, batch });
+      if (code !== null) unwritten.put(hashKey(hash), code, batch);
     },
     /** Before a batch: what the one before has asked for is left to the cache. */
     clear(): void {
       held = new Map();
     },
     written(batch: number): void {
-      for (const [key, entry] of unwritten) {
-        if (entry.batch > batch) continue;
-        cache.set(key, entry.code);
-        held.set(key, entry.code);
-        unwritten.delete(key);
-      }
+      unwritten.written(batch, (key, code) => {
+        cache.set(key, code);
+        held.set(key, code);
+      });
     },
   };
 }

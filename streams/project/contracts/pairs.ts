@@ -7,6 +7,7 @@ import { atMost } from '../../../src/at-most.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Hash } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
+import { createUnwritten } from '../held.ts';
 import type { GrowingRows } from '../step-rows.ts';
 
 const CACHED = 100_000;
@@ -20,7 +21,7 @@ export type Pairs = ReturnType<typeof createPairs>;
  */
 export function createPairs(clickhouse: ClickHouse) {
   const cache = new LRUCache<string, number>(atMost(CACHED));
-  const unwritten = new Map<string, { since: number; batch: number }>();
+  const unwritten = createUnwritten<number>();
   /** Of the batch at work: whatever the cache drops meanwhile, it sees one answer. */
   const held = new Map<string, number>();
   const keyOf = (master: Address, codeHash: Hash): string => hashKey(master) + hashKey(codeHash);
@@ -43,10 +44,10 @@ export function createPairs(clickhouse: ClickHouse) {
     /** The first step; infinite where there is none. */
     async since(master: Address, codeHash: Hash, batch: BatchPlace, signal: AbortSignal): Promise<number> {
       const key = keyOf(master, codeHash);
-      const known = unwritten.get(key)?.since ?? held.get(key) ?? cache.get(key);
+      const known = unwritten.get(key) ?? held.get(key) ?? cache.get(key);
       const since = known ?? (await read(master, codeHash, batch, signal));
       // Another one of the step may have been faster.
-      const now = unwritten.get(key)?.since ?? since;
+      const now = unwritten.get(key) ?? since;
       held.set(key, now);
       cache.set(key, now);
       return now;
@@ -54,20 +55,18 @@ export function createPairs(clickhouse: ClickHouse) {
     /** A wallet was told for the first time: `since` was asked before. */
     put(master: Address, codeHash: Hash, rows: GrowingRows, batch: number): void {
       const key = keyOf(master, codeHash);
-      const known = unwritten.get(key)?.since ?? held.get(key) ?? NEVER;
+      const known = unwritten.get(key) ?? held.get(key) ?? NEVER;
       if (known !== NEVER) return;
-      unwritten.set(key, { since: rows.mcSeqno, batch });
+      unwritten.put(key, rows.mcSeqno, batch);
       rows.add(jettonWalletCodes, { jetton: master, codeHash, mcSeqno: rows.mcSeqno });
     },
     /** Before a batch. */
     clear: () => held.clear(),
     written(batch: number): void {
-      for (const [key, entry] of unwritten) {
-        if (entry.batch > batch) continue;
-        cache.set(key, entry.since);
-        held.set(key, entry.since);
-        unwritten.delete(key);
-      }
+      unwritten.written(batch, (key, since) => {
+        cache.set(key, since);
+        held.set(key, since);
+      });
     },
   };
 }
