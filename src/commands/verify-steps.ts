@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
+import { KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { NO_LT } from '../../clickhouse/tables/columns.ts';
 import { BlockError, decodeStep } from '../../streams/project/decode.ts';
 import type { Step } from '../../streams/steps.ts';
@@ -22,7 +23,6 @@ interface LogTallies {
 }
 
 const tallyRow = z.object({ count: z.coerce.number(), sum: z.string() });
-const KEYS_PER_QUERY = 5_000;
 const TIMEOUT_MS = 600_000;
 
 /** What the log says of some steps against what the tables say of them: a line for each difference. */
@@ -105,9 +105,8 @@ async function readTally(clickhouse: ClickHouse, from: string, hash: string, sig
 
 async function countExternals(clickhouse: ClickHouse, hashes: Buffer[], signal: AbortSignal): Promise<number> {
   let count = 0;
-  for (let i = 0; i < hashes.length; i += KEYS_PER_QUERY) {
-    const keys = list(hashes.slice(i, i + KEYS_PER_QUERY).map(bytes));
-    const from = `messages FINAL WHERE created_lt = ${NO_LT} AND hash IN ${keys} AND in_mc_seqno > 0`;
+  for (const some of lotsOf(hashes, KEYS_PER_QUERY)) {
+    const from = `messages FINAL WHERE created_lt = ${NO_LT} AND hash IN ${list(some.map(bytes))} AND in_mc_seqno > 0`;
     count += (await readTally(clickhouse, from, 'hash', signal)).count;
   }
   return count;

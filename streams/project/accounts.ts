@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet } from '../../clickhouse/literal.ts';
+import { KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeStates, encodeState } from '../../clickhouse/states.ts';
 import { atMost } from '../../src/at-most.ts';
@@ -34,8 +35,6 @@ export interface BatchPlace {
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
-/** Keys of one lookup query; more are asked in turn. */
-const KEYS_PER_QUERY = 5_000;
 /** Key, links and headers of an entry in the cache of data. */
 const ENTRY_BYTES = 256;
 /** A hot account's whole history may have to be passed over after a crash. */
@@ -78,8 +77,7 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
         else if (found === undefined) missing.push(account);
         else held.set(key, found === 'unknown' ? null : unpackAccount(found));
       }
-      for (let i = 0; i < missing.length; i += KEYS_PER_QUERY) {
-        const some = missing.slice(i, i + KEYS_PER_QUERY);
+      for (const some of lotsOf(missing, KEYS_PER_QUERY)) {
         const known = await readAccounts(clickhouse, some, batch.firstMcSeqno, signal);
         for (const account of some) {
           const key = hashKey(account);

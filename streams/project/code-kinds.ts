@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list } from '../../clickhouse/literal.ts';
+import { LARGE_KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { accounts as accountTable, codes as codeTable } from '../../clickhouse/tables/accounts.ts';
 import { arrayOf, u32 } from '../../clickhouse/tables/columns.ts';
@@ -15,7 +16,6 @@ import { KINDS } from './contracts/detection.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED_CODES = 50_000;
-const KEYS_PER_QUERY = 2_000;
 const TIMEOUT_MS = 60_000;
 const methodIds = arrayOf(u32);
 
@@ -41,8 +41,8 @@ export function createCodeKinds(clickhouse: Pick<ClickHouse, 'query'>) {
 
   async function read(hashes: readonly Hash[], signal: AbortSignal): Promise<void> {
     for (const hash of hashes) cache.set(hashKey(hash), { tables: null });
-    for (let i = 0; i < hashes.length; i += KEYS_PER_QUERY) {
-      const keys = list(hashes.slice(i, i + KEYS_PER_QUERY).map(bytes));
+    for (const some of lotsOf(hashes, LARGE_KEYS_PER_QUERY)) {
+      const keys = list(some.map(bytes));
       const result = await clickhouse.query(`SELECT code_hash, methods FROM codes WHERE code_hash IN ${keys}`, {
         label: 'reading the methods of codes',
         signal,

@@ -1,6 +1,7 @@
 /** Traces that were told without knowing what some contract is, by the contracts: remembered over the tables. */
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
+import { LARGE_KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { type ActionRow, actionDoubts, actions } from '../../clickhouse/tables/actions.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
@@ -15,7 +16,6 @@ import type { OpenTrace } from './open-traces.ts';
 export const STEPS_BACK = 200_000;
 /** Of a contract that is learned of, the newest traces that asked for it. */
 export const TRACES_OF_CONTRACT = 1_000;
-const KEYS_PER_QUERY = 2_000;
 const TIMEOUT_MS = 60_000;
 
 /** A trace by its place in the listings. */
@@ -54,11 +54,11 @@ export function createDoubts(clickhouse: ClickHouse) {
     held: typeof unwritten,
     signal: AbortSignal,
   ) {
-    for (let i = 0; i < contracts.length; i += KEYS_PER_QUERY) {
+    for (const some of lotsOf(contracts, LARGE_KEYS_PER_QUERY)) {
       const rows = new RowReader(
         await clickhouse.query(
           `SELECT address, trace_end_lt, trace_id, max(mc_seqno) FROM ${actionDoubts.name}
-           WHERE address IN ${keySet(contracts.slice(i, i + KEYS_PER_QUERY))}
+           WHERE address IN ${keySet(some)}
              AND mc_seqno < ${firstMcSeqno} AND mc_seqno >= ${Math.max(0, firstMcSeqno - STEPS_BACK)}
            GROUP BY address, trace_end_lt, trace_id
            ORDER BY address, trace_end_lt DESC, trace_id DESC LIMIT ${TRACES_OF_CONTRACT + 1} BY address`,
@@ -145,10 +145,8 @@ async function readTellings(
   signal: AbortSignal,
 ): Promise<Map<string, ActionRow[]>> {
   const found = new Map<string, ActionRow[]>();
-  for (let i = 0; i < traces.length; i += KEYS_PER_QUERY) {
-    const keys = traces
-      .slice(i, i + KEYS_PER_QUERY)
-      .map(({ traceEndLt, traceId }) => `(${u64(traceEndLt)}, ${bytes(traceId)})`);
+  for (const some of lotsOf(traces, LARGE_KEYS_PER_QUERY)) {
+    const keys = some.map(({ traceEndLt, traceId }) => `(${u64(traceEndLt)}, ${bytes(traceId)})`);
     const rows = new RowReader(
       await clickhouse.query(
         `SELECT ${COLUMNS} FROM ${actions.name} WHERE (trace_end_lt, trace_id) IN ${list(keys)} AND mc_seqno < ${firstMcSeqno}

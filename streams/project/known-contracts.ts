@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { keySet } from '../../clickhouse/literal.ts';
+import { KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { accountData, accounts as accountTable } from '../../clickhouse/tables/accounts.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
@@ -26,7 +27,6 @@ import { byKind, createKindCache, entriesOf } from './kind-cache.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED = 200_000;
-const KEYS_PER_QUERY = 5_000;
 const TIMEOUT_MS = 60_000;
 /** The bits of an id below the step of the first detection. */
 const STEP_SHIFT = 24n;
@@ -220,8 +220,8 @@ export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, show
 
   async function load(kind: Kind, wanted: Iterable<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
     const missing = [...wanted].filter((address) => find(kind, address) === undefined);
-    for (let i = 0; i < missing.length; i += KEYS_PER_QUERY) {
-      const some = missing.slice(i, i + KEYS_PER_QUERY).flatMap((address) => parseAddress(address) ?? []);
+    for (const lot of lotsOf(missing, KEYS_PER_QUERY)) {
+      const some = lot.flatMap((address) => parseAddress(address) ?? []);
       await (kind === 'data' ? readData(some, signal) : read(kind, some, batch, signal));
     }
     // Behind the reading: of what could not be read nothing is known.

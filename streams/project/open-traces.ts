@@ -1,6 +1,7 @@
 /** Traces that are not complete: how each stands, and the transactions it has, remembered in bounds over the tables. */
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, keySet, list, u64 } from '../../clickhouse/literal.ts';
+import { LARGE_KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
 import { ownedReaderOf } from '../../clickhouse/tables/table.ts';
@@ -18,7 +19,6 @@ import { packBytes, unpackBytes } from './packed.ts';
 /** What is remembered of traces, and of their transactions. */
 const TRACES_BYTES = 32 * 1024 * 1024;
 const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
-const KEYS_PER_QUERY = 2_000;
 /** Of a trace that may be told: a step has a transaction of it at least. Twice, as a repeated batch leaves its rows so. */
 const MAX_ROWS = 2 * MAX_TRANSACTIONS;
 const TIMEOUT_MS = 60_000;
@@ -66,8 +66,8 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
 
   async function readTraces(ids: readonly Hash[], before: number, signal: AbortSignal): Promise<OpenTrace[]> {
     const found = new Map<string, Read>();
-    for (let i = 0; i < ids.length; i += KEYS_PER_QUERY) {
-      const from = `FROM traces WHERE trace_id IN ${keySet(ids.slice(i, i + KEYS_PER_QUERY))} AND mc_seqno < ${before}`;
+    for (const some of lotsOf(ids, LARGE_KEYS_PER_QUERY)) {
+      const from = `FROM traces WHERE trace_id IN ${keySet(some)} AND mc_seqno < ${before}`;
       const rows = await read(
         `SELECT ${TRACE_COLUMNS} ${from} ORDER BY trace_id, mc_seqno DESC LIMIT ${MAX_ROWS} BY trace_id`,
         signal,
@@ -100,8 +100,8 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
 
   async function readPayloads(places: readonly TracePlace[], signal: AbortSignal): Promise<Map<string, Buffer>> {
     const found = new Map<string, Buffer>();
-    for (let i = 0; i < places.length; i += KEYS_PER_QUERY) {
-      const keys = places.slice(i, i + KEYS_PER_QUERY).map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
+    for (const some of lotsOf(places, LARGE_KEYS_PER_QUERY)) {
+      const keys = some.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
       const rows = new RowReader(
         await clickhouse.query(`SELECT account, lt, payload FROM transactions WHERE (account, lt) IN ${list(keys)}`, {
           label: 'reading transactions of open traces',

@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { bytes, list, u64 } from '../../clickhouse/literal.ts';
+import { LARGE_KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { hashOrNone, NO_LT } from '../../clickhouse/tables/columns.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
@@ -13,7 +14,6 @@ export interface Senders {
   find(messages: Message[], firstMcSeqno: number, signal: AbortSignal): Promise<Map<string, OpenMessage>>;
 }
 
-const KEYS_PER_QUERY = 2_000;
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -72,8 +72,8 @@ export function createSenders(clickhouse: ClickHouse, memory: Pick<OpenMessages,
       storedLt ??= await readStoredLt(signal);
       const before = compareDecimal(storedLt, memory.droppedLt) > 0 ? storedLt : memory.droppedLt;
       const asked = messages.filter(({ createdLt }) => createdLt === null || compareDecimal(createdLt, before) <= 0);
-      for (let i = 0; i < asked.length; i += KEYS_PER_QUERY) {
-        const sent = await readSent(asked.slice(i, i + KEYS_PER_QUERY), firstMcSeqno, signal);
+      for (const some of lotsOf(asked, LARGE_KEYS_PER_QUERY)) {
+        const sent = await readSent(some, firstMcSeqno, signal);
         if (sent.length === 0) continue;
         const traces = await readTraces(sent, signal);
         for (const { hash, source, sender } of sent) {

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { bytes, list } from '../../../clickhouse/literal.ts';
+import { LARGE_KEYS_PER_QUERY, lotsOf } from '../../../clickhouse/lots.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { LIBRARY } from '../../../src/chain/boc.ts';
 import { type Cell, parseBoc, Slice } from '../../../src/chain/builder.ts';
@@ -25,7 +26,6 @@ export interface KnownCode {
 const CACHE_BYTES = 64 * 1024 * 1024;
 const ENTRY_BYTES = 512;
 const METHOD_BYTES = 64;
-const KEYS_PER_QUERY = 2_000;
 const MAX_LIBRARIES = 32;
 const MAX_METHODS = 4_000;
 
@@ -52,8 +52,8 @@ export function createCodeStore(clickhouse: Pick<ClickHouse, 'query'>) {
   async function read(asked: ReadonlyMap<string, Hash>, signal: AbortSignal): Promise<void> {
     const hashes = [...asked.values()];
     const found = new Map<string, KnownCode | null>();
-    for (let i = 0; i < hashes.length; i += KEYS_PER_QUERY) {
-      const keys = list(hashes.slice(i, i + KEYS_PER_QUERY).map(bytes));
+    for (const some of lotsOf(hashes, LARGE_KEYS_PER_QUERY)) {
+      const keys = list(some.map(bytes));
       const result = await clickhouse.query(
         `SELECT code_hash, boc FROM codes WHERE code_hash IN ${keys} LIMIT 1 BY code_hash`,
         { label: 'reading codes', signal },

@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { keySet } from '../../../clickhouse/literal.ts';
+import { KEYS_PER_QUERY, lotsOf } from '../../../clickhouse/lots.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { address, i256 } from '../../../clickhouse/tables/columns.ts';
 import { ID_STEP_BITS } from '../../../clickhouse/tables/detected.ts';
@@ -11,7 +12,6 @@ import { byKind, createKindCache, entriesOf } from '../kind-cache.ts';
 import type { Kind, KnownRow, Tie } from './kinds.ts';
 
 const CACHED_CONTRACTS = 300_000;
-const KEYS_PER_QUERY = 5_000;
 const NO_ADDRESS = Buffer.alloc(36);
 /** Ids grow by step, then account: `place` among the first detections of the kind in the step. */
 export function idOf(mcSeqno: number, place: number): Decimal {
@@ -104,10 +104,7 @@ export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kin
           if (known === undefined) missing.set(key, account);
           else if (known !== null) kept.set(key, known);
         }
-        const some = [...missing.values()];
-        for (let i = 0; i < some.length; i += KEYS_PER_QUERY) {
-          reads.push(read(kind, some.slice(i, i + KEYS_PER_QUERY), batch, signal));
-        }
+        for (const some of lotsOf([...missing.values()], KEYS_PER_QUERY)) reads.push(read(kind, some, batch, signal));
       }
       await Promise.all(reads);
     },

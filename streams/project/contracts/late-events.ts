@@ -4,6 +4,7 @@
  */
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { bytes, list, u64 } from '../../../clickhouse/literal.ts';
+import { LARGE_KEYS_PER_QUERY, lotsOf } from '../../../clickhouse/lots.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { workchainOf } from '../../../src/chain/address.ts';
 import { compareDecimal } from '../../../src/chain/decimal.ts';
@@ -22,7 +23,6 @@ const STEPS_BACK = 200_000;
 const EVENTS_OF_CONTRACT = 1_000;
 /** The newest of them all; what was learned of one master may confirm any number of wallets. */
 const EVENTS_OF_STEP = 5_000;
-const KEYS_PER_QUERY = 2_000;
 const TIMEOUT_MS = 60_000;
 
 interface Place {
@@ -58,11 +58,11 @@ export function createLateEvents(clickhouse: ClickHouse, counters: Counters) {
     signal: AbortSignal,
   ): Promise<Place[]> {
     const found: Place[] = [];
-    for (let i = 0; i < accounts.length; i += KEYS_PER_QUERY) {
+    for (const some of lotsOf(accounts, LARGE_KEYS_PER_QUERY)) {
       const rows = new RowReader(
         await clickhouse.query(
           `SELECT DISTINCT account, lt, mc_seqno FROM transactions
-           WHERE account IN ${list(accounts.slice(i, i + KEYS_PER_QUERY).map(bytes))} AND in_opcode IN (${OPCODES.join(', ')})
+           WHERE account IN ${list(some.map(bytes))} AND in_opcode IN (${OPCODES.join(', ')})
              AND mc_seqno < ${firstMcSeqno} AND mc_seqno >= ${Math.max(0, mcSeqno - STEPS_BACK)}
            ORDER BY account, lt DESC LIMIT ${EVENTS_OF_CONTRACT + 1} BY account`,
           { label: 'reading what contracts were told', signal, timeoutMs: TIMEOUT_MS },
@@ -99,8 +99,8 @@ export function createLateEvents(clickhouse: ClickHouse, counters: Counters) {
 
   async function readTransactions(places: readonly Place[], signal: AbortSignal): Promise<Map<string, Transaction>> {
     const found = new Map<string, Transaction>();
-    for (let i = 0; i < places.length; i += KEYS_PER_QUERY) {
-      const keys = places.slice(i, i + KEYS_PER_QUERY).map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
+    for (const some of lotsOf(places, LARGE_KEYS_PER_QUERY)) {
+      const keys = some.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
       const sql = `SELECT account, lt, payload FROM transactions WHERE (account, lt) IN ${list(keys)}`;
       const label = 'reading the transactions of what contracts were told';
       const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: TIMEOUT_MS }));

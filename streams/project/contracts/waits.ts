@@ -1,13 +1,12 @@
 import type { ClickHouse } from '../../../clickhouse/client.ts';
 import { keySet } from '../../../clickhouse/literal.ts';
+import { KEYS_PER_QUERY, lotsOf } from '../../../clickhouse/lots.ts';
 import { RowReader } from '../../../clickhouse/rowbinary.ts';
 import { contractWaits } from '../../../clickhouse/tables/services.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
 import type { GrowingRows } from '../step-rows.ts';
-
-const KEYS_PER_QUERY = 5_000;
 
 interface Wait {
   account: Address;
@@ -37,11 +36,11 @@ export function createWaits(clickhouse: ClickHouse) {
     },
     /** Brings those into memory who wait for something that the batch may show, and returns them. */
     async begin(shown: readonly Buffer[], { firstMcSeqno }: BatchPlace, signal: AbortSignal): Promise<Address[]> {
-      for (let i = 0; i < shown.length; i += KEYS_PER_QUERY) {
+      for (const some of lotsOf(shown, KEYS_PER_QUERY)) {
         const rows = new RowReader(
           await clickhouse.query(
             `SELECT missing, address, mc_seqno, waits FROM ${contractWaits.name}
-             WHERE missing IN ${keySet(shown.slice(i, i + KEYS_PER_QUERY))} ORDER BY mc_seqno`,
+             WHERE missing IN ${keySet(some)} ORDER BY mc_seqno`,
             { label: 'reading which contracts wait', signal },
           ),
         );
