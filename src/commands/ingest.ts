@@ -2,7 +2,8 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { BlockSource } from '../../streams/envelope.ts';
 import { ingest } from '../../streams/ingest/follow.ts';
 import type { StartPoint } from '../../streams/ingest/follow-start.ts';
-import { proofInterval, type ServerStates } from '../../streams/ingest/pool.ts';
+import { ingestOptions } from '../../streams/ingest/options.ts';
+import type { ServerStates } from '../../streams/ingest/pool.ts';
 import { openLog } from '../../streams/open.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { createFollowView } from '../follow-view.ts';
@@ -69,14 +70,7 @@ export async function runIngest(
         options: {
           ...settings,
           source: chain.source,
-          cells: {
-            maxBytes: config.maxDataBytes,
-            perSecond: config.learnPerSecond,
-            mentionedPerSecond: config.learnMentioned,
-          },
-          continuous: config.kafkaBrokers !== undefined,
-          proofIntervalMs: proofInterval(config),
-          ahead: { stepBytes: config.maxStepBytes },
+          ...ingestOptions(config),
         },
         logger: logger.child({ part: 'ingest' }),
         metrics,

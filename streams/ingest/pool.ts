@@ -28,11 +28,6 @@ export function openPool({ config, globalConfig, logger, onFault }: OpenPoolOpti
   return createLitePool(network, { logger, metrics, trusted });
 }
 
-/** A devnet in the same process costs no traffic. */
-export function proofInterval({ network, proofIntervalMs }: Pick<Config, 'network' | 'proofIntervalMs'>): number {
-  return network === 'devnet' ? 0 : proofIntervalMs;
-}
-
 /** How many servers are in which state; none where a state is left out. */
 export type ServerStates = Partial<Record<PeerState, number>>;
 

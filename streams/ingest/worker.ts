@@ -9,7 +9,8 @@ import { openLog } from '../open.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestMetrics, type IngestParts, ingest } from './follow.ts';
 import { startPoint } from './follow-start.ts';
-import { openPool, proofInterval, serverStates } from './pool.ts';
+import { ingestOptions } from './options.ts';
+import { openPool, serverStates } from './pool.ts';
 import type { FromIngest, IngestThreadData, MetricCall, ToIngest } from './thread.ts';
 
 const REPORT_MS = 500;
@@ -52,14 +53,7 @@ async function follow(
     const options = {
       from: startPoint(config),
       source: config.network === 'devnet' ? 'devnet' : 'lite',
-      cells: {
-        maxBytes: config.maxDataBytes,
-        perSecond: config.learnPerSecond,
-        mentionedPerSecond: config.learnMentioned,
-      },
-      continuous: config.kafkaBrokers !== undefined,
-      proofIntervalMs: proofInterval(config),
-      ahead: { stepBytes: config.maxStepBytes },
+      ...ingestOptions(config),
     } as const;
     await ingest({ log, topics, options, ...parts }, signal);
   } finally {
