@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolveLibchdb } from 'chdb/libchdb';
+import { errorMessage } from '../src/chain/errors.ts';
 import { LEAST_OPEN_FILES, openFilesLimit } from './open-files.ts';
 import {
   KEPT_FREE_BYTES,
@@ -174,7 +175,7 @@ async function startFirst(setup: Setup, signal: AbortSignal): Promise<ServerProc
 }
 
 function startFailed(folder: string, what: string, cause: unknown): ServerError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = errorMessage(cause);
   return new ServerError('start_failed', `the ClickHouse server of ${folder} ${what}: ${why.slice(0, 1000)}`, {
     cause,
   });

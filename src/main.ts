@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { errorMessage } from './chain/errors.ts';
 import type { Running } from './commands/running.ts';
 import { ConfigError, readConfig, version } from './config.ts';
 import { createLogger } from './logger.ts';
@@ -124,7 +125,7 @@ async function main(): Promise<number> {
     if (!LASTING.has(command)) shutdown.stop('finished');
   } catch (error) {
     if (!shutdown.signal.aborted) {
-      process.stderr.write(`tonstream ${command}: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(`tonstream ${command}: ${errorMessage(error)}\n`);
       status = 1;
       shutdown.stop('failed');
     } else if (ENDING.has(command)) {
@@ -141,7 +142,7 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`tonstream: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`tonstream: ${errorMessage(error)}\n`);
   process.exitCode = 1;
 }
 // What could not be written is told of behind the write.

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { errorMessage } from './chain/errors.ts';
 
 export interface Shutdown {
   /** Aborts when the process is to end. */
@@ -46,7 +47,7 @@ export function createShutdown(logger: Logger): Shutdown {
     if (controller.signal.aborted) return;
     if (error === undefined) logger.info(`stopping: ${reason}`);
     else {
-      failure = `${reason}: ${error instanceof Error ? error.message : String(error)}`;
+      failure = `${reason}: ${errorMessage(error)}`;
       logger.fatal({ err: error }, reason);
     }
     controller.abort(new Error(reason));

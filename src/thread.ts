@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { errorMessage } from './chain/errors.ts';
 
 export interface Thread<In> {
   /** Rejects when the role fails, resolves when it was stopped. */
@@ -96,8 +97,7 @@ export async function runInThread<Data, In, Out>(
       onMessage: (listener) => void listeners.push(listener),
     });
   } catch (error) {
-    if (!stopping.signal.aborted)
-      post({ type: 'failed', error: error instanceof Error ? error.message : String(error) });
+    if (!stopping.signal.aborted) post({ type: 'failed', error: errorMessage(error) });
   } finally {
     port.close();
     // What is left behind, such as appends to brokers that are away, would keep the thread for minutes.

@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { errorMessage } from '../src/chain/errors.ts';
 import { damageOf, expectRoom, LMDB_FILE } from './lmdb-file.ts';
 import { LogError } from './log.ts';
 import { releaseMappedPages } from './mapped-pages.ts';
@@ -86,7 +87,7 @@ function openRoot(path: string, mapSize: number | undefined): RootDatabase<Buffe
       ...(mapSize === undefined ? {} : { mapSize }),
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new LogError('unavailable', `cannot open the log in ${path}: ${why}`, { cause: error });
   }
 }

@@ -47,3 +47,8 @@ export function section<T>(place: string, read: () => T): T {
 export class ProofError extends Error {
   override name = 'ProofError';
 }
+
+/** What is told of whatever was thrown. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

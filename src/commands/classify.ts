@@ -6,6 +6,7 @@ import { classify } from '../chain/actions/classify.ts';
 import { exactJson } from '../chain/actions/content.ts';
 import { printAction } from '../chain/actions/print.ts';
 import { readTraceFile } from '../chain/actions/trace-file.ts';
+import { errorMessage } from '../chain/errors.ts';
 import type { ImportIo } from './import.ts';
 
 /** Of a file as it stands, and of what it is unpacked to: a trace of 4,000 transactions takes some 20 MB of JSON. */
@@ -81,5 +82,5 @@ function classifyFile(json: unknown): string {
 
 function reasonOf(error: unknown): string {
   if (error instanceof ZodError) return z.prettifyError(error).replaceAll(/\s+/g, ' ');
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { FAUCET_PATH, faucetApi } from '../api/faucet.ts';
 import { createFront } from '../api/front.ts';
 import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../api/limits.ts';
+import { errorMessage } from '../chain/errors.ts';
 import { ConfigError } from '../config.ts';
 import { httpUrl, listen } from '../listen.ts';
 import { devnetLines, openDevnet, writeGlobalConfig } from './chain.ts';
@@ -45,7 +46,7 @@ export async function runDevnet(running: Running, configOut: string | null): Pro
 /** @throws {ConfigError} that names the flag */
 export async function writeConfigOut(path: string, ready: Parameters<typeof writeGlobalConfig>[1]): Promise<void> {
   await writeGlobalConfig(path, ready).catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new ConfigError(`--config-out: ${path} cannot be written: ${why}`, { cause });
   });
 }

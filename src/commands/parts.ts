@@ -12,6 +12,7 @@ import type { EventLog } from '../../streams/log.ts';
 import { openLog } from '../../streams/open.ts';
 import { persist } from '../../streams/project/patience.ts';
 import { readerLimits, servesSql } from '../api/sql/limits.ts';
+import { errorMessage } from '../chain/errors.ts';
 import { ConfigError } from '../config.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import { makeDataFolder } from './data-folder.ts';
@@ -136,7 +137,7 @@ async function expectAnswer(clickhouse: ClickHouse, origin: string, signal: Abor
     await system.command('SELECT 1', { label: 'SELECT 1', timeoutMs: ASK_MS, signal });
   } catch (cause) {
     signal.throwIfAborted();
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new Error(
       `no ClickHouse answers at ${origin} (${why}): start it, or give the address of another as --clickhouse-url`,
       { cause },

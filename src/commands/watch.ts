@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { parseStart, StartPointError } from '../../streams/ingest/follow-start.ts';
+import { errorMessage } from '../chain/errors.ts';
 import type { Config } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
@@ -147,7 +148,7 @@ async function refusal(response: Response): Promise<string> {
 
 function reasonOf(error: unknown): string {
   if (error instanceof TypeError) return 'nothing listens there';
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 function linesOf({ type, transactions = [], block: made }: Notification): string[] {

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32c } from '../chain/crc.ts';
+import { errorMessage } from '../chain/errors.ts';
 import type { Hash } from '../chain/model.ts';
 import { type Extent, PLACE_BYTES, readLength, readPlace, writePlace } from './block-index.ts';
 import type { BlockPlace, ProducedBlock } from './model.ts';
@@ -144,7 +145,7 @@ function readSteps(
 }
 
 export function cannotWrite(path: string, error: unknown): ChainFolderError {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorMessage(error);
   return new ChainFolderError(`${path} cannot be written: ${why}; the next start goes on behind its last step`, {
     cause: error,
   });

@@ -1,4 +1,5 @@
 import { Address } from '@ton/core';
+import { errorMessage } from '../chain/errors.ts';
 import { createLogger } from '../logger.ts';
 import { runInThread } from '../thread.ts';
 import { FaucetError } from './actors/faucet.ts';
@@ -47,6 +48,6 @@ async function give({ faucet }: Devnet, { id, to, nanotons }: GiftRequest, send:
     send({ type: 'given', id, messageHash });
   } catch (error) {
     const code = error instanceof FaucetError ? error.code : 'unavailable';
-    send({ type: 'refused', id, code, reason: error instanceof Error ? error.message : String(error) });
+    send({ type: 'refused', id, code, reason: errorMessage(error) });
   }
 }

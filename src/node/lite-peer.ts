@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '../chain/errors.ts';
 import type { BlockIdExt } from '../chain/model.ts';
 import { AdnlError } from './adnl.ts';
 import type { LiteServerAddress } from './global-config.ts';
@@ -118,7 +119,7 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
   function fault(kind: FaultKind, error: unknown): void {
     faults[kind]++;
     errorRate += SMOOTHING * (1 - errorRate);
-    lastFault = `${kind}: ${error instanceof Error ? error.message : String(error)}`;
+    lastFault = `${kind}: ${errorMessage(error)}`;
     context.onFault(peer, kind, error);
     if (kind === 'busy') busyUntil = performance.now() + backOff(limits.backoffMs, 2, limits.maxBackoffMs);
     if (restUntil > performance.now()) return;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { errorMessage } from '../chain/errors.ts';
 import type { BlockIdExt } from '../chain/model.ts';
 import { type BlockProver, NodeError, type ProvenBlock } from './chain-node.ts';
 import { decodeAnswer, encodeRequest } from './lite-api.ts';
@@ -83,7 +84,8 @@ export function createPoolProver({ asker, limits, logger, trusted, head }: PoolP
         signal.throwIfAborted();
         const verdict = judge(error);
         const lied = verdict?.kind === 'not_found' || verdict?.kind === 'refused';
-        if (lied) peer.fault('lie', new LieError(`told of block ${id.seqno} and cannot prove it: ${messageOf(error)}`));
+        if (lied)
+          peer.fault('lie', new LieError(`told of block ${id.seqno} and cannot prove it: ${errorMessage(error)}`));
         else if (verdict?.kind === 'fault') peer.fault(verdict.fault, error);
       }
     }
@@ -117,7 +119,3 @@ export function createPoolProver({ asker, limits, logger, trusted, head }: PoolP
 
 const claimKey = ({ seqno, rootHash, fileHash }: BlockIdExt): string =>
   `${seqno}${rootHash.toString('latin1')}${fileHash.toString('latin1')}`;
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

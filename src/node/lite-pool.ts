@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
+import { errorMessage } from '../chain/errors.ts';
 import type { BlockIdExt } from '../chain/model.ts';
 import { AdnlError } from './adnl.ts';
 import { type BlockProver, type ChainNode, NodeError } from './chain-node.ts';
@@ -121,7 +122,7 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
       const fault = verdict?.kind === 'fault' ? verdict.fault : null;
       if (fault === 'busy' || fault === 'timeout') peer.fault(fault, error);
       else if (!(error instanceof AdnlError)) {
-        peer.fault('lie', new LieError(`claims head ${head.seqno} and does not show it: ${messageOf(error)}`));
+        peer.fault('lie', new LieError(`claims head ${head.seqno} and does not show it: ${errorMessage(error)}`));
       }
       throw error;
     }
@@ -204,14 +205,10 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
   };
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A server that did not take a message. */
 class SendFailure extends Error {
   constructor(peer: LitePeer, cause: unknown) {
-    super(`${peer.name}: ${messageOf(cause)}`, { cause });
+    super(`${peer.name}: ${errorMessage(cause)}`, { cause });
     this.name = 'SendFailure';
   }
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { errorMessage } from '../chain/errors.ts';
 import { AdnlError } from './adnl.ts';
 import { NodeError, type NodeErrorCode } from './chain-node.ts';
 import { LiteTimeoutError } from './lite-connection.ts';
@@ -235,7 +236,7 @@ class Race<T> {
 
   #fail(code: NodeErrorCode, what: string): void {
     const { name } = this.#question;
-    const reason = this.#last === null ? '' : `; ${this.#last.peer.name}: ${messageOf(this.#last.error)}`;
+    const reason = this.#last === null ? '' : `; ${this.#last.peer.name}: ${errorMessage(this.#last.error)}`;
     const cause = code === 'aborted' ? this.#signals().find((one) => one.aborted)?.reason : this.#last?.error;
     this.#finish(() => this.#settle.reject(new NodeError(code, `${name}: ${what}${reason}`, { cause })));
   }
@@ -261,10 +262,6 @@ interface Failure {
 
 function seqnoOf(peer: LitePeer): number {
   return peer.head?.seqno ?? 0;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Asks questions of a set of servers. */

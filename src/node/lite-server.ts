@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { errorMessage } from '../chain/errors.ts';
 import { type AdnlConnection, type AdnlListener, type AdnlServerOptions, listenAdnl } from './adnl.ts';
 import { frames } from './adnl-channel.ts';
 import {
@@ -124,7 +125,7 @@ async function answerTo(
       return encodeError(new LiteServerError(LITE_ERROR.protocolViolation, `cannot parse the query: ${error.message}`));
     }
     if (method !== null) options.onFault?.(error, method);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return encodeError(new LiteServerError(LITE_ERROR.failure, `internal error: ${reason}`));
   }
 }

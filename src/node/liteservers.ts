@@ -2,6 +2,7 @@
  * What any part of a host may ask of the liteservers of its network. One pool answers all of them; who is in another
  * thread or process asks it in bytes, through `askLiteservers` there and `answerLite` where the pool is.
  */
+import { errorMessage } from '../chain/errors.ts';
 import { NodeError, type NodeErrorCode } from './chain-node.ts';
 import {
   decodeAnswer,
@@ -94,7 +95,7 @@ export type PackedLiteError =
   | { kind: 'other'; message: string };
 
 export function packLiteError(error: unknown): PackedLiteError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   if (error instanceof NoNetworkError) return { kind: 'no_network', message };
   if (!(error instanceof NodeError)) return { kind: 'other', message };
   const { code, cause } = error;

@@ -2,6 +2,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { errorMessage } from '../chain/errors.ts';
 import { parseGlobalConfig } from './global-config.ts';
 
 const PUBLISHED: Record<string, string> = {
@@ -51,7 +52,7 @@ function checked(text: string, place: string): string {
     parseGlobalConfig(JSON.parse(text));
     return text;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new NetworkError(`${place}: ${why}`, { cause });
   }
 }
@@ -66,7 +67,7 @@ async function downloaded(url: string, { network, dataDir, logger, signal }: Net
     return text;
   } catch (cause) {
     signal.throwIfAborted();
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     const copy = await readFile(kept, 'utf8').catch(() => null);
     if (copy !== null) {
       logger.warn({ url, kept, reason: why }, 'the global config cannot be downloaded, using the copy');

@@ -1,4 +1,5 @@
 /** A thread of the TVM pool: one instance of the executor, the configurations it was told, one job after another. */
+import { errorMessage } from '../chain/errors.ts';
 import { runInThread } from '../thread.ts';
 import { createExecutor, type Executor, ExecutorError } from './executor.ts';
 import type { FromWorker, Job, ToWorker } from './jobs.ts';
@@ -31,7 +32,7 @@ await runInThread<WorkerData, ToWorker, FromWorker>(async ({ data, signal, send,
       emulator = null;
       executors.clear();
     }
-    return { type: 'failed', reason: error instanceof Error ? error.message : String(error), broken };
+    return { type: 'failed', reason: errorMessage(error), broken };
   }
 
   async function run(key: string, job: Job): Promise<FromWorker> {

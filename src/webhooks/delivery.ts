@@ -1,6 +1,7 @@
 /** One webhook told of what it listens to, in order, each event until it was taken: a line of the feed that ends in a URL. */
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorMessage } from '../chain/errors.ts';
 import type { Feed } from '../feed/feed.ts';
 import type { Mark, Sink } from '../feed/line.ts';
 import { CursorError } from '../feed/place.ts';
@@ -196,7 +197,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
       } catch (reason) {
         if (signal.aborted) return;
         // Of the tables or the feed, which may be back soon; the event that was under way is still the first.
-        await fail(reason instanceof Error ? reason.message : String(reason), null).catch(() => undefined);
+        await fail(errorMessage(reason), null).catch(() => undefined);
       }
     }
   }

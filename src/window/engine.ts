@@ -8,6 +8,7 @@ import { type Database, open, type RootDatabaseOptions, type Transaction } from 
 import { z } from 'zod';
 import { mindCommits } from '../../streams/environment.ts';
 import { damageOf, expectRoom, LMDB_FILE } from '../../streams/lmdb-file.ts';
+import { errorMessage } from '../chain/errors.ts';
 
 /** Bytes that values have in common: what they are packed against. */
 export interface Packing {
@@ -207,7 +208,7 @@ function openRoot(path: string, options: Pick<RootDatabaseOptions, 'maxDbs' | 'n
     expectRoom(path);
     return open<Buffer, Buffer>({ path, noSubdir: false, ...options, ...bytes });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new Error(`cannot open the store in ${path}: ${why}`, { cause: error });
   }
 }

@@ -13,6 +13,7 @@ import { watchNames } from '../api/api-metrics.ts';
 import { faucetApi } from '../api/faucet.ts';
 import { statsApi } from '../api/stats/api.ts';
 import { createCalling } from '../calls.ts';
+import { errorMessage } from '../chain/errors.ts';
 import type { FaucetDoor } from '../devnet/thread.ts';
 import type { KeyCounts } from '../feed/key-counts.ts';
 import { createLogger } from '../logger.ts';
@@ -216,7 +217,7 @@ async function start(what: WorkerStart): Promise<void> {
     serving.tell(known);
     tell({ type: 'listening' });
   } catch (error) {
-    tell({ type: 'failed', reason: error instanceof Error ? error.message : String(error) });
+    tell({ type: 'failed', reason: errorMessage(error) });
     // Time for the message to leave; the main process ends this one if it does not end by itself.
     setTimeout(() => process.exit(1), 100);
   }

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
+import { errorMessage } from '../../src/chain/errors.ts';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { MAX_VALUE_BYTES } from '../framing.ts';
 import { type FilePosition, IngestError } from './check.ts';
@@ -114,7 +115,7 @@ export async function* readBlockFile(
     }
   } catch (error) {
     if (error instanceof IngestError || signal.aborted) throw error;
-    const what = error instanceof Error ? error.message : String(error);
+    const what = errorMessage(error);
     throw new IngestError('unreadable', { file: file.path, line: line + 1 }, `cannot be read: ${what}`, {
       cause: error,
     });
@@ -177,10 +178,6 @@ async function attempt<T>(path: string, read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     const reason = error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'does not exist' : null;
-    throw unreadable(
-      path,
-      reason ?? `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    );
+    throw unreadable(path, reason ?? `cannot be read: ${errorMessage(error)}`, error);
   }
 }

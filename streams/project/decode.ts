@@ -1,7 +1,7 @@
 import { accountBlocks, accountStatesAfter, blockTransactions } from '../../src/chain/accounts.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
-import { DecodeError } from '../../src/chain/errors.ts';
+import { DecodeError, errorMessage } from '../../src/chain/errors.ts';
 import { decodeBlockInfo } from '../../src/chain/header.ts';
 import type { AccountState, BlockId, Transaction } from '../../src/chain/model.ts';
 import type { BlockRecord } from '../../src/chain/records.ts';
@@ -43,7 +43,7 @@ export class BlockError extends Error {
     readonly block: string,
     options: { cause: unknown },
   ) {
-    super(`block ${block}: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`, options);
+    super(`block ${block}: ${errorMessage(options.cause)}`, options);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Address } from '@ton/core';
+import { errorMessage } from '../../chain/errors.ts';
 import type { Ledger, Moment } from './ledger.ts';
 import type { Sender } from './sender.ts';
 import type { OutMessage } from './wallets.ts';
@@ -135,7 +136,7 @@ export function createFaucet({
         if (batch.length > 0 && !(await send(batch))) break;
       }
     } catch (error) {
-      refuseAll(error instanceof Error ? error.message : String(error));
+      refuseAll(errorMessage(error));
     } finally {
       flushing = null;
     }
