@@ -1,7 +1,8 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import { errorMessage } from './chain/errors.ts';
 import type { Running } from './commands/running.ts';
-import { ConfigError, readConfig, version } from './config.ts';
+import { type Config, ConfigError, readConfig, version } from './config.ts';
 import { createLogger } from './logger.ts';
 import { createShutdown } from './shutdown.ts';
 
@@ -39,29 +40,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-/**
- * Commands that open the log and the tables; the result, when it is a number, is the exit status. Each is loaded when it
- * is asked for: what the others need takes a second of CPU time.
- */
-const COMMANDS: Record<string, (running: Running, flags: Flags, words: readonly string[]) => Promise<unknown>> = {
-  start: async (running) => (await import('./commands/start.ts')).runStart(running),
-  async ingest(running, flags) {
-    const { ingestSettings, openNetwork } = await import('./commands/chain.ts');
-    const { runIngest } = await import('./commands/ingest.ts');
-    return runIngest(running, openNetwork, ingestSettings(running.config, flags));
-  },
-  async devnet(running, flags) {
-    const { runDevnet } = await import('./commands/devnet.ts');
-    const configOut = z.string().nullable();
-    return runDevnet(running, configOut.parse(flags['config-out'] ?? null));
-  },
-  project: async (running) => (await import('./commands/start.ts')).runProject(running),
-  api: async (running) => (await import('./commands/start.ts')).runApi(running),
-  metadata: async (running) => (await import('./commands/metadata.ts')).runMetadata(running),
-  learn: async (running, _, words) => (await import('./commands/learn.ts')).runLearn(running, words),
-  verify: async (running) => (await import('./commands/verify.ts')).runVerify(running),
-  rebuild: async (running, _, words) => (await import('./commands/rebuild.ts')).runRebuild(running, words),
-};
 type Flags = Record<string, unknown>;
 /** Besides the settings. */
 const FLAGS = {
@@ -73,12 +51,97 @@ const FLAGS = {
   'as-of': { type: 'string', of: ['sql'] },
   'user-statements': { type: 'boolean', of: ['sql'] },
 } as const;
-/** These take words beside flags. */
-const TAKES_WORDS = new Set(['learn', 'rebuild']);
-/** These stay until they are stopped. */
-const LASTING = new Set(['start', 'api']);
-/** These have something to finish. */
-const ENDING = new Set(['learn', 'verify', 'rebuild']);
+
+/** How a command was called. */
+interface Call {
+  command: string;
+  config: Config;
+  /** Behind the command. */
+  words: readonly string[];
+  flags: Flags;
+  logger: Logger;
+}
+
+/** Resolves with the exit status. */
+type Command = (call: Call) => Promise<number>;
+
+/** Each is loaded when it is asked for: what the others need takes a second of CPU time. */
+const COMMANDS: Record<string, Command> = {
+  start: opening(async (running) => (await import('./commands/start.ts')).runStart(running), { lasting: true }),
+  import: async ({ config, words, flags, logger }) =>
+    (await import('./commands/import.ts')).runImport(config, words, flags, { print, logger }),
+  ingest: opening(async (running, { flags }) => {
+    const { ingestSettings, openNetwork } = await import('./commands/chain.ts');
+    const { runIngest } = await import('./commands/ingest.ts');
+    return runIngest(running, openNetwork, ingestSettings(running.config, flags));
+  }),
+  project: opening(async (running) => (await import('./commands/start.ts')).runProject(running)),
+  api: opening(async (running) => (await import('./commands/start.ts')).runApi(running), { lasting: true }),
+  metadata: opening(async (running) => (await import('./commands/metadata.ts')).runMetadata(running)),
+  learn: opening(async (running, { words }) => (await import('./commands/learn.ts')).runLearn(running, words), {
+    takesWords: true,
+    finishes: true,
+  }),
+  verify: opening(async (running) => (await import('./commands/verify.ts')).runVerify(running), { finishes: true }),
+  rebuild: opening(async (running, { words }) => (await import('./commands/rebuild.ts')).runRebuild(running, words), {
+    takesWords: true,
+    finishes: true,
+  }),
+  devnet: opening(async (running, { flags }) => {
+    const { runDevnet } = await import('./commands/devnet.ts');
+    const configOut = z.string().nullable();
+    return runDevnet(running, configOut.parse(flags['config-out'] ?? null));
+  }),
+  faucet: async ({ config, words }) => (await import('./commands/faucet.ts')).runFaucet(config, words, { print }),
+  async watch({ config, words }) {
+    const unread = new AbortController();
+    process.stdout.once('error', () => unread.abort());
+    const signal = AbortSignal.any([stopSignal(), unread.signal]);
+    return (await import('./commands/watch.ts')).runWatch(config, words, { print, signal });
+  },
+  sql: async ({ config, words, flags }) =>
+    (await import('./commands/sql.ts')).runSql(config, words, flags, { print, signal: stopSignal() }),
+  export: async ({ config, words, flags }) =>
+    (await import('./commands/export.ts')).runExport(config, words, flags, { print, signal: stopSignal() }),
+  classify: async ({ words }) => (await import('./commands/classify.ts')).runClassify(words, { print }),
+};
+
+interface Opening {
+  /** It takes words beside flags. */
+  takesWords?: boolean;
+  /** It stays until it is stopped. */
+  lasting?: boolean;
+  /** It has something to finish. */
+  finishes?: boolean;
+}
+
+/** A command that opens the log and the tables; the result, when it is a number, is the exit status. */
+function opening(run: (running: Running, call: Call) => Promise<unknown>, how: Opening = {}): Command {
+  return async (call) => {
+    const { command, config, words, logger } = call;
+    if (words.length > 0 && !how.takesWords) throw new ConfigError(`${command} takes no ${JSON.stringify(words[0])}`);
+    const shutdown = createShutdown(logger);
+    let status = 0;
+    try {
+      const result = await run({ config, logger, shutdown, print }, call);
+      if (typeof result === 'number') status = result;
+      if (!how.lasting) shutdown.stop('finished');
+    } catch (error) {
+      if (!shutdown.signal.aborted) {
+        process.stderr.write(`tonstream ${command}: ${errorMessage(error)}\n`);
+        status = 1;
+        shutdown.stop('failed');
+      } else if (how.finishes) {
+        process.stderr.write(`tonstream ${command}: stopped before it was done\n`);
+        status = 1;
+      }
+    }
+    const ended = await shutdown.done;
+    // Behind all that the log has told of the end.
+    if (shutdown.failure !== null) process.stderr.write(`tonstream ${command}: ${shutdown.failure}\n`);
+    return ended || status;
+  };
+}
 
 /** Aborts when somebody ends the command. */
 function stopSignal(): AbortSignal {
@@ -95,48 +158,9 @@ async function main(): Promise<number> {
     print(command === 'help' ? HELP : version);
     return 0;
   }
-  const logger = createLogger(config.logLevel);
-  if (command === 'import') {
-    return (await import('./commands/import.ts')).runImport(config, rest, flags, { print, logger });
-  }
-  if (command === 'classify') return (await import('./commands/classify.ts')).runClassify(rest, { print });
-  if (command === 'faucet') return (await import('./commands/faucet.ts')).runFaucet(config, rest, { print });
-  if (command === 'watch') {
-    const unread = new AbortController();
-    process.stdout.once('error', () => unread.abort());
-    const signal = AbortSignal.any([stopSignal(), unread.signal]);
-    return (await import('./commands/watch.ts')).runWatch(config, rest, { print, signal });
-  }
-  if (command === 'sql') {
-    return (await import('./commands/sql.ts')).runSql(config, rest, flags, { print, signal: stopSignal() });
-  }
-  if (command === 'export') {
-    return (await import('./commands/export.ts')).runExport(config, rest, flags, { print, signal: stopSignal() });
-  }
-  const run = COMMANDS[command];
+  const run = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
   if (run === undefined) throw new ConfigError(`there is no command "${command}"; see: tonstream help`);
-  if (rest.length > 0 && !TAKES_WORDS.has(command))
-    throw new ConfigError(`${command} takes no ${JSON.stringify(rest[0])}`);
-  const shutdown = createShutdown(logger);
-  let status = 0;
-  try {
-    const result = await run({ config, logger, shutdown, print }, flags, rest);
-    if (typeof result === 'number') status = result;
-    if (!LASTING.has(command)) shutdown.stop('finished');
-  } catch (error) {
-    if (!shutdown.signal.aborted) {
-      process.stderr.write(`tonstream ${command}: ${errorMessage(error)}\n`);
-      status = 1;
-      shutdown.stop('failed');
-    } else if (ENDING.has(command)) {
-      process.stderr.write(`tonstream ${command}: stopped before it was done\n`);
-      status = 1;
-    }
-  }
-  const ended = await shutdown.done;
-  // Behind all that the log has told of the end.
-  if (shutdown.failure !== null) process.stderr.write(`tonstream ${command}: ${shutdown.failure}\n`);
-  return ended || status;
+  return run({ command, config, words: rest, flags, logger: createLogger(config.logLevel) });
 }
 
 try {
