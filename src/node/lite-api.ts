@@ -21,10 +21,10 @@ export type LiteAnswer<M extends LiteMethod> = LiteCalls[`liteServer.${M}`]['ans
 /** `tonNode.blockIdExt` as decoded: the shard is a signed 64-bit number. */
 export type TlBlockIdExt = LiteValues['tonNode.blockIdExt'];
 export type TlBlockId = LiteValues['tonNode.blockId'];
-/** Ordinary and Simplex signature sets, told apart by `kind`. */
 /** Mode of a search for a block by its seqno. */
 export const BY_SEQNO = 1;
 
+/** Ordinary and Simplex signature sets, told apart by `kind`. */
 export type TlSignatureSet = LiteValues['liteServer.blockLinkForward']['signatures'];
 export type TlBlockLink = LiteValues['liteServer.partialBlockProof']['steps'][number];
 
