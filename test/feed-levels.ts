@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rawAddress } from '../src/chain/address.ts';
+import { endOf } from '../src/feed/place.ts';
 import { readBody } from '../src/feed/protocol.ts';
 import { openSocket } from './feed-server.ts';
 import {
@@ -11,6 +12,8 @@ import {
   advance,
   begin,
   chain,
+  comesWithActions,
+  cursorOf,
   end,
   everywhere,
   expectHeard,
@@ -430,6 +433,31 @@ export function describeLevels(name: string, open: () => LevelsLog): void {
       await expect.poll(() => one.events.at(-1)?.type, PATIENT).toBe('caught_up');
       await say(['finalized', 'finalized', 'finalized']);
       await expectHeard(one, ofTrace, ['transactions']);
+    });
+
+    whoResumes('takes nothing back that was told as final before one came back, once it has ended', async () => {
+      const own = { addresses: [account(0)], min_finality: 'pending', from_cursor: cursorOf(endOf(steps[2])) };
+      comesWithActions();
+      // So that steps are told.
+      await listen({ types: ['block'] });
+      await say(['pending', 'pending', 'pending']);
+      for (const at of [0, 1, 2]) await advance(at);
+      const backs = [
+        await listen({ ...own, types: ['transactions'] }),
+        await listen({ ...own, types: ['actions'], addresses: [FOR_WHOM] }),
+        await listen({ ...own, types: ['trace'], trace_external_hash_norms: [traceHash()] }),
+      ];
+      for (const back of backs) await expectHeard(back, typesOf, ['caught_up']);
+      chain.advance(chain.steps[chain.steps.indexOf(steps[2]) + 1]);
+      const { transactionsByMessage } = chain.source;
+      let asked = 0;
+      chain.source.transactionsByMessage = async (...question) => {
+        asked++;
+        return transactionsByMessage(...question);
+      };
+      await say('ended');
+      await expect.poll(() => asked, PATIENT).toBeGreaterThan(0);
+      for (const back of backs) await expectHeard(back, typesOf, ['caught_up']);
     });
 
     whoResumes('takes nothing back of a trace that was told as final in part before one came back', async () => {

@@ -6,7 +6,7 @@ import { encodeStates } from '../clickhouse/states.ts';
 import { rawAddress } from '../src/chain/address.ts';
 import type { Finality, KnownState, TraceRecord, TransactionRecord } from '../src/chain/records.ts';
 import { createHostCounts } from '../src/feed/key-counts.ts';
-import { encodeCursor, endOf } from '../src/feed/place.ts';
+import { encodeCursor, endOf, type Place } from '../src/feed/place.ts';
 import { followPending } from '../src/pending/follow.ts';
 import { createPendingStore } from '../src/pending/store.ts';
 import { startDelivery } from '../src/webhooks/delivery.ts';
@@ -192,9 +192,17 @@ const action = () => {
   return { actionId: Buffer.alloc(32, 1), ...times, ...what, content };
 };
 
+/** The trace does as a whole, in the end, what was emulated. */
+export function comesWithActions(): void {
+  const { transaction, traceId } = records[0];
+  const end = { traceEndLt: transaction.lt, traceEndUtime: transaction.now, mcSeqno: steps[2], number: 0 };
+  const record = { ...action(), ...end, traceId: traceId ?? transaction.hash, externalHash: null };
+  chain.source.actions = async () => ({ rows: [{ ...record, externalHashNorm: hashNorm() }], nextCursor: null });
+}
+
 /** The tracker says so when it knows the chain up to here. */
 export async function say(
-  what: Levels | 'invalidated' | 'never' | 'nothing',
+  what: Levels | 'invalidated' | 'never' | 'ended' | 'nothing',
   mcSeqno = chain.head.seqno,
 ): Promise<void> {
   await opened.log.append(topic, [encodePendingChange(changeOf(what), mcSeqno)]);
@@ -204,7 +212,8 @@ export async function say(
   await server.streaming.feed.settled();
 }
 
-function changeOf(what: Levels | 'invalidated' | 'never' | 'nothing'): PendingChange {
+function changeOf(what: Levels | 'invalidated' | 'never' | 'ended' | 'nothing'): PendingChange {
+  if (what === 'ended') return { kind: what, hashNorm: hashNorm() };
   if (what === 'never') {
     const { account: whom } = records[0].transaction;
     return { kind: 'invalidated', hashNorm: hashNorm(), reason: 'expired', account: whom };
@@ -212,6 +221,8 @@ function changeOf(what: Levels | 'invalidated' | 'never' | 'nothing'): PendingCh
   if (what === 'nothing') return { kind: 'levels', confirmed: true };
   return what === 'invalidated' ? { kind: what, hashNorm: hashNorm(), reason: 'expired' } : change(what);
 }
+
+export const cursorOf = (place: Place): string => encodeCursor(GLOBAL_ID, place);
 
 /** The next step of the trace is in the index, and told. */
 export async function advance(at: number): Promise<void> {
@@ -224,7 +235,7 @@ export async function advance(at: number): Promise<void> {
     feed.close(line);
     return cursor;
   };
-  await expect.poll(position, PATIENT).toBe(encodeCursor(GLOBAL_ID, endOf(steps[at])));
+  await expect.poll(position, PATIENT).toBe(cursorOf(endOf(steps[at])));
 }
 
 export async function listenTo(transport: Transport, subscription: Json): Promise<Listener> {
