@@ -68,6 +68,8 @@ interface Host {
   shown(id: string): Promise<Json>;
   /** The tables are out of its reach; it does not know why. */
   cutOff(): Promise<void>;
+  /** The tables do not answer it, or do again. */
+  loseTables(now: boolean): void;
   close(): Promise<void>;
 }
 
@@ -80,7 +82,19 @@ async function openHost({
   keys?: KeyCounts;
 } = {}): Promise<Host> {
   const feed: FeedServer = await serveFeed(chain);
-  const own = subscribersDatabase(clickhouse);
+  const reached = subscribersDatabase(clickhouse);
+  let lost = false;
+  const own: ClickHouse = {
+    ...reached,
+    async json(...question) {
+      if (lost) throw new Error('the tables do not answer');
+      return reached.json(...question);
+    },
+    async insert(...rows) {
+      if (lost) throw new Error('the tables do not answer');
+      return reached.insert(...rows);
+    },
+  };
   const asked = vi.spyOn(own, 'json');
   const reported: unknown[] = [];
   const webhooks = createWebhooks({
@@ -153,6 +167,9 @@ async function openHost({
       return (answer.webhooks as Json[]).find((one) => one.id === id) ?? {};
     },
     cutOff: () => own.close(),
+    loseTables(now) {
+      lost = now;
+    },
     async close() {
       ended.abort();
       await running;
@@ -261,6 +278,25 @@ describe('a webhook', () => {
     const before = host.asked().length;
     await expect.poll(() => host.asked().length).toBeGreaterThan(before + 4);
     expect(host.asked().filter((sql) => sql.includes('subscription'))).toHaveLength(1);
+  });
+
+  it('is told nothing twice when the tables were away, and nobody else has told it more meanwhile', async () => {
+    const host = await openHost();
+    await host.make();
+    target.answer = () => {
+      host.loseTables(true);
+      return 200;
+    };
+    await advance(10, 20);
+    await expect.poll(() => target.received.length).toBeGreaterThan(0);
+    // For longer than a lease lasts.
+    await new Promise((resolve) => setTimeout(resolve, LEASE.lastsMs));
+    await advance(20, 30);
+    target.answer = () => 200;
+    host.loseTables(false);
+    const all = await eventsFrom(host.feedPort, chain.steps[11]);
+    await expect.poll(() => new Set(ids()).size).toBe(all.length);
+    expect(ids()).toEqual(all);
   });
 
   it('is told everything behind a cursor again', async () => {

@@ -8,6 +8,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { createLease, type Terms } from '../../clickhouse/lease.ts';
 import type { Feed } from '../feed/feed.ts';
 import { type KeyCounts, NO_LIMIT } from '../feed/key-counts.ts';
+import { isFurther } from '../feed/place.ts';
 import { createPositions, type Position, type Positions } from '../feed/positions.ts';
 import type { IsAllowed } from './addresses.ts';
 import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
@@ -81,9 +82,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
   async function look(signal: AbortSignal): Promise<void> {
     const webhooks = await store.list(signal);
+    await noteLeft(signal);
     if (webhooks.length === 0) await lease.release(signal);
     else await lease.tend(signal);
-    if (!lease.held) return stop([...deliveries.values()]);
+    if (!lease.held) return leave();
     const wanted = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
     await stop([...deliveries.values()].filter(({ webhook }) => !isSame(webhook, wanted.get(webhook.id))));
     const fresh = [...wanted.keys()].filter((id) => !deliveries.has(id));
@@ -124,8 +126,32 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     await Promise.all(which.map((delivery) => delivery.stop()));
   }
 
+  /** Others may deliver. */
+  async function leave(): Promise<void> {
+    const which = [...deliveries.values()];
+    await stop(which);
+    for (const delivery of which) left.set(delivery.webhook.id, delivery);
+  }
+  /** How far they came is still to be noted, by webhook: what they delivered last is told again otherwise. */
+  const left = new Map<string, Delivery>();
+
+  /** Unless another process has come further, or the webhook has another start by now. */
+  async function noteLeft(signal: AbortSignal): Promise<void> {
+    if (left.size === 0) return;
+    const known = new Map(
+      (await positions.read('webhook', '', [...left.keys()], signal)).map((one) => [one.name, one]),
+    );
+    const further = [...left.values()].filter(({ webhook, progress }) => {
+      const position = known.get(webhook.id);
+      if (position !== undefined && position.revision > webhook.revision) return false;
+      return isFurther(progress().cursor, progressOf(webhook, position).cursor);
+    });
+    await save(positions, further, noted, signal);
+    left.clear();
+  }
+
   async function note(signal: AbortSignal): Promise<void> {
-    await save(positions, [...deliveries.values()], noted, signal);
+    if (lease.held) await save(positions, [...deliveries.values()], noted, signal);
     const failing = [...deliveries.values()].filter((delivery) => delivery.progress().failures > 0).length;
     metrics.delivering(deliveries.size, failing);
   }
@@ -140,6 +166,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     const last = [...deliveries.values()];
     await stop(last);
     const farewell = AbortSignal.timeout(FAREWELL_MS);
+    await noteLeft(farewell);
     if (lease.held) await save(positions, last, noted, farewell);
     await lease.release(farewell);
     if (isLookout) await keys.take(LOOKOUT, NONE, NO_LIMIT);
@@ -162,7 +189,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
           if (signal.aborted) break;
           if (!failed) report(error);
           failed = true;
-          if (!lease.held) await stop([...deliveries.values()]);
+          if (!lease.held) await leave();
         }
         waking = new AbortController();
         await sleep(LOOK_MS, undefined, { signal: AbortSignal.any([signal, waking.signal]) }).catch(() => undefined);
