@@ -1,4 +1,15 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 
@@ -98,15 +109,19 @@ function stateIn(meta: Buffer) {
 }
 
 /**
- * Makes the folder of a store, and sees that the files that are missing in it can be made: where the system refuses lmdb
- * their first bytes, as on a full disk, opening ends the process by a signal.
+ * Makes the folder of a store, and sees that its files can be written, those that are missing also made: where the system
+ * refuses lmdb their first bytes, as on a full disk, or its lock, as to another user, opening ends the process by a signal.
  * @throws {Error} of the system
  */
 export function expectRoom(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  const sizes = [LMDB_FILE, LOCK_FILE].map(
-    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
-  );
+  const sizes = [LMDB_FILE, LOCK_FILE].map((name) => {
+    const file = join(folder, name);
+    const size = statSync(file, { throwIfNoEntry: false })?.size;
+    // Not by opening it: closing it again would let go of the locks that lmdb has on it in this process.
+    if (size !== undefined) accessSync(file, constants.R_OK | constants.W_OK);
+    return size ?? 0;
+  });
   if (sizes.every((size) => size > 0)) return;
   const tried = join(folder, `room-${process.pid}-${threadId}`);
   try {

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { type SpawnOptions, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -41,8 +41,8 @@ it.each([false, true])(
   },
 );
 
-it('a folder in which the system refuses files is named', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
+/** What a process of its own is told that opens a store. @param limit what a shell does before */
+function refusal(folder: string, limit: string, as: Pick<SpawnOptions, 'uid' | 'env'> = {}): Promise<string> {
   const program = `
     import { openEngine } from ${JSON.stringify(new URL('./engine.ts', import.meta.url).href)};
     try {
@@ -52,12 +52,34 @@ it('a folder in which the system refuses files is named', async () => {
     }
     process.exit();`;
   const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
-  // Refused like this by a disk that is full, lmdb ends the process.
-  const limited = ['-c', 'ulimit -f 1\nexec "$0" "$@"', process.execPath, ...args];
-  const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const limited = ['-c', `${limit}\nexec "$0" "$@"`, process.execPath, ...args];
+  return text(spawn('sh', limited, { ...as, stdio: ['ignore', 'pipe', 'ignore'] }).stdout);
+}
+
+it('a folder in which the system refuses files is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
   try {
-    expect(await text(child.stdout)).toBe(
+    // Refused like this by a disk that is full, lmdb ends the process.
+    expect(await refusal(folder, 'ulimit -f 1')).toBe(
       `cannot open the store in ${dirname(engineFile(folder))}: EFBIG: file too large, write`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('a file that may not be written is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tonstream-engine-'));
+  const lock = join(dirname(engineFile(folder)), 'lock.mdb');
+  try {
+    await openEngine(folder, [{ name: 'rows' }]).close();
+    chmodSync(folder, 0o777);
+    chmodSync(engineFile(folder), 0o666);
+    chmodSync(lock, 0o444);
+    const other = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+    // Refused the lock, lmdb ends the process.
+    expect(await refusal(folder, '', { ...other, env: { ...process.env, TMPDIR: folder } })).toBe(
+      `cannot open the store in ${dirname(lock)}: EACCES: permission denied, access '${lock}'`,
     );
   } finally {
     rmSync(folder, { recursive: true });
