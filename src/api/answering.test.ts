@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Overloaded } from '../../clickhouse/gate.ts';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { madeBlock, madeMessage, madeTransaction } from '../../test/made-chain.ts';
@@ -256,7 +257,7 @@ describe('sharing', () => {
   it('does not keep failures', async () => {
     let failing = true;
     const transactions = async () => {
-      if (failing) throw Object.assign(new Error('full'), { name: 'Overloaded' });
+      if (failing) throw new Overloaded(1, 1);
       return { rows: [], nextCursor: null };
     };
     await start({ transactions }, { version: () => '1', kept: KEPT });

@@ -2,12 +2,17 @@ import { connect } from 'node:net';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { Overloaded } from '../../clickhouse/gate.ts';
+import { HeadBehind } from '../../clickhouse/queries/head.ts';
+import { BadCursor } from '../../clickhouse/queries/keys.ts';
+import { TooMuch } from '../../clickhouse/queries/reading.ts';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { madeTransaction } from '../../test/made-chain.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { QueryContext } from '../chain/records.ts';
 import type { AppOptions } from './app.ts';
+import { ApiError } from './errors.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { v3Routes } from './v3/routes.ts';
 
@@ -44,7 +49,6 @@ const Document = z.object({
   ),
   components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
 });
-const named = (name: string, message: string) => Object.assign(new Error(message), { name });
 
 afterEach(() => server.close());
 
@@ -161,16 +165,24 @@ describe('failures', () => {
   const failing = (error: unknown) => start({ transactions: () => Promise.reject(error) });
 
   it('asks to come back when the queue of queries is full', async () => {
-    await failing(Object.assign(named('Overloaded', 'queue full'), { retryAfterSeconds: 2.5 }));
+    await failing(new Overloaded(16, 64));
     const response = await get('/api/v3/transactions');
     expect(response.status).toBe(429);
-    expect(response.headers.get('retry-after')).toBe('3');
+    expect(response.headers.get('retry-after')).toBe('1');
     expect(server.reported).toEqual([]);
+  });
+
+  it.each([
+    [2.5, '3'],
+    [0, '1'],
+  ])('asks to come back in whole seconds, at least one: %f', async (retryAfterSeconds, told) => {
+    await failing(new ApiError(429, 'too many', { retryAfterSeconds }));
+    expect((await get('/api/v3/transactions')).headers.get('retry-after')).toBe(told);
   });
 
   it('asks to come back when a step takes too long to be written, and counts it', async () => {
     const metrics = new Registry();
-    const error = named('HeadBehind', 'step 8 is being written, the head is 7');
+    const error = new HeadBehind('step 8 is being written, the head is 7');
     await start({ topBalances: () => Promise.reject(error) }, { metrics });
     const response = await get('/api/v3/topAccountsByBalance');
     expect(response.status).toBe(503);
@@ -183,14 +195,14 @@ describe('failures', () => {
   });
 
   it('refuses a wrong cursor', async () => {
-    await failing(named('BadCursor', 'cursor is not valid'));
+    await failing(new BadCursor('cursor is not valid'));
     const response = await get('/api/v3/transactions?cursor=x');
     expect(response.status).toBe(422);
     expect(await response.json()).toEqual({ error: 'cursor is not valid' });
   });
 
   it('says what to do about a question that takes too much', async () => {
-    await failing(named('TooMuch', 'this takes more memory than one request may: ask for less'));
+    await failing(new TooMuch('this takes more memory than one request may: ask for less'));
     const response = await get('/api/v3/transactions?offset=100000000');
     expect(response.status).toBe(422);
     expect(await response.json()).toEqual({ error: 'this takes more memory than one request may: ask for less' });
@@ -353,7 +365,9 @@ describe('callers that hang up', () => {
       transactions: (_filter, asked) => {
         begun(asked);
         return new Promise((_resolve, reject) => {
-          asked.signal.addEventListener('abort', () => reject(named('AbortError', 'gone')));
+          asked.signal.addEventListener('abort', () =>
+            reject(Object.assign(new Error('gone'), { name: 'AbortError' })),
+          );
         });
       },
     });

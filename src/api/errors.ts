@@ -1,19 +1,27 @@
 /** Answers other than 200: what went wrong, and how a client is told. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Overloaded } from '../../clickhouse/gate.ts';
+import { HeadBehind } from '../../clickhouse/queries/head.ts';
+import { BadCursor } from '../../clickhouse/queries/keys.ts';
+import { TooMuch } from '../../clickhouse/queries/reading.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { NoNetworkError } from '../node/liteservers.ts';
 import type { Exchange, Failure } from './form.ts';
 import { dropRest } from './refused-body.ts';
 
 export class ApiError extends Error {
+  /** When to come back; null says nothing of it. */
+  readonly retryAfterSeconds: number | null;
+
   constructor(
     /** HTTP status, 400 to 599. */
     readonly status: number,
     message: string,
-    options?: ErrorOptions,
+    options: ErrorOptions & { retryAfterSeconds?: number } = {},
   ) {
     super(message, options);
     this.name = 'ApiError';
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
   }
 }
 
@@ -26,30 +34,31 @@ export class Refusal extends ApiError {
 }
 
 const LONGEST_TEXT = 300;
+/** Where the queue of queries is full or a step is being written: a second later it may be otherwise. */
+const SOON_SECONDS = 1;
 
 /**
- * What a thrown value means to the caller. Errors of the data source are known by name: `Overloaded` (queue of
- * queries full), `HeadBehind` (a step is being written for longer than the request may take), both of which may carry
- * `retryAfterSeconds`, `TooMuch` (more memory than a request may take) and `BadCursor`. What liteservers refuse is no failure of the service. HTTP errors of express
+ * What a thrown value means to the caller. What liteservers refuse is no failure of the service. HTTP errors of express
  * carry their own status.
  */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { status: 500, text: 'internal server error', internal: true };
   if (error instanceof Refusal) return { status: error.status, text: error.message, internal: false };
   if (error instanceof ApiError) {
-    const later = 'retryAfterSeconds' in error && typeof error.retryAfterSeconds === 'number';
-    const failure = { status: error.status, text: error.message, internal: error.status >= 500 };
-    return later ? { ...failure, retryAfter: retryAfterOf(error) } : failure;
+    const { status, message, retryAfterSeconds: seconds } = error;
+    const failure = { status, text: message, internal: status >= 500 };
+    return seconds === null ? failure : { ...failure, retryAfter: Math.max(Math.ceil(seconds), 1) };
   }
-  if (error.name === 'Overloaded') {
-    return { status: 429, text: 'too many requests', retryAfter: retryAfterOf(error), internal: false };
+  if (error instanceof Overloaded) {
+    return { status: 429, text: 'too many requests', retryAfter: SOON_SECONDS, internal: false };
   }
-  if (error.name === 'HeadBehind') {
+  if (error instanceof HeadBehind) {
     const text = `not ready: ${error.message}; try again soon`;
-    return { status: 503, text, retryAfter: retryAfterOf(error), internal: false };
+    return { status: 503, text, retryAfter: SOON_SECONDS, internal: false };
   }
-  if (error.name === 'TooMuch') return { status: 422, text: error.message, internal: false };
-  if (error.name === 'BadCursor') return { status: 422, text: error.message || 'wrong cursor', internal: false };
+  if (error instanceof TooMuch || error instanceof BadCursor) {
+    return { status: 422, text: error.message, internal: false };
+  }
   if (error instanceof NoNetworkError) return { status: 501, text: error.message, internal: false };
   if (error instanceof NodeError) return failureOfNode(error);
   const status = clientStatusOf(error);
@@ -62,11 +71,6 @@ function failureOfNode({ code, message }: NodeError): Failure {
   if (code === 'not_found') return { status: 404, text: message, internal: false };
   if (code === 'unavailable') return { status: 503, text: message, retryAfter: 1, internal: false };
   return { status: 500, text: message, internal: false };
-}
-
-function retryAfterOf(error: Error): number {
-  const seconds = 'retryAfterSeconds' in error ? Number(error.retryAfterSeconds) : 1;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : 1;
 }
 
 function clientStatusOf(error: Error): number | null {

@@ -13,9 +13,8 @@ const LOOK_MS = 10;
 const WAIT_MS = 10_000;
 
 class TooManyChanges extends ApiError {
-  readonly retryAfterSeconds = 1;
   constructor() {
-    super(429, 'too many changes of webhooks at once');
+    super(429, 'too many changes of webhooks at once', { retryAfterSeconds: 1 });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Runs queries: one head each, within the limits, and no more of them at a time than there is room for. */
-import type { QueryGate } from '../../../clickhouse/gate.ts';
+import { Overloaded, type QueryGate } from '../../../clickhouse/gate.ts';
 import { type Head, HeadBehind } from '../../../clickhouse/queries/head.ts';
 import { MAX_PARAMETER_BYTES, type Parameter, parameterText, type Reader } from '../../../clickhouse/reader.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
@@ -107,7 +107,7 @@ function outcomeOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'aborted';
   if (error instanceof SqlRefusal) return String(error.status);
   if (error instanceof HeadBehind) return '503';
-  return error instanceof Error && error.name === 'Overloaded' ? '429' : 'failed';
+  return error instanceof Overloaded ? '429' : 'failed';
 }
 
 function rowsOf(asked: number | null, most: number): number {

@@ -6,10 +6,4 @@ import { ApiError } from '../errors.ts';
  */
 export class SqlRefusal extends ApiError {
   override name = 'SqlRefusal';
-  readonly retryAfterSeconds: number | null;
-
-  constructor(status: number, message: string, options: ErrorOptions & { retryAfterSeconds?: number } = {}) {
-    super(status, message, options);
-    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
-  }
 }

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { Overloaded } from '../../../clickhouse/gate.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { requireShelf, shelf } from '../../../test/shelf.ts';
 import { smallPool } from '../../../test/small-pool.ts';
@@ -30,7 +31,7 @@ const double = route({
   response: z.int(),
   async answer({ number }) {
     const given = required(number, 'number');
-    if (given === 429) throw Object.assign(new Error('many'), { name: 'Overloaded' });
+    if (given === 429) throw new Overloaded(1, 1);
     if (given === 500) throw new Error('broken');
     return String(given * 2);
   },
