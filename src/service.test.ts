@@ -16,9 +16,10 @@ import { type Config, readConfig } from './config.ts';
 import { createHostCounts } from './feed/key-counts.ts';
 import { httpUrl, listen } from './listen.ts';
 import { createMetrics } from './metrics.ts';
-import { noLiteservers } from './node/liteservers.ts';
+import { NodeError } from './node/chain-node.ts';
+import { NoNetworkError, noLiteservers } from './node/liteservers.ts';
 import { createPendingStore } from './pending/store.ts';
-import { health, serve } from './service.ts';
+import { health, serve, watchExecutor } from './service.ts';
 
 /** Longest wait for what comes by itself, on a machine that is busy with other tests. */
 const PATIENCE = { timeout: 180_000, interval: 5 };
@@ -107,6 +108,54 @@ describe('health', () => {
     const config = { trust: 'none', network: 'none' } as const;
     const state = await health({ ...parts, clickhouse: { ...clickhouse, ping: async () => false }, config }, known);
     expect(state).toEqual({ ok: false, reason: 'the ClickHouse server does not answer' });
+  });
+});
+
+describe('what is told of running contracts', () => {
+  const config = { queryTimeoutMs: 1_000 };
+  const away = new NodeError('unavailable', 'no liteserver answers');
+  afterEach(() => vi.useRealTimers());
+
+  function watching(beyond: () => Promise<string | null>, head = madeHead(1)) {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const warned: string[] = [];
+    const logger = { warn: (_: unknown, text?: string) => void warned.push(text ?? ''), debug: () => undefined };
+    return { warned, ask: watchExecutor({ beyond }, { config, head, logger }) };
+  }
+
+  it('is that the configuration cannot be read, after half a minute and until it can', async () => {
+    let answer = (): Promise<string | null> => Promise.reject(away);
+    const { ask, warned } = watching(() => answer());
+    expect(await ask()).toBeNull();
+    vi.advanceTimersByTime(30_000);
+    const text = 'the configuration of the chain cannot be read: contracts may not run';
+    expect(await ask()).toBe(text);
+    expect(await ask()).toBe(text);
+    expect(warned).toEqual([text]);
+    answer = async () => null;
+    expect(await ask()).toBeNull();
+    answer = () => Promise.reject(away);
+    expect(await ask()).toBeNull();
+  });
+
+  it('is what the executor does not know, which the log is told once', async () => {
+    const { ask, warned } = watching(async () => 'global version 14');
+    const text = 'contracts may run otherwise than on the chain: global version 14';
+    expect([await ask(), await ask(), warned]).toEqual([text, text, [text]]);
+  });
+
+  it('is nothing where no network is followed', async () => {
+    const { ask } = watching(() => Promise.reject(new NoNetworkError()));
+    await ask();
+    vi.advanceTimersByTime(60_000);
+    expect(await ask()).toBeNull();
+  });
+
+  it('is nothing before there is a step', async () => {
+    const { ask } = watching(() => Promise.reject(away), madeHead(0));
+    await ask();
+    vi.advanceTimersByTime(60_000);
+    expect(await ask()).toBeNull();
   });
 });
 

@@ -30,7 +30,7 @@ import { createPositions } from './feed/positions.ts';
 import { createStreaming } from './feed/streaming.ts';
 import { LOG_MS } from './log-answer.ts';
 import type { Metrics } from './metrics.ts';
-import type { Liteservers } from './node/liteservers.ts';
+import { type Liteservers, NoNetworkError } from './node/liteservers.ts';
 import { type PendingStore, pendingStatus } from './pending/store.ts';
 import { masterBlocks } from './state/master-blocks.ts';
 import { createStateMetrics } from './state/metrics.ts';
@@ -134,7 +134,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   const runs = createKeptRuns(config.keptRunsBytes);
   watchRuns(metrics.registry, runs);
   const contracts = createContracts(states, parts.tvm, viewOf, runs);
-  const beyond = watchExecutor(contracts, parts);
+  const executor = watchExecutor(contracts, parts);
   const sql = openSql({
     config,
     clickhouse,
@@ -168,7 +168,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
       dnsCollections: config.dnsCollections,
       globalId: () => head.globalId,
     }),
-    health: () => health(parts, beyond),
+    health: () => health(parts, executor),
     status,
     metrics: metrics.registry,
     printMetrics: parts.printMetrics,
@@ -205,22 +205,46 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
   };
 }
 
+/** Liteservers that are being connected to, or do not answer once, are nothing to tell of. */
+const UNREAD_MS = 30_000;
+
+export interface ExecutorWatchParts {
+  config: Pick<Config, 'queryTimeoutMs'>;
+  head: Pick<Head, 'seqno'>;
+  logger: Pick<Logger, 'warn' | 'debug'>;
+}
+
 /**
- * Tells what the newest configuration has that the executor does not know, null for nothing or where nobody can tell;
- * the log is told the first time.
+ * Tells what is wrong with running contracts: the newest configuration has what the executor does not know, or could not
+ * be read for half a minute. Null for nothing, where no network is followed, and before there is a step. The log is told
+ * the first time.
  */
-function watchExecutor({ beyond }: Contracts, { config, logger }: ServiceParts): () => Promise<string | null> {
-  let told = false;
+export function watchExecutor(
+  { beyond }: Pick<Contracts, 'beyond'>,
+  { config, head, logger }: ExecutorWatchParts,
+): () => Promise<string | null> {
+  const told = new Set<'beyond' | 'unread'>();
+  let unreadSince: number | null = null;
   const timeoutMs = config.queryTimeoutMs;
+  const tell = (what: 'beyond' | 'unread', text: string, fields: object): string => {
+    if (!told.has(what)) logger.warn(fields, text);
+    told.add(what);
+    return text;
+  };
   const ask = async (): Promise<string | null> => {
+    if (head.seqno === 0) return null;
     try {
       const what = await beyond({ signal: AbortSignal.timeout(timeoutMs), timeoutMs });
-      if (what !== null && !told) logger.warn(`contracts may run otherwise than on the chain: ${what}`);
-      told ||= what !== null;
-      return what;
+      unreadSince = null;
+      told.delete('unread');
+      return what === null ? null : tell('beyond', `contracts may run otherwise than on the chain: ${what}`, {});
     } catch (error) {
+      if (error instanceof NoNetworkError) return null;
       logger.debug({ err: error }, 'the newest configuration cannot be read');
-      return null;
+      unreadSince ??= performance.now();
+      if (performance.now() - unreadSince < UNREAD_MS) return null;
+      const text = 'the configuration of the chain cannot be read: contracts may not run';
+      return tell('unread', text, { err: error });
     }
   };
   void ask();
@@ -238,7 +262,7 @@ export interface HealthParts {
 /** What `/healthcheck` tells. */
 export async function health(
   { clickhouse, metrics, config: { trust, network }, log, blocksTopic }: HealthParts,
-  beyond: () => Promise<string | null>,
+  executor: () => Promise<string | null>,
 ): Promise<Health> {
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
   // Waited for beside all else.
@@ -248,7 +272,7 @@ export async function health(
   metrics.gaps(gaps.length);
   const broken = await brokenParts(clickhouse);
   const full = await fullDisks(clickhouse);
-  const unknown = await beyond();
+  const unrunnable = await executor();
   const wrong = await ofLog;
   const missing = [
     ...(gaps.length > 0 ? [`${gaps.length} step(s) could not be decoded and are left out, see /status`] : []),
@@ -256,7 +280,7 @@ export async function health(
     ...(broken === null ? [] : [broken]),
     ...(full === null ? [] : [full]),
     ...(trust === 'none' && network !== 'none' ? ['blocks are not held to validator signatures (--trust none)'] : []),
-    ...(unknown === null ? [] : [`contracts may run otherwise than on the chain: ${unknown}`]),
+    ...(unrunnable === null ? [] : [unrunnable]),
   ];
   return missing.length === 0 ? { ok: true } : { ok: true, degraded: missing.join('; ') };
 }

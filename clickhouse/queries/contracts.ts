@@ -19,8 +19,9 @@ import type { TransactionQueries } from './transactions.ts';
 export function contractQueries(
   reading: FollowingReading,
   transactionsAt: TransactionQueries['transactionsAt'],
+  onNamesFailure?: (error: unknown) => void,
 ): ContractSource & { names: NameFigures } {
-  const { domainOf, figures } = createDomains(reading);
+  const { domainOf, figures } = createDomains(reading, onNamesFailure);
 
   async function tokens(
     { items, collections, masters, wallets }: TokenCandidates,

@@ -66,10 +66,14 @@ it.concurrent('are forgotten when the tables are others, at the same step', asyn
 it('are looked for again with the next step after a look that failed', async () => {
   const { reading, head, asked, failing } = tablesWith();
   failing(true);
-  const { figures } = createDomains(reading);
+  const told: unknown[] = [];
+  const { figures } = createDomains(reading, (error) => told.push(error));
   await expect.poll(() => figures.failed).toBe(1);
-  failing(false);
   head.advance(2);
-  expect(asked.length).toBe(2);
-  expect(asked[1]).not.toContain('dns_records_by_step');
+  await expect.poll(() => figures.failed).toBe(2);
+  expect(told).toEqual([new Error('the server is away')]);
+  failing(false);
+  head.advance(3);
+  expect(asked.length).toBe(3);
+  expect(asked[2]).not.toContain('dns_records_by_step');
 });

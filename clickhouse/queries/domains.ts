@@ -43,7 +43,8 @@ export interface NameFigures {
   failed: number;
 }
 
-export function createDomains(reading: FollowingReading) {
+/** @param onFailure told of a look that fails, and not of those after it until one succeeds */
+export function createDomains(reading: FollowingReading, onFailure: (error: unknown) => void = () => undefined) {
   const items = new Map<string, Held>();
   const ofAccount = new Map<string, Set<string>>();
   let current = 0;
@@ -57,6 +58,7 @@ export function createDomains(reading: FollowingReading) {
     },
   };
   let isFollowing = false;
+  let isFailing = false;
 
   function note(item: string, held: Held): void {
     const before = items.get(item);
@@ -110,10 +112,13 @@ export function createDomains(reading: FollowingReading) {
     try {
       while (isBehind()) {
         await look();
+        isFailing = false;
         await sleep(REST_MS, undefined, { ref: false });
       }
-    } catch {
+    } catch (error) {
       figures.failed++;
+      if (!isFailing) onFailure(error);
+      isFailing = true;
     } finally {
       isFollowing = false;
     }

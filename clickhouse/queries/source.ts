@@ -37,22 +37,26 @@ export interface ClickHouseSource extends BoundedSource {
 
 const RECENT_BOUNDS = 8;
 
-/**
- * Answers every question about the chain from ClickHouse, for the steps up to the head. `memoryBytes` bounds what each
- * statement takes of the server: for questions of strangers.
- */
+export interface ClickHouseSourceOptions {
+  /** Of the server, for each statement: for questions of strangers. Default: the server's own limits. */
+  memoryBytes?: number;
+  /** Told when the names of accounts cannot be looked for, which is tried again with the next step. */
+  onNamesFailure?: (error: unknown) => void;
+}
+
+/** Answers every question about the chain from ClickHouse, for the steps up to the head. */
 export function createClickHouseSource(
   clickhouse: ClickHouse,
   gate: QueryGate,
   head: Head,
-  memoryBytes: number | null = null,
+  { memoryBytes, onNamesFailure }: ClickHouseSourceOptions = {},
 ): ClickHouseSource {
   const reading = createReading(clickhouse, gate, head, memoryBytes);
   // They remember codes, names and steps, so there is one of each.
   const accounts = accountQueries(reading);
   const steps = createSteps(reading);
   const transactions = transactionQueries(reading, steps);
-  const { names, ...contracts } = contractQueries(reading, transactions.transactionsAt);
+  const { names, ...contracts } = contractQueries(reading, transactions.transactionsAt, onNamesFailure);
   const bounded = (bound: Reading): BoundedSource => {
     const own = transactionQueries(bound, steps);
     return {

@@ -109,7 +109,10 @@ const logged = async () =>
     (await log.last(topic, 100)).map((record) => decodeDocument(record, topic)).map((one) => [one.uri, one.content]),
   );
 const project = (into: ClickHouse) =>
-  projectDocuments({ log, topic, clickhouse: into, continuous: false, onTrouble: () => undefined }, signal);
+  projectDocuments(
+    { log, topic, clickhouse: into, continuous: false, onTrouble: () => undefined, onUnreadable: () => undefined },
+    signal,
+  );
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tonstream-documents-'));

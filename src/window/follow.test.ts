@@ -105,12 +105,19 @@ interface Following {
   stop(): Promise<void>;
 }
 
-function follow(options: { from?: EventLog; tablesHave?: number; tablesId?: string | (() => string) } = {}): Following {
+interface FollowCase {
+  from?: EventLog;
+  into?: Window;
+  tablesHave?: number;
+  tablesId?: string | (() => string);
+}
+
+function follow(options: FollowCase = {}): Following {
   const { tables, clickhouse } = tablesUpTo(options.tablesHave ?? 1_000);
   const warnings: unknown[] = [];
   const seen: number[] = [];
   const follower = createWindowFollower({
-    window,
+    window: options.into ?? window,
     log: options.from ?? log,
     topic: TOPIC,
     clickhouse,
@@ -284,6 +291,25 @@ describe('a follower', () => {
     await publish([stepOf(6, { previous: 0 })]);
     await until('it speaks again', () => window.state?.speaks === true);
     expect(window.state).toMatchObject({ first: 6, head: 6, tables: 'second' });
+  });
+
+  it('says that steps of former tables cannot be forgotten, and tries again', async () => {
+    await publish(stepsUpTo(5));
+    let tablesId = 'first';
+    let refused = 0;
+    const into: Window = Object.create(window, {
+      belongTo: {
+        value(id: string) {
+          if (id === 'second' && refused++ === 0) throw new Error('no space left on device');
+          window.belongTo(id);
+        },
+      },
+    });
+    const { warnings } = follow({ into, tablesHave: 5, tablesId: () => tablesId });
+    await until('it speaks', () => window.state?.head === 5 && window.state.speaks);
+    tablesId = 'second';
+    await until('the steps of other tables gone', () => window.state === null);
+    expect(warnings).toEqual([{ err: expect.objectContaining({ message: 'no space left on device' }) }]);
   });
 
   it('shows what the tables have when another process has emptied the files first', async () => {

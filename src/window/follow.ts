@@ -105,14 +105,17 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
   async function watchTables(signal: AbortSignal): Promise<void> {
     while (tablesId && !signal.aborted) {
       await sleep(tablesEveryMs, undefined, { signal }).catch(() => undefined);
+      // Tables that are away tell nothing of others.
+      const id = await tablesId(signal).catch(() => null);
+      if (id === null) continue;
       try {
-        window.belongTo(await tablesId(signal));
+        window.belongTo(id);
         // Emptied here, or by another process that was faster.
         if (window.state !== null || !head.windowAnswers) continue;
         logger.info({ step: head.seqno }, 'the window is empty, as after a rebuild: the tables answer alone');
         await head.decide(readable);
-      } catch {
-        // Tables that are away tell nothing of others.
+      } catch (error) {
+        logger.warn({ err: error }, 'steps of former tables cannot be taken from the window, trying again');
       }
     }
   }

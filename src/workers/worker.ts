@@ -132,7 +132,11 @@ async function begin(start: WorkerStart): Promise<Serving> {
     maxQueued: config.queuedQueries,
     metrics: metrics.gate,
   });
-  const tables = createClickHouseSource(clickhouse, gate, head, config.queryMemory);
+  const tables = createClickHouseSource(clickhouse, gate, head, {
+    memoryBytes: config.queryMemory,
+    onNamesFailure: (err) =>
+      logger.warn({ err }, 'names of accounts cannot be looked for, trying again with each step'),
+  });
   watchNames(metrics.registry, tables.names);
   const answers = openAnswers(config, tables);
   const tvm = createTvmPool({

@@ -16,7 +16,10 @@ export interface DocumentsOptions {
   clickhouse: ClickHouse;
   /** The log wakes its readers itself. */
   continuous: boolean;
+  /** It is tried again. */
   onTrouble(error: unknown): void;
+  /** Of a record, which is passed over. */
+  onUnreadable(error: unknown): void;
 }
 
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -59,7 +62,7 @@ async function position({ clickhouse }: DocumentsOptions, signal: AbortSignal): 
 
 /** A record that cannot be read is passed over: it stands alone. */
 async function* read(
-  { log, topic, onTrouble }: DocumentsOptions,
+  { log, topic, onUnreadable }: DocumentsOptions,
   from: number,
   how: ReadOptions,
 ): AsyncGenerator<Followed<Batch>> {
@@ -70,7 +73,7 @@ async function* read(
         return decodeDocument(record, topic);
       } catch (error) {
         if (!(error instanceof EnvelopeError)) throw error;
-        onTrouble(error);
+        onUnreadable(error);
         return [];
       }
     });

@@ -5,7 +5,7 @@ import type { EventLog } from '../log.ts';
 import { readSteps, type Step } from '../steps.ts';
 import { cutBatches } from './batches.ts';
 import { type Counters, newCounters } from './counters.ts';
-import { followDocuments, projectDocuments } from './documents.ts';
+import { type DocumentsOptions, followDocuments, projectDocuments } from './documents.ts';
 import { noteTokens } from './lost-inserts.ts';
 import type { ProjectorOptions } from './options.ts';
 import { createPatientClickHouse } from './patience.ts';
@@ -84,7 +84,7 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   void writer.failed.then(() => reading.abort());
   try {
     const continuous = config.kafkaBrokers !== undefined;
-    const parts = { log, topic: topics.documents, clickhouse, continuous, onTrouble: onDocumentTrouble(options) };
+    const parts = { log, topic: topics.documents, clickhouse, continuous, ...documentReports(options) };
     if (options.stopAtEnd) await projectDocuments(parts, signal);
     else beside = followDocuments(parts, AbortSignal.any([signal, reading.signal]));
     await follow(options, done, { writer, counters }, AbortSignal.any([signal, reading.signal]));
@@ -96,8 +96,11 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
   }
 }
 
-function onDocumentTrouble({ logger }: ProjectorOptions) {
-  return (error: unknown): void => logger.warn({ err: error }, 'documents of tokens');
+function documentReports({ logger }: ProjectorOptions): Pick<DocumentsOptions, 'onTrouble' | 'onUnreadable'> {
+  return {
+    onTrouble: (err) => logger.warn({ err }, 'documents of tokens cannot be brought into their table, trying again'),
+    onUnreadable: (err) => logger.warn({ err }, 'a document of a token cannot be read and is left out'),
+  };
 }
 
 type BatchWriter = Awaited<ReturnType<typeof createBatchWriter>>;

@@ -58,7 +58,11 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
     logger.warn({ err }, 'it cannot be read which tables there are'),
   );
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
-  const answers = openAnswers(config, createClickHouseSource(clickhouse, gate, head));
+  const tables = createClickHouseSource(clickhouse, gate, head, {
+    onNamesFailure: (err) =>
+      logger.warn({ err }, 'names of accounts cannot be looked for, trying again with each step'),
+  });
+  const answers = openAnswers(config, tables);
   const pool = createTvmPool({
     workers: config.tvmThreads,
     maxQueued: config.tvmQueue,
