@@ -47,37 +47,31 @@ const bytes = (low: number, high: number) =>
     })
     .pipe(z.number().int().min(low).max(high));
 
+/** Words between commas. @param read makes of a word what is kept, and tells what is wrong with it */
+const commaList = (read: (word: string, refuse: (why: string) => void) => string = (word) => word) =>
+  z.union([
+    z.array(z.string()),
+    z.string().transform((list, { addIssue }) =>
+      list
+        .split(',')
+        .map((word) => word.trim())
+        .filter(Boolean)
+        .map((word) => read(word, (why) => addIssue({ code: 'custom', message: `${word} is no ${why}` }))),
+    ),
+  ]);
+
 /** Addresses in any spelling, kept in the raw form. */
-const addressList = z.union([
-  z.array(z.string()),
-  z.string().transform((list, { addIssue }) =>
-    list
-      .split(',')
-      .map((one) => one.trim())
-      .filter(Boolean)
-      .map((one) => {
-        const address = parseAddress(one);
-        if (address === null) addIssue({ code: 'custom', message: `${one} is no address` });
-        return address === null ? one : rawAddress(address);
-      }),
-  ),
-]);
+const addressList = commaList((word, refuse) => {
+  const address = parseAddress(word);
+  if (address === null) refuse('address');
+  return address === null ? word : rawAddress(address);
+});
 
 /** Base URLs, each with a slash at its end. */
-const gatewayList = z.union([
-  z.array(z.string()),
-  z.string().transform((list, { addIssue }) =>
-    list
-      .split(',')
-      .map((one) => one.trim())
-      .filter(Boolean)
-      .map((one) => {
-        const isUrl = URL.canParse(one) && /^https?:$/.test(new URL(one).protocol);
-        if (!isUrl) addIssue({ code: 'custom', message: `${one} is no http or https URL` });
-        return one.endsWith('/') ? one : `${one}/`;
-      }),
-  ),
-]);
+const gatewayList = commaList((word, refuse) => {
+  if (!URL.canParse(word) || !/^https?:$/.test(new URL(word).protocol)) refuse('http or https URL');
+  return word.endsWith('/') ? word : `${word}/`;
+});
 
 /** Milliseconds from `400ms` or `0.4s`. */
 const duration = (low: number, high: number) =>
@@ -96,6 +90,88 @@ export const settings = {
     about: 'Folder of the embedded log, ClickHouse, the window, the archive and the devnet',
     group: 'Service',
     schema: text.default('./data'),
+  },
+  host: {
+    flag: 'host',
+    env: 'TONSTREAM_HOST',
+    about: 'Address the HTTP server listens on',
+    group: 'Service',
+    schema: text.default('127.0.0.1'),
+  },
+  port: {
+    flag: 'port',
+    env: 'TONSTREAM_PORT',
+    about: 'Port of the HTTP server; 0 takes a free one',
+    group: 'Service',
+    schema: integer(0, 65_535).default(8081),
+  },
+  metricsPort: {
+    flag: 'metrics-port',
+    env: 'TONSTREAM_METRICS_PORT',
+    about:
+      'Port at which `ingest`, `project`, `devnet` and `metadata`, run alone, answer `/metrics`; 0 takes a free one, and without it there are none. `start` and `api` answer it at `--port`',
+    group: 'Service',
+    schema: integer(0, 65_535).optional(),
+  },
+  metricsHost: {
+    flag: 'metrics-host',
+    env: 'TONSTREAM_METRICS_HOST',
+    about: 'Address at which `--metrics-port` listens',
+    group: 'Service',
+    schema: text.default('127.0.0.1'),
+  },
+  workers: {
+    flag: 'workers',
+    env: 'TONSTREAM_WORKERS',
+    about:
+      'Processes that answer HTTP requests, beside the main process; at most one for each of `--concurrent-queries`',
+    group: 'Service',
+    schema: integer(1, 64).default(Math.min(availableParallelism(), MOST_WORKERS_UNASKED)),
+    shownDefault: `cores, at most ${MOST_WORKERS_UNASKED}`,
+  },
+  logLevel: {
+    flag: 'log-level',
+    env: 'TONSTREAM_LOG_LEVEL',
+    about: 'fatal, error, warn, info, debug, trace or silent',
+    group: 'Service',
+    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  },
+  sql: {
+    flag: 'sql',
+    env: 'TONSTREAM_SQL',
+    about: 'Answer SQL at `/api/sql`: `on`, `off`, or `auto`, which is on while `--host` is this machine alone',
+    group: 'Service',
+    schema: z.enum(['auto', 'on', 'off']).default('auto'),
+  },
+  feedV1: {
+    flag: 'feed-v1',
+    env: 'TONSTREAM_FEED_V1',
+    about: 'Whether the feed speaks streaming v1 too, which TON Center has deprecated',
+    group: 'Service',
+    schema: bool.default(false),
+  },
+  webhookPrivate: {
+    flag: 'webhook-private',
+    env: 'TONSTREAM_WEBHOOK_PRIVATE',
+    about: 'Whether webhooks may lead to addresses that are not public, such as this machine and its network',
+    group: 'Service',
+    schema: bool.default(false),
+  },
+  metadataPrivate: {
+    flag: 'metadata-private',
+    env: 'TONSTREAM_METADATA_PRIVATE',
+    about: 'Whether documents of tokens may be fetched from addresses that are not public',
+    group: 'Service',
+    schema: bool.default(false),
+  },
+  ipfsGateways: {
+    flag: 'ipfs-gateways',
+    env: 'TONSTREAM_IPFS_GATEWAYS',
+    about:
+      'Gateways that `ipfs://` documents are asked of, one after the other: URLs to be followed by id and path, separated by commas',
+    group: 'Service',
+    schema: gatewayList.default(['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/']),
+    shownDefault: 'https://ipfs.io/ipfs/,https://dweb.link/ipfs/',
   },
   network: {
     flag: 'network',
@@ -189,64 +265,20 @@ export const settings = {
     group: 'Chain',
     schema: integer(0, 65_535).default(0),
   },
-  host: {
-    flag: 'host',
-    env: 'TONSTREAM_HOST',
-    about: 'Address the HTTP server listens on',
-    group: 'Service',
-    schema: text.default('127.0.0.1'),
-  },
-  port: {
-    flag: 'port',
-    env: 'TONSTREAM_PORT',
-    about: 'Port of the HTTP server; 0 takes a free one',
-    group: 'Service',
-    schema: integer(0, 65_535).default(8081),
-  },
-  metricsPort: {
-    flag: 'metrics-port',
-    env: 'TONSTREAM_METRICS_PORT',
-    about:
-      'Port at which `ingest`, `project`, `devnet` and `metadata`, run alone, answer `/metrics`; 0 takes a free one, and without it there are none. `start` and `api` answer it at `--port`',
-    group: 'Service',
-    schema: integer(0, 65_535).optional(),
-  },
-  metricsHost: {
-    flag: 'metrics-host',
-    env: 'TONSTREAM_METRICS_HOST',
-    about: 'Address at which `--metrics-port` listens',
-    group: 'Service',
-    schema: text.default('127.0.0.1'),
-  },
-  workers: {
-    flag: 'workers',
-    env: 'TONSTREAM_WORKERS',
-    about:
-      'Processes that answer HTTP requests, beside the main process; at most one for each of `--concurrent-queries`',
-    group: 'Service',
-    schema: integer(1, 64).default(Math.min(availableParallelism(), MOST_WORKERS_UNASKED)),
-    shownDefault: `cores, at most ${MOST_WORKERS_UNASKED}`,
-  },
-  logLevel: {
-    flag: 'log-level',
-    env: 'TONSTREAM_LOG_LEVEL',
-    about: 'fatal, error, warn, info, debug or trace',
-    group: 'Service',
-    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  dnsCollections: {
+    flag: 'dns-collections',
+    env: 'TONSTREAM_DNS_COLLECTIONS',
+    about: 'Comma-separated addresses of NFT collections whose items are domains, besides `.ton` and `t.me`',
+    group: 'Chain',
+    schema: addressList.default([]),
+    shownDefault: 'none',
   },
   kafkaBrokers: {
     flag: 'kafka-brokers',
     env: 'KAFKA_BROKERS',
     about: 'Comma-separated `host:port` list; without it the log is embedded',
     group: 'Event log',
-    schema: z
-      .string()
-      .transform((list) =>
-        list
-          .split(',')
-          .map((broker) => broker.trim())
-          .filter(Boolean),
-      )
+    schema: commaList()
       // Of none the log would be embedded for some parts and Kafka's for others.
       .refine((brokers) => brokers.length > 0, 'a list such as kafka1:9092,kafka2:9092 is wanted')
       .optional(),
@@ -334,13 +366,6 @@ export const settings = {
     about: 'Memory limit of the embedded server',
     group: 'ClickHouse',
     schema: bytes(512 * MB, 1024 * 1024 * MB).default(1200 * MB),
-  },
-  sql: {
-    flag: 'sql',
-    env: 'TONSTREAM_SQL',
-    about: 'Answer SQL at `/api/sql`: `on`, `off`, or `auto`, which is on while `--host` is this machine alone',
-    group: 'Service',
-    schema: z.enum(['auto', 'on', 'off']).default('auto'),
   },
   sqlDatabase: {
     flag: 'sql-database',
@@ -521,14 +546,6 @@ export const settings = {
     group: 'Limits',
     schema: integer(1_000, 100_000_000).default(200_000),
   },
-  dnsCollections: {
-    flag: 'dns-collections',
-    env: 'TONSTREAM_DNS_COLLECTIONS',
-    about: 'Comma-separated addresses of NFT collections whose items are domains, besides `.ton` and `t.me`',
-    group: 'Chain',
-    schema: addressList.default([]),
-    shownDefault: 'none',
-  },
   maxDataBytes: {
     flag: 'max-data-bytes',
     env: 'TONSTREAM_MAX_DATA_BYTES',
@@ -616,13 +633,6 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 1_000_000).default(20_000),
   },
-  feedV1: {
-    flag: 'feed-v1',
-    env: 'TONSTREAM_FEED_V1',
-    about: 'Whether the feed speaks streaming v1 too, which TON Center has deprecated',
-    group: 'Service',
-    schema: bool.default(false),
-  },
   feedAddresses: {
     flag: 'feed-addresses',
     env: 'TONSTREAM_FEED_ADDRESSES',
@@ -652,13 +662,6 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 100_000).default(1_000),
   },
-  webhookPrivate: {
-    flag: 'webhook-private',
-    env: 'TONSTREAM_WEBHOOK_PRIVATE',
-    about: 'Whether webhooks may lead to addresses that are not public, such as this machine and its network',
-    group: 'Service',
-    schema: bool.default(false),
-  },
   metadataAtOnce: {
     flag: 'metadata-at-once',
     env: 'TONSTREAM_METADATA_AT_ONCE',
@@ -687,22 +690,6 @@ export const settings = {
       'Age at which a document of a token is fetched again, in hours; one that failed is tried again after a day, then twice as late each time, up to that age; 0 fetches none again',
     group: 'Limits',
     schema: integer(0, 87_600).default(168),
-  },
-  metadataPrivate: {
-    flag: 'metadata-private',
-    env: 'TONSTREAM_METADATA_PRIVATE',
-    about: 'Whether documents of tokens may be fetched from addresses that are not public',
-    group: 'Service',
-    schema: bool.default(false),
-  },
-  ipfsGateways: {
-    flag: 'ipfs-gateways',
-    env: 'TONSTREAM_IPFS_GATEWAYS',
-    about:
-      'Gateways that `ipfs://` documents are asked of, one after the other: URLs to be followed by id and path, separated by commas',
-    group: 'Service',
-    schema: gatewayList.default(['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/']),
-    shownDefault: 'https://ipfs.io/ipfs/,https://dweb.link/ipfs/',
   },
   pendingTraces: {
     flag: 'pending-traces',
@@ -849,7 +836,7 @@ export function settingsTable(): string {
     .join('\n\n');
 }
 
-/** Name and version as in package.json. */
+/** As in package.json. */
 export const version: string = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))).version;
