@@ -8,7 +8,7 @@ import { createShutdown } from './shutdown.ts';
 
 const HELP = `tonstream ${version}: an event-sourced indexer of the TON blockchain
 
-  tonstream start              everything in one process: chain, log, ClickHouse, projection, HTTP API
+  tonstream start              everything under one process: chain, log, ClickHouse, projection, HTTP API
       --network NAME           devnet (default), mainnet, testnet, none, or the file of a global config
   tonstream import <path…>     put recorded blocks (.boc, .ndjson, .ndjson.gz, folders) into the log
       --loose                  also blocks with holes between them, for tests and forensics

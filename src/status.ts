@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { TABLES } from '../clickhouse/tables/all.ts';
 import type { EventLog } from '../streams/log.ts';
+import { isLogAway, LOG_MS, logAnswer } from '../streams/log-answer.ts';
 import { type LogHead, lastSealed } from '../streams/step-search.ts';
-import { isLogAway, LOG_MS, logAnswer } from './log-answer.ts';
 
 export interface Status {
   /** `error`: why it cannot be told. */

@@ -1,8 +1,8 @@
 /** Masterchain blocks in full, from the log. */
 import { decodeBlockRecord, decodeEnvelope } from '../../streams/envelope.ts';
 import type { EventLog } from '../../streams/log.ts';
+import { isLogAway, logAnswer } from '../../streams/log-answer.ts';
 import { offsetOfStep } from '../../streams/step-search.ts';
-import { isLogAway, logAnswer } from '../log-answer.ts';
 
 /** The bag of cells of the masterchain block with a seqno; null when the log does not have it. */
 export type MasterBlock = (mcSeqno: number) => Promise<Buffer | null>;

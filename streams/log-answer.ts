@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LogError } from '../streams/log.ts';
+import { LogError } from './log.ts';
 
 /** Brokers that are there take some 10 ms, on a machine that is busy beyond measure 3 s. */
 export const LOG_MS = 5_000;
