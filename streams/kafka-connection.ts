@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type LogEntry, logLevel } from 'kafkajs';
 import Cluster from 'kafkajs/src/cluster/index.js';
 import { LogError, type StoredRecord } from './log.ts';
+import { createSeldom } from './seldom.ts';
 
 /** What a pino logger offers and this file uses. */
 export interface KafkaLogger {
@@ -44,7 +45,6 @@ export function brokerErrorType(error: unknown): string | null {
   return null;
 }
 
-const WARN_EVERY_MS = 30_000;
 const UNKNOWN_TOPIC = 'This server does not host this topic-partition';
 /** Without a reason, and also where another process was faster. Who makes the topic tells what it was (kafka-topic.ts). */
 const NOT_MADE = 'Topic creation errors';
@@ -71,14 +71,13 @@ export function createKafka(options: KafkaConnectionOptions): Kafka {
  * away: of those one warning in half a minute goes through. What it cannot mend reaches the caller as an exception.
  */
 function createLogSink({ brokers, logger }: KafkaConnectionOptions) {
-  let warnedAt = Number.NEGATIVE_INFINITY;
+  const mayWarn = createSeldom();
   return ({ namespace, level, log }: LogEntry): void => {
     const { message, timestamp: _, logger: __, ...rest } = log;
     logger?.debug({ ...rest, part: `kafkajs ${namespace}`.trim() }, message);
     // Whether a topic is there is asked before it is made.
     if (rest.error === UNKNOWN_TOPIC || rest.error === NOT_MADE || message === TRIES_END) return;
-    if (level > logLevel.WARN || performance.now() - warnedAt < WARN_EVERY_MS) return;
-    warnedAt = performance.now();
+    if (level > logLevel.WARN || !mayWarn()) return;
     logger?.warn({ brokers }, `Kafka: ${message}${typeof rest.error === 'string' ? `: ${rest.error}` : ''}`);
   };
 }

@@ -7,7 +7,7 @@ import { startPoint } from '../../streams/ingest/follow-start.ts';
 import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
 import { startProjectorThread } from '../../streams/project/thread.ts';
-import { createLine } from '../../streams/seldom.ts';
+import { createSeldom } from '../../streams/seldom.ts';
 import { topicsOf } from '../../streams/topics.ts';
 import { FAUCET_PATH } from '../api/faucet.ts';
 import { type Config, settings } from '../config.ts';
@@ -27,8 +27,6 @@ import { openSends } from './sends.ts';
 import { openWindowWriter } from './window.ts';
 
 const HEAD_POLL_MS = 250;
-/** An outage is told of no more often. */
-const TOLD_EVERY_MS = 30_000;
 
 /** `tonstream start`: chain, ingester, log, ClickHouse, projector and API, with processes of their own for requests. */
 export async function runStart(running: Running): Promise<void> {
@@ -127,9 +125,9 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
 }
 
 function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {
-  const line = createLine(TOLD_EVERY_MS);
+  const mayTell = createSeldom();
   const onError = (error: unknown) => {
-    if (line()) logger.warn({ err: error }, 'the head cannot be read');
+    if (mayTell()) logger.warn({ err: error }, 'the head cannot be read');
   };
   void head.follow(HEAD_POLL_MS, shutdown.signal, onError);
 }

@@ -20,7 +20,7 @@ import { decodeCellEnvelope, encodeCellRecord } from '../cell-record.ts';
 import { blockKey } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import type { Missing } from '../missing.ts';
-import { createLine } from '../seldom.ts';
+import { createSeldom } from '../seldom.ts';
 import {
   type Answer,
   type AskedState,
@@ -121,7 +121,7 @@ export function createCells(options: CellsOptions): Cells {
   const waiting = new Map<string, Question>();
   const waitingLibraries = new Map<string, { globalId: number; mcSeqno: number }>();
   const asking = new Map<string, number>();
-  const failureLine = createLine(DEFAULT_PAUSES.lineMs);
+  const mayTellFailure = createSeldom(DEFAULT_PAUSES.lineMs);
   let idleWaiters: (() => void)[] = [];
   let running = 0;
   const newest = createNewest(signal);
@@ -236,7 +236,7 @@ export function createCells(options: CellsOptions): Cells {
           continue;
         }
         note('failed');
-        if (failureLine()) logger.warn({ reason: String(error) }, 'cells that no block shows cannot be had');
+        if (mayTellFailure()) logger.warn({ reason: String(error) }, 'cells that no block shows cannot be had');
         return null;
       }
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { NodeError } from '../../src/node/chain-node.ts';
-import { createLine } from '../seldom.ts';
+import { createSeldom } from '../seldom.ts';
 import { IngestError } from './check.ts';
 
 /** Pauses between tries, milliseconds. */
@@ -52,17 +52,18 @@ export interface Patience {
 export function createPatience(options: PatienceOptions): Patience {
   const { logger, onRefetch, signal } = options;
   const pauses = { ...DEFAULT_PAUSES, ...options.pauses };
-  const lines = { away: createLine(pauses.lineMs), wrong: createLine(pauses.lineMs), stuck: createLine(pauses.lineMs) };
+  const seldom = (): (() => boolean) => createSeldom(pauses.lineMs);
+  const mayTell = { away: seldom(), wrong: seldom(), stuck: seldom() };
 
   function say(what: string, reason: RefetchReason, error: Error, sinceMs: number): void {
     const waitingMs = performance.now() - sinceMs;
     const seconds = Math.round(waitingMs / 1000);
     const fields = { request: what, reason: error.message };
     if (waitingMs >= pauses.stuckMs) {
-      if (lines.stuck()) logger.error(fields, `${what} has been impossible for ${seconds} s: ${error.message}`);
+      if (mayTell.stuck()) logger.error(fields, `${what} has been impossible for ${seconds} s: ${error.message}`);
     } else if (reason === 'wrong') {
-      if (lines.wrong()) logger.warn(fields, `a server gave a wrong answer: ${error.message}`);
-    } else if (reason !== 'not_found' && lines.away()) {
+      if (mayTell.wrong()) logger.warn(fields, `a server gave a wrong answer: ${error.message}`);
+    } else if (reason !== 'not_found' && mayTell.away()) {
       logger.warn(fields, `no server can answer (${what}): ${error.message}; trying again`);
     }
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { type BlockProver, NodeError, type ProvenBlock } from '../../src/node/chain-node.ts';
-import { createLine } from '../seldom.ts';
+import { createSeldom } from '../seldom.ts';
 import { IngestError, sameHashes } from './check.ts';
 import type { Patience } from './follow-patience.ts';
 import type { FetchedStep, StepPipeline } from './follow-steps.ts';
@@ -33,7 +33,7 @@ const TRIES = 6;
 
 /** Age of the head above which something is wrong: servers replay an old one, or the chain stands still. */
 const OLD_HEAD_S = 300;
-const LINE_MS = 60_000;
+const OLD_LINE_MS = 60_000;
 
 /**
  * Proves a masterchain block, in several tries.
@@ -67,7 +67,7 @@ export function proveOrLeave(
 export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
   const { pipeline, prover, patience, intervalMs, signal } = options;
   const held: FetchedStep[] = [];
-  const sayOld = createLine(LINE_MS);
+  const mayTellOld = createSeldom(OLD_LINE_MS);
   /** Newest seqno that is covered. */
   let covered = options.first - 1;
   let given = options.first - 1;
@@ -81,7 +81,7 @@ export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
     const age = Date.now() / 1000 - (proven.genUtime ?? 0);
     // Blocks before the head, which are fetched while the log is behind, are old for that.
     const isHead = proven === prover.newest && id.seqno >= options.headSeqno();
-    if (isHead && age > OLD_HEAD_S && sayOld()) {
+    if (isHead && age > OLD_HEAD_S && mayTellOld()) {
       const what = `the newest block that servers prove is ${Math.round(age)} s old`;
       options.logger.warn({ seqno: id.seqno }, `${what}: they replay an old head, or the chain stands still`);
     }

@@ -17,7 +17,7 @@ import type { BlockProver, ChainNode, ProvenBlock } from '../../src/node/chain-n
 import type { FaultKind } from '../../src/node/lite-faults.ts';
 import type { BlockSource } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
-import { createLine } from '../seldom.ts';
+import { createSeldom } from '../seldom.ts';
 import type { TopicNames } from '../topics.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells, DEFAULT_CELL_LIMITS } from './cells.ts';
 import { IngestError } from './check.ts';
@@ -110,8 +110,6 @@ const UNPROVEN_MS = 50;
 const LONGEST_UNPROVEN_MS = 5_000;
 /** Blocks that nobody can prove for so long are an error line. */
 const STUCK_MS = 30_000;
-/** Shortest time between two lines about another ingester. */
-const FOREIGN_LINE_MS = 30_000;
 
 /**
  * Ingests until the signal aborts; then it resolves behind the append that is being written. A log that is away is
@@ -274,11 +272,11 @@ function openConfirm({ prover }: IngestParts, patience: Patience, signal: AbortS
 
 /** Brokers keep no second writer away. Readers drop what comes twice, but what is learned counts from the own end of the log. */
 function openWriter({ log, topics, options, logger }: IngestParts, position: Position): StepWriter {
-  const line = createLine(FOREIGN_LINE_MS);
+  const mayTell = createSeldom();
   const what = `another ingester writes to topic ${topics.blocks}, too, which makes it twice as large: end one of them`;
   return createStepWriter({
     onForeign(from, to) {
-      if (line()) logger.error({ from, to }, what);
+      if (mayTell()) logger.error({ from, to }, what);
     },
     log,
     topic: topics.blocks,

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { isTransient } from '../../clickhouse/query-error.ts';
-import { createLine } from '../seldom.ts';
+import { createSeldom } from '../seldom.ts';
 
 export interface PatienceOptions {
   /** Longest outage that is waited for, milliseconds, from the first failure on. */
@@ -49,8 +49,8 @@ export interface PatientOptions extends Omit<PatienceOptions, 'mayTry'> {
 /** The same server, each statement with patience: an insert must carry a token, a command must bear repetition. */
 export function createPatientClickHouse(clickhouse: ClickHouse, { mayInsert, ...given }: PatientOptions): ClickHouse {
   // Many statements wait for one server: one of them says so.
-  const line = createLine(LONGEST_WAIT_MS);
-  const warn = (about: object, message: string): void => void (line() && given.logger.warn(about, message));
+  const mayTell = createSeldom(LONGEST_WAIT_MS);
+  const warn = (about: object, message: string): void => void (mayTell() && given.logger.warn(about, message));
   const options = { ...given, logger: { warn } };
   // A listener for each statement that waits: as many as a step has tables are no leak.
   setMaxListeners(0, given.signal);

@@ -10,7 +10,7 @@ import { createClickHouseSource } from '../../../clickhouse/queries/source.ts';
 import { subscribersDatabase } from '../../../clickhouse/subscribers.ts';
 import { followTables } from '../../../clickhouse/tables-id.ts';
 import { openLog } from '../../../streams/open.ts';
-import { createLine } from '../../../streams/seldom.ts';
+import { createSeldom } from '../../../streams/seldom.ts';
 import { topicsOf } from '../../../streams/topics.ts';
 import { createCalling } from '../../calls.ts';
 import { createEmulator } from '../../emulation/emulator.ts';
@@ -42,7 +42,7 @@ const MAX_ASKED = 256;
 const LEASE = 'pending';
 const LOOK_MS = 1_000;
 /** An outage of ClickHouse is told of no more often. */
-const leaseLine = createLine(30_000);
+const mayTellOfLease = createSeldom();
 /** For the last words. */
 const FAREWELL_MS = 1_000;
 
@@ -144,7 +144,7 @@ async function takeTurn(
 ): Promise<void> {
   const pause = () => sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
   const tend = async (): Promise<void> => {
-    await lease?.tend(signal).catch((error: unknown) => leaseLine() && report(error));
+    await lease?.tend(signal).catch((error: unknown) => mayTellOfLease() && report(error));
   };
   await tend();
   if (lease !== null && !lease.held) return void (await pause());
