@@ -11,6 +11,11 @@ export interface OpenedServer {
 }
 
 const MARK_CACHE_BYTES = 64 * 1024 * 1024;
+/**
+ * Beside the queries that a gate lets through: a batch's inserts, one for each table at a time, and what asks without a
+ * gate (head, status, health, SQL, subscribers).
+ */
+const OTHER_CONNECTIONS = 16;
 
 /** Of the embedded one. */
 export const serverFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'clickhouse');
@@ -43,7 +48,7 @@ export function connect(config: Config, url: string, logger: Logger, metrics?: C
     username: config.clickhouseUser,
     password: config.clickhousePassword,
     database: config.clickhouseDatabase,
-    maxOpenConnections: config.concurrentQueries + 16,
+    maxOpenConnections: config.concurrentQueries + OTHER_CONNECTIONS,
     logger,
     ...(metrics ? { metrics } : {}),
   });

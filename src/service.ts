@@ -12,7 +12,7 @@ import { watchRuns } from './api/api-metrics.ts';
 import { createApp, type Health } from './api/app.ts';
 import { type Contracts, createContracts } from './api/contracts.ts';
 import { createKeptRuns } from './api/kept-runs.ts';
-import { DEFAULT_LIMITS, SERVER_OPTIONS } from './api/limits.ts';
+import { apiLimits, SERVER_OPTIONS } from './api/limits.ts';
 import { createMentions, noMentions } from './api/mentions.ts';
 import type { Api } from './api/route.ts';
 import { createSentMessages } from './api/sent-messages.ts';
@@ -174,12 +174,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     printMetrics: parts.printMetrics,
     version: parts.version,
     kept: { answers: config.cachedAnswersBytes, renderings: config.cachedRenderingsBytes },
-    limits: {
-      ...DEFAULT_LIMITS,
-      maxRows: config.maxLimit,
-      queryTimeoutMs: config.queryTimeoutMs,
-      maxBodyBytes: config.maxBodyBytes,
-    },
+    limits: apiLimits(config),
     testnet,
     web: web.router,
     feed: streaming.router,

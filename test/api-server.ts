@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { type AppOptions, createApp } from '../src/api/app.ts';
 import { createContracts } from '../src/api/contracts.ts';
 import type { KeptRuns } from '../src/api/kept-runs.ts';
-import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../src/api/limits.ts';
+import { SERVER_OPTIONS } from '../src/api/limits.ts';
 import type { ChainSource } from '../src/chain/chain-source.ts';
 import { createEmulator } from '../src/emulation/emulator.ts';
 import type { Knowledge } from '../src/emulation/knowledge.ts';
@@ -13,6 +13,7 @@ import { noLiteservers } from '../src/node/liteservers.ts';
 import { createStateMetrics } from '../src/state/metrics.ts';
 import type { StateSourceOptions } from '../src/state/source.ts';
 import { createViews } from '../src/state/view.ts';
+import { DEFAULT_LIMITS } from './default-limits.ts';
 import { smallPool } from './small-pool.ts';
 import { statesOf } from './states.ts';
 

@@ -21,6 +21,7 @@ import { createLitePool, type LitePool } from '../src/node/lite-pool.ts';
 import { decodeCellEnvelope } from '../streams/cell-record.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { ingest } from '../streams/ingest/follow.ts';
+import { ingestOptions } from '../streams/ingest/options.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
 import { publishSettings } from '../streams/project/publish.ts';
@@ -78,7 +79,16 @@ function start(): void {
   const { config } = readConfig(['--batch-ms', '10'], {});
   const { signal } = stop;
   running = [
-    ingest({ log, topics, node: pool, options: { from: 'genesis', source: 'devnet' }, logger: silent }, signal),
+    ingest(
+      {
+        log,
+        topics,
+        node: pool,
+        options: { from: 'genesis', source: 'devnet', ...ingestOptions(config) },
+        logger: silent,
+      },
+      signal,
+    ),
     project(
       {
         log,

@@ -21,6 +21,7 @@ import { createLitePool, type LitePool } from '../src/node/lite-pool.ts';
 import { decodeCellEnvelope } from '../streams/cell-record.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { ingest } from '../streams/ingest/follow.ts';
+import { ingestOptions } from '../streams/ingest/options.ts';
 import type { EventLog } from '../streams/log.ts';
 import { decodeMissing } from '../streams/missing.ts';
 import type { ProjectorOptions } from '../streams/project/options.ts';
@@ -90,7 +91,7 @@ let seen = 0;
 function start() {
   const ending = new AbortController();
   const { signal } = ending;
-  const options = { from: 'head', source: 'devnet' } as const;
+  const options = { from: 'head', source: 'devnet', ...ingestOptions(config) } as const;
   const onProgress: ProjectorOptions['onProgress'] = ({ batch }) => {
     seen = batch.mcSeqno;
   };

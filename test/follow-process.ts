@@ -5,8 +5,10 @@
  * append and each line it logs; ends when the log has the whole sequence.
  */
 
+import { readConfig } from '../src/config.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import { ingest } from '../streams/ingest/follow.ts';
+import { ingestOptions } from '../streams/ingest/options.ts';
 import { LogError } from '../streams/log.ts';
 import { topicNames } from '../streams/topics.ts';
 import { recordedNode } from './recorded-node.ts';
@@ -37,6 +39,7 @@ const options = {
   source: 'lite',
   standBy: mode === 'stand-by',
   batchBytes: Number(batchBytes),
+  ...ingestOptions(readConfig(['--network', 'mainnet'], {}).config),
   cells: null,
 } as const;
 try {

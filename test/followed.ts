@@ -1,9 +1,11 @@
 /** An ingester over a recorded node, for tests that look at what it writes and says. */
 
+import { readConfig } from '../src/config.ts';
 import type { BlockProver, ChainNode } from '../src/node/chain-node.ts';
 import type { CellEvent } from '../streams/ingest/cells.ts';
 import { type IngestOptions, type IngestProgress, ingest } from '../streams/ingest/follow.ts';
 import type { RefetchReason } from '../streams/ingest/follow-patience.ts';
+import { ingestOptions } from '../streams/ingest/options.ts';
 import type { EventLog } from '../streams/log.ts';
 import { topicNames } from '../streams/topics.ts';
 import type { RecordedNode } from './recorded-node.ts';
@@ -34,10 +36,15 @@ export interface Followed {
 /** Short pauses: tests are about what is done after them. */
 export const SHORT_PAUSES = { missingMs: 1, longestMissingMs: 4, awayMs: 1, longestAwayMs: 4 };
 
+/** Those of a service that is told nothing but the network. */
+const settings = ingestOptions(readConfig(['--network', 'mainnet'], {}).config);
+
+export type FollowOptions = Partial<Omit<IngestOptions, 'ahead'> & { ahead: Partial<IngestOptions['ahead']> }>;
+
 export function follow(
   log: EventLog,
   node: ChainNode & Partial<Pick<RecordedNode, 'seqnos'>>,
-  options: Partial<IngestOptions> = {},
+  { ahead, ...options }: FollowOptions = {},
   prover: BlockProver | null = null,
 ): Followed {
   const stop = new AbortController();
@@ -86,7 +93,9 @@ export function follow(
         from: { seqno: node.seqnos?.[0] ?? 1 },
         source: 'lite',
         pauses: SHORT_PAUSES,
+        ...settings,
         cells: null,
+        ahead: { ...settings.ahead, ...ahead },
         ...options,
       },
       logger: { info: say('info'), warn: say('warn'), error: say('error') },

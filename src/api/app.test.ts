@@ -7,13 +7,13 @@ import { HeadBehind } from '../../clickhouse/queries/head.ts';
 import { BadCursor } from '../../clickhouse/queries/keys.ts';
 import { TooMuch } from '../../clickhouse/queries/reading.ts';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
+import { DEFAULT_LIMITS } from '../../test/default-limits.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { madeTransaction } from '../../test/made-chain.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { QueryContext } from '../chain/records.ts';
 import type { AppOptions } from './app.ts';
 import { ApiError } from './errors.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
 import { v3Routes } from './v3/routes.ts';
 
 const ACCOUNT = '0:09331D93672E0054952D514A98C3121971894BAC88281CD698423B7DD82063A5';

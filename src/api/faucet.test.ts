@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { Address } from '@ton/core';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../test/default-limits.ts';
 import { type Faucet, FaucetError } from '../devnet/actors/faucet.ts';
 import { FAUCET_PATH, faucetApi } from './faucet.ts';
 import { createFront } from './front.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
 
 const gifts: [string, bigint][] = [];
 const reported: unknown[] = [];

@@ -1,5 +1,6 @@
 /** Bounds on what one request may send and ask for. */
 import type { ServerOptions } from 'node:http';
+import type { Config } from '../config.ts';
 
 export interface ApiLimits {
   /** Rows a listing gives when `limit` is absent. */
@@ -16,15 +17,13 @@ export interface ApiLimits {
   maxBodyBytes: number;
 }
 
-/** The limits of the TON Center service (endpoints 1.1 and 1.4 of the contract). */
-export const DEFAULT_LIMITS: ApiLimits = {
-  defaultRows: 100,
-  maxRows: 1000,
-  maxAddresses: 1024,
-  maxAccountStates: 1000,
-  queryTimeoutMs: 3000,
-  maxBodyBytes: 4 * 1024 * 1024,
-};
+/** Those of the TON Center service (endpoints 1.1 and 1.4 of the contract) that are no settings. */
+const OF_CONTRACT = { defaultRows: 100, maxAddresses: 1024, maxAccountStates: 1000 };
+
+export function apiLimits(config: Pick<Config, 'maxLimit' | 'queryTimeoutMs' | 'maxBodyBytes'>): ApiLimits {
+  const { maxLimit: maxRows, queryTimeoutMs, maxBodyBytes } = config;
+  return { ...OF_CONTRACT, maxRows, queryTimeoutMs, maxBodyBytes };
+}
 
 /**
  * Options for the `http.createServer` that carries the app. A thousand addresses in one GET need some 70 KiB of

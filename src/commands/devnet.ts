@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { FAUCET_PATH, faucetApi } from '../api/faucet.ts';
 import { createFront } from '../api/front.ts';
-import { DEFAULT_LIMITS, SERVER_OPTIONS } from '../api/limits.ts';
+import { apiLimits, SERVER_OPTIONS } from '../api/limits.ts';
 import { errorMessage } from '../chain/errors.ts';
 import { ConfigError } from '../config.ts';
 import { httpUrl, listen } from '../listen.ts';
@@ -24,7 +24,7 @@ export async function runDevnet(running: Running, configOut: string | null): Pro
   await answerMetrics(running, registry);
   const front = createFront({
     apis: [faucetApi(faucet)],
-    limits: DEFAULT_LIMITS,
+    limits: apiLimits(config),
     metrics: registry,
     report: (error) => logger.error({ err: error }, 'a request failed'),
   });

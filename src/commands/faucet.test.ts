@@ -4,9 +4,9 @@ import { Writable } from 'node:stream';
 import { Address } from '@ton/core';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../test/default-limits.ts';
 import { faucetApi } from '../api/faucet.ts';
 import { createFront } from '../api/front.ts';
-import { DEFAULT_LIMITS } from '../api/limits.ts';
 import { type Faucet, FaucetError } from '../devnet/actors/faucet.ts';
 import { runFaucet } from './faucet.ts';
 

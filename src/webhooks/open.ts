@@ -1,6 +1,7 @@
 /** Webhooks as a part of the HTTP service: their operations, and their delivery. */
 import type { Registry } from 'prom-client';
 import type { ClickHouse } from '../../clickhouse/client.ts';
+import { apiLimits } from '../api/limits.ts';
 import type { Asker, Route } from '../api/route.ts';
 import type { Config } from '../config.ts';
 import type { Feed } from '../feed/feed.ts';
@@ -21,7 +22,10 @@ export interface OpenWebhooks {
 }
 
 export interface OpenWebhooksOptions {
-  config: Pick<Config, 'webhooks' | 'webhookPrivate' | 'feedAddresses'>;
+  config: Pick<
+    Config,
+    'webhooks' | 'webhookPrivate' | 'feedAddresses' | 'maxLimit' | 'queryTimeoutMs' | 'maxBodyBytes'
+  >;
   /** Of the subscribers' database. */
   clickhouse: ClickHouse;
   feed: Feed;
@@ -45,6 +49,7 @@ export function openWebhooks({ config, clickhouse, feed, keys, registry, report 
       wake: webhooks.wake,
       inTurn: createTurns(keys),
       isAllowed,
+      limits: apiLimits(config),
       maxWebhooks: config.webhooks,
       maxAddresses: config.feedAddresses,
     }),

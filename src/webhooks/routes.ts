@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { ApiError } from '../api/errors.ts';
-import { DEFAULT_LIMITS } from '../api/limits.ts';
+import type { ApiLimits } from '../api/limits.ts';
 import { type Parameters, sent, sentLast } from '../api/parameters.ts';
 import { type Asker, type Declaration, declare, type Route } from '../api/route.ts';
 import { limit as pageLimit, offset as pageOffset } from '../api/v3/parameters.ts';
@@ -26,6 +26,7 @@ export interface WebhookRoutesOptions {
   inTurn: InTurn;
   /** Whether an address may be called. */
   isAllowed: IsAllowed;
+  limits: ApiLimits;
   /** Webhooks of all keys; 0 for none at all. */
   maxWebhooks: number;
   /** Addresses of one webhook. */
@@ -176,11 +177,11 @@ function removeRoute({ store, wake, inTurn }: WebhookRoutesOptions): Route<Asker
   });
 }
 
-function lettersRoute({ store }: WebhookRoutesOptions): Route<Asker> {
+function lettersRoute({ store, limits }: WebhookRoutesOptions): Route<Asker> {
   return route({
     path: '/webhooks/deadLetters',
     summary: 'Events that a webhook has refused too often',
-    parameters: z.object({ id, limit: pageLimit(DEFAULT_LIMITS), offset: pageOffset() }),
+    parameters: z.object({ id, limit: pageLimit(limits), offset: pageOffset() }),
     response: z.strictObject({ dead_letters: z.array(deadLetter) }),
     async answer({ id: asked, limit, offset }, asker) {
       const found = await webhookOf(store, asked, asker);

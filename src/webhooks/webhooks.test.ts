@@ -6,13 +6,13 @@ import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
+import { DEFAULT_LIMITS } from '../../test/default-limits.ts';
 import { type FeedServer, openSocket, serveFeed } from '../../test/feed-server.ts';
 import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
 import { noContracts } from '../../test/small-pool.ts';
 import { statesOf } from '../../test/states.ts';
 import { openTarget, type WebhookTarget } from '../../test/webhook-target.ts';
 import { createFront } from '../api/front.ts';
-import { DEFAULT_LIMITS } from '../api/limits.ts';
 import { createAsked, v3Api } from '../api/v3/api.ts';
 import { createHostCounts, type KeyCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
@@ -114,6 +114,7 @@ async function openHost({
     wake: webhooks.wake,
     inTurn: createTurns(keys),
     isAllowed,
+    limits: DEFAULT_LIMITS,
     maxWebhooks: 5,
     maxAddresses: 100,
   });

@@ -11,6 +11,7 @@ import { canonicalBoc } from '../../src/chain/canonical.ts';
 import { cellHash } from '../../src/chain/hash.ts';
 import type { AccountState } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
+import { readConfig } from '../../src/config.ts';
 import { createRecordedNode, type RecordedNodeOptions } from '../../test/recorded-node.ts';
 import { readSequence, sequenceFile } from '../../test/recorded-sequence.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
@@ -24,6 +25,7 @@ import { type CellEvent, type CellLimits, type Cells, createCells } from './cell
 import { checkBlockAndTops } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import type { FetchedStep } from './follow-steps.ts';
+import { ingestOptions } from './options.ts';
 
 const topics = topicNames();
 const LAST = 2690;
@@ -100,7 +102,7 @@ function open(
     topic: topics.cells,
     writer,
     patience: { pause: async () => undefined },
-    limits,
+    limits: { ...ingestOptions(readConfig([], {}).config).cells, ...limits },
     logger: { warn: () => undefined },
     onEvent: (event) => counts.set(event, (counts.get(event) ?? 0) + 1),
     onError: (error) => {

@@ -55,14 +55,10 @@ export interface CellLimits {
   mentionedPerSecond: number;
 }
 
-export const DEFAULT_CELL_LIMITS: Readonly<CellLimits> = {
-  queue: 2_000,
-  concurrency: 4,
-  maxBytes: 2 * 1024 * 1024,
-  lagSteps: 10_000,
-  perSecond: 20,
-  mentionedPerSecond: 5,
-};
+const USUAL_LIMITS = { queue: 2_000, concurrency: 4, lagSteps: 10_000 };
+
+/** Those that are settings, and any of the others. */
+export type SetCellLimits = Omit<CellLimits, keyof typeof USUAL_LIMITS> & Partial<CellLimits>;
 
 export interface CellsOptions {
   node: ChainNode;
@@ -70,7 +66,7 @@ export interface CellsOptions {
   topic: string;
   writer: StepWriter;
   patience: Pick<Patience, 'pause'>;
-  limits?: Partial<CellLimits>;
+  limits: SetCellLimits;
   logger: Pick<Logger, 'warn'>;
   onEvent?: (event: CellEvent) => void;
   /** Of a failure that is no matter of the node's, as a log that cannot be written. */
@@ -115,7 +111,7 @@ const MAX_FOLLOW_UPS = 8;
 
 export function createCells(options: CellsOptions): Cells {
   const { node, log, topic, writer, patience, logger, signal, onError } = options;
-  const limits = { ...DEFAULT_CELL_LIMITS, ...options.limits };
+  const limits = { ...USUAL_LIMITS, ...options.limits };
   const note = (event: CellEvent): void => options.onEvent?.(event);
   const known = createKnown();
   const waiting = new Map<string, Question>();

@@ -1,10 +1,12 @@
 /** Measures of the ingester over any chain node; the benchmark puts a recorded one in. */
+import { readConfig } from '../../src/config.ts';
 import type { BlockProver, ChainNode } from '../../src/node/chain-node.ts';
 import type { BlockSource } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import { type IngestProgress, ingest } from './follow.ts';
 import type { StartPoint } from './follow-start.ts';
+import { ingestOptions } from './options.ts';
 
 export interface Subject {
   log: EventLog;
@@ -33,7 +35,7 @@ async function ingestUntil(
   const onProgress = (progress: IngestProgress): void => {
     if (enough(progress)) stop.abort();
   };
-  const options = { from, source, proofIntervalMs: 0 };
+  const options = { from, source, ...ingestOptions(readConfig([], {}).config), proofIntervalMs: 0 };
   await ingest({ log, topics: topicNames(), node, prover, options, logger: silent, onProgress }, stop.signal);
 }
 

@@ -19,7 +19,7 @@ import type { BlockSource } from '../envelope.ts';
 import { type EventLog, LogError } from '../log.ts';
 import { createSeldom } from '../seldom.ts';
 import type { TopicNames } from '../topics.ts';
-import { type CellEvent, type CellLimits, type Cells, createCells, DEFAULT_CELL_LIMITS } from './cells.ts';
+import { type CellEvent, type Cells, createCells, type SetCellLimits } from './cells.ts';
 import { IngestError } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
 import { createFetcher, type FetcherOptions } from './follow-fetch.ts';
@@ -39,18 +39,18 @@ export interface IngestOptions {
   standBy?: boolean;
   /** Requests to the node at the same time. */
   concurrency?: number;
-  ahead?: Partial<AheadLimits>;
+  ahead: Pick<AheadLimits, 'stepBytes'> & Partial<AheadLimits>;
   /** Blocks of one append. */
   batchBytes?: number;
   /** Null asks for no cells. */
-  cells?: Partial<CellLimits> | null;
+  cells: SetCellLimits | null;
   /** The log wakes its readers itself (a broker does). */
   continuous?: boolean;
   pauses?: Partial<Pauses>;
   /** How long the next masterchain block is waited for before the head is asked for again. Default 10 s. */
   pollMs?: number;
-  /** Shortest time between two proofs, which bounds the traffic for them. Default 1000 ms. */
-  proofIntervalMs?: number;
+  /** Shortest time between two proofs, which bounds the traffic for them. */
+  proofIntervalMs: number;
 }
 
 export interface IngestMetrics {
@@ -99,12 +99,11 @@ export interface IngestParts {
 }
 
 const CONCURRENCY = 32;
-const AHEAD: AheadLimits = { steps: 512, bytes: 64 * 1024 * 1024, stepBytes: 512 * 1024 * 1024 };
+const AHEAD = { steps: 512, bytes: 64 * 1024 * 1024 };
 const BATCH_BYTES = 8 * 1024 * 1024;
 const STAND_BY_MS = 500;
 const LOG_AWAY_MS = 1_000;
 const POLL_MS = 10_000;
-const PROOF_INTERVAL_MS = 1_000;
 /** First and longest pause after blocks that nobody could prove. */
 const UNPROVEN_MS = 50;
 const LONGEST_UNPROVEN_MS = 5_000;
@@ -260,7 +259,7 @@ function openProof(
     shared.onTrusted();
     metrics?.proven(id.seqno, genUtime ?? 0);
   };
-  const intervalMs = options.proofIntervalMs ?? PROOF_INTERVAL_MS;
+  const intervalMs = options.proofIntervalMs;
   return createProvenSteps({ ...shared, prover, intervalMs, logger, onProven });
 }
 
@@ -294,14 +293,13 @@ function openCells(
 ): Cells | null {
   if (options.cells === null) return null;
   const onEvent = (event: CellEvent): void => metrics?.cells(event);
-  const limits = options.cells ?? {};
-  return createCells({ node, log, topic: topics.cells, limits, logger, onEvent, ...shared });
+  return createCells({ node, log, topic: topics.cells, limits: options.cells, logger, onEvent, ...shared });
 }
 
 /** What the projector lacks, people name and answers mention, asked beside all else. */
 function askForMissing({ log, topics, options, logger }: IngestParts, cells: Cells | null, signal: AbortSignal) {
-  const { perSecond, mentionedPerSecond } = { ...DEFAULT_CELL_LIMITS, ...options.cells };
-  if (cells === null) return [];
+  if (cells === null || options.cells === null) return [];
+  const { perSecond, mentionedPerSecond } = options.cells;
   const shared = { log, cells, continuous: options.continuous ?? false, logger, signal };
   return [
     { topics: [topics.missing, topics.wishes], perSecond },

@@ -1,10 +1,10 @@
 /** Requests that nobody means well: of every operation of v2 and of the old calls of v3, right ones with something wrong. */
 
-import { DEFAULT_LIMITS } from '../../src/api/limits.ts';
 import { v2Routes } from '../../src/api/v2/routes.ts';
 import { v3Routes } from '../../src/api/v3/routes.ts';
 import { type Cell, toBoc, Builder as Writer } from '../../src/chain/builder.ts';
 import { random } from '../chance.ts';
+import { DEFAULT_LIMITS } from '../default-limits.ts';
 
 export interface Question {
   method: string;

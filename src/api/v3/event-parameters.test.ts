@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { makeCursor } from '../../../clickhouse/queries/keys.ts';
-import { DEFAULT_LIMITS } from '../limits.ts';
+import { DEFAULT_LIMITS } from '../../../test/default-limits.ts';
 import { readParameters } from '../parameters.ts';
 import { readQuery } from '../request.ts';
 import { eventFilter, eventParameters } from './event-parameters.ts';

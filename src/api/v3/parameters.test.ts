@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { DEFAULT_LIMITS } from '../../../test/default-limits.ts';
 import { rawAddress } from '../../chain/address.ts';
 import { ApiError } from '../errors.ts';
-import { DEFAULT_LIMITS } from '../limits.ts';
 import { readParameters } from '../parameters.ts';
 import { readQuery } from '../request.ts';
 import * as p from './parameters.ts';
