@@ -7,8 +7,8 @@ import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
-import { describeEventLog, expectNumbered, startWriter, text } from './conformance.ts';
-import { numberedRecord } from './conformance-writer.ts';
+import { describeEventLog, expectNumbered, startWriter, text } from '../test/log-conformance.ts';
+import { numberedRecord } from '../test/log-conformance-writer.ts';
 import { openEmbeddedLog } from './embedded.ts';
 import { openEnvironment } from './environment.ts';
 import { damageOf } from './lmdb-file.ts';
@@ -197,7 +197,7 @@ describe('one writer', () => {
     const program = `import('tsx/esm/api').then(async ({ tsImport }) => {
       const load = (name) => tsImport(name, ${JSON.stringify(import.meta.url)});
       const { openEmbeddedLog } = await load('./embedded.ts');
-      const { writeNumbered } = await load('./conformance-writer.ts');
+      const { writeNumbered } = await load('../test/log-conformance-writer.ts');
       const log = openEmbeddedLog({ folder: ${JSON.stringify(place)} });
       await writeNumbered(log, 't.v1', 99, () => {});
       await log.close();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { text } from './conformance.ts';
+import { text } from '../test/log-conformance.ts';
 import { openKafkaLog } from './kafka.ts';
 
 /** Of what is asked: longer than a test may take. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { text } from './conformance.ts';
+import { text } from '../test/log-conformance.ts';
 import { type BatchProducer, createTopicWriter, splitBatches } from './kafka-writer.ts';
 import type { LogRecord, StoredRecord } from './log.ts';
 

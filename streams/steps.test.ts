@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fakeStep } from './conformance.ts';
+import { fakeStep } from '../test/log-conformance.ts';
 import { openEmbeddedLog } from './embedded.ts';
 import type { LogRecord } from './log.ts';
 import { firstStep, lastSealed, offsetOfStep } from './step-search.ts';

@@ -6,15 +6,6 @@ import { createSentMessages } from '../src/api/sent-messages.ts';
 import { openSends } from '../src/commands/sends.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { askLiteservers } from '../src/node/liteservers.ts';
-import {
-  collect,
-  describeEventLog,
-  expectNumbered,
-  type LogFixture,
-  startWriter,
-  text,
-} from '../streams/conformance.ts';
-import { writeNumbered } from '../streams/conformance-writer.ts';
 import { openKafkaLog } from '../streams/kafka.ts';
 import type { EventLog } from '../streams/log.ts';
 import { topicNames } from '../streams/topics.ts';
@@ -23,6 +14,8 @@ import { isLong } from './chance.ts';
 import { createFakeSource } from './fake-source.ts';
 import { describeLevels } from './feed-levels.ts';
 import { createKafkaLocal, type KafkaLocal, kafkaMissing } from './kafka-local.ts';
+import { collect, describeEventLog, expectNumbered, type LogFixture, startWriter, text } from './log-conformance.ts';
+import { writeNumbered } from './log-conformance-writer.ts';
 
 const missing = kafkaMissing();
 const broker: KafkaLocal | null = missing === null ? await createKafkaLocal() : null;

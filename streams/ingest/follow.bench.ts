@@ -12,11 +12,11 @@ import { startDevnetThread } from '../../src/devnet/thread.ts';
 import { parseGlobalConfig } from '../../src/node/global-config.ts';
 import { createLitePool } from '../../src/node/lite-pool.ts';
 import { openTrustedBlock } from '../../src/node/trusted-block.ts';
+import { measureBackfill, measureLatency, observeBlocks } from '../../test/follow-figures.ts';
+import { measureProofs } from '../../test/proof-figures.ts';
 import { recordedNode } from '../../test/recorded-node.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
-import { measureBackfill, measureLatency, observeBlocks } from './follow-figures.ts';
-import { measureProofs } from './proof-figures.ts';
 
 const NAME = 'local-ton4j-2024_a';
 const BLOCK_MS = 50;

@@ -3,8 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiServer, serveApi } from '../../../test/api-server.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
+import { recordedBodies } from '../../../test/recorded-bodies.ts';
 import { requireShelf, shelf } from '../../../test/shelf.ts';
-import { recordedBodies } from '../../chain/layouts/recorded.ts';
 
 describe('/decode', () => {
   let server: ApiServer;

@@ -1,5 +1,6 @@
 import { Address, beginCell, type Cell, comment } from '@ton/core';
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import { recordedBodies } from '../../../test/recorded-bodies.ts';
 import { addressOf } from '../address.ts';
 import { Builder } from '../builder.ts';
 import type { Decimal, Address as RawAddress } from '../model.ts';
@@ -7,7 +8,6 @@ import { CellView } from './cell-view.ts';
 import { commentOf, textComment } from './common.ts';
 import { decodeBody } from './decode.ts';
 import { jettonTransfer, takeWalletAddress } from './jettons.ts';
-import { recordedBodies } from './recorded.ts';
 import { opcodeName, readBody } from './registry.ts';
 import type { Payload } from './shapes.ts';
 

@@ -5,26 +5,26 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rounds } from '../test/chance.ts';
-import { startProgram } from '../test/program.ts';
-import { numberedRecord } from './conformance-writer.ts';
-import { encodeBlockRecord } from './envelope.ts';
-import type { EventLog, LogRecord, StoredRecord } from './log.ts';
-import { lastSealed, offsetOfStep } from './step-search.ts';
-import { readSteps, type Step } from './steps.ts';
+import { encodeBlockRecord } from '../streams/envelope.ts';
+import type { EventLog, LogRecord, StoredRecord } from '../streams/log.ts';
+import { lastSealed, offsetOfStep } from '../streams/step-search.ts';
+import { readSteps, type Step } from '../streams/steps.ts';
+import { rounds } from './chance.ts';
+import { numberedRecord } from './log-conformance-writer.ts';
+import { startProgram } from './program.ts';
 
 /** One implementation of the log under test. */
 export interface LogFixture {
   /** Opens the log, the same one each time. */
   open(): Promise<EventLog>;
-  /** First arguments of conformance-writer.ts. */
+  /** First arguments of log-conformance-writer.ts. */
   writer: string[];
   /** Runs before and after all tests. */
   start?(): Promise<void>;
   stop?(): Promise<void>;
 }
 
-const WRITER = fileURLToPath(new URL('./conformance-writer.ts', import.meta.url));
+const WRITER = fileURLToPath(new URL('./log-conformance-writer.ts', import.meta.url));
 
 /** Starts the writer process; `acknowledged` resolves with the last offset once that many batches are in. */
 export function startWriter(fixture: LogFixture, topic: string, until?: number) {

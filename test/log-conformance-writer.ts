@@ -3,8 +3,8 @@
  * Arguments: `embedded FOLDER TOPIC` or `kafka BROKERS TOPIC`, then optionally the number of the last record.
  */
 import { createHash } from 'node:crypto';
-import { openEmbeddedLog } from './embedded.ts';
-import type { EventLog, LogRecord } from './log.ts';
+import { openEmbeddedLog } from '../streams/embedded.ts';
+import type { EventLog, LogRecord } from '../streams/log.ts';
 
 const BATCH = 20;
 
@@ -16,7 +16,7 @@ export function numberedRecord(n: number): LogRecord {
 
 async function openLog(kind: string, place: string): Promise<EventLog> {
   if (kind === 'embedded') return openEmbeddedLog({ folder: place });
-  const { openKafkaLog } = await import('./kafka.ts');
+  const { openKafkaLog } = await import('../streams/kafka.ts');
   return openKafkaLog({ brokers: place.split(','), clientId: 'conformance-writer' });
 }
 

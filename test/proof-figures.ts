@@ -1,11 +1,11 @@
 /** What proofs by signatures cost, for the benchmark: a group as large as mainnet's, signed by the devnet's validators. */
-import { checkLink, createSignerCache } from '../../src/chain/block-proof.ts';
-import { createChain } from '../../src/devnet/chain.ts';
-import { createLiteserver } from '../../src/devnet/liteserver.ts';
-import type { Chain } from '../../src/devnet/model.ts';
-import { blockIdExtToTl, decodeAnswer, encodeAnswer } from '../../src/node/lite-api.ts';
-import { linkFromTl } from '../../src/node/lite-links.ts';
-import type { Executor } from '../../src/tvm/executor.ts';
+import { checkLink, createSignerCache } from '../src/chain/block-proof.ts';
+import { createChain } from '../src/devnet/chain.ts';
+import { createLiteserver } from '../src/devnet/liteserver.ts';
+import type { Chain } from '../src/devnet/model.ts';
+import { blockIdExtToTl, decodeAnswer, encodeAnswer } from '../src/node/lite-api.ts';
+import { linkFromTl } from '../src/node/lite-links.ts';
+import type { Executor } from '../src/tvm/executor.ts';
 
 export interface ProofFigures {
   signatures: number;

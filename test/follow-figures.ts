@@ -1,12 +1,12 @@
 /** Measures of the ingester over any chain node; the benchmark puts a recorded one in. */
-import { readConfig } from '../../src/config.ts';
-import type { BlockProver, ChainNode } from '../../src/node/chain-node.ts';
-import type { BlockSource } from '../envelope.ts';
-import type { EventLog } from '../log.ts';
-import { topicNames } from '../topics.ts';
-import { type IngestProgress, ingest } from './follow.ts';
-import type { StartPoint } from './follow-start.ts';
-import { ingestOptions } from './options.ts';
+import { readConfig } from '../src/config.ts';
+import type { BlockProver, ChainNode } from '../src/node/chain-node.ts';
+import type { BlockSource } from '../streams/envelope.ts';
+import { type IngestProgress, ingest } from '../streams/ingest/follow.ts';
+import type { StartPoint } from '../streams/ingest/follow-start.ts';
+import { ingestOptions } from '../streams/ingest/options.ts';
+import type { EventLog } from '../streams/log.ts';
+import { topicNames } from '../streams/topics.ts';
 
 export interface Subject {
   log: EventLog;
