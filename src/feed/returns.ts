@@ -5,6 +5,7 @@ import { hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import type { QueryContext } from '../chain/records.ts';
 import { receivedAmong } from '../pending/indexed.ts';
+import { MOST_BEHIND } from '../pending/lifetimes.ts';
 import { surer } from '../pending/merge.ts';
 import type { OpenTrace, PendingStore } from '../pending/store.ts';
 import type { HeardTraces, Prospect } from './heard-traces.ts';
@@ -63,11 +64,8 @@ interface Resuming {
 
 /** Each with its transactions. The topic holds those of five minutes. */
 const KEPT_INVALIDATED = 1_024;
-/**
- * That those who say what is pending may be behind the steps that are told: somewhat more than they go through after a
- * pause (MOST_BEHIND of src/pending/session.ts).
- */
-const SLACK_STEPS = 144;
+/** That those who say what is pending may be behind the steps that are told: somewhat more than they go through after a pause. */
+const SLACK_STEPS = MOST_BEHIND + 16;
 const AGAIN_MS = 500;
 
 export function createReturns(options: ReturnsOptions): Returns {

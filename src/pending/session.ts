@@ -12,7 +12,7 @@ import type { Knowledge } from '../emulation/knowledge.ts';
 import type { Liteservers } from '../node/liteservers.ts';
 import type { StateSource } from '../state/source.ts';
 import type { PendingLimits } from './announcing.ts';
-import { LIFETIMES } from './lifetimes.ts';
+import { LIFETIMES, MOST_BEHIND } from './lifetimes.ts';
 import type { PendingMetrics } from './metrics.ts';
 import { watchSignedBlocks } from './signed-blocks.ts';
 import { createPendingStore, type PendingStore } from './store.ts';
@@ -56,8 +56,6 @@ const TRIM_MS = 60_000;
 /** What is older is trimmed: what waits longer is said again. */
 const KEPT_MS = 5 * 60_000;
 const SAY_AGAIN_MS = KEPT_MS / 2;
-/** Steps behind the head that are still gone through after a pause; what was pending before has expired. */
-const MOST_BEHIND = 128;
 /** Messages that are emulated at the same time: what a step leads to waits for the executor behind them. */
 const AT_ONCE = 8;
 /** Where nobody says so a step is looked for this often. */
