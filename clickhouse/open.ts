@@ -42,6 +42,10 @@ export async function openServer(
   return { url: embedded.url, embedded };
 }
 
+/**
+ * A client of the tables' database, which need not be there yet, as the settings name it; `url` is that of `openServer`.
+ * Nothing is asked yet, so nothing fails here. Closed by the caller.
+ */
 export function connect(config: Config, url: string, logger: Logger, metrics?: ClickHouseMetrics): ClickHouse {
   return createClickHouse({
     url,

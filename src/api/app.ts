@@ -75,6 +75,11 @@ export interface KeptBytes {
   renderings: number;
 }
 
+/**
+ * The listener for an HTTP server: v3, v2, emulation and the other `apis`, the pages, feed and SQL where they are given,
+ * and `/healthcheck` (200, also `DEGRADED: …`, or 503), `/status` and `/metrics`. What an operation throws is answered
+ * (errors.ts), and reported where the service is to blame. Upgrades to WebSocket are taken apart from it (upgrades.ts).
+ */
 export function createApp(options: AppOptions): RequestListener {
   const { metrics, limits, report, version, kept, web, feed, sql, apis = [] } = options;
   const v3Options = {

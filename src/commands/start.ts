@@ -72,6 +72,11 @@ interface Roles {
   globalConfig: string | null;
 }
 
+/**
+ * Opens all that the roles need, one after the other, and resolves when HTTP is answered. What is open is closed by the
+ * shutdown, also when a later part cannot be opened; a part that fails afterwards ends the process through it.
+ * @throws {ConfigError} for a setting that cannot be kept to, and what a part fails with that is not waited for
+ */
 async function runRoles(running: Running, roles: Roles): Promise<void> {
   const { config, logger, shutdown, print } = running;
   const { clickhouse, clickhouseUrl, log, metrics } = await openParts(running, { views: true });

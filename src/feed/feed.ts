@@ -84,6 +84,11 @@ const EXISTING_SECONDS = 60;
 /** Between two looks at who wants to know the head. */
 const BEAT_MS = 250;
 
+/**
+ * Tells lines what they subscribe to, in the order of the chain. Nothing is told before `run`; then a line that is live is
+ * told of each step that the head reaches, and one that resumes or has no more room of those it lacks, read again from
+ * `steps`, until it is live. What cannot be read is reported and tried again every half second.
+ */
 export function createFeed(options: FeedOptions): Feed {
   const { head, steps, notifier, globalId, metrics, report } = options;
   const lines = new Set<Line>();

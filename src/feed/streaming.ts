@@ -88,6 +88,11 @@ const MAX_UNANSWERED = 64;
 /** Of messages and bodies that are not finished, of all connections. */
 const UNFINISHED_BYTES = 64 * 1024 * 1024;
 
+/**
+ * The feed over HTTP: `ws` and `sse` below `/api/streaming/v2`, and below `v1` where that is spoken, with `healthz`. The
+ * router answers requests, `upgrades` takes the connections of WebSocket, which go to no router. It follows the head from
+ * now until `close`.
+ */
 export function createStreaming(options: StreamingOptions): Streaming {
   const { source, head, limits, metrics, report } = options;
   const globalId = () => options.globalId() ?? 0;

@@ -75,6 +75,11 @@ const WAITED_MS = 3_000;
 /** Accounts that have moved lately. */
 const MOVED_ACCOUNTS = 16_384;
 
+/**
+ * Several messages may be given at a time. What fails of one is reported and tried again by `retry`, as is what an account
+ * refuses, what is above its rate, and what the index is too far behind for; `endOverdue` takes those whose time is
+ * over. `now` and the clock are Unix milliseconds.
+ */
 export function createAnnouncing(options: AnnouncingOptions) {
   const { store, source, states, limits, lifetimes, metrics, roots, recent, deeds, memory } = options;
   const { mcSeqno, tell, context, clock, report } = options;

@@ -62,6 +62,11 @@ const AT_ONCE = 8;
 const STEP_POLL_MS = 100;
 const MESSAGE_BYTES = 1024 * 1024;
 
+/**
+ * Nothing is told before `run`, which reads the topic of pending traces anew into `store` and goes on behind it: so one
+ * that was stopped or failed may be run again. Of several processes one at a time may run. What fails of a step or a
+ * message is reported and tried again.
+ */
 export function createSession(options: SessionOptions): Session {
   const { log, topics, head, report, metrics } = options;
   const store = createPendingStore();
