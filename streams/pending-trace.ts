@@ -38,7 +38,7 @@ export interface PendingWallet {
   balance: Decimal;
 }
 
-export const CLASSIFICATIONS = ['unclassified', 'ok', 'failed'] as const;
+const CLASSIFICATIONS = ['unclassified', 'ok', 'failed'] as const;
 
 export interface PendingTrace {
   /** Normalised hash of the message that begins it. */

@@ -16,7 +16,7 @@ import {
 export * from './projected-step.ts';
 
 /** Largest value of one record. Well below what a log takes, so that a reader's batch stays small. */
-export const PART_BYTES = 2 * 1024 * 1024;
+const PART_BYTES = 2 * 1024 * 1024;
 
 /** What a record says of its step. */
 export interface StepPart {
@@ -159,7 +159,7 @@ export async function lastProjectedStep(log: EventLog, topic: string): Promise<S
  * The first record of the first step of which some record passes the test, or the end; what passes must be at the end of
  * the topic. Records of an earlier version never pass.
  */
-export async function firstPassing(log: EventLog, topic: string, passes: (part: StepPart) => boolean): Promise<number> {
+async function firstPassing(log: EventLog, topic: string, passes: (part: StepPart) => boolean): Promise<number> {
   const partAt = async (offset: number): Promise<StepPart | null> => {
     const record = await log.get(topic, offset);
     return record === null || isEarlier(record) ? null : decodeStepPart(record);

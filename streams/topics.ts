@@ -5,7 +5,7 @@
 
 import { type Config, settings } from '../src/config.ts';
 
-export const DEFAULT_TOPIC_PREFIX = 'ton';
+const DEFAULT_TOPIC_PREFIX = 'ton';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

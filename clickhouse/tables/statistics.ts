@@ -17,7 +17,7 @@ export type Resolution = keyof typeof RESOLUTIONS;
 export const GRACE_SECONDS = 120;
 
 /** Of opcodes so many are told of an hour, those of most messages; the others together as `other`. */
-export const OPCODES_AN_HOUR = 256;
+const OPCODES_AN_HOUR = 256;
 
 export const chainStatistics = table({
   name: 'chain_statistics',

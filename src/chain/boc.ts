@@ -11,7 +11,7 @@ export interface BocLimits {
   maxDepth: number;
 }
 
-export const defaultBocLimits: Readonly<BocLimits> = {
+const defaultBocLimits: Readonly<BocLimits> = {
   maxBytes: 64 << 20,
   maxCells: 4 << 20,
   maxRoots: 1024,

@@ -94,7 +94,7 @@ function readSoftware(cursor: Cursor): { version: number; capabilities: Decimal 
 }
 
 /** `ext_blk_ref$_`. */
-export function readExtRef(cursor: Cursor): ExtBlockRef {
+function readExtRef(cursor: Cursor): ExtBlockRef {
   return { endLt: cursor.dec(64), seqno: cursor.u(32), rootHash: cursor.hash(), fileHash: cursor.hash() };
 }
 

@@ -21,7 +21,7 @@ export function mergePruned(boc: Boc, cell: number, older: Boc): Buffer | null {
 }
 
 /** Every tree of a bag of full trees, by hash. Hashes the whole bag. */
-export function treesByHash(boc: Boc): FindTree {
+function treesByHash(boc: Boc): FindTree {
   const cells = new Map<string, number>();
   for (let cell = 0; cell < boc.count; cell++) {
     cells.set(cellHash(boc, cell).toString('latin1'), cell);
@@ -56,7 +56,7 @@ function copyTree(boc: Boc, cell: number, built: Map<number, TreeCell>): TreeCel
 }
 
 /** Builds the tree of a cell, asking for what is pruned; null when an answer is missing. */
-export function fillPruned(boc: Boc, cell: number, find: FindTree): TreeCell | null {
+function fillPruned(boc: Boc, cell: number, find: FindTree): TreeCell | null {
   return fill(boc, cell, 0, find, new Map());
 }
 

@@ -40,7 +40,7 @@ function littleEndian(value: number): Buffer {
 }
 
 /** `tonNode.blockIdExt`: 80 bytes. */
-export function blockIdBytes({ workchain, shard, seqno, rootHash, fileHash }: BlockIdExt): Buffer {
+function blockIdBytes({ workchain, shard, seqno, rootHash, fileHash }: BlockIdExt): Buffer {
   const bytes = Buffer.alloc(16);
   bytes.writeInt32LE(workchain, 0);
   bytes.writeBigUInt64LE(BigInt(`0x${shard}`), 4);

@@ -147,7 +147,7 @@ function importKey(publicKey: Hash): KeyObject {
 }
 
 /** `validator_list_hash_short`: CRC-32C over TL in little-endian order. */
-export function groupHash(list: readonly Validator[], catchainSeqno: number): number {
+function groupHash(list: readonly Validator[], catchainSeqno: number): number {
   const bytes = Buffer.alloc(12 + 72 * list.length);
   let at = bytes.writeUInt32LE(HASH_MAGIC, 0);
   at = bytes.writeUInt32LE(catchainSeqno, at);

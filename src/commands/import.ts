@@ -98,7 +98,7 @@ function stopSignal(given: AbortSignal | undefined): { signal: AbortSignal; rele
 }
 
 /** What an import did, in one line for each thing to know. */
-export function summaryText(summary: ImportSummary, seconds: number): string {
+function summaryText(summary: ImportSummary, seconds: number): string {
   const { steps, blocks, bytes, firstMcSeqno, lastMcSeqno, skipped, repeated, leftOut, stopped } = summary;
   const lines =
     blocks === 0

@@ -73,7 +73,7 @@ export interface RebuildOptions extends Omit<ProjectorOptions, 'projections'> {
  * The projections of these names, and those that read their rows.
  * @throws {ConfigError} for a name that is none
  */
-export function withReaders(names: readonly string[], projections: readonly Projection[]): Projection[] {
+function withReaders(names: readonly string[], projections: readonly Projection[]): Projection[] {
   const unknown = names.filter((name) => !projections.some((one) => one.name === name));
   if (unknown.length > 0) {
     const known = projections.map(({ name }) => name).join(', ');

@@ -76,7 +76,7 @@ export interface FeedOptions extends Pick<BehindOptions, 'stallMs' | 'catchUps' 
 }
 
 /** Close code of WebSocket. */
-export const GOING_AWAY = 1001;
+const GOING_AWAY = 1001;
 
 const RETRY_MS = 500;
 /** How far back who asks for what there is begins: as long as TON Center keeps states, and twice as long as traces. */

@@ -7,9 +7,9 @@ import { parseAddress, parseHash } from '../chain/address.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
 
-export const V2_TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'] as const;
+const V2_TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'] as const;
 /** Beyond the protocol. */
-export const OWN_TYPES = ['block', 'message', 'external_out', 'jetton_transfer', 'nft_transfer'] as const;
+const OWN_TYPES = ['block', 'message', 'external_out', 'jetton_transfer', 'nft_transfer'] as const;
 /** Transactions as the traces that they are in end, in place of `transactions`; see {@link readTypes}. */
 const GROUPED_TYPE = 'trace_transactions';
 /** Of v1: levels by their types. */
@@ -90,7 +90,7 @@ export interface Subscription {
   isV1: boolean;
 }
 
-export const NO_FILTER: Filter = {
+const NO_FILTER: Filter = {
   everything: false,
   workchain: null,
   opcodes: null,

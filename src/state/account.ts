@@ -29,7 +29,7 @@ export interface AccountState extends KnownState {
 export const NO_TRANSACTION = { lt: '0', hash: Buffer.alloc(32) } as const;
 
 /** Hash of `account_none$0`. */
-export const NO_ACCOUNT_HASH = Buffer.from('90aec8965afabb16ebc3cb9b408ebae71b618d78788bc80d09843593cac98da4', 'hex');
+const NO_ACCOUNT_HASH = Buffer.from('90aec8965afabb16ebc3cb9b408ebae71b618d78788bc80d09843593cac98da4', 'hex');
 
 export function absent(account: Address, genUtime: number): AccountState {
   return {

@@ -25,7 +25,7 @@ export interface StackLimits {
 }
 
 /** Limits of what is read and written: those the reference has for arguments. */
-export const defaultStackLimits: StackLimits = { maxDepth: 1024, maxValues: 8000 };
+const defaultStackLimits: StackLimits = { maxDepth: 1024, maxValues: 8000 };
 
 /** A stack is nested too deep or has too many values. */
 export class StackLimitError extends DecodeError {

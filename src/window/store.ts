@@ -370,7 +370,7 @@ export function shuffled({ put, append, delete: remove }: Batch): { batch: Batch
   return { batch, flush };
 }
 
-export function encodeCode(methods: readonly number[], boc: Buffer): Buffer {
+function encodeCode(methods: readonly number[], boc: Buffer): Buffer {
   const head = Buffer.allocUnsafe(4 + 4 * methods.length);
   head.writeUInt32BE(methods.length, 0);
   for (const [i, method] of methods.entries()) head.writeUInt32BE(method, 4 + 4 * i);

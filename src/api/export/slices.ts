@@ -23,7 +23,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Steps that one slice may have, and rows, but for a single step; fewer where they have more bytes than an answer may. */
 export const SLICE_STEPS = 10_000;
-export const SLICE_ROWS = 50_000;
+const SLICE_ROWS = 50_000;
 const MAX_SHORTENED = 1_000;
 /** Of the steps whose rows could not be counted, and of those whose rows could not be read. */
 const SHARE_COUNTED = 10;

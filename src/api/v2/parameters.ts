@@ -14,7 +14,7 @@ export interface GivenAddress {
 }
 
 /** 48 characters of either base64 alphabet, or `workchain:64 hex digits`. */
-export function parseGiven(text: string): GivenAddress | null {
+function parseGiven(text: string): GivenAddress | null {
   const address = parseAddress(text);
   if (address === null) return null;
   if (text.includes(':')) return { address, friendly: null };
@@ -23,7 +23,7 @@ export function parseGiven(text: string): GivenAddress | null {
 }
 
 /** 44 characters of padded base64, 43 of the url-safe alphabet, or 64 hex digits; empty for the empty text. */
-export function parseV2Hash(text: string): Hash | null {
+function parseV2Hash(text: string): Hash | null {
   if (text === '') return Buffer.alloc(0);
   if (/^[A-Za-z0-9_-]{43}$/.test(text)) return Buffer.from(text, 'base64url');
   // Without `0x` before hex; base64 may begin so.

@@ -28,7 +28,7 @@ export function parseInt32(text: string): number | null {
 }
 
 /** Unsigned 64-bit decimal, without leading zeros in the result. */
-export function parseUint64(text: string): string | null {
+function parseUint64(text: string): string | null {
   if (text === '') return '0';
   if (!/^\d{1,40}$/.test(text)) return null;
   const value = BigInt(text);
@@ -36,7 +36,7 @@ export function parseUint64(text: string): string | null {
 }
 
 /** Unsigned 256-bit decimal, without leading zeros in the result. */
-export function parseAmount(text: string): string | null {
+function parseAmount(text: string): string | null {
   if (!/^\d{1,78}$/.test(text)) return null;
   const value = BigInt(text);
   return value <= MAX_UINT256 ? value.toString() : null;
@@ -46,13 +46,13 @@ export function parseAmount(text: string): string | null {
  * Unix seconds: a decimal or any float text, cut to whole seconds. Times beyond 32 bits become the last second of
  * 32 bits, which no block has yet.
  */
-export function parseUtime(text: string): number | null {
+function parseUtime(text: string): number | null {
   if (!/^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return null;
   return Math.min(Math.trunc(Number(text)), MAX_UINT32);
 }
 
 /** Go's bool plus `on`; the empty text is false. */
-export function parseFlag(text: string): boolean | null {
+function parseFlag(text: string): boolean | null {
   if (text === '') return false;
   return text === 'on' ? true : parseBool(text);
 }
@@ -66,7 +66,7 @@ export function parseOpcode(text: string): number | null {
 }
 
 /** `asc`, `a`, `desc`, `d` in any case. */
-export function parseSort(text: string): Sort | null {
+function parseSort(text: string): Sort | null {
   const word = text.toLowerCase();
   if (word === 'asc' || word === 'a') return 'asc';
   return word === 'desc' || word === 'd' ? 'desc' : null;

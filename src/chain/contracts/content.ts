@@ -17,7 +17,7 @@ import type { Hash } from '../model.ts';
 export type Content = Readonly<Record<string, string>>;
 
 /** The attributes that are read, in the order in which they are kept. */
-export const ATTRIBUTES = [
+const ATTRIBUTES = [
   'uri',
   'name',
   'description',
