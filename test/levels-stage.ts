@@ -248,7 +248,7 @@ export async function listenTo(transport: Transport, subscription: Json): Promis
   }
   const socket = await openSocket(server.port);
   socket.send({ operation: 'subscribe', ...subscription });
-  await expect.poll(() => socket.answers, PATIENT).toEqual([{ status: 'subscribed' }]);
+  await expect.poll(() => socket.answers, PATIENT).toMatchObject([{ status: 'subscribed' }]);
   listeners.push(socket);
   return socket;
 }

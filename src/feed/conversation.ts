@@ -13,6 +13,8 @@ import type { Pauses } from './turns.ts';
 interface Reply {
   id?: string | undefined;
   status?: string;
+  /** Behind which it begins. */
+  cursor?: string | undefined;
   error?: string;
   oldest_cursor?: string | undefined;
 }
@@ -117,6 +119,15 @@ export function createConversation(options: TalkOptions) {
     if (unnoted.size >= options.maxUnnoted) await Promise.all(unnoted);
   }
 
+  /**
+   * Nobody who is cut off before his first event misses what comes meanwhile. Who has said where it begins may say so
+   * again, and of a name it is noted.
+   */
+  function beginning(): string | undefined {
+    const { cursors, start, name } = line.subscription;
+    return cursors && !goesOn(start) && name === null && line.place.mcSeqno > 0 ? feed.cursorOf(line) : undefined;
+  }
+
   function before(): Subscription {
     const { supportedActionTypes } = line.subscription;
     if (supportedActionTypes.length > 0) return line.subscription;
@@ -135,7 +146,7 @@ export function createConversation(options: TalkOptions) {
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);
       const error = await subscribeNamed(request.subscription);
-      line.say({ id, ...(error ?? { status: request.status }) });
+      line.say({ id, ...(error ?? { status: request.status, cursor: beginning() }) });
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       line.say({ id: error.id, error: error.message });

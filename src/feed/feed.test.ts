@@ -320,6 +320,21 @@ describe('a WebSocket', () => {
     for (const feed of feeds) await feed.close();
   });
 
+  it('misses nothing when it is cut before its first event and goes on from where it began', async () => {
+    await fed.start(10);
+    const subscription = { operation: 'subscribe', types: ['transactions'], everything: true };
+    const cut = await openSocket(fed.server.port);
+    cut.send({ ...subscription, with_cursor: true });
+    await expect.poll(() => cut.answers).toEqual([{ status: 'subscribed', cursor: expect.any(String) }]);
+    cut.close();
+    await fed.advanceTo(20);
+    const again = await openSocket(fed.server.port);
+    again.send({ ...subscription, from_cursor: cut.answers[0].cursor });
+    await expect.poll(() => told(again.events)).toEqual(fed.hashes(11, 20));
+    expect(again.answers).toEqual([{ status: 'subscribed' }]);
+    again.close();
+  });
+
   it('loses nothing while it does not read, and costs the others nothing', async () => {
     await fed.start(10, { queueBytes: 16 * 1024 });
     const subscription = {
