@@ -211,7 +211,10 @@ const ESCAPED: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\
 /** Of one parameter in that form: `http_max_field_value_size` of the server. */
 export const MAX_PARAMETER_BYTES = 128 * 1024;
 
-/** As the server reads the values of parameters (https://clickhouse.com/docs/interfaces/http#cli-queries-with-parameters). */
+/**
+ * As the server reads the values of parameters
+ * (https://clickhouse.com/docs/interfaces/http#cli-queries-with-parameters).
+ */
 export function parameterText(value: Parameter): string {
   const escaped = (text: string): string => text.replace(/[\t\n\r'\\]/g, (one) => ESCAPED[one]);
   if (Array.isArray(value)) {

@@ -46,8 +46,9 @@ const NO_STATISTICS = `<auto_statistics_types></auto_statistics_types>
     <refresh_statistics_interval>0</refresh_statistics_interval>`;
 
 /**
- * Bytes of its disk that the engine leaves to others: with less it refuses inserts and merges, which are tried again. The
- * engine of the chdb package takes a write that the disk refuses for done (`write-failures.ts`), so it must not come to that.
+ * Bytes of its disk that the engine leaves to others: with less it refuses inserts and merges, which are tried again.
+ * The engine of the chdb package takes a write that the disk refuses for done (`write-failures.ts`), so it must not
+ * come to that.
  */
 export const KEPT_FREE_BYTES = 64 * 1024 * 1024;
 

@@ -9,7 +9,10 @@ export interface Status {
   /** `error`: why it cannot be told. */
   log: { mc_seqno: number | null; error?: string };
   projected: { mc_seqno: number | null };
-  /** Steps in the log that are not in the tables yet, null where the log tells of an error. An upper bound where it has holes. */
+  /**
+   * Steps in the log that are not in the tables yet, null where the log tells of an error. An upper bound where it has
+   * holes.
+   */
   lag_steps: number | null;
   rows: Record<string, number>;
   /** Contracts that cannot be told before a node has told of what the log never showed; counted once a minute. */

@@ -169,9 +169,15 @@ const ignore = (): void => undefined;
 
 /** The commits of a store, which lmdb tells of in part. */
 export interface Commits {
-  /** To be called in the turn of the event loop that wrote. @throws {Error} that names the store, for a commit that failed */
+  /**
+   * To be called in the turn of the event loop that wrote.
+   * @throws {Error} that names the store, for a commit that failed
+   */
   outcome<T>(written: Promise<T>): Promise<T>;
-  /** Resolves when all that is committed is on the disk. @throws {Error} when the newest commit has failed, or one meanwhile */
+  /**
+   * Resolves when all that is committed is on the disk.
+   * @throws {Error} when the newest commit has failed, or one meanwhile
+   */
   flushed(): Promise<void>;
   close(): Promise<void>;
 }

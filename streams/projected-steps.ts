@@ -143,7 +143,10 @@ function continues(head: StepPart, collected: number, part: StepPart): boolean {
   );
 }
 
-/** The newest sealed step of the topic, without its content, and the bytes of the topic up to its end; null when there is none. */
+/**
+ * The newest sealed step of the topic, without its content, and the bytes of the topic up to its end; null when there
+ * is none.
+ */
 export async function lastProjectedStep(log: EventLog, topic: string): Promise<StepPart | null> {
   const low = await log.low(topic);
   for (let offset = (await log.end(topic)) - 1; offset >= low; offset--) {

@@ -11,7 +11,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const FOREVER = -1;
 
-/** `blocks`, `cells`, `documents` and `dead` are the log of record; `missing`, `wishes`, `mentions`, `steps`, `pending` and `pendingTraces` are feeds that can be made again or lost. */
+/**
+ * `blocks`, `cells`, `documents` and `dead` are the log of record; `missing`, `wishes`, `mentions`, `steps`, `pending`
+ * and `pendingTraces` are feeds that can be made again or lost.
+ */
 const TOPICS = {
   /** Key `workchain:shard:seqno`, value the block's bag of cells as received (envelope.ts). Never compacted. */
   blocks: { suffix: 'blocks.v1', retentionMs: FOREVER },

@@ -11,7 +11,10 @@ export interface ApiCase {
   paths: string[];
   /** Requests a second over eight connections to all workers that are to be reached. */
   reach?: number;
-  /** Those of the reference service (Postgres, tuned, 7.2 million transactions, two cores, eight connections), where it was measured. */
+  /**
+   * Those of the reference service (Postgres, tuned, 7.2 million transactions, two cores, eight connections), where it
+   * was measured.
+   */
   reference?: number;
 }
 

@@ -1,4 +1,7 @@
-/** Tokens by address and by owner, and records of names: from windows that move over the steps, against what the tables say of each step. */
+/**
+ * Tokens by address and by owner, and records of names: from windows that move over the steps, against what the tables
+ * say of each step.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
- * How long a sent message is on its way to whoever waits for it: from sendBoc at the client to the notification that its
- * transactions are pending, confirmed, finalized, over a WebSocket of the feed. Run by `npm run bench:pending`: a devnet
- * with a block every BENCH_BLOCK_MS (400), whose wallets send BENCH_RATE (20) transfers a second through HTTP for BENCH_SECONDS
- * (60); the service, its chain, ClickHouse and the clients share the machine.
+ * How long a sent message is on its way to whoever waits for it: from sendBoc at the client to the notification that
+ * its transactions are pending, confirmed, finalized, over a WebSocket of the feed. Run by `npm run bench:pending`: a
+ * devnet with a block every BENCH_BLOCK_MS (400), whose wallets send BENCH_RATE (20) transfers a second through HTTP
+ * for BENCH_SECONDS (60); the service, its chain, ClickHouse and the clients share the machine.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -14,7 +14,10 @@ export interface Run {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts `tonstream` with these words; unless they say more, requests are answered in one process and take as long as they need. */
+/**
+ * Starts `tonstream` with these words; unless they say more, requests are answered in one process and take as long as
+ * they need.
+ */
 export function runTonstream(...words: string[]): Run {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],

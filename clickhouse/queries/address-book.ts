@@ -117,7 +117,10 @@ export function createAddressBook(reading: Reading) {
       if (stood === current) accounts.set(hashKey(account), codeOrNone(codeHash));
     },
 
-    /** Code hashes of accounts as the tables know them, whatever the head is; accounts never seen with a code are missing. */
+    /**
+     * Code hashes of accounts as the tables know them, whatever the head is; accounts never seen with a code are
+     * missing.
+     */
     async accountCodes(some: readonly Address[], context: QueryContext): Promise<Map<string, Hash>> {
       const found = await readCodes(some, context);
       return new Map([...found].flatMap(([account, code]) => (code === 'none' ? [] : [[account, code.hash]])));

@@ -1,7 +1,8 @@
 /**
  * Which account has which name: for address books, which name many accounts in every answer. All names that belong to
  * the account they lead to are held, and follow the head by a small query every two seconds at most, so that no answer
- * waits for them; when the tables are others, all are read anew. A name may be shown so much later than the rest of its step.
+ * waits for them; when the tables are others, all are read anew. A name may be shown so much later than the rest of its
+ * step.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compareDecimal } from '../../src/chain/decimal.ts';

@@ -113,7 +113,8 @@ export function jettonQueries(reading: NewestReading) {
         });
       }
       const beginning = filter.behind && 'id' in filter.behind ? behindId(filter.behind) : [];
-      // What holds of a wallet at every step: a wallet is confirmed by its master, by owner and master, and neither changes.
+      // What holds of a wallet at every step: a wallet is confirmed by its master, by owner and master, and neither
+      // changes.
       const keys: string[] = [...beginning];
       let page: Page | null = filter.page;
       if (filter.addresses.length > 0) keys.push(`address IN ${addresses(filter.addresses)}`);

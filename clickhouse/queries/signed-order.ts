@@ -9,7 +9,10 @@ import { direction } from './keys.ts';
 import { waiting } from './newest.ts';
 import { collectInTurns, type NewestReading } from './reading.ts';
 
-/** Rows that are taken back stay until they are merged: so many more are read than the page needs, twice as many if these do not do. */
+/**
+ * Rows that are taken back stay until they are merged: so many more are read than the page needs, twice as many if
+ * these do not do.
+ */
 const READ_SHARE = 1.3;
 const READ_MORE = 200;
 

@@ -31,7 +31,10 @@ export interface ClickHouseSource extends BoundedSource {
   names: NameFigures;
   /** Hours and days up to the head. */
   statistics: StatisticsQueries;
-  /** What the steps before `mcSeqno` hold. Newest states, balances, contracts and the address book are not bounded by it. */
+  /**
+   * What the steps before `mcSeqno` hold. Newest states, balances, contracts and the address book are not bounded by
+   * it.
+   */
   below(mcSeqno: number): BoundedSource;
 }
 

@@ -25,7 +25,10 @@ export function indexSteps({ steps }: Table, { key, also }: Index): string[] {
   return columnNames(steps.filter((step) => key.includes(step) || also.includes(step)));
 }
 
-/** What is selected for some of an index's columns, and the condition on rows that have an entry at all, if there is one. */
+/**
+ * What is selected for some of an index's columns, and the condition on rows that have an entry at all, if there is
+ * one.
+ */
 export function indexSelect(
   table: Table,
   { each, where, key, also }: Index,

@@ -113,7 +113,10 @@ function isTagged({ tagged = [] }: Route<Asker>, sent: Sent): boolean {
   return tagged === 'always' || tagged.some((name) => sent.has(name));
 }
 
-/** Bigints have no JSON of their own; texts, which all of a query are, are written some times as fast without a thought of them. */
+/**
+ * Bigints have no JSON of their own; texts, which all of a query are, are written some times as fast without a thought
+ * of them.
+ */
 function jsonOf(value: unknown): string {
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return JSON.stringify(value);
   return JSON.stringify(value, (_name, part: unknown) =>

@@ -38,7 +38,10 @@ function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `request body is larger than ${maxBytes} bytes`);
 }
 
-/** Bytes of all bodies on their way: above it the connection with the most is ended. Twice the largest that can be allowed. */
+/**
+ * Bytes of all bodies on their way: above it the connection with the most is ended. Twice the largest that can be
+ * allowed.
+ */
 const UNFINISHED_BYTES = 128 * 1024 * 1024;
 const dropped = { bodies: 0 };
 const unfinished = createUnfinished({ maxBytes: UNFINISHED_BYTES, onDropped: () => dropped.bodies++ });

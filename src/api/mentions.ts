@@ -1,4 +1,7 @@
-/** Accounts that answers mention and nothing is known of: gathered, to be asked of a liteserver by who follows the chain. */
+/**
+ * Accounts that answers mention and nothing is known of: gathered, to be asked of a liteserver by who follows the
+ * chain.
+ */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
 import { atMost } from '../at-most.ts';

@@ -5,7 +5,10 @@ import type { IncomingMessage } from 'node:http';
 const MOST_BYTES = 64 * 1024 * 1024;
 const LONGEST_MS = 5_000;
 
-/** Resolves when nothing more comes, or enough has come. Closed before, the connection loses the answer for most clients. */
+/**
+ * Resolves when nothing more comes, or enough has come. Closed before, the connection loses the answer for most
+ * clients.
+ */
 export function dropRest(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let left = MOST_BYTES;

@@ -10,8 +10,8 @@ import { readStackNumber } from './stack-number.ts';
 export const RESULT_LIMITS: StackLimits = { maxDepth: MAX_RESULT_DEPTH, maxValues: 32_768 };
 
 /**
- * Of a request with cells to run: what v2 takes, behind which the reference asks for these. A bag of four megabytes may have
- * a third of a million cells, which hold up all else for seconds.
+ * Of a request with cells to run: what v2 takes, behind which the reference asks for these. A bag of four megabytes may
+ * have a third of a million cells, which hold up all else for seconds.
  */
 export const MOST_RUN_BYTES = 1024 * 1024;
 

@@ -1,4 +1,7 @@
-/** External messages that hosts of ours have sent within the last hour, by their hashes: read from the topic `pending` when asked for. */
+/**
+ * External messages that hosts of ours have sent within the last hour, by their hashes: read from the topic `pending`
+ * when asked for.
+ */
 import { LRUCache } from 'lru-cache';
 import type { EventLog } from '../../streams/log.ts';
 import { readPendingKeys } from '../../streams/pending-record.ts';

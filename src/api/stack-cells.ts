@@ -3,8 +3,8 @@ import { type Cell, toBoc } from '../chain/builder.ts';
 import { Refusal } from './errors.ts';
 
 /**
- * Characters of all cells of one answer: more than the largest account takes (65,536 cells). Contracts leave a cell as often as
- * they like for next to no gas, and each time it is written out.
+ * Characters of all cells of one answer: more than the largest account takes (65,536 cells). Contracts leave a cell as
+ * often as they like for next to no gas, and each time it is written out.
  */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 

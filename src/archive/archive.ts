@@ -1,4 +1,7 @@
-/** Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine, and forms of its transactions. */
+/**
+ * Older steps by key, in lmdb beside the window: its kinds of rows, its keys, its engine, and forms of its
+ * transactions.
+ */
 import { stepKey } from '../window/chunk.ts';
 import type { Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';

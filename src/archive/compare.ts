@@ -37,8 +37,9 @@ export interface CompareOptions {
 }
 
 /**
- * Compares the archive with the tables: how many transactions each of them has, and of a sample of steps the rows byte by
- * byte, with their forms. What is kept newest must be there where the tables have no newer one behind the archive's last step.
+ * Compares the archive with the tables: how many transactions each of them has, and of a sample of steps the rows byte
+ * by byte, with their forms. What is kept newest must be there where the tables have no newer one behind the archive's
+ * last step.
  */
 export async function compareArchive(
   view: View,

@@ -33,7 +33,10 @@ const COMMIT_BYTES = 1024 * 1024;
 const REST = 1;
 const IDLE_MS = 1_000;
 const TROUBLE_MS = 5_000;
-/** Share of the window's steps, from its oldest on, that the archive has as well; brought up to the first once it is down to the second. */
+/**
+ * Share of the window's steps, from its oldest on, that the archive has as well; brought up to the first once it is
+ * down to the second.
+ */
 const OVERLAP = 1 / 4;
 const LEAST_OVERLAP = 1 / 8;
 /** Of the bytes, up to where older steps are filled in; what newer steps take beyond it takes out the oldest. */

@@ -44,7 +44,10 @@ function stepOf(mcSeqno: number): SlabStep {
   return { mcSeqno, rows, told: [], minLt: 0n, maxLt: 2n ** 63n, minUtime: 0, maxUtime: 2 ** 31 };
 }
 
-/** What the archive shows of the transactions of some steps, in an order that leaps from group to group, and from row to row. */
+/**
+ * What the archive shows of the transactions of some steps, in an order that leaps from group to group, and from row to
+ * row.
+ */
 function formsOf(archive: Archive, steps: readonly number[], isAmongOthers: boolean): (string | undefined)[] {
   const view = archive.view();
   const found = steps.flatMap((step) => view?.rowsOf(transactionKind, step) ?? []);

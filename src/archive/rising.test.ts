@@ -1,4 +1,7 @@
-/** What rises with the steps, found by them, against all rows sorted; steps of which some are far from where they belong. */
+/**
+ * What rises with the steps, found by them, against all rows sorted; steps of which some are far from where they
+ * belong.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +35,10 @@ const TABLES = [
 const folder = mkdtempSync(join(tmpdir(), 'tonstream-rising-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Numbers rise otherwise than the steps do. Each step by how far its blocks are from where they belong, how long they are, and its rows in them. */
+/**
+ * Numbers rise otherwise than the steps do. Each step by how far its blocks are from where they belong, how long they
+ * are, and its rows in them.
+ */
 const stepsDrawn = fc.array(
   fc.record({
     off: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -3, max: 3 }) }, fc.integer({ min: -MOST, max: MOST })),

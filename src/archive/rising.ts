@@ -1,4 +1,7 @@
-/** Ways that rise with the steps, of which the archive keeps no keys: what they would list, out of the rows of the steps. */
+/**
+ * Ways that rise with the steps, of which the archive keeps no keys: what they would list, out of the rows of the
+ * steps.
+ */
 
 import { ID_BYTES, stepKey } from '../window/chunk.ts';
 import type { Entry, Range } from '../window/engine.ts';

@@ -98,9 +98,9 @@ interface Frame {
 }
 
 /**
- * Opens a bag of cells: checks the frame, the checksum, every reference, every level mask and depth.
- * Takes about 70 bytes of memory a cell and 34 more for each level above the first. The bytes are kept, not copied: do not change them afterwards.
- * Throws DecodeError.
+ * Opens a bag of cells: checks the frame, the checksum, every reference, every level mask and depth. Takes about 70
+ * bytes of memory a cell and 34 more for each level above the first. The bytes are kept, not copied: do not change them
+ * afterwards. Throws DecodeError.
  */
 export function openBoc(bytes: Buffer, limits: Partial<BocLimits> = {}): Boc {
   const bounds = { ...defaultBocLimits, ...limits };

@@ -1,6 +1,6 @@
 /**
- * Copies in memory of their own, for what is kept long: a small Buffer is cut from Node's pool, or from a page that was read,
- * and would keep all of that alive.
+ * Copies in memory of their own, for what is kept long: a small Buffer is cut from Node's pool, or from a page that was
+ * read, and would keep all of that alive.
  */
 export function ownCopy(bytes: Uint8Array): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);

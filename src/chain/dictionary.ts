@@ -296,7 +296,10 @@ function readLabel(slice: Slice, room: number, key: Buffer, at: number): number 
   return length;
 }
 
-/** The shortest of the three forms, as the node chooses it (append_dict_label, crypto/vm/dict.cpp): others hash differently. */
+/**
+ * The shortest of the three forms, as the node chooses it (append_dict_label, crypto/vm/dict.cpp): others hash
+ * differently.
+ */
 function writeLabel(builder: Builder, key: Buffer, from: number, to: number, room: number): void {
   const length = to - from;
   const lengthBits = 32 - Math.clz32(room);

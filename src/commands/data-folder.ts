@@ -14,7 +14,10 @@ export function makeDataFolder({ dataDir }: Pick<Config, 'dataDir'>): void {
   }
 }
 
-/** Of several folders made at once Node says ENOENT whatever is in the way, a disk that is read only say: of one it says what. */
+/**
+ * Of several folders made at once Node says ENOENT whatever is in the way, a disk that is read only say: of one it says
+ * what.
+ */
 function reasonOf(folder: string, given: unknown): Error {
   try {
     for (const missing of missingFolders(folder)) mkdirSync(missing);

@@ -27,10 +27,10 @@ export interface ExportIo extends Pick<ImportIo, 'print'> {
 }
 
 /**
- * `tonstream export VIEW FOLDER`: writes a view of the running service as files of whole steps, `VIEW-FROM-TO.parquet`, up to
- * the head. Started again it goes on behind the last file; a file is there when it is whole. `--from` begins at a seqno.
- * Where the service has too much to do, or is not ready, or the quota of the hour is used up, it waits; where so many
- * steps take more than a query may, it asks for fewer at a time.
+ * `tonstream export VIEW FOLDER`: writes a view of the running service as files of whole steps, `VIEW-FROM-TO.parquet`,
+ * up to the head. Started again it goes on behind the last file; a file is there when it is whole. `--from` begins at a
+ * seqno. Where the service has too much to do, or is not ready, or the quota of the hour is used up, it waits; where so
+ * many steps take more than a query may, it asks for fewer at a time.
  * @returns the exit code
  */
 export async function runExport(

@@ -34,7 +34,8 @@ interface WindowParts {
 }
 
 /**
- * Writes the window of this host, with the archive behind it, which all its workers read, along the topic of steps until the shutdown.
+ * Writes the window of this host, with the archive behind it, which all its workers read, along the topic of steps
+ * until the shutdown.
  * @param tables what lies below the window
  */
 export function openWindowWriter(running: Running, { log, metrics, tables, clickhouse }: WindowParts): WindowWriter {

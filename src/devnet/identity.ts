@@ -18,7 +18,10 @@ export class IdentityError extends Error {
 
 const FILE = 'devnet.json';
 
-/** Of what a zero state is made of beside the identity. 2: with validators whose keys are known. 3 to 6: with the people of the stories. 7: with an exchange. */
+/**
+ * Of what a zero state is made of beside the identity. 2: with validators whose keys are known. 3 to 6: with the people
+ * of the stories. 7: with an exchange.
+ */
 const FORMAT = 7;
 
 const stored = z.object({

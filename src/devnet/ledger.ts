@@ -174,7 +174,10 @@ function finish(input: LedgerInput, touched: readonly LiveAccount[], loaded: Cel
   };
 }
 
-/** `acc_trans#5 account_addr:bits256 transactions:(HashmapAug 64 ^Transaction CurrencyCollection) state_update:^(HASH_UPDATE Account)`. */
+/**
+ * `acc_trans#5 account_addr:bits256 transactions:(HashmapAug 64 ^Transaction CurrencyCollection)
+ * state_update:^(HASH_UPDATE Account)`.
+ */
 function accountBlock(account: LiveAccount, after: Cell): Change<bigint> {
   const changes = account.transactions.map(({ cell, lt, fees }) => {
     const key = Buffer.alloc(8);

@@ -157,9 +157,15 @@ export interface Chain {
   shards(mcSeqno: number): BlockPlace[] | null;
   /** The state after a block, null when it is no longer kept. Seqno 0 is the zero state. */
   state(id: BlockId): Cell | null;
-  /** An account as of a masterchain seqno (default: head), null when it does not exist. Throws RangeError when the state is no longer kept. */
+  /**
+   * An account as of a masterchain seqno (default: head), null when it does not exist. Throws RangeError when the state
+   * is no longer kept.
+   */
   account(workchain: number, hash: Hash, mcSeqno?: number): ChainAccount | null;
-  /** Transactions of an account from one named by lt and hash backwards, newest first; at most `limit`. Empty when there is none. */
+  /**
+   * Transactions of an account from one named by lt and hash backwards, newest first; at most `limit`. Empty when there
+   * is none.
+   */
   transactions(workchain: number, hash: Hash, from: { lt: bigint; hash: Hash }, limit: number): ChainTransaction[];
   /** Called after every step. Returns what ends it. */
   onStep(listener: (step: ProducedStep) => void): () => void;

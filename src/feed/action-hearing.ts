@@ -9,7 +9,10 @@ import type { ActionsEvent, ToldAction, TraceEvent } from './events.ts';
 import type { Filter, Subscription } from './protocol.ts';
 
 export interface ActionHearing {
-  /** The places of the actions that are told: of `actions` those of the addresses, of `trace` all that the types let pass. */
+  /**
+   * The places of the actions that are told: of `actions` those of the addresses, of `trace` all that the types let
+   * pass.
+   */
   chosen(event: ActionsEvent | TraceEvent): number[];
 }
 

@@ -25,7 +25,10 @@ export type PendingEvent = (TransactionEvent | StateEvent | WalletEvent | GroupE
   finality: 'pending' | 'confirmed';
 };
 
-/** Messages that only say what has happened already: who receives one and sends nothing lowers no action (streaming 4.2). */
+/**
+ * Messages that only say what has happened already: who receives one and sends nothing lowers no action (streaming
+ * 4.2).
+ */
 const NOTICES: ReadonlySet<number> = new Set([jettonNotify.opcode, nftOwnershipAssigned.opcode, excess.opcode]);
 
 interface Parts {

@@ -64,7 +64,10 @@ interface Resuming {
 
 /** Each with its transactions. The topic holds those of five minutes. */
 const KEPT_INVALIDATED = 1_024;
-/** That those who say what is pending may be behind the steps that are told: somewhat more than they go through after a pause. */
+/**
+ * That those who say what is pending may be behind the steps that are told: somewhat more than they go through after a
+ * pause.
+ */
 const SLACK_STEPS = MOST_BEHIND + 16;
 const AGAIN_MS = 500;
 

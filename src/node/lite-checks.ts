@@ -12,8 +12,8 @@ import { provenQueueSize, provenShardLinks } from './lite-shard-proofs.ts';
 
 /**
  * Reads an answer and holds it to the proofs and hashes in it, as far as the request can be answered with any: account
- * states and the configuration at a block, blocks and their headers, older masterchain blocks, the way to shard blocks, lengths of queues, libraries. Of other calls it is known only that the answer is of the
- * call's shape.
+ * states and the configuration at a block, blocks and their headers, older masterchain blocks, the way to shard blocks,
+ * lengths of queues, libraries. Of other calls it is known only that the answer is of the call's shape.
  * @throws what is judged a fault of the server (lite-faults.ts)
  */
 export function checkAnswer(request: AnyLiteRequest, bytes: Buffer): void {

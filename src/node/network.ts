@@ -27,7 +27,8 @@ export interface NetworkOptions {
 }
 
 /**
- * Text of the config of a network, checked. What is downloaded is kept in the data folder and used when the next download fails.
+ * Text of the config of a network, checked. What is downloaded is kept in the data folder and used when the next
+ * download fails.
  * @throws {NetworkError} that says what to do
  */
 export async function findGlobalConfig(options: NetworkOptions): Promise<string> {

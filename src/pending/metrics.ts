@@ -3,7 +3,10 @@ import type { InvalidationReason } from '../../streams/pending-trace.ts';
 import type { Comparison } from './compare.ts';
 
 export interface PendingMetrics {
-  /** What became of a sent message, or of a further attempt: told, known, late, full, lost, rate, refused, included, failed. */
+  /**
+   * What became of a sent message, or of a further attempt: told, known, late, full, lost, rate, refused, included,
+   * failed.
+   */
   message(outcome: string): void;
   /** Milliseconds from a message to its trace in the topic. */
   took(ms: number): void;

@@ -91,7 +91,10 @@ export function createRoots(
         return emulator.run([beginning], step, { ahead: aheadOf(message.destination, before) }, context);
       }
     },
-    /** How what is emulated and waits for an account stands on a step, the oldest first. @param nowMs of the next block; now unless given */
+    /**
+     * How what is emulated and waits for an account stands on a step, the oldest first.
+     * @param nowMs of the next block; now unless given
+     */
     async standing(
       account: Address,
       step: Step,

@@ -80,9 +80,9 @@ const FAR_STEPS = 32;
 const SIGNED_MESSAGES = 1_024;
 
 /**
- * One for a topic of pending traces at a time, over a store that holds what the topic says already. Steps are to come in
- * order, and may be passed over. A call rejects with what the source, a liteserver or `append` fails with; what fails of one message is reported
- * and left to `retry`.
+ * One for a topic of pending traces at a time, over a store that holds what the topic says already. Steps are to come
+ * in order, and may be passed over. A call rejects with what the source, a liteserver or `append` fails with; what
+ * fails of one message is reported and left to `retry`.
  */
 export function createTracker(options: TrackerOptions): Tracker {
   const { store, append, source, states, emulator, knowledge, limits, metrics, report } = options;

@@ -95,7 +95,10 @@ function hashOf(bag: Boc, cell: number | null): Hash | null {
 /** Hash of the cell without bits and references. */
 const EMPTY_CODE = Buffer.from('96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7', 'hex');
 
-/** As tonlib tells it, by the code: an account that does not exist, or is active without any, reads as one that is not initialised. */
+/**
+ * As tonlib tells it, by the code: an account that does not exist, or is active without any, reads as one that is not
+ * initialised.
+ */
 export function shownStatus({
   status,
   codeHash,

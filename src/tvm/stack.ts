@@ -107,7 +107,10 @@ function readWide(slice: Slice): StackValue {
   return { type: 'int', value: BigInt.asIntN(257, slice.big(257)) };
 }
 
-/** A slice of an exotic cell (`XCTOS` leaves one) has bits like any other. The executor breaks down where it is given one. */
+/**
+ * A slice of an exotic cell (`XCTOS` leaves one) has bits like any other. The executor breaks down where it is given
+ * one.
+ */
 const ordinary = (cell: Cell): Cell => (cell.exotic ? new Cell(cell.data, cell.bits, cell.refs) : cell);
 
 /** `VmCellSlice`: bounds within a cell. */

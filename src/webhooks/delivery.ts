@@ -1,4 +1,7 @@
-/** One webhook told of what it listens to, in order, each event until it was taken: a line of the feed that ends in a URL. */
+/**
+ * One webhook told of what it listens to, in order, each event until it was taken: a line of the feed that ends in a
+ * URL.
+ */
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../chain/errors.ts';

@@ -37,7 +37,10 @@ const TABLES_EVERY_MS = 2_000;
 const QUERY_TIMEOUT_MS = 60_000;
 /** Steps written in one commit while catching up: some 20 ms without a turn of the event loop. */
 const BATCH_BYTES = 256 * 1024;
-/** Of the topic: a window that is empty begins with the newest steps, which takes a second or two. Older ones follow (fill.ts). */
+/**
+ * Of the topic: a window that is empty begins with the newest steps, which takes a second or two. Older ones follow
+ * (fill.ts).
+ */
 const FIRST_BYTES = 4 * 1024 * 1024;
 
 /** Keeps the window at the end of the topic of steps. */

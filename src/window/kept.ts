@@ -1,6 +1,6 @@
 /**
- * What was found of accounts, kept from step to step until one changes them. Only what is asked for again soon is kept: what
- * comes round later than so many others would be pushed out before, and to keep it costs more than to find it.
+ * What was found of accounts, kept from step to step until one changes them. Only what is asked for again soon is kept:
+ * what comes round later than so many others would be pushed out before, and to keep it costs more than to find it.
  */
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../at-most.ts';

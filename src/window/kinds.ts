@@ -254,7 +254,10 @@ export const actionKind = kind({
   chunkBytes: ACTIONS_CHUNK_BYTES,
 });
 
-/** Traces whose actions were told again, and the newest step that did: what an older step said of them is not brought back. */
+/**
+ * Traces whose actions were told again, and the newest step that did: what an older step said of them is not brought
+ * back.
+ */
 export const retoldKind = kind({
   name: 'retold_traces',
   columns: { traceId: ordered(actions.columns.traceId), mcSeqno: ordered(actions.columns.mcSeqno) },

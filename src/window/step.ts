@@ -89,7 +89,10 @@ export function toldActions(
   });
 }
 
-/** Writes what a step has told, in place of what earlier steps have of the same traces; nothing of those that a later one told again. */
+/**
+ * Writes what a step has told, in place of what earlier steps have of the same traces; nothing of those that a later
+ * one told again.
+ */
 export function writeTold(told: readonly ToldAction[], { forget, isToldLater }: Retelling, write: WriteRow): void {
   const newest = told.filter(({ row }) => !isToldLater(row.traceId));
   const again = newest.filter(({ row }) => row.mcSeqno > row.endMcSeqno);

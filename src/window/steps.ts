@@ -8,7 +8,10 @@ import { named } from './transactions.ts';
 import type { Found, View } from './view.ts';
 
 const MASTERCHAIN = -1;
-/** Transactions from which on no further step is begun, whatever is asked for: some 2 ms without a turn of the event loop. */
+/**
+ * Transactions from which on no further step is begun, whatever is asked for: some 2 ms without a turn of the event
+ * loop.
+ */
 const READ_AT_ONCE = 200;
 
 /** Rows of a step lie together, and no key is read. */

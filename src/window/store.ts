@@ -344,7 +344,8 @@ export function inAnyOrder({ put, delete: remove }: Batch): Batch {
 
 /**
  * Puts in no order, at the end of a commit: keys that come in order between others leave each page of the engine half
- * empty. Of the ways by account in an archive that is filled downwards, half to four sevenths were full, and are two thirds.
+ * empty. Of the ways by account in an archive that is filled downwards, half to four sevenths were full, and are two
+ * thirds.
  */
 export function shuffled({ put, append, delete: remove }: Batch): { batch: Batch; flush(): void } {
   /** The last of each key: a commit may put several, of an account in each of its steps. */

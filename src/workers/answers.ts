@@ -22,7 +22,8 @@ type AnswersConfig = Pick<Config, 'windowBytes' | 'archiveBytes' | 'archiveForms
 
 /**
  * Opens the window that the main process of this host writes, to be read while its files say that it answers, before
- * the tables, and the archive between them where there is one. The head of the tables is told of steps that the window shows.
+ * the tables, and the archive between them where there is one. The head of the tables is told of steps that the window
+ * shows.
  */
 export function openAnswers(
   { windowBytes, archiveBytes, archiveForms, dataDir }: AnswersConfig,

@@ -31,7 +31,10 @@ function createHeads() {
   };
 }
 
-/** A pool of workers that do what `onMessage` says, a body of JavaScript that sees `message`, `tell` and the `socket` of a connection. */
+/**
+ * A pool of workers that do what `onMessage` says, a body of JavaScript that sees `message`, `tell` and the `socket` of
+ * a connection.
+ */
 async function startPool(onMessage: string, options: Partial<WorkerPoolOptions> = {}) {
   const program = join(folder, `${Math.random()}.mjs`);
   writeFileSync(

@@ -25,8 +25,8 @@ export interface WorkerPoolOptions {
   /** Workers are told of it when they start, and of each advance. */
   head: { known(): KnownHead; onAdvance(listener: () => void): void };
   /**
-   * Answers what workers ask for besides metrics and what keys have taken. Its errors go back to who asked; the signal aborts when he waits no
-   * more.
+   * Answers what workers ask for besides metrics and what keys have taken. Its errors go back to who asked; the signal
+   * aborts when he waits no more.
    */
   answer: (question: Exclude<Question, { kind: 'metrics' | 'key' }>, signal: AbortSignal) => Promise<Reply>;
   /** Takes accounts that answers mention and nothing is known of. */

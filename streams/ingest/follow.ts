@@ -269,7 +269,10 @@ function openConfirm({ prover }: IngestParts, patience: Patience, signal: AbortS
   return (id) => proveOrLeave(id, patience, () => prover.prove(id, signal));
 }
 
-/** Brokers keep no second writer away. Readers drop what comes twice, but what is learned counts from the own end of the log. */
+/**
+ * Brokers keep no second writer away. Readers drop what comes twice, but what is learned counts from the own end of the
+ * log.
+ */
 function openWriter({ log, topics, options, logger }: IngestParts, position: Position): StepWriter {
   const mayTell = createSeldom();
   const what = `another ingester writes to topic ${topics.blocks}, too, which makes it twice as large: end one of them`;

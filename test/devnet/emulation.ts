@@ -89,7 +89,10 @@ function raced(trace: Trace, others: readonly Trace[]): boolean {
   );
 }
 
-/** Complete traces that began with a message from outside and raced none, the newest first, with the message to their root. */
+/**
+ * Complete traces that began with a message from outside and raced none, the newest first, with the message to their
+ * root.
+ */
 async function pastTraces(stack: Stack) {
   return until('traces of the traffic', async () => {
     const response = await fetch(`${stack.url}/api/v3/traces?limit=${READ_TRACES}`);

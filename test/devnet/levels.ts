@@ -1,4 +1,7 @@
-/** What the streams of a running service tell of sent messages, from the moment they are sent to the moment they are final. */
+/**
+ * What the streams of a running service tell of sent messages, from the moment they are sent to the moment they are
+ * final.
+ */
 import { beginCell, external, internal, storeMessage } from '@ton/core';
 import { expect, it } from 'vitest';
 import { z } from 'zod';

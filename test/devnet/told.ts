@@ -1,4 +1,7 @@
-/** What contracts of a devnet say of themselves, asked of its liteserver by the published client, in the words of the API. */
+/**
+ * What contracts of a devnet say of themselves, asked of its liteserver by the published client, in the words of the
+ * API.
+ */
 import { createHash } from 'node:crypto';
 import {
   Address,

@@ -1,4 +1,7 @@
-/** Requests that nobody means well: of every operation of v2 and of the old calls of v3, right ones with something wrong. */
+/**
+ * Requests that nobody means well: of every operation of v2 and of the old calls of v3, right ones with something
+ * wrong.
+ */
 
 import { v2Routes } from '../../src/api/v2/routes.ts';
 import { v3Routes } from '../../src/api/v3/routes.ts';

@@ -43,7 +43,10 @@ interface Subscriber {
   wanted: Wanted;
   /** Hears of traces from the moment they are pending. */
   below: boolean;
-  /** What is final, in the order of its coming; a webhook may be told an event twice, and the second time does not count. */
+  /**
+   * What is final, in the order of its coming; a webhook may be told an event twice, and the second time does not
+   * count.
+   */
   heard: Heard[];
   levels: LevelsHeard;
   /** Of the last notification. */

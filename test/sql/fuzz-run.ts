@@ -1,7 +1,7 @@
 /**
- * Many statements by chance against the endpoint of SQL. Run by `npm run fuzz:sql`: FUZZ_STATEMENTS (1,000,000) in rounds
- * of FUZZ_ROUND (50,000), each with a seed of its own, from FUZZ_SEED (1) on, as many rounds as begin in FUZZ_MINUTES (1,000).
- * Prints a line a round, and ends with status 1 when anything was found.
+ * Many statements by chance against the endpoint of SQL. Run by `npm run fuzz:sql`: FUZZ_STATEMENTS (1,000,000) in
+ * rounds of FUZZ_ROUND (50,000), each with a seed of its own, from FUZZ_SEED (1) on, as many rounds as begin in
+ * FUZZ_MINUTES (1,000). Prints a line a round, and ends with status 1 when anything was found.
  */
 import type { Draw } from './fuzz.ts';
 import { fuzz } from './fuzzing.ts';

@@ -73,7 +73,10 @@ function cleaned(detail: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
-/** Seconds until the quota begins anew, from the end of the hour that the server names: in its own zone, whole hours off. */
+/**
+ * Seconds until the quota begins anew, from the end of the hour that the server names: in its own zone, whole hours
+ * off.
+ */
 function restOf(detail: string): number {
   const end = /end at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)/.exec(detail);
   const seconds = end === null ? HOUR_S : Math.ceil((Date.parse(`${end[1]}T${end[2]}Z`) - Date.now()) / 1000);

@@ -88,7 +88,10 @@ function columnsOf(names: string, types: string): string {
   return JSON.stringify(given.map((name, i) => ({ name, type: typed[i] })));
 }
 
-/** Where the rows end that begin at `from`, without the last line break, and without the last row where that is too many. */
+/**
+ * Where the rows end that begin at `from`, without the last line break, and without the last row where that is too
+ * many.
+ */
 function endOfRows(bytes: Buffer, from: number, truncated: boolean): number {
   const end = Math.max(from, bytes.length - 1);
   return truncated ? Math.max(from, bytes.lastIndexOf(NEWLINE, end - 1)) : end;

@@ -111,7 +111,10 @@ const lower = (words: string): string[] => words.trim().toLowerCase().split(/\s+
 
 const aggregates = lower(AGGREGATES);
 
-/** In lower case: the server has no two functions whose names differ by that alone, one of them here (functions.test.ts). */
+/**
+ * In lower case: the server has no two functions whose names differ by that alone, one of them here
+ * (functions.test.ts).
+ */
 const allowed: ReadonlySet<string> = new Set([
   ...aggregates,
   ...aggregates.flatMap((name) => ENDINGS.map((ending) => name + ending.toLowerCase())),

@@ -236,8 +236,8 @@ function createPrint(maxDepth: number): Print {
 }
 
 /**
- * The `stack` of an answer of `runGetMethodStd`. Throws ApiError 533 for one nested as deep as `maxDepth`, 500 for one whose
- * cells are too long.
+ * The `stack` of an answer of `runGetMethodStd`. Throws ApiError 533 for one nested as deep as `maxDepth`, 500 for one
+ * whose cells are too long.
  */
 export function typedStack(values: readonly StackValue[], maxDepth = RESULT_DEPTH): Typed[] {
   const print = createPrint(maxDepth);

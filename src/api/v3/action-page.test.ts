@@ -1,4 +1,7 @@
-/** Pages of actions of a time window that are cut inside a trace, over a source that cuts them by `end_lt`; and cursors of them. */
+/**
+ * Pages of actions of a time window that are cut inside a trace, over a source that cuts them by `end_lt`; and cursors
+ * of them.
+ */
 import { expect, it } from 'vitest';
 import { compareActions, compareByTime, readActionCursor } from '../../../clickhouse/queries/actions.ts';
 import { BadCursor, makeCursor } from '../../../clickhouse/queries/keys.ts';

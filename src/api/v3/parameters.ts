@@ -291,7 +291,10 @@ export const indexes = (description: string, maxItems: number) =>
 export const cursor = () =>
   text('Keyset paging: empty for the first page, afterwards the `next_cursor` of the page before.');
 
-/** 422 with the service's text. Values that do not parse come before rules that are broken, as it decodes before it checks. */
+/**
+ * 422 with the service's text. Values that do not parse come before rules that are broken, as it decodes before it
+ * checks.
+ */
 export function refuse(issues: readonly z.core.$ZodIssue[]): ApiError {
   const unread = issues.find((issue) => issue.code === 'custom' && issue.params?.conversion === true);
   if (unread === undefined || unread.code !== 'custom') {

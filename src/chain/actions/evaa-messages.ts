@@ -1,4 +1,7 @@
-/** How EVAA's contracts are spoken to (evaafi/contracts): messages to a user's contract have a header before their opcode. */
+/**
+ * How EVAA's contracts are spoken to (evaafi/contracts): messages to a user's contract have a header before their
+ * opcode.
+ */
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import { coins, uint } from '../layouts/numbers.ts';

@@ -27,7 +27,10 @@ export interface Pattern {
   readonly returns?: Returns;
   /** The first of these that fits, instead of all above. */
   readonly any?: readonly Pattern[];
-  /** A chain from a block that fits, of blocks that fit `of`, up to one that fits `until` if any; see {@link matchChain}. */
+  /**
+   * A chain from a block that fits, of blocks that fit `of`, up to one that fits `until` if any; see {@link
+   * matchChain}.
+   */
   readonly chain?: { readonly of: Pattern; readonly until?: Pattern };
 }
 

@@ -1,4 +1,7 @@
-/** What traders do: each deed is the messages of one wallet call. Values are small, so that fees are most of what is lost. */
+/**
+ * What traders do: each deed is the messages of one wallet call. Values are small, so that fees are most of what is
+ * lost.
+ */
 import { Address, beginCell, type Cell, comment, toNano } from '@ton/core';
 import { exchangePayload, exchangeRouterAddress } from '../contracts/exchange.ts';
 import { type Fault, faultBody, faultsAddress } from '../contracts/faults.ts';

@@ -46,7 +46,10 @@ export interface Wallet {
   address: Address;
   init: { code: Cell; data: Cell };
   keys: Keys;
-  /** The signed external message. @throws {RangeError} with more messages than the wallet takes, or a plugin that it has not */
+  /**
+   * The signed external message.
+   * @throws {RangeError} with more messages than the wallet takes, or a plugin that it has not
+   */
   order(order: Order): Cell;
 }
 

@@ -55,7 +55,10 @@ export const multisigOrder = kind(
   },
 );
 
-/** Told by its code, for others tell of vesting in their own ways: ton-blockchain/vesting-contract, and the devnet's own. */
+/**
+ * Told by its code, for others tell of vesting in their own ways: ton-blockchain/vesting-contract, and the devnet's
+ * own.
+ */
 const VESTING_CODES = [
   'B48B531ABEC3B714638291F7D77ED6DC9F6A2729EFCA20477137374D4AE8B590',
   'C5FC994EF5AD7B4CB20BDDACA952F4E73BB3846FC1FABC834350A0700ECA3864',

@@ -10,7 +10,10 @@ import { hashJson, hashOrNull } from './values.ts';
 
 const HASH_BYTES = 32;
 const RAW_ADDRESS = /^-?\d+:[0-9A-F]{64}$/;
-/** What of the details is not in the address book (spec v3 semantics 5.3): what an action has beside its sides and assets. */
+/**
+ * What of the details is not in the address book (spec v3 semantics 5.3): what an action has beside its sides and
+ * assets.
+ */
 const UNLISTED_KEYS = /^(peer_swaps$|marketplace|royalty|.*fee_address|layerzero_(send|packet)_data$)/;
 const UNLISTED_OF: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['coffee_create_pool', new Set(['initiator_1', 'initiator_2', 'provided_asset'])],

@@ -1,8 +1,8 @@
 /**
  * Pages of transactions of the four busiest recorded mainnet blocks, each stored as a bag of its own as sources have
  * it, to the bytes of an answer with its address book: CPU time of a page, decoded and rendered anew and with the
- * renderings kept, and of packing it for the way; and of a page of a window that holds them. Then the blocks decoded as a whole: transactions a second on one core.
- * Run by `npm run bench:render`.
+ * renderings kept, and of packing it for the way; and of a page of a window that holds them. Then the blocks decoded as
+ * a whole: transactions a second on one core. Run by `npm run bench:render`.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
