@@ -9,8 +9,16 @@ class BrokerError extends Error {
   }
 }
 
-/** A broker that fails as told: `before` storing a batch, or `after` it, so that only the answer is lost. */
-function scriptedBroker(script: { when: 'before' | 'after'; type: string }[], topic = 't') {
+interface Fault {
+  when: 'before' | 'after' | 'lost';
+  type: string;
+}
+
+/**
+ * A broker that fails as told: `before` storing a batch, or `after` it, so that only the answer is lost; or stores it with
+ * all but its first record `lost`.
+ */
+function scriptedBroker(script: Fault[], topic = 't') {
   const stored: StoredRecord[] = [];
   let producers = 0;
   const openProducer = async (): Promise<BatchProducer> => {
@@ -19,6 +27,7 @@ function scriptedBroker(script: { when: 'before' | 'after'; type: string }[], to
       async send(_topic: string, records: readonly LogRecord[], time: number): Promise<number> {
         const fault = script.shift();
         if (fault?.when === 'before') throw new Error('send', { cause: new BrokerError(fault.type) });
+        if (fault?.when === 'lost') stored.splice(1);
         const first = stored.length;
         stored.push(...records.map((record, index) => ({ ...record, offset: first + index, time })));
         if (fault?.when === 'after') throw new Error('send', { cause: new BrokerError(fault.type) });
@@ -82,10 +91,24 @@ describe('topic writer', () => {
     expect(broker.keys()).toEqual(['a']);
   });
 
-  it('does not pass over the hole when they have forgotten its producer as well', async () => {
+  it('makes no hole when they have forgotten its producer as well', async () => {
     const broker = scriptedBroker([], 'ton.blocks.v1');
     await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
     broker.stored.splice(1);
+    await expect(broker.writer.append([text('e')])).rejects.toMatchObject({
+      code: 'corrupt',
+      message: expect.stringMatching(
+        /^the brokers have lost the records 1 to 3 of .*: start again, to go on from what/,
+      ),
+    });
+    expect(broker.keys()).toEqual(['a']);
+  });
+
+  it('does not pass over the hole when they have lost it while it sends', async () => {
+    const script: Fault[] = [];
+    const broker = scriptedBroker(script, 'ton.blocks.v1');
+    await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
+    script.push({ when: 'lost', type: '' });
     await expect(broker.writer.append([text('e')])).rejects.toMatchObject({
       code: 'corrupt',
       message: expect.stringMatching(/^the brokers have lost the records 1 to 3 of .* at offset 1, behind a hole/),
@@ -96,9 +119,9 @@ describe('topic writer', () => {
     const script: { when: 'before' | 'after'; type: string }[] = [];
     const broker = scriptedBroker(script, 'ton.blocks.v1');
     await broker.writer.append(['a', 'b', 'c', 'd'].map((key) => text(key)));
-    broker.stored.splice(1);
     script.push({ when: 'before', type: 'REQUEST_TIMED_OUT' });
     await expect(broker.writer.append([text('e')])).rejects.toMatchObject({ code: 'unavailable' });
+    broker.stored.splice(1);
     const lost = { code: 'corrupt', message: expect.stringMatching(/^the brokers have lost the records 1 to 3 of /) };
     await expect(broker.writer.append([])).rejects.toMatchObject(lost);
     await expect(broker.writer.append([text('e')])).rejects.toMatchObject(lost);

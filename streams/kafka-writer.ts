@@ -89,9 +89,12 @@ export function createTopicWriter(options: TopicWriterOptions) {
     if (producer === null) {
       producer = await options.openProducer();
       expected = await checkedEnd();
+    } else if (isOfRecord(topic)) {
+      // Brokers that forgot the producer as well take its next batch as the first one of a new one.
+      await checkedEnd();
     }
     const first = await producer.send(topic, batch, timeMs);
-    // Brokers that forgot the producer as well take its next batch as the first one of a new one.
+    // They came back since.
     if (first < expected && isOfRecord(topic)) {
       const hole = `and what was sent since stands at offset ${first}, behind a hole`;
       throw recordsLost(topic, first, expected, `${hole}: begin with a new topic, or restore the brokers' data`);
