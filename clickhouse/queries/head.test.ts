@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClickHouse } from '../client.ts';
-import { createHead, HeadBehind } from './head.ts';
+import { createHead, HeadBehind, TablesBehind } from './head.ts';
 
 /** Tables that hold what `batches` say, each asked once, the last one from then on; a step alone has its own number. */
 function tables(...batches: (number | [number: number, seqno: number])[]): Pick<ClickHouse, 'json'> {
@@ -47,6 +47,16 @@ describe('a head', () => {
     const head = createHead(tables([900, 40], [3, 40], [3, 40], [4, 41]));
     for (let i = 0; i < 3; i++) await head.refresh(signal);
     expect([head.seqno, head.globalId]).toEqual([41, -217]);
+  });
+
+  it('says that tables which were made anew end before those that were there', async () => {
+    const head = createHead(tables([900, 40], [3, 30], [3, 30], [11, 40]));
+    head.belongTo('these');
+    await head.refresh(signal);
+    head.belongTo('others');
+    await expect(head.refresh(signal)).rejects.toThrow(TablesBehind);
+    expect(head.seqno).toBe(40);
+    await head.refresh(signal);
   });
 
   it('gives up on a step that does not come', async () => {

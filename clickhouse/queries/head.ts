@@ -7,6 +7,11 @@ export class HeadBehind extends Error {
   override name = 'HeadBehind';
 }
 
+/** The tables were made anew, of a log that ends before what was shown of the former ones. */
+export class TablesBehind extends HeadBehind {
+  override name = 'TablesBehind';
+}
+
 export interface Head {
   /** Greatest masterchain seqno that is shown: every table holds it; 0 before there is one. */
   readonly seqno: number;
@@ -24,7 +29,7 @@ export interface Head {
   /** Told by who has looked. */
   belongTo(tables: string): void;
   onTables(listener: () => void): void;
-  /** Reads the head once. */
+  /** Reads the head once. @throws {TablesBehind} */
   refresh(signal: AbortSignal): Promise<void>;
   /** Keeps reading it until the signal aborts. */
   follow(everyMs: number, signal: AbortSignal, onError: (error: unknown) => void): Promise<void>;
@@ -49,6 +54,9 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
   let tables = '';
   /** Number of the newest batch that was found. */
   let batch = 0;
+  /** Its step. */
+  let done = 0;
+  let wereOthers = false;
   const listeners: ((from: number, to: number) => void)[] = [];
   const tablesListeners: (() => void)[] = [];
 
@@ -69,7 +77,12 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
     // From the batch on that was the newest: looking for it among millions takes time. After a rebuild they are others.
     const found = (await newest(batch)) ?? (batch > 0 ? await newest(0) : undefined);
     if (!found) return;
+    // Of the same tables it may be an answer that comes late.
+    if (wereOthers && found.seqno < done) {
+      throw new TablesBehind(`they were made anew and end at step ${found.seqno}, those before them at step ${done}`);
+    }
     batch = found.number;
+    done = Math.max(done, found.seqno);
     inTables = Math.max(inTables, found.seqno);
     if (of === 'tables') advance(found.seqno, found.global_id);
   }
@@ -94,6 +107,7 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
     },
     belongTo(id) {
       if (id === tables) return;
+      wereOthers ||= tables !== '';
       tables = id;
       for (const listener of tablesListeners) listener();
     },

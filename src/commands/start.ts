@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
+import type { ClickHouse } from '../../clickhouse/client.ts';
 import { createQueryGate } from '../../clickhouse/gate.ts';
-import { createHead, type Head } from '../../clickhouse/queries/head.ts';
+import { createHead, type Head, TablesBehind } from '../../clickhouse/queries/head.ts';
 import { createClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { migrateSubscribers } from '../../clickhouse/subscribers.ts';
+import { followTables } from '../../clickhouse/tables-id.ts';
 import { startPoint } from '../../streams/ingest/follow-start.ts';
 import { project } from '../../streams/project/projector.ts';
 import { publishSettings } from '../../streams/project/publish.ts';
@@ -87,7 +89,7 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   if (!roles.projects) {
     metrics.completeTo(head.seqno);
     head.onAdvance((_, seqno) => metrics.completeTo(seqno));
-    followHead(head, logger, shutdown);
+    followHead(head, clickhouse, logger, shutdown);
   }
   const gate = createQueryGate({ maxConcurrent: config.concurrentQueries, maxQueued: config.queuedQueries });
   const tables = createClickHouseSource(clickhouse, gate, head);
@@ -129,11 +131,14 @@ async function runRoles(running: Running, roles: Roles): Promise<void> {
   for (const line of welcome(url, config, clickhouseUrl, devnet)) print(line);
 }
 
-function followHead(head: Head, logger: Logger, shutdown: Shutdown): void {
+function followHead(head: Head, clickhouse: ClickHouse, logger: Logger, shutdown: Shutdown): void {
   const mayTell = createSeldom();
   const onError = (error: unknown) => {
-    if (mayTell()) logger.warn({ err: error }, 'the head cannot be read');
+    // Of steps up to the former head parts would be shown while they are written.
+    if (error instanceof TablesBehind) shutdown.stop('the tables are not those that were shown, start again', error);
+    else if (mayTell()) logger.warn({ err: error }, 'the head cannot be read');
   };
+  void followTables(clickhouse, head, shutdown.signal, onError);
   void head.follow(HEAD_POLL_MS, shutdown.signal, onError);
 }
 
