@@ -4,10 +4,13 @@ import type { OpenTrace } from '../pending/store.ts';
 import type { Line } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 
+/** Whether steps told a listener something final of a trace, by what is stored, which is looked up before it is taken back. */
+export type StoredFinal = 'not asked' | 'asked' | 'told' | 'not told';
+
 /** What a line has heard of a trace. */
 export interface Heard {
   /** The version that it was told of last; null when only of something final. */
-  one: OpenTrace | null;
+  version: OpenTrace | null;
   isFinal: boolean;
   /** Its subscription has changed since to one that asks for nothing of it: whether it came true is not told then. */
   isLeft: boolean;
@@ -15,14 +18,13 @@ export interface Heard {
   since: number;
   /** Of one who began without a cursor, the step behind which he had when he heard of the trace first; else 0. */
   begunBehind: number;
-  /** Whether steps told its listener something final, by what is stored; null while that is not asked for. */
-  wasFinal: boolean | 'asked' | null;
+  storedFinal: StoredFinal;
 }
 
 export interface Prospect {
   hash: string;
   /** As it was said last and is told to whoever resumes; with the step that was known then. */
-  one: OpenTrace;
+  version: OpenTrace;
   mcSeqno: number;
   /** The highest level that was told of its transactions, of its actions. */
   level: Finality;
@@ -39,7 +41,7 @@ export interface HeardTraces {
   get(hash: string): Prospect | undefined;
   all(): Iterable<Prospect>;
   /** Begun where there is none. Not kept when there are too many: then nobody is noted for it. */
-  of(hash: string, one: OpenTrace, mcSeqno: number): Prospect;
+  of(hash: string, version: OpenTrace, mcSeqno: number): Prospect;
   /** What the line has heard of it; null when no more can be noted: then it is not told. */
   note(prospect: Prospect, line: Line): Heard | null;
   forget(prospect: Prospect, line: Line): void;
@@ -66,11 +68,11 @@ export function createHeardTraces(
   return {
     get: (hash) => prospects.get(hash),
     all: () => prospects.values(),
-    of(hash, one, mcSeqno) {
+    of(hash, version, mcSeqno) {
       const known = prospects.get(hash);
       if (known !== undefined) return known;
       const fresh = { heard: new Map(), states: new Map(), endedAt: null, isInvalid: false };
-      const made: Prospect = { hash, one, mcSeqno, level: 'pending', actionLevel: 'pending', ...fresh };
+      const made: Prospect = { hash, version, mcSeqno, level: 'pending', actionLevel: 'pending', ...fresh };
       if (prospects.size < MOST_PROSPECTS) prospects.set(hash, made);
       else metrics.leftOut('traces');
       return made;
@@ -80,12 +82,12 @@ export function createHeardTraces(
       if (known !== undefined) return known;
       if (pairs >= MOST_HEARD || !prospects.has(prospect.hash)) return null;
       const heard: Heard = {
-        one: null,
+        version: null,
         isFinal: false,
         isLeft: false,
         since: 0,
         begunBehind: begunBehind.get(line) ?? 0,
-        wasFinal: null,
+        storedFinal: 'not asked',
       };
       prospect.heard.set(line, heard);
       pairs++;

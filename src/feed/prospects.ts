@@ -1,20 +1,21 @@
 /**
- * What is told of traces before they are final, and what is taken back of it. Who has heard that a trace is pending or
- * confirmed hears at last that it is final, from its step like everybody else, or that it is invalidated, and never both;
- * no trace is told at a lower level than before. What says less than steps that were told already is not told.
+ * What is told of traces before they are final: of each the newest version, to whoever asks for it, at no lower level
+ * than before, and nothing that says less than steps that were told already. How it ends for those who heard of it:
+ * endings.ts; what one who comes back is told: returns.ts.
  */
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import { surer } from '../pending/merge.ts';
 import type { OpenTrace, PendingStore, PendingEvent as Said } from '../pending/store.ts';
 import { createAudience } from './audience.ts';
-import { type FeedEvent, idOf } from './events.ts';
-import { createHeardTraces, type Heard, type Prospect } from './heard-traces.ts';
+import { createEndings } from './endings.ts';
+import type { FeedEvent } from './events.ts';
+import { createHeardTraces, type Prospect } from './heard-traces.ts';
 import type { Line } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import { type PendingSurroundings, pendingSurroundings } from './pending-around.ts';
 import { isState, type PendingEvent, pendingEvents } from './pending-events.ts';
-import { comparePlaces, endOf, type Place } from './place.ts';
+import type { Place } from './place.ts';
 import { createReturns } from './returns.ts';
 import type { FeedStep } from './step.ts';
 import { createStoredTraces } from './stored-trace.ts';
@@ -67,7 +68,6 @@ export function createProspects(options: ProspectsOptions): Prospects {
   /** Of those who began without a cursor, the step behind which they did. */
   const begunBehind = new WeakMap<Line, number>();
   const traces = createHeardTraces(metrics, begunBehind);
-  const ending = new Set<Prospect>();
   const states = createToldStates();
   const around = new WeakMap<OpenTrace, PendingSurroundings>();
   /** By trace: of several that wait the newest is told. */
@@ -76,16 +76,24 @@ export function createProspects(options: ProspectsOptions): Prospects {
   const wanted = { addressBook: 0, metadata: 0 };
   const context = { signal, timeoutMs: options.queryTimeoutMs };
   const stored = createStoredTraces(source, context);
+  const endings = createEndings({
+    heard: traces,
+    stored,
+    position,
+    knows: (line, trace) => returns.knows(line, trace),
+    signal,
+    report,
+  });
   const returns = createReturns({
     pending,
     source,
     heard: traces,
     context,
     position,
-    isCurrent: ({ hash, one, mcSeqno }) => steps.isCurrent(hash, knownAt(one, mcSeqno)),
+    isCurrent: ({ hash, version, mcSeqno }) => steps.isCurrent(hash, knownAt(version, mcSeqno)),
     loaded,
     tellTo,
-    invalidate,
+    invalidate: endings.invalidate,
     onFull: options.onFull,
     report,
   });
@@ -99,9 +107,9 @@ export function createProspects(options: ProspectsOptions): Prospects {
   /** Of all who listen. */
   const wants = () => ({ addressBook: wanted.addressBook > 0, metadata: wanted.metadata > 0 });
 
-  async function loaded(one: OpenTrace, what: { addressBook: boolean; metadata: boolean }) {
-    const made = around.get(one) ?? pendingSurroundings(one, source);
-    around.set(one, made);
+  async function loaded(version: OpenTrace, what: { addressBook: boolean; metadata: boolean }) {
+    const made = around.get(version) ?? pendingSurroundings(version, source);
+    around.set(version, made);
     await made.load(what, context);
     return made;
   }
@@ -113,42 +121,37 @@ export function createProspects(options: ProspectsOptions): Prospects {
     return newest;
   }
 
-  function drop(prospect: Prospect): void {
-    ending.delete(prospect);
-    traces.drop(prospect);
-  }
-
   function take(said: Said): void {
     if (said.kind === 'invalidated') takeInvalidated(said);
     else takeTrace(said);
   }
 
-  function takeTrace({ trace: one, mcSeqno }: Extract<Said, { kind: 'trace' }>): void {
-    const hash = one.trace.hashNorm.toString('base64');
-    const prospect = traces.of(hash, one, mcSeqno);
-    [prospect.one, prospect.mcSeqno] = [one, mcSeqno];
+  function takeTrace({ trace: version, mcSeqno }: Extract<Said, { kind: 'trace' }>): void {
+    const hash = version.trace.hashNorm.toString('base64');
+    const prospect = traces.of(hash, version, mcSeqno);
+    [prospect.version, prospect.mcSeqno] = [version, mcSeqno];
     returns.opened(hash);
-    if (prospect.isInvalid) begin(prospect);
-    if (one.finality === 'finalized') end(prospect, knownAt(one, mcSeqno));
+    if (prospect.isInvalid) endings.begin(prospect);
+    if (version.finality === 'finalized') endings.end(prospect, knownAt(version, mcSeqno));
   }
 
   async function tell(said: Said): Promise<void> {
     if (said.kind === 'invalidated') return take(said);
-    const { trace: one, mcSeqno } = said;
-    const hash = one.trace.hashNorm.toString('base64');
-    const isFinal = one.finality === 'finalized';
-    if (!isFinal && !(await isCurrent(one, mcSeqno))) return metrics.leftOut('old');
+    const { trace: version, mcSeqno } = said;
+    const hash = version.trace.hashNorm.toString('base64');
+    const isFinal = version.finality === 'finalized';
+    if (!isFinal && !(await isCurrent(version, mcSeqno))) return metrics.leftOut('old');
     let asked = wants();
-    let beside = await loaded(one, asked);
+    let beside = await loaded(version, asked);
     // Others may have come meanwhile, who want more.
     while ((wants().addressBook && !asked.addressBook) || (wants().metadata && !asked.metadata)) {
       asked = wants();
-      beside = await loaded(one, asked);
+      beside = await loaded(version, asked);
     }
-    if (!isFinal && steps.hasBehind(hash, knownAt(one, mcSeqno))) return metrics.leftOut('old');
-    const before = traces.get(hash)?.one ?? null;
-    const prospect = traces.of(hash, one, mcSeqno);
-    if (before !== null) states.takeBack(prospect, before, one);
+    if (!isFinal && steps.hasBehind(hash, knownAt(version, mcSeqno))) return metrics.leftOut('old');
+    const before = traces.get(hash)?.version ?? null;
+    const prospect = traces.of(hash, version, mcSeqno);
+    if (before !== null) states.takeBack(prospect, before, version);
     take(said);
     const full = new Set<Line>();
     const told = (line: Line, event: PendingEvent): void => {
@@ -157,13 +160,13 @@ export function createProspects(options: ProspectsOptions): Prospects {
     /** What each has heard of before any of this. */
     const lasts = new Map<Line, OpenTrace | null>();
     const lastOf = (line: Line): OpenTrace | null => {
-      const last = lasts.has(line) ? lasts.get(line) : prospect.heard.get(line)?.one;
+      const last = lasts.has(line) ? lasts.get(line) : prospect.heard.get(line)?.version;
       lasts.set(line, last ?? null);
       return last ?? null;
     };
     /** Who is being told how things stand, and did not hear of the version before: to him more is new. */
     const late = new Map<Line, OpenTrace | null>();
-    for (const event of pendingEvents(one, before, position())) {
+    for (const event of pendingEvents(version, before, position())) {
       if (!rises(prospect, event)) continue;
       for (const line of audience.hearers(event)) {
         const last = lastOf(line);
@@ -172,7 +175,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       }
     }
     for (const [line, last] of late) {
-      for (const event of pendingEvents(one, last, position())) {
+      for (const event of pendingEvents(version, last, position())) {
         if (!isState(event) && line.hears(event)) told(line, event);
       }
     }
@@ -180,10 +183,10 @@ export function createProspects(options: ProspectsOptions): Prospects {
   }
 
   /** Whether no step says more than what was said of a trace: of steps that nobody was told of the index knows. */
-  async function isCurrent(one: OpenTrace, mcSeqno: number): Promise<boolean> {
-    const { hashNorm } = one.trace;
+  async function isCurrent(version: OpenTrace, mcSeqno: number): Promise<boolean> {
+    const { hashNorm } = version.trace;
     const hash = hashNorm.toString('base64');
-    const known = knownAt(one, mcSeqno);
+    const known = knownAt(version, mcSeqno);
     if (steps.isCurrent(hash, known)) return true;
     if (steps.hasBehind(hash, known)) return false;
     const isStored = await stored.hasTold(hashNorm, () => true, known);
@@ -214,7 +217,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       metrics.leftOut('heard');
       return true;
     }
-    [heard.one, heard.isLeft] = [prospect.one, false];
+    [heard.version, heard.isLeft] = [prospect.version, false];
     return line.tell(event, beside);
   }
 
@@ -224,7 +227,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
     const prospect = traces.get(hash);
     // It was told as final, in part at least: that stands.
     if (steps.has(hash)) {
-      if (prospect !== undefined) end(prospect, position().mcSeqno);
+      if (prospect !== undefined) endings.end(prospect, position().mcSeqno);
       return;
     }
     if (before !== null) returns.takenBack(hash, before, mcSeqno);
@@ -232,77 +235,14 @@ export function createProspects(options: ProspectsOptions): Prospects {
       if (live && account !== undefined) sayNever(hashNorm, account);
       return;
     }
-    states.takeBack(prospect, prospect.one, null);
+    states.takeBack(prospect, prospect.version, null);
     prospect.isInvalid = true;
-    end(prospect, 0);
+    endings.end(prospect, 0);
   }
 
   /** Of a message that nobody could be told of: whoever waited for it hears that it does not come. */
   function sayNever(hashNorm: Hash, account: Address): void {
-    for (const line of audience.awaiting(account, hashNorm.toString('base64'))) invalidate(line, hashNorm);
-  }
-
-  /** Its message was sent again, and is accepted again. */
-  function begin(prospect: Prospect): void {
-    ending.delete(prospect);
-    [prospect.isInvalid, prospect.endedAt] = [false, null];
-    for (const heard of prospect.heard.values()) heard.wasFinal = null;
-    [prospect.level, prospect.actionLevel] = ['pending', 'pending'];
-  }
-
-  function end(prospect: Prospect, mcSeqno: number): void {
-    prospect.endedAt = mcSeqno;
-    ending.add(prospect);
-    settleOne(prospect);
-  }
-
-  /**
-   * A trace is over: who heard of it and of nothing final is told that what he heard is not so; where it came, in part at
-   * least, only one who has asked for it all the time. Who is behind is told when he has heard as much.
-   */
-  function settleOne(prospect: Prospect): void {
-    const { endedAt } = prospect;
-    if (endedAt === null || position().mcSeqno < endedAt) return;
-    for (const [line, heard] of [...prospect.heard]) {
-      if (!prospect.isInvalid && comparePlaces(line.place, endOf(endedAt)) < 0) continue;
-      if (line.state === 'behind' && !heard.isFinal && heard.one !== null) continue;
-      const isKnown = heard.isFinal || (!prospect.isInvalid && (heard.isLeft || endedAt <= heard.since));
-      // Over v1 one may hear of what is pending alone: what is final is then not missing.
-      const isOver = prospect.isInvalid || !line.subscription.isV1;
-      const isMissing = heard.one !== null && !isKnown && isOver;
-      if (isMissing && !prospect.isInvalid) {
-        if (heard.wasFinal === null) void lookUp(prospect, line, heard);
-        if (typeof heard.wasFinal !== 'boolean') continue;
-      }
-      traces.forget(prospect, line);
-      if (isMissing && heard.wasFinal !== true) invalidate(line, prospect.one.trace.hashNorm);
-    }
-    if (prospect.heard.size === 0) drop(prospect);
-  }
-
-  /** Before anything is taken back of a trace that has come, what is stored of it is looked at. */
-  async function lookUp(prospect: Prospect, line: Line, heard: Heard): Promise<void> {
-    const { generation } = line;
-    const { hashNorm } = prospect.one.trace;
-    heard.wasFinal = 'asked';
-    try {
-      const told = await stored.hasTold(hashNorm, (event) => line.asksFor(event), heard.begunBehind);
-      heard.wasFinal = line.generation === generation ? told : null;
-    } catch (error) {
-      if (signal.aborted) return;
-      heard.wasFinal = null;
-      report(error);
-      return;
-    }
-    if (traces.get(prospect.hash) === prospect) settleOne(prospect);
-  }
-
-  function invalidate(line: Line, hashNorm: Hash): void {
-    if (line.state !== 'live') return;
-    const hash = hashNorm.toString('base64');
-    returns.knows(line, hash);
-    const message = { type: 'trace_invalidated', trace_external_hash_norm: hash };
-    line.takeBack(message, idOf('trace_invalidated ', [hashNorm]));
+    for (const line of audience.awaiting(account, hashNorm.toString('base64'))) endings.invalidate(line, hashNorm);
   }
 
   async function work(): Promise<void> {
@@ -334,7 +274,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
   const sweeping = setInterval(() => {
     for (const prospect of traces.all()) {
       if (prospect.endedAt !== null || waiting.has(prospect.hash)) continue;
-      if (pending.get(prospect.one.trace.hashNorm) === undefined) end(prospect, position().mcSeqno);
+      if (pending.get(prospect.version.trace.hashNorm) === undefined) endings.end(prospect, position().mcSeqno);
     }
   }, SWEEP_MS).unref();
 
@@ -345,7 +285,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
         count(line, 1);
       }
       const ended = traces.by(line).filter(({ endedAt }) => endedAt !== null);
-      for (const prospect of ended) settleOne(prospect);
+      for (const prospect of ended) endings.settle(prospect);
       for (const { hash } of ended) returns.knows(line, hash);
       if (line.subscription.minFinality === 'finalized') return returns.forget(line);
       if (how === 'new') begunBehind.set(line, position().mcSeqno);
@@ -358,13 +298,13 @@ export function createProspects(options: ProspectsOptions): Prospects {
       if (audience.size < before) count(line, -1);
     },
     changed(line) {
-      const asksFor = (one: OpenTrace): boolean =>
-        pendingEvents(one, null, position()).some((event) => !isState(event) && line.asksFor(event));
+      const asksFor = (version: OpenTrace): boolean =>
+        pendingEvents(version, null, position()).some((event) => !isState(event) && line.asksFor(event));
       for (const prospect of traces.by(line)) {
         const heard = prospect.heard.get(line);
-        if (heard === undefined || heard.one === null || heard.isLeft) continue;
+        if (heard === undefined || heard.version === null || heard.isLeft) continue;
         // What is final is not noted of one who is told nothing else.
-        heard.isLeft = line.subscription.minFinality === 'finalized' || !asksFor(heard.one);
+        heard.isLeft = line.subscription.minFinality === 'finalized' || !asksFor(heard.version);
       }
     },
     resumed: returns.resumed,
@@ -372,7 +312,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       returns.forget(line);
       for (const prospect of traces.by(line)) {
         traces.forget(prospect, line);
-        if (prospect.endedAt !== null && prospect.heard.size === 0) drop(prospect);
+        if (prospect.endedAt !== null && prospect.heard.size === 0) endings.drop(prospect);
       }
     },
     step: ({ mcSeqno, traces }) => steps.add(mcSeqno, traces),
@@ -382,9 +322,7 @@ export function createProspects(options: ProspectsOptions): Prospects {
       const heard = prospect && traces.note(prospect, line);
       if (heard) heard.isFinal = true;
     },
-    settle() {
-      for (const prospect of [...ending]) settleOne(prospect);
-    },
+    settle: endings.settleAll,
     skipped: (mcSeqno) => steps.skip(mcSeqno),
     async idle() {
       while (working !== null) await working;

@@ -23,7 +23,7 @@ export interface Returns {
   knows(line: Line, trace: string): void;
   forget(line: Line): void;
   /** A trace was taken back; what was known of it when it was. */
-  takenBack(trace: string, one: OpenTrace, mcSeqno: number): void;
+  takenBack(trace: string, version: OpenTrace, mcSeqno: number): void;
   /** It is open: nobody who comes back is told that it does not come. */
   opened(trace: string): void;
   /**
@@ -45,7 +45,7 @@ export interface ReturnsOptions {
   /** Whether what was said of it is not older than what steps have told. */
   isCurrent(prospect: Prospect): boolean;
   /** What events of a trace are told with, for one who wants it. */
-  loaded(one: OpenTrace, wants: { addressBook: boolean; metadata: boolean }): Promise<PendingSurroundings>;
+  loaded(version: OpenTrace, wants: { addressBook: boolean; metadata: boolean }): Promise<PendingSurroundings>;
   /** False when the line has no more room. */
   tellTo(line: Line, event: PendingEvent, prospect: Prospect, beside: PendingSurroundings): boolean;
   invalidate(line: Line, hashNorm: Hash): void;
@@ -77,7 +77,7 @@ export function createReturns(options: ReturnsOptions): Returns {
   const resuming = new Map<Line, Resuming>();
   /** Of those who are being told how things stand. */
   const turns = new WeakMap<Line, object>();
-  const invalidated = new LRUCache<string, { one: OpenTrace; mcSeqno: number }>({ max: KEPT_INVALIDATED });
+  const invalidated = new LRUCache<string, { version: OpenTrace; mcSeqno: number }>({ max: KEPT_INVALIDATED });
 
   async function bringUp(line: Line): Promise<void> {
     const turn = {};
@@ -111,14 +111,14 @@ export function createReturns(options: ReturnsOptions): Returns {
     for (const prospect of candidates(line)) {
       const beside = await besideOf(prospect, line);
       if (!isSame()) return;
-      const { one, endedAt } = prospect;
+      const { version, endedAt } = prospect;
       if (endedAt !== null) continue;
       if (!isCurrent(prospect)) {
         if (resuming.has(line)) assumeHeard(prospect, line);
         continue;
       }
       let room = true;
-      for (const event of pendingEvents(one, prospect.heard.get(line)?.one ?? null, position())) {
+      for (const event of pendingEvents(version, prospect.heard.get(line)?.version ?? null, position())) {
         if (isState(event) || !line.hears(event)) continue;
         room = tellTo(line, event, prospect, beside) && room;
       }
@@ -129,19 +129,19 @@ export function createReturns(options: ReturnsOptions): Returns {
   /** Of the version that there is when it is read. */
   async function besideOf(prospect: Prospect, { subscription }: Line): Promise<PendingSurroundings> {
     for (;;) {
-      const { one } = prospect;
-      const beside = await loaded(one, subscription);
-      if (prospect.one === one) return beside;
+      const { version } = prospect;
+      const beside = await loaded(version, subscription);
+      if (prospect.version === version) return beside;
     }
   }
 
   /** How things stand cannot be said now: should the trace not come, that is to be told. */
   function assumeHeard(prospect: Prospect, line: Line): void {
-    const events = pendingEvents(prospect.one, null, position());
+    const events = pendingEvents(prospect.version, null, position());
     if (!events.some((event) => !isState(event) && line.hears(event))) return;
     const noted = heard.note(prospect, line);
-    if (noted === null || noted.one !== null) return;
-    [noted.one, noted.since] = [prospect.one, position().mcSeqno];
+    if (noted === null || noted.version !== null) return;
+    [noted.version, noted.since] = [prospect.version, position().mcSeqno];
   }
 
   function candidates({ subscription: { addresses, traceHashes, filter } }: Line): Prospect[] {
@@ -161,16 +161,17 @@ export function createReturns(options: ReturnsOptions): Returns {
     if (back === undefined) return;
     const { minFinality } = line.subscription;
     const isHeard = (event: PendingEvent): boolean => !isState(event) && !surer(minFinality, event.finality);
-    const due = [...invalidated.entries()].filter(([hash, { one, mcSeqno }]) => {
+    const due = [...invalidated.entries()].filter(([hash, { version, mcSeqno }]) => {
       if (mcSeqno < back.since - SLACK_STEPS || back.told.has(hash)) return false;
-      return pendingEvents(one, null, position()).some((event) => isHeard(event) && line.asksFor(event));
+      return pendingEvents(version, null, position()).some((event) => isHeard(event) && line.asksFor(event));
     });
-    const traces = due.map(([, { one }]) => one.trace);
+    const traces = due.map(([, { version }]) => version.trace);
     const received = await receivedAmong(traces, source, context);
     if (!isSame()) return;
-    for (const [hash, { one }] of due) {
-      if (received.has(hashKey(one.trace.hashNorm))) invalidated.delete(hash);
-      else if (!back.told.has(hash)) invalidate(line, one.trace.hashNorm);
+    for (const [hash, { version }] of due) {
+      const { hashNorm } = version.trace;
+      if (received.has(hashKey(hashNorm))) invalidated.delete(hash);
+      else if (!back.told.has(hash)) invalidate(line, hashNorm);
     }
     resuming.delete(line);
   }
@@ -180,7 +181,7 @@ export function createReturns(options: ReturnsOptions): Returns {
     isBack: (line) => resuming.has(line),
     knows: (line, trace) => void resuming.get(line)?.told.add(trace),
     forget: (line) => void resuming.delete(line),
-    takenBack: (trace, one, mcSeqno) => void invalidated.set(trace, { one, mcSeqno }),
+    takenBack: (trace, version, mcSeqno) => void invalidated.set(trace, { version, mcSeqno }),
     opened: (trace) => void invalidated.delete(trace),
     bringUp,
     isTold: (line) => turns.has(line),

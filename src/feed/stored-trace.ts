@@ -17,6 +17,8 @@ interface Stored {
   trace: TraceRecord | null;
 }
 
+export type StoredTraces = ReturnType<typeof createStoredTraces>;
+
 export function createStoredTraces(source: ChainSource, context: QueryContext) {
   const underWay = new Map<string, Promise<Stored | null>>();
   let last: Promise<unknown> = Promise.resolve();
