@@ -80,6 +80,16 @@ describe('queries', () => {
     expect((await clickhouse.query('SELECT 1 WHERE 0')).length).toBe(0);
   });
 
+  it('warns of no leak when a caller asks many statements at once', async () => {
+    const warned: Error[] = [];
+    const onWarning = (warning: Error): void => void warned.push(warning);
+    process.on('warning', onWarning);
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 12 }, () => clickhouse.query('SELECT 1', { signal })));
+    process.off('warning', onWarning);
+    expect(warned).toEqual([]);
+  });
+
   it('returns JSON rows with exact wide numbers', async () => {
     const sql = "SELECT toUInt64('18446744073709551615') AS a, toInt256('-3') AS b, toDecimal64('1.10', 2) AS c";
     const row = z.object({ a: z.string(), b: z.string(), c: z.string() });

@@ -227,6 +227,8 @@ export function createClickHouse(options: ClickHouseOptions): ClickHouse {
 function createLimit(timeoutMs: number, caller: AbortSignal | undefined) {
   const controller = new AbortController();
   const onAbort = () => controller.abort(caller?.reason);
+  // One for each statement that a caller asks at a time, as many as a batch has tables.
+  if (caller !== undefined) setMaxListeners(0, caller);
   if (caller?.aborted) onAbort();
   else caller?.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(() => controller.abort(), timeoutMs + TIMEOUT_GRACE_MS);

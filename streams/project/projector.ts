@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { callOffSwap } from '../../clickhouse/swap.ts';
 import { decodeEnvelope } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
@@ -24,8 +23,6 @@ import { createPublisher } from './publish.ts';
 import { holdVersions } from './versions.ts';
 import { type BatchWriterOptions, createBatchWriter, decodeBatch } from './writer.ts';
 
-const MAX_REQUESTS = 64;
-
 /**
  * Follows the log and writes its sealed steps into the tables, effectively once: each batch is announced with its
  * bounds, inserted under tokens that name those bounds, then marked done. After a crash the announced batch is
@@ -37,8 +34,6 @@ const MAX_REQUESTS = 64;
  */
 export async function project(options: ProjectorOptions, signal: AbortSignal): Promise<void> {
   const { log, topics, config, logger } = options;
-  // One for each request under way: a batch has an insert for each table.
-  setMaxListeners(MAX_REQUESTS, signal);
   const counters = newCounters();
   const clickhouse = createPatientClickHouse(options.clickhouse, {
     outageMs: config.outageMs,
