@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const PRODUCT = ['src', 'streams', 'clickhouse'];
 /** Tests, benchmarks, and what stands beside them for these alone. */
-const OF_TESTS = /(\.(test|bench|d)\.ts$)|((^|\/)(test-|conformance)[^/]*$)/;
+const OF_TESTS = /(\.(test|bench|d)\.ts$)|((^|\/)test-[^/]*$)/;
 /** Of a type as well: who needs the shape knows the folder. */
 const IMPORT = /\b(?:from|import|import\() ?'(\.[^']+)'/g;
 /** What starts everything, and what a service is made of: in no folder, and imported by workers and commands alone. */

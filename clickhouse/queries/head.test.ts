@@ -59,6 +59,25 @@ describe('a head', () => {
     await head.refresh(signal);
   });
 
+  it('takes an answer that comes late for one of the tables that were made anew', async () => {
+    const answers: ((seqno: number) => void)[] = [];
+    const asked = () => new Promise<number>((resolve) => answers.push(resolve));
+    const head = createHead({
+      json: async (_, schema) => [schema.parse({ number: 1, seqno: await asked(), global_id: -217 })],
+    });
+    head.belongTo('these');
+    head.belongTo('others');
+    const [early, late] = [head.refresh(signal), head.refresh(signal)];
+    answers[1](41);
+    await late;
+    answers[0](40);
+    await early;
+    expect(head.seqno).toBe(41);
+    const next = head.refresh(signal);
+    answers[2](40);
+    await expect(next).rejects.toThrow(TablesBehind);
+  });
+
   it('gives up on a step that does not come', async () => {
     const failure = createHead(tables(1)).reach(2, 20, signal);
     await expect(failure).rejects.toThrow(HeadBehind);

@@ -56,6 +56,7 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
   let batch = 0;
   /** Its step. */
   let done = 0;
+  /** Others have taken the place of those that were there first. */
   let wereOthers = false;
   const listeners: ((from: number, to: number) => void)[] = [];
   const tablesListeners: (() => void)[] = [];
@@ -70,6 +71,8 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
   }
 
   async function refresh(signal: AbortSignal): Promise<void> {
+    // What another look finds meanwhile need not be in the answer to this one.
+    const known = done;
     const newest = async (from: number) => {
       const sql = `SELECT number, mc_seqno AS seqno, global_id FROM projection_state WHERE done AND number >= ${from} ORDER BY number DESC LIMIT 1`;
       return (await clickhouse.json(sql, row, { label: 'reading the head', signal }))[0];
@@ -77,9 +80,8 @@ export function createHead(clickhouse: Pick<ClickHouse, 'json'>, { of = 'tables'
     // From the batch on that was the newest: looking for it among millions takes time. After a rebuild they are others.
     const found = (await newest(batch)) ?? (batch > 0 ? await newest(0) : undefined);
     if (!found) return;
-    // Of the same tables it may be an answer that comes late.
-    if (wereOthers && found.seqno < done) {
-      throw new TablesBehind(`they were made anew and end at step ${found.seqno}, those before them at step ${done}`);
+    if (wereOthers && found.seqno < known) {
+      throw new TablesBehind(`they were made anew and end at step ${found.seqno}, those before them at step ${known}`);
     }
     batch = found.number;
     done = Math.max(done, found.seqno);

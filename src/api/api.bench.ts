@@ -1,15 +1,20 @@
 /**
  * Asks the HTTP API, running in processes of its own over the tables of `npm run bench:project` (made when they are not
  * there), as fast as it answers: requests a second, times, and CPU time of the service and of ClickHouse for each kind
- * of request; with a window that holds all of the steps, the newer half of them, the newest twentieth over an archive
- * of the others (`archived`) or none, by one worker and by all, over one connection and over eight, beside what is to
- * be reached and what the reference service gave. Where a window ends somewhere, also what lies below its first step,
- * above it and across. Whole answers are not kept, as a case asks few things again and again. Run by `npm run
- * bench:api`. In the environment, lists with commas: BENCH_WINDOW (all,half,archived,nothing), BENCH_WORKERS (1 and the
- * number of cores, at most 4), BENCH_CONNECTIONS (1,8), BENCH_CASES (`asked` for what is asked most, `every` for all
- * kinds), BENCH_ONLY (cases whose names begin so), BENCH_SECONDS (each case), BENCH_SEED (repeats a draw),
- * BENCH_ANSWERS (bytes of answers that are kept), BENCH_RESULTS (a file to which each figure is added as a line of
- * JSON).
+ * of request, beside what is to be reached and what the reference service gave. With a window that holds all of the
+ * steps, the newer half of them, the newest twentieth over an archive of the others (`archived`) or none; where a window
+ * ends somewhere, also what lies below its first step, above it and across. Whole answers are not kept, as a case asks
+ * few things again and again. Run by `npm run bench:api`. In the environment, lists with commas:
+ *
+ * - BENCH_WINDOW: all,half,archived,nothing
+ * - BENCH_WORKERS: 1 and the number of cores, at most 4
+ * - BENCH_CONNECTIONS: 1,8
+ * - BENCH_CASES: `asked` for what is asked most, `every` for all kinds
+ * - BENCH_ONLY: cases whose names begin so
+ * - BENCH_SECONDS: each case
+ * - BENCH_SEED: repeats a draw
+ * - BENCH_ANSWERS: bytes of answers that are kept
+ * - BENCH_RESULTS: a file to which each figure is added as a line of JSON
  */
 import { appendFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

@@ -97,9 +97,9 @@ export function masterExtraOf(boc: Boc): MasterExtra | null {
   for (let i = 0; i < 3; i++) block.nextRef();
   const extra = block.open();
   extra.tag(32, 0x4a33f6fd, 'BlockExtra');
-  // Behind in_msg_descr, out_msg_descr and account_blocks; rand_seed and created_by.
+  // Behind in_msg_descr, out_msg_descr and account_blocks, which may be pruned, then rand_seed and created_by.
   for (let i = 0; i < 3; i++) extra.nextRef();
-  extra.skip(512);
+  for (let i = 0; i < 2; i++) extra.hash();
   const custom = extra.maybeRef();
   return custom < 0 ? null : readMasterExtra(new Cursor(boc, custom));
 }

@@ -46,7 +46,7 @@ export function openSends(
     log,
     topic: topicNames(config.topicPrefix).pending,
     report(error) {
-      // At the end of the process a devnet still sends: what comes of that is told by its steps, and counted as failed.
+      // At the end of the process a devnet still sends: what comes of that is told by its steps.
       if (error instanceof LogError && error.code === 'closed') return;
       logger.warn({ err: error }, 'the topic of pending messages cannot be written');
     },
