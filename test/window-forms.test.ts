@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBookRows } from '../src/api/v3/render/book-rows.ts';
+import { UNKEPT_BOOK_ROWS } from '../src/api/v3/render/book-rows.ts';
 import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { createRenderings } from '../src/api/v3/render/renderings.ts';
 import { createNotifier } from '../src/feed/notification.ts';
@@ -93,7 +93,7 @@ describe.skipIf(shelf === null).each([false, true])(
         const reader = createStepReader({ source, queryTimeoutMs: 30_000, keptTransactions: 1 });
         const notifier = createNotifier({
           renderings: createRenderings({ maxBytes: 0 }),
-          rows: createBookRows(0),
+          rows: UNKEPT_BOOK_ROWS,
           globalId: () => -239,
           testOnly: () => testnet,
           domainOf: () => null,

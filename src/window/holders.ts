@@ -9,6 +9,7 @@ import { atMost } from '../at-most.ts';
 import type { BehindBalance, JettonWalletFilter, JettonWalletRecord } from '../chain/contract-records.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
+import { makeLast } from '../lasting.ts';
 import { stepOf } from './chunk.ts';
 import { unpackDetected } from './detected-rows.ts';
 import { restOf } from './kind.ts';
@@ -44,10 +45,12 @@ type Order = (jetton: Address, ...asked: Parameters<Top<Holder>>) => ReturnType<
 export function createHolders(tokens: ReturnType<typeof createTokens>) {
   const shown = new LRUCache<Holder, JettonWalletRecord>(atMost(SHOWN_WALLETS));
 
+  const show = (holder: Holder, wallet: JettonWalletRecord) => shown.set(holder, makeLast(wallet));
+
   function holderOf(wallet: JettonWalletRecord): Holder {
     const { balance, address } = wallet;
     const holder = { balance, key: hashKey(address) };
-    shown.set(holder, wallet);
+    show(holder, wallet);
     return holder;
   }
 
@@ -99,7 +102,7 @@ export function createHolders(tokens: ReturnType<typeof createTokens>) {
       for (const holder of missing) {
         const wallet = found.get(holder.key);
         const { balance } = holder;
-        if (wallet !== undefined) shown.set(holder, wallet.balance === balance ? wallet : { ...wallet, balance });
+        if (wallet !== undefined) show(holder, wallet.balance === balance ? wallet : { ...wallet, balance });
       }
     }
     return holders.flatMap((holder) => shown.get(holder) ?? []);

@@ -38,11 +38,11 @@ describe('what is kept of accounts', () => {
   });
 
   it('is not what comes round later than as many others as there is room for', () => {
-    const kept = createKept<string>({ isUnchanged: () => true }, 10, 1, () => 1);
+    const kept = createKept<{ name: string }>({ isUnchanged: () => true }, 10, 1, () => 1);
     const view = viewAt(1);
     const ask = (name: string): boolean => {
       const known = kept.get(view, name) !== null;
-      if (!known) kept.offer(view, name, () => name);
+      if (!known) kept.offer(view, name, () => ({ name }));
       return known;
     };
     const round = (count: number): boolean[] => Array.from({ length: count }, (_, i) => ask(`${count} ${i}`));

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../at-most.ts';
+import { makeLast } from '../lasting.ts';
 import type { Changes } from './changes.ts';
 import type { View } from './view.ts';
 
@@ -24,7 +25,12 @@ export interface Kept<R> {
  * @param bytes most bytes to keep, about
  * @param sizeOf of a record; `usual` is that of most
  */
-export function createKept<R>(changes: Changes, bytes: number, usual: number, sizeOf: (record: R) => number): Kept<R> {
+export function createKept<R extends object>(
+  changes: Changes,
+  bytes: number,
+  usual: number,
+  sizeOf: (record: R) => number,
+): Kept<R> {
   const kept = new LRUCache<string, Found<R>>({ maxSize: bytes, sizeCalculation: ({ record }) => sizeOf(record) });
   const asked = new LRUCache<string, true>(atMost(Math.ceil(bytes / usual)));
   return {
@@ -35,7 +41,7 @@ export function createKept<R>(changes: Changes, bytes: number, usual: number, si
       return found.record;
     },
     offer({ head }, key, copy) {
-      if (asked.has(key)) kept.set(key, { record: copy(), at: head });
+      if (asked.has(key)) kept.set(key, { record: makeLast(copy()), at: head });
       else asked.set(key, true);
     },
   };

@@ -8,6 +8,7 @@ import type { DetectedRecord, TokenCandidates, Tokens, WalletState } from '../ch
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import type { TracePlace } from '../chain/records.ts';
+import { makeLast } from '../lasting.ts';
 import { packDetected, unpackDetected } from './detected-rows.ts';
 import { type Kind, layoutOf, restOf } from './kind.ts';
 import { auctionKind, collectionKind, itemKind, masterKind, recordKind, saleKind, walletKind } from './kinds.ts';
@@ -136,7 +137,7 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
     const known = states.get(packed);
     if (known !== undefined) return known;
     const state = unpackDetected(table, packed, mcSeqno);
-    states.set(packed, state);
+    states.set(packed, makeLast(state));
     return state;
   }
 

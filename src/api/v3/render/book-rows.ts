@@ -5,6 +5,7 @@ import { friendlyAddress, rawAddress } from '../../../chain/address.ts';
 import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
 import type { Placeholder } from '../../../chain/layouts/addresses.ts';
 import type { BookRecord } from '../../../chain/records.ts';
+import { isLasting } from '../../../lasting.ts';
 
 export interface BookRows {
   /** JSON text of the row with its key in front of it. `domain`: the name of the account, where it has one. */
@@ -27,17 +28,22 @@ const ROW_BYTES = 600;
 /** Some 10 MB. */
 export const KEPT_BOOK_ROWS = 16_384;
 
-/** @param most lines to keep; 0 keeps none */
+/** Makes each line anew. */
+export const UNKEPT_BOOK_ROWS: BookRows = {
+  bytes: 0,
+  line: (record, testOnly, domain = null) => bookLine(record, domain, testOnly),
+};
+
+/** @param most lines to keep */
 export function createBookRows(most: number): BookRows {
-  const kept = most > 0 ? new LRUCache<string, Kept>(atMost(most)) : null;
+  const kept = new LRUCache<string, Kept>(atMost(most));
   // A source mostly gives the same record again: then nothing of it is compared.
   const byRecord = new WeakMap<BookRecord, Kept>();
   return {
     get bytes() {
-      return (kept?.size ?? 0) * ROW_BYTES;
+      return kept.size * ROW_BYTES;
     },
     line(record, testOnly, domain = null) {
-      if (kept === null) return bookLine(record, domain, testOnly);
       const same = byRecord.get(record);
       if (same?.testOnly === testOnly && same.domain === domain) return same.line;
       const { account, methods } = record;
@@ -50,12 +56,12 @@ export function createBookRows(most: number): BookRows {
         found.domain === domain &&
         isSame(found.methods, methods)
       ) {
-        byRecord.set(record, found);
+        if (isLasting(record)) byRecord.set(record, found);
         return found.line;
       }
       const made = { code, methods, domain, testOnly, line: bookLine(record, domain, testOnly) };
       kept.set(key, made);
-      byRecord.set(record, made);
+      if (isLasting(record)) byRecord.set(record, made);
       return made.line;
     },
   };

@@ -3,7 +3,7 @@ import { rawAddress } from '../../../chain/address.ts';
 import type { Placeholder } from '../../../chain/layouts/addresses.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord } from '../../../chain/records.ts';
-import { type BookRows, createBookRows, placeholderLine } from './book-rows.ts';
+import { type BookRows, placeholderLine, UNKEPT_BOOK_ROWS } from './book-rows.ts';
 
 /** The name of an account; null when it has none. */
 export type DomainOf = (account: Address) => string | null;
@@ -28,7 +28,7 @@ export interface Book {
 export const ADDRESS_BYTES = 36;
 
 /** One book for one answer. `testOnly` sets the test flag in user-friendly forms. */
-export function createBook(testOnly: boolean, rows: BookRows = createBookRows(0)): Book {
+export function createBook(testOnly: boolean, rows: BookRows = UNKEPT_BOOK_ROWS): Book {
   const noted = new Map<string, Address>();
   const placeholders = new Set<Placeholder>();
   return {

@@ -6,7 +6,8 @@ import { hashKey } from '../../../chain/hash.ts';
 import { methodId } from '../../../chain/interfaces.ts';
 import type { Address } from '../../../chain/model.ts';
 import type { BookRecord, QueryContext } from '../../../chain/records.ts';
-import { once } from './once.ts';
+import { isLasting } from '../../../lasting.ts';
+import { once, onceEach } from './once.ts';
 
 const METHODS = {
   items: methodId('get_nft_data'),
@@ -95,7 +96,7 @@ function tokenCandidates(records: readonly BookRecord[], listed: ReadonlySet<str
 type KindName = (typeof KINDS)[number];
 
 /** What an account with these get-methods may be. */
-const kindsWith = once((methods: readonly number[]): readonly KindName[] =>
+const kindsWith = onceEach((methods: readonly number[]): readonly KindName[] =>
   KINDS.filter((kind) => methods.includes(METHODS[kind])),
 );
 
@@ -165,7 +166,7 @@ function contentInfo(type: string, token: Described, documents: ReadonlyMap<stri
     document,
     ...describe(type, readAttributes(contentOf(token)), document, index),
   };
-  lastInfos.set(token, info);
+  if (isLasting(token)) lastInfos.set(token, info);
   return info;
 }
 

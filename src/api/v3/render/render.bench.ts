@@ -21,7 +21,7 @@ import type { TransactionRecord } from '../../../chain/records.ts';
 import { BROTLI, GZIP } from '../../compression.ts';
 import { transactionsJson } from '../transactions.ts';
 import { createBook } from './book.ts';
-import { createBookRows, KEPT_BOOK_ROWS } from './book-rows.ts';
+import { createBookRows, KEPT_BOOK_ROWS, UNKEPT_BOOK_ROWS } from './book-rows.ts';
 import { createRenderings, type Renderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
 
@@ -103,7 +103,7 @@ async function measureWindow(): Promise<void> {
   const window = await openWindowPages(BLOCKS.map((name) => `${requireShelf()}/data/blocks/${name}.boc`));
   line(`window: ${window.transactions} transactions, ${Math.round(window.bytes / window.transactions)} bytes each`);
   for (const size of PAGES) {
-    const cold = await cost((i) => window.page(i, size, createBookRows(0)));
+    const cold = await cost((i) => window.page(i, size, UNKEPT_BOOK_ROWS));
     const rows = createBookRows(KEPT_BOOK_ROWS);
     const warm = await cost((i) => window.page(i, size, rows));
     const shown = [cold, warm].map(({ cpuMs }) => `${cpuMs.toFixed(3)} ms CPU`);
