@@ -5,7 +5,7 @@ import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import type { TableWith } from '../../clickhouse/tables/table.ts';
 import { atMost } from '../at-most.ts';
 import type { DetectedRecord, TokenCandidates, Tokens, WalletState } from '../chain/contract-records.ts';
-import { distinct, hashKey } from '../chain/hash.ts';
+import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import type { TracePlace } from '../chain/records.ts';
 import { makeLast } from '../lasting.ts';
@@ -20,6 +20,9 @@ import type { View } from './view.ts';
 const REMEMBERED = 50_000;
 /** States of a kind that are kept as they were read, with what is printed of them: about a kilobyte each. */
 const READ_STATES = 8_192;
+
+/** Addresses of a kind that were looked for between two steps, about 100 bytes each. */
+const SETTLED = 16_384;
 
 export const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
 
@@ -132,6 +135,25 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
   const byAddress = layoutOf(kind, 'address');
   const newestRow = createNewest(kind);
   const states = new LRUCache<Buffer, R>(atMost(READ_STATES));
+  // Between two steps answer after answer has the same addresses.
+  let settled = { first: 0, head: 0, found: new Map<string, R | null>() };
+
+  function settledAt({ first, head }: View): Map<string, R | null> {
+    if (settled.first !== first || settled.head !== head || settled.found.size >= SETTLED) {
+      settled = { first, head, found: new Map() };
+    }
+    return settled.found;
+  }
+
+  /** Undefined where the tables are to be asked. */
+  function look(address: Address, key: string, view: View): R | null | undefined {
+    const here = newest(view, address);
+    if (here !== null || view.below === null) return here;
+    const known = remembered.get(key);
+    // A view that has begun anew behind all that was known may be over tables that were made anew.
+    if (known === undefined || known.at < view.first) return undefined;
+    return known.state && read(known.state.packed, known.state.mcSeqno);
+  }
 
   function read(packed: Buffer, mcSeqno: number): R {
     const known = states.get(packed);
@@ -156,17 +178,19 @@ function createStates<R extends DetectedRecord>(kind: Kind, table: TableWith<R>)
     find(addresses, view) {
       const found: R[] = [];
       const missing: Address[] = [];
-      for (const address of distinct(addresses)) {
-        const here = newest(view, address);
-        if (here !== null) {
-          found.push(here);
-          continue;
+      const known = settledAt(view);
+      const seen = new Set<string>();
+      for (const address of addresses) {
+        const key = hashKey(address);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        let state = known.get(key);
+        if (state === undefined) {
+          state = look(address, key, view);
+          if (state !== undefined) known.set(key, state);
         }
-        if (view.below === null) continue;
-        const known = remembered.get(hashKey(address));
-        // A view that has begun anew behind all that was known may be over tables that were made anew.
-        if (known === undefined || known.at < view.first) missing.push(address);
-        else if (known.state) found.push(read(known.state.packed, known.state.mcSeqno));
+        if (state === undefined) missing.push(address);
+        else if (state !== null) found.push(state);
       }
       return { found, missing };
     },
