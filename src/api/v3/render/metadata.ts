@@ -86,7 +86,7 @@ const uriOf = once((token: Described): { uri: string | undefined } => {
 function tokenCandidates(records: readonly BookRecord[], listed: ReadonlySet<string>): TokenCandidates | null {
   const candidates: TokenCandidates = { items: [], collections: [], masters: [], wallets: [] };
   for (const { account, codeHash, methods } of records) {
-    if (codeHash === null && !listed.has(hashKey(account))) continue;
+    if (codeHash === null && (listed.size === 0 || !listed.has(hashKey(account)))) continue;
     // Of code behind a library cell the methods are not known.
     for (const kind of methods === null ? KINDS : kindsWith(methods)) candidates[kind].push(account);
   }
