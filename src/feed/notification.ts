@@ -151,6 +151,7 @@ const bareBook = (testOnly: boolean): Book => ({
   place: (placeholder) => placeholder,
   placeholders: new Set(),
   note: () => undefined,
+  noteKnown: () => undefined,
   addresses: () => [],
   json: () => '{}',
 });

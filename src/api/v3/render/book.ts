@@ -19,6 +19,8 @@ export interface Book {
   readonly placeholders: ReadonlySet<Placeholder>;
   /** Notes several, one behind the other. The bytes are kept, not copied. */
   note(addresses: Buffer): void;
+  /** Notes several by their keys (`hashKey`). */
+  noteKnown(addresses: Iterable<readonly [string, Address]>): void;
   /** Every noted address, once. */
   addresses(): Address[];
   /** JSON text of the book, keys sorted; addresses the source says nothing of are left out. */
@@ -48,6 +50,9 @@ export function createBook(testOnly: boolean, rows: BookRows = UNKEPT_BOOK_ROWS)
         const key = addresses.toString('latin1', at, at + ADDRESS_BYTES);
         if (!noted.has(key)) noted.set(key, addresses.subarray(at, at + ADDRESS_BYTES));
       }
+    },
+    noteKnown(addresses) {
+      for (const [key, address] of addresses) if (!noted.has(key)) noted.set(key, address);
     },
     addresses: () => [...noted.values()],
     json(records, domainOf) {

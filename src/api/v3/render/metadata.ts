@@ -125,15 +125,24 @@ function createTokenInfos(tokens: ShownTokens, documents: ReadonlyMap<string, To
       const asked = accounts?.map(rawAddress) ?? [...infos.keys()];
       const shown = new Set(asked);
       for (const address of asked) for (const { master } of infos.get(address) ?? []) if (master) shown.add(master);
-      const lines = [...shown].flatMap((address) => {
+      const members = [...shown].sort().flatMap((address) => {
         const list = infos.get(address);
-        if (list === undefined) return [];
-        const indexed = list.every((info) => info.indexed);
-        return [`"${address}":{"is_indexed":${indexed},"token_info":[${list.map(({ json }) => json).join(',')}]}`];
+        return list === undefined ? [] : [list.length === 1 ? memberOf(list[0]) : makeMember(list)];
       });
-      return `{${lines.sort().join(',')}}`;
+      return `{${members.join(',')}}`;
     },
   };
+}
+
+function makeMember(infos: readonly Info[]): string {
+  const indexed = infos.every((info) => info.indexed);
+  return `"${infos[0].address}":{"is_indexed":${indexed},"token_info":[${infos.map(({ json }) => json).join(',')}]}`;
+}
+
+/** Most addresses are one thing: then nothing is put together anew for each answer. */
+function memberOf(info: Info): string {
+  info.member ??= makeMember([info]);
+  return info.member;
 }
 
 /** What is said of a token. */
@@ -143,6 +152,8 @@ interface Info {
   master?: string;
   indexed: boolean;
   json: string;
+  /** Of an address that is nothing else, once it was asked for. */
+  member?: string;
   /** That it was made of: null where the content names none, undefined where nobody has tried to fetch it. */
   document?: TokenDocument | null | undefined;
 }

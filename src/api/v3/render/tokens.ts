@@ -43,15 +43,17 @@ export function masterJson(row: JettonMasterRecord, book: Book): string {
   );
 }
 
-const walletText = once(
-  (row: JettonWalletRecord): string =>
+const shownWallet = once((row: JettonWalletRecord) => ({
+  text:
     `{"address":"${rawAddress(row.address)}","balance":"${row.balance}","owner":"${rawAddress(row.owner)}"` +
     `,"jetton":"${rawAddress(row.jetton)}"${stateJson(row)}}`,
-);
+  addresses: [row.address, row.owner, row.jetton].map((address) => [hashKey(address), address] as const),
+}));
 
 export function walletJson(row: JettonWalletRecord, book: Book): string {
-  for (const address of [row.address, row.owner, row.jetton]) book.note(address);
-  return walletText(row);
+  const { text, addresses } = shownWallet(row);
+  book.noteKnown(addresses);
+  return text;
 }
 
 type State = Pick<JettonWalletRecord, 'lastTransactionLt' | 'codeHash' | 'dataHash'>;
