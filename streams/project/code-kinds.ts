@@ -13,10 +13,10 @@ import { rawAddress } from '../../src/chain/address.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Hash } from '../../src/chain/model.ts';
 import { KINDS } from './contracts/detection.ts';
+import { READ_TIMEOUT_MS } from './patience.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED_CODES = 50_000;
-const TIMEOUT_MS = 60_000;
 const methodIds = arrayOf(u32);
 
 /** Null: any. */
@@ -46,7 +46,7 @@ export function createCodeKinds(clickhouse: Pick<ClickHouse, 'query'>) {
       const result = await clickhouse.query(`SELECT code_hash, methods FROM codes WHERE code_hash IN ${keys}`, {
         label: 'reading the methods of codes',
         signal,
-        timeoutMs: TIMEOUT_MS,
+        timeoutMs: READ_TIMEOUT_MS,
       });
       for (const rows = new RowReader(result); !rows.done; ) note(Buffer.from(rows.fixed(32)), methodIds.read(rows));
     }

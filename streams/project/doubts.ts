@@ -11,12 +11,12 @@ import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { OpenTrace } from './open-traces.ts';
+import { READ_TIMEOUT_MS } from './patience.ts';
 
 /** Steps after it was told in which a trace may be told again: some days. */
 export const STEPS_BACK = 200_000;
 /** Of a contract that is learned of, the newest traces that asked for it. */
 export const TRACES_OF_CONTRACT = 1_000;
-const TIMEOUT_MS = 60_000;
 
 /** A trace by its place in the listings. */
 export interface DoubtfulTrace {
@@ -62,7 +62,7 @@ export function createDoubts(clickhouse: ClickHouse) {
              AND mc_seqno < ${firstMcSeqno} AND mc_seqno >= ${Math.max(0, firstMcSeqno - STEPS_BACK)}
            GROUP BY address, trace_end_lt, trace_id
            ORDER BY address, trace_end_lt DESC, trace_id DESC LIMIT ${TRACES_OF_CONTRACT + 1} BY address`,
-          { label: 'reading which traces doubt contracts', signal, timeoutMs: TIMEOUT_MS },
+          { label: 'reading which traces doubt contracts', signal, timeoutMs: READ_TIMEOUT_MS },
         ),
       );
       while (!rows.done) {
@@ -151,7 +151,7 @@ async function readTellings(
       await clickhouse.query(
         `SELECT ${COLUMNS} FROM ${actions.name} WHERE (trace_end_lt, trace_id) IN ${list(keys)} AND mc_seqno < ${firstMcSeqno}
          ORDER BY trace_end_lt, trace_id, number, mc_seqno DESC LIMIT 1 BY trace_end_lt, trace_id, number`,
-        { label: 'reading how traces were told', signal, timeoutMs: TIMEOUT_MS },
+        { label: 'reading how traces were told', signal, timeoutMs: READ_TIMEOUT_MS },
       ),
     );
     while (!rows.done) {

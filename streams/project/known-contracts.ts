@@ -24,10 +24,10 @@ import type { Address, Decimal } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { LikelyTables } from './code-kinds.ts';
 import { byKind, createKindCache, entriesOf } from './kind-cache.ts';
+import { READ_TIMEOUT_MS } from './patience.ts';
 import type { GrowingRows } from './step-rows.ts';
 
 const CACHED = 200_000;
-const TIMEOUT_MS = 60_000;
 /** The bits of an id below the step of the first detection. */
 const STEP_SHIFT = 24n;
 
@@ -138,7 +138,7 @@ async function askShown(
   some: Address[],
   signal: AbortSignal,
 ): Promise<readonly { address: Address }[] | null> {
-  const context = { signal, timeoutMs: TIMEOUT_MS };
+  const context = { signal, timeoutMs: READ_TIMEOUT_MS };
   const none = { items: [], collections: [], masters: [], wallets: [] };
   if (kind === 'jettonWallet') return (await shown.tokens({ ...none, wallets: some }, context)).wallets;
   if (kind === 'nftItem') return (await shown.tokens({ ...none, items: some }, context)).items;
@@ -177,7 +177,7 @@ export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, show
     const rewritten: Address[] = [];
     const sql = `SELECT ${['address', 'id', 'mc_seqno', ...columns].join(', ')} FROM ${table.name} WHERE address IN ${keySet(some)} ORDER BY last_transaction_lt`;
     const rows = new RowReader(
-      await clickhouse.query(sql, { label: `reading ${table.name} for actions`, signal, timeoutMs: TIMEOUT_MS }),
+      await clickhouse.query(sql, { label: `reading ${table.name} for actions`, signal, timeoutMs: READ_TIMEOUT_MS }),
     );
     while (!rows.done) {
       const account = Buffer.from(rows.fixed(36));
@@ -206,14 +206,14 @@ export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, show
       WHERE address IN ${keySet(some)} AND mc_seqno < ${firstMcSeqno}
       ORDER BY address, ${past.lt} DESC LIMIT 1 BY address`;
     const label = `reading ${past.name} before an unfinished batch`;
-    const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: TIMEOUT_MS }));
+    const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: READ_TIMEOUT_MS }));
     while (!rows.done) cache.set(kind, rawAddress(rows.fixed(36)), readRow(rows));
   }
 
   async function readData(some: readonly Address[], signal: AbortSignal): Promise<void> {
     const sql = `SELECT account, boc FROM account_data WHERE account IN ${keySet(some)} ORDER BY lt`;
     const rows = new RowReader(
-      await clickhouse.query(sql, { label: 'reading data for actions', signal, timeoutMs: TIMEOUT_MS }),
+      await clickhouse.query(sql, { label: 'reading data for actions', signal, timeoutMs: READ_TIMEOUT_MS }),
     );
     while (!rows.done) cache.set('data', rawAddress(rows.fixed(36)), CellView.parse(Buffer.from(rows.bytes())));
   }

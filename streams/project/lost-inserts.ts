@@ -8,6 +8,7 @@ import type { ClickHouse } from '../../clickhouse/client.ts';
 import { identifier, list } from '../../clickhouse/literal.ts';
 import { columnName, columnNames, indexSelect, indexSteps } from '../../clickhouse/tables/sql.ts';
 import type { Index, Table } from '../../clickhouse/tables/table.ts';
+import { READ_TIMEOUT_MS } from './patience.ts';
 import type { Batch } from './position.ts';
 import type { Insert } from './rows.ts';
 
@@ -72,7 +73,11 @@ async function findLost(clickhouse: ClickHouse, batch: Batch, inserts: Insert[],
   ]);
   if (questions.length === 0) return [];
   const label = 'looking whether the rows of a batch are there';
-  const found = await clickhouse.json(questions.join('\nUNION ALL '), row, { label, timeoutMs: 60_000, signal });
+  const found = await clickhouse.json(questions.join('\nUNION ALL '), row, {
+    label,
+    timeoutMs: READ_TIMEOUT_MS,
+    signal,
+  });
   return found.filter(({ missing }) => missing).map(({ name }) => name);
 }
 

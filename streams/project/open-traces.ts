@@ -15,13 +15,13 @@ import { storedTransaction } from '../../src/chain/stored.ts';
 import type { BatchPlace } from './accounts.ts';
 import { createHeld } from './held.ts';
 import { packBytes, unpackBytes } from './packed.ts';
+import { READ_TIMEOUT_MS } from './patience.ts';
 
 /** What is remembered of traces, and of their transactions. */
 const TRACES_BYTES = 32 * 1024 * 1024;
 const TRANSACTIONS_BYTES = 64 * 1024 * 1024;
 /** Of a trace that may be told: a step has a transaction of it at least. Twice, as a repeated batch leaves its rows so. */
 const MAX_ROWS = 2 * MAX_TRANSACTIONS;
-const TIMEOUT_MS = 60_000;
 
 /**
  * A trace as far as it is known; the places of its transactions of all steps, packed. Of one that is too large to be told
@@ -96,7 +96,7 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
   }
 
   const read = async (sql: string, signal: AbortSignal): Promise<RowReader> =>
-    new RowReader(await clickhouse.query(sql, { label: 'reading open traces', signal, timeoutMs: TIMEOUT_MS }));
+    new RowReader(await clickhouse.query(sql, { label: 'reading open traces', signal, timeoutMs: READ_TIMEOUT_MS }));
 
   async function readPayloads(places: readonly TracePlace[], signal: AbortSignal): Promise<Map<string, Buffer>> {
     const found = new Map<string, Buffer>();
@@ -106,7 +106,7 @@ export function createOpenTraces(clickhouse: ClickHouse, onRead: (count: number)
         await clickhouse.query(`SELECT account, lt, payload FROM transactions WHERE (account, lt) IN ${list(keys)}`, {
           label: 'reading transactions of open traces',
           signal,
-          timeoutMs: TIMEOUT_MS,
+          timeoutMs: READ_TIMEOUT_MS,
         }),
       );
       while (!rows.done) found.set(packPlace(rows.fixed(36), rows.u64()), Buffer.from(rows.bytes()));

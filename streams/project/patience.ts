@@ -14,6 +14,9 @@ export interface PatienceOptions {
   mayTry?: (again: boolean) => Promise<void>;
 }
 
+/** Of one statement that reads what a batch needs. */
+export const READ_TIMEOUT_MS = 60_000;
+
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 

@@ -7,14 +7,13 @@ import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash, Message } from '../../src/chain/model.ts';
 import type { OpenMessage } from './packed.ts';
+import { READ_TIMEOUT_MS } from './patience.ts';
 import type { OpenMessages } from './traces.ts';
 
 export interface Senders {
   /** What the tables hold of the sending side of these messages, from steps before `firstMcSeqno`. */
   find(messages: Message[], firstMcSeqno: number, signal: AbortSignal): Promise<Map<string, OpenMessage>>;
 }
-
-const TIMEOUT_MS = 60_000;
 
 /**
  * Finds messages on their way that memory does not hold, above all after a restart.
@@ -30,7 +29,7 @@ export function createSenders(clickhouse: ClickHouse, memory: Pick<OpenMessages,
   async function readStoredLt(signal: AbortSignal): Promise<Decimal> {
     const found = await clickhouse.query(
       `SELECT created_lt FROM messages WHERE created_lt < ${u64(NO_LT)} ORDER BY created_lt DESC LIMIT 1`,
-      { label: 'reading the newest message sent before', signal, timeoutMs: TIMEOUT_MS },
+      { label: 'reading the newest message sent before', signal, timeoutMs: READ_TIMEOUT_MS },
     );
     const rows = new RowReader(found);
     return rows.done ? '0' : rows.u64();
@@ -43,7 +42,7 @@ export function createSenders(clickhouse: ClickHouse, memory: Pick<OpenMessages,
       `SELECT hash, source, ${SENDER_COLUMNS} FROM messages
        WHERE (created_lt, hash) IN ${keys} AND out_mc_seqno > 0 AND out_mc_seqno < ${firstMcSeqno}
        LIMIT 1 BY hash`,
-      { label: 'reading messages sent before', signal, timeoutMs: TIMEOUT_MS },
+      { label: 'reading messages sent before', signal, timeoutMs: READ_TIMEOUT_MS },
     );
     const rows = new RowReader(found);
     const sent: SentRow[] = [];
@@ -58,7 +57,7 @@ export function createSenders(clickhouse: ClickHouse, memory: Pick<OpenMessages,
     const found = await clickhouse.query(
       `SELECT account, lt, ${TRACE_COLUMNS} FROM transactions
        WHERE (account, lt) IN ${list([...keys])} AND mc_seqno BETWEEN ${steps[0]} AND ${steps[steps.length - 1]}`,
-      { label: 'reading traces of messages sent before', signal, timeoutMs: TIMEOUT_MS },
+      { label: 'reading traces of messages sent before', signal, timeoutMs: READ_TIMEOUT_MS },
     );
     const rows = new RowReader(found);
     const traces = new Map<string, Trace>();

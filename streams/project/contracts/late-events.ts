@@ -13,6 +13,7 @@ import type { Address, Decimal, Transaction } from '../../../src/chain/model.ts'
 import { storedTransaction } from '../../../src/chain/stored.ts';
 import type { BatchPlace } from '../accounts.ts';
 import type { Counters } from '../counters.ts';
+import { READ_TIMEOUT_MS } from '../patience.ts';
 import type { GrowingRows } from '../step-rows.ts';
 import { kindOfEvent, OPCODES, possibleEvents, TELLING, writeEvent } from './events.ts';
 import type { KnownRows } from './known.ts';
@@ -23,7 +24,6 @@ const STEPS_BACK = 200_000;
 const EVENTS_OF_CONTRACT = 1_000;
 /** The newest of them all; what was learned of one master may confirm any number of wallets. */
 const EVENTS_OF_STEP = 5_000;
-const TIMEOUT_MS = 60_000;
 
 interface Place {
   account: Address;
@@ -65,7 +65,7 @@ export function createLateEvents(clickhouse: ClickHouse, counters: Counters) {
            WHERE account IN ${list(some.map(bytes))} AND in_opcode IN (${OPCODES.join(', ')})
              AND mc_seqno < ${firstMcSeqno} AND mc_seqno >= ${Math.max(0, mcSeqno - STEPS_BACK)}
            ORDER BY account, lt DESC LIMIT ${EVENTS_OF_CONTRACT + 1} BY account`,
-          { label: 'reading what contracts were told', signal, timeoutMs: TIMEOUT_MS },
+          { label: 'reading what contracts were told', signal, timeoutMs: READ_TIMEOUT_MS },
         ),
       );
       while (!rows.done) {
@@ -103,7 +103,7 @@ export function createLateEvents(clickhouse: ClickHouse, counters: Counters) {
       const keys = some.map(({ account, lt }) => `(${bytes(account)}, ${u64(lt)})`);
       const sql = `SELECT account, lt, payload FROM transactions WHERE (account, lt) IN ${list(keys)}`;
       const label = 'reading the transactions of what contracts were told';
-      const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: TIMEOUT_MS }));
+      const rows = new RowReader(await clickhouse.query(sql, { label, signal, timeoutMs: READ_TIMEOUT_MS }));
       while (!rows.done) {
         const account = rows.fixed(36);
         const key = keyOf(account, rows.u64());
