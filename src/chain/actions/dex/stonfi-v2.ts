@@ -54,7 +54,6 @@ const sentOn: Pattern = {
   op: PTON_TRANSFER,
   where: goesOn,
   child: { op: jettonNotify.opcode, child: trade },
-  optional: true,
 };
 
 /** Of the last TON on the way only the message itself is part of the trade, and not what its receiver makes of it. */

@@ -440,6 +440,27 @@ test('TON goes on to the next pool of STON.fi v2 when it is sent there to be tra
   expect(trades(tonToSecond("second router's pton", asked, dead))).toEqual([swap, ['call_contract', '0x6664de2a']]);
 });
 
+test('TON goes on to the next pool of STON.fi v2 when its wallet tells the next router itself', () => {
+  const red = sending({ from: 'router', to: 'alice', jetton: 'red', amount: '10' });
+  const next = tradedV2({ exitCode: SWAP_OK, wanted: "router's red" }, red);
+  const told = ptonOut({ to: 'second router', body: op(0x7362d09c), sends: [next] });
+  const after = [tradedV2({ exitCode: SWAP_OK, wanted: "router's pton", paid: "router's pton" }, told)];
+  const [swap, ...others] = tell(
+    [sending({ from: 'alice', to: 'router', jetton: 'blue', amount: '10', after })],
+    withPton,
+  );
+  expect(others).toEqual([]);
+  expect([swap.type, swap.success]).toEqual(['jetton_swap', true]);
+  expect(swap.details).toMatchObject({
+    asset_in: account('blue'),
+    asset_out: account('red'),
+    peer_swaps: [
+      { asset_in: account('blue'), amount_in: '10', asset_out: null, amount_out: '10' },
+      { asset_in: null, amount_in: '10', asset_out: account('red'), amount_out: '10' },
+    ],
+  });
+});
+
 test('the second pool of STON.fi v2 gives back what the first one paid, which is no trade over several', () => {
   const further = CellView.from(payloadV2("router's lp"));
   const back = sending({ from: 'router', to: 'alice', jetton: 'blue', amount: '10' });
