@@ -15,6 +15,9 @@ export const RESULT_LIMITS: StackLimits = { maxDepth: MAX_RESULT_DEPTH, maxValue
  */
 export const MOST_RUN_BYTES = 1024 * 1024;
 
+/** A run takes milliseconds: a second later there may be room. */
+const BUSY_SECONDS = 1;
+
 /** Id of a method by its name, or by its number as number or text; null for a number that is none. */
 export function methodOf(method: string | number): number | null {
   const id = readStackNumber(method);
@@ -27,7 +30,9 @@ export async function running<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof TvmBusyError) throw new ApiError(429, error.message, { cause: error });
+    if (error instanceof TvmBusyError) {
+      throw new ApiError(429, error.message, { cause: error, retryAfterSeconds: BUSY_SECONDS });
+    }
     if (error instanceof TvmTimeoutError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });
     if (error instanceof TvmArgumentError) throw new ApiError(422, `stack: ${error.message}`, { cause: error });
     if (error instanceof EstimateError) throw new Refusal(500, `INTERNAL: ${error.message}`, { cause: error });

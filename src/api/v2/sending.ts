@@ -108,7 +108,10 @@ const MOST_REPEATED = 256;
 function createRepeats() {
   let open = 0;
   return (liteservers: Liteservers, boc: Buffer): void => {
-    if (open >= MOST_REPEATED) throw new ApiError(429, `${open} messages are sent again and again already`);
+    if (open >= MOST_REPEATED) {
+      const retryAfterSeconds = REPEAT_EVERY_MS / 1000;
+      throw new ApiError(429, `${open} messages are sent again and again already`, { retryAfterSeconds });
+    }
     open++;
     void repeat(liteservers, boc).finally(() => open--);
   };
