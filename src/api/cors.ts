@@ -11,6 +11,9 @@ const ALLOWED_HEADERS = [
   'X-Actions-Version',
   // Of clients that read server-sent events by themselves, to go on where a stream broke.
   'Last-Event-ID',
+  // Of those that clients of TON Center's streams read, with a key as a gateway may want it.
+  'Cache-Control',
+  'Authorization',
   // Of @ton/ton, which sends it with every call.
   'X-Ton-Client-Version',
 ].join(', ');
