@@ -1,5 +1,6 @@
 /** Streaming v2 as server-sent events (HTML standard, 9.2): one subscription for the life of the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from '../api/errors.ts';
 import { parseBool, readQuery } from '../api/request.ts';
 import type { Unfinished } from '../api/unfinished.ts';
 import { parseAddress, parseHash } from '../chain/address.ts';
@@ -132,10 +133,11 @@ async function readAsked(
   let size = 0;
   const part = unfinished.open(() => request.destroy());
   try {
-    for await (const chunk of request) {
+    // The connection stays open for the refusal.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
       size += bytes.length;
-      if (size > maxBytes) throw new RequestError(`request body is larger than ${maxBytes} bytes`);
+      if (size > maxBytes) throw new ApiError(413, `request body is larger than ${maxBytes} bytes`);
       part.add(bytes.length);
       chunks.push(bytes);
     }
