@@ -89,6 +89,8 @@ type Json = Record<string, unknown>;
 export interface Listener {
   events: Json[];
   answers: Json[];
+  /** Both, as they came. */
+  heard: Json[];
   closed: { code: number; reason: string } | null;
   send(message: Json): void;
   sendText(text: string): void;
@@ -106,6 +108,7 @@ export async function openSocket(
   const listener: Listener = {
     events: [],
     answers: [],
+    heard: [],
     closed: null,
     send: (message) => socket.send(JSON.stringify(message)),
     sendText: (text) => socket.send(text),
@@ -116,6 +119,7 @@ export async function openSocket(
   socket.on('message', (data) => {
     const json: Json = JSON.parse(String(data));
     (json.type === undefined ? listener.answers : listener.events).push(json);
+    listener.heard.push(json);
   });
   socket.on('close', (code, reason) => {
     listener.closed = { code, reason: String(reason) };

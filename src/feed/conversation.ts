@@ -41,8 +41,16 @@ export interface TalkOptions extends ConversationOptions {
   pauses: Pauses;
 }
 
-/** Subscribes a line. @returns what went wrong, in the words of the protocol; null when it is subscribed */
-export async function subscribe(options: ConversationOptions, subscription: Subscription): Promise<Reply | null> {
+/**
+ * Subscribes a line.
+ * @param begins called when it is subscribed, before it is told anything
+ * @returns what went wrong, in the words of the protocol; null when it is subscribed
+ */
+export async function subscribe(
+  options: ConversationOptions,
+  subscription: Subscription,
+  begins?: () => void,
+): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
   const refusal = refusalOfEverything(subscription, admitted.most);
   if (refusal !== null) return { error: refusal };
@@ -51,7 +59,7 @@ export async function subscribe(options: ConversationOptions, subscription: Subs
     const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);
     await admitted.addresses(most, subscription.traceHashes.size);
     try {
-      await feed.subscribe(line, subscription, signal);
+      await feed.subscribe(line, subscription, signal, begins);
     } finally {
       await admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
     }
@@ -77,10 +85,13 @@ export function createConversation(options: TalkOptions) {
   /** Of the name that this connection has. */
   let session = 0;
 
-  /** From where the name was acknowledged, unless the client says where; a new name begins here. */
-  async function subscribeNamed(subscription: Subscription): Promise<Reply | null> {
+  /**
+   * From where the name was acknowledged, unless the client says where; a new name begins here.
+   * @param begins as for `subscribe`, of a subscription without a name: one with a name is answered when that is taken
+   */
+  async function subscribeNamed(subscription: Subscription, begins: () => void): Promise<Reply | null> {
     const { name, start } = subscription;
-    if (name === null) return subscribe(options, subscription);
+    if (name === null) return subscribe(options, subscription, begins);
     try {
       // What it has acknowledged itself counts.
       await Promise.all(unnoted);
@@ -145,8 +156,15 @@ export function createConversation(options: TalkOptions) {
         return line.say({ id, status: 'unsubscribed' });
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);
-      const error = await subscribeNamed(request.subscription);
-      line.say({ id, ...(error ?? { status: request.status, cursor: beginning() }) });
+      const { subscription, status } = request;
+      let isAnswered = false;
+      const accept = (): void => {
+        isAnswered = true;
+        line.say({ id, status, cursor: beginning() });
+      };
+      const failure = await subscribeNamed(subscription, accept);
+      if (failure !== null) line.say({ id, ...failure });
+      else if (!isAnswered) accept();
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       line.say({ id: error.id, error: error.message });

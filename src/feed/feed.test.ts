@@ -335,6 +335,23 @@ describe('a WebSocket', () => {
     again.close();
   });
 
+  it.each([
+    ['at the head', 60],
+    ['behind it', 54],
+  ])('is answered before it is told anything of a stream that begins %s', async (_where, at) => {
+    await fed.start(60);
+    const subscription = { operation: 'subscribe', types: ['transactions', 'block'], everything: true };
+    // From the second time on its steps need not be read.
+    for (let times = 0; times < 3; times++) {
+      const socket = await openSocket(fed.server.port);
+      socket.send({ ...subscription, from_mc_seqno: fed.chain.steps[at] + 1 });
+      await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
+      await expect.poll(() => socket.answers.length).toBe(1);
+      expect(socket.heard[0]).toEqual({ status: 'subscribed' });
+      socket.close();
+    }
+  });
+
   it('loses nothing while it does not read, and costs the others nothing', async () => {
     await fed.start(10, { queueBytes: 16 * 1024 });
     const subscription = {

@@ -27,9 +27,10 @@ export interface Feed {
   open(sink: Sink, how?: { isPatient?: boolean; begun?: Subscription }): Line;
   /**
    * Replaces what a line hears.
+   * @param begins called once it is replaced, before anything is told
    * @throws {CursorError} when the stream cannot begin where the subscription says
    */
-  subscribe(line: Line, subscription: Subscription, signal: AbortSignal): Promise<void>;
+  subscribe(line: Line, subscription: Subscription, signal: AbortSignal, begins?: () => void): Promise<void>;
   /** Fewer addresses or traces; it goes on where it is. */
   narrow(line: Line, subscription: Subscription): void;
   /** Waits until a line has room. False when it was let go because it took nothing for too long. */
@@ -273,7 +274,7 @@ export function createFeed(options: FeedOptions): Feed {
       metrics.lines(lines.size);
       return line;
     },
-    async subscribe(line, subscription, signal) {
+    async subscribe(line, subscription, signal, begins) {
       const place = await placeOf(subscription.start, signal);
       if (line.state === 'closed') return;
       leave(line);
@@ -291,6 +292,7 @@ export function createFeed(options: FeedOptions): Feed {
         else passTo(line, position);
       }
       line.state = 'behind';
+      begins?.();
       if (comparePlaces(line.place, position) >= 0 && !line.full) goLive(line);
       else void behind.catchUp(line);
     },
