@@ -17,6 +17,12 @@ export function workchainOf(address: Address): number {
   return address.readUInt32BE(0) ^ 0x80000000;
 }
 
+/** Whether messages and the user-friendly form can name it: their workchain is one signed byte. */
+export function isStandard(address: Address): boolean {
+  const workchain = workchainOf(address);
+  return workchain === (workchain << 24) >> 24;
+}
+
 const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
 const HEX_DIGITS = 64;
 const HEX_VALUES = Int8Array.from({ length: 128 }, (_, code) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseAddress, workchainOf } from '../../chain/address.ts';
+import { isStandard, parseAddress } from '../../chain/address.ts';
 import { Builder, type Cell, parseSent, toBoc } from '../../chain/builder.ts';
 import { readWallet } from '../../chain/contracts/wallets.ts';
 import { DecodeError } from '../../chain/errors.ts';
@@ -89,8 +89,7 @@ function transferOf({ address: text, amount, payload, stateInit }: z.output<type
   const body = cellOf(payload, `invalid message payload at index ${at}`) ?? new Builder().cell();
   const address = parseAddress(text);
   if (address === null) throw invalid(`address in message at index ${at}: not an address`);
-  const workchain = workchainOf(address);
-  if ((workchain << 24) >> 24 !== workchain) {
+  if (!isStandard(address)) {
     throw invalid(`address in message at index ${at}: a workchain that no wallet can send to`);
   }
   // The raw form says nothing of it: wallets take it for bounceable.

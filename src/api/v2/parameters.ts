@@ -1,6 +1,6 @@
 /** Parameters as v2 reads them: what cannot be read is refused by name. */
 import { z } from 'zod';
-import { parseAddress, parseHash } from '../../chain/address.ts';
+import { isStandard, parseAddress, parseHash } from '../../chain/address.ts';
 import type { Address, Decimal, Hash, Shard } from '../../chain/model.ts';
 import { ApiError } from '../errors.ts';
 import { scalar, sent } from '../parameters.ts';
@@ -13,10 +13,10 @@ export interface GivenAddress {
   friendly: { bounceable: boolean; testOnly: boolean } | null;
 }
 
-/** 48 characters of either base64 alphabet, or `workchain:64 hex digits`. */
+/** 48 characters of either base64 alphabet, or `workchain:64 hex digits`, the workchain one signed byte. */
 function parseGiven(text: string): GivenAddress | null {
   const address = parseAddress(text);
-  if (address === null) return null;
+  if (address === null || !isStandard(address)) return null;
   if (text.includes(':')) return { address, friendly: null };
   const tag = Buffer.from(text, 'base64url')[0];
   return { address, friendly: { bounceable: (tag & 0x40) === 0, testOnly: (tag & 0x80) !== 0 } };

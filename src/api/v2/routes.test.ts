@@ -327,6 +327,14 @@ describe.skipIf(shelf === null)('over a recorded network', () => {
       'failed to validate request: after_lt should be non-negative',
     ],
     ['detectHash', { hash: '' }, 'failed to parse post request: hash required'],
+    // Of these the friendly form would be that of another account.
+    ...[`128:${'0'.repeat(64)}`, `-129:${'0'.repeat(64)}`].flatMap((address) =>
+      ['packAddress', 'detectAddress', 'getExtendedAddressInformation'].map((method): [string, object, string] => [
+        method,
+        { address },
+        'failed to parse post request: failed to parse address',
+      ]),
+    ),
     [
       'getTransactions',
       { address: `0:${'0'.repeat(64)}`, to_lt: -1 },

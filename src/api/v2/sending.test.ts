@@ -21,6 +21,8 @@ const cell = beginCell()
 const boc = cell.toBoc().toString('base64');
 const LIBRARY = toBoc(new Builder().u(2, 8).bytes(Buffer.alloc(32, 7)).cell(true)).toString('base64');
 const PRUNED = toBoc(new Builder().u(0x0101, 16).bytes(Buffer.alloc(32, 7)).u(0, 16).cell(true)).toString('base64');
+/** In a workchain that no message can name. */
+const FAR = `300:${'1'.repeat(64)}`;
 /** Its message is deeper than nodes take. */
 const DEEP = toBoc(
   Array.from({ length: 512 }).reduce<ReturnType<Builder['cell']>>(
@@ -171,6 +173,9 @@ test('what is no external message is refused before anybody is asked', async () 
     ['v2/sendQuery', { body: 'AAAA' }, 422, /address required/],
     ['v2/estimateFee', { address: to.toString(), body: 'AAAA' }, 500, /^INVALID_BAG_OF_CELLS: body/],
     ['v2/estimateFee', { address: to.toString(), body: LIBRARY }, 422, /body: an exotic cell/],
+    ['v2/estimateFee', { address: FAR, body: LIBRARY }, 422, /failed to parse address/],
+    ['v2/sendQuery', { address: FAR, body: LIBRARY }, 422, /failed to parse address/],
+    ['v3/estimateFee', { address: FAR, body: LIBRARY }, 422, /^invalid address: 300:/],
     ['v3/estimateFee', { address: to.toString(), body: LIBRARY }, 422, /body: an exotic cell/],
     ['v2/estimateFee', { address: to.toString(), body: DEEP }, 422, /body: nested deeper than 511/],
     ['v3/estimateFee', { address: to.toString(), body: DEEP }, 422, /body: nested deeper than 511/],

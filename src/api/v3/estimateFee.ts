@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseAddress } from '../../chain/address.ts';
+import { isStandard, parseAddress } from '../../chain/address.ts';
 import { type Cell, parseSent } from '../../chain/builder.ts';
 import { DecodeError } from '../../chain/errors.ts';
 import { ApiError } from '../errors.ts';
@@ -43,7 +43,9 @@ export function estimateFeeRoute(): Route {
     response: z.object({ source_fees: fees, destination_fees: z.array(fees) }).meta({ id: 'EstimatedFees' }),
     async answer({ address = '', body, init_code, init_data, ignore_chksig: ignoreSignatures }, asked) {
       const account = parseAddress(address);
-      if (account === null) throw new ApiError(422, `invalid address: ${address.slice(0, 100)}`);
+      if (account === null || !isStandard(account)) {
+        throw new ApiError(422, `invalid address: ${address.slice(0, 100)}`);
+      }
       const root = cellOf('body', body);
       if (root === null) throw new ApiError(422, 'body is required');
       const [code, data] = [cellOf('init_code', init_code), cellOf('init_data', init_data)];
