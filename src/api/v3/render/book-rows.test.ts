@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { madeHash } from '../../../../test/made-chain.ts';
 import { addressOf } from '../../../chain/address.ts';
 import type { BookRecord } from '../../../chain/records.ts';
-import { createBookRows, UNKEPT_BOOK_ROWS } from './book-rows.ts';
+import { bookRow, createBookRows, UNKEPT_BOOK_ROWS } from './book-rows.ts';
 
 const account = addressOf(0, madeHash('account'));
 const MB = 1024 * 1024;
@@ -25,6 +25,15 @@ describe('rows of the address book', () => {
         expect(kept.line(record, testOnly)).toBe(UNKEPT_BOOK_ROWS.line(record, testOnly));
       }
     }
+  });
+
+  it('have no friendly form for a workchain that it has no room for', () => {
+    const row = (workchain: number): unknown =>
+      JSON.parse(
+        bookRow({ account: addressOf(workchain, madeHash('account')), codeHash: null, methods: null }, null, false),
+      );
+    expect([row(-129), row(128)]).toEqual(Array(2).fill({ user_friendly: null, domain: null, interfaces: [] }));
+    expect([row(-128), row(127)]).not.toContainEqual({ user_friendly: null, domain: null, interfaces: [] });
   });
 
   it('keep none of the memory that their hashes came in, nor more rows than they may', () => {

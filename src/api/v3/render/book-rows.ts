@@ -1,7 +1,7 @@
 /** Rows of address books, the ones asked for lately kept: the same wallets and contracts are in page after page. */
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../at-most.ts';
-import { friendlyAddress, rawAddress } from '../../../chain/address.ts';
+import { friendlyAddress, isStandard, rawAddress } from '../../../chain/address.ts';
 import { interfacesOf, isBounceable } from '../../../chain/interfaces.ts';
 import type { Placeholder } from '../../../chain/layouts/addresses.ts';
 import type { BookRecord } from '../../../chain/records.ts';
@@ -83,8 +83,12 @@ function bookLine(record: BookRecord, domain: string | null, testOnly: boolean):
 
 /** @param domain the name of the account, where it has one */
 export function bookRow(record: BookRecord, domain: string | null, testOnly: boolean): string {
-  const friendly = friendlyAddress(record.account, { bounceable: isBounceable(record.codeHash), testOnly });
-  return `{"user_friendly":"${friendly}","domain":${JSON.stringify(domain)},"interfaces":${interfacesJson(record)}}`;
+  const { account, codeHash } = record;
+  // With a workchain that it has no room for it would be that of another account.
+  const friendly = isStandard(account)
+    ? `"${friendlyAddress(account, { bounceable: isBounceable(codeHash), testOnly })}"`
+    : 'null';
+  return `{"user_friendly":${friendly},"domain":${JSON.stringify(domain)},"interfaces":${interfacesJson(record)}}`;
 }
 
 /** The row of what is printed where the chain has no internal address, with its key (spec v3 semantics 4.1 and 6.3). */
