@@ -24,13 +24,13 @@ const filter: EventFilter = { owners: [], contracts: [], utime: {}, ltWindow: {}
 
 const address = (n: number): Address => addressOf(0, Buffer.alloc(32, n));
 const [ALICE, BOB, CAROL] = [address(0xa1), address(0xb0), address(0xc0)];
-const [GOLD, SILVER, TIN] = [address(0x61), address(0x62), address(0x63)];
+const [GOLD, SILVER, TIN, LEAD] = [0x61, 0x62, 0x63, 0x65].map(address);
 
 /** Transactions of which nothing counts but the place: hashes sort against the addresses. */
-async function transactionsAt(places: readonly Place[]): Promise<TransactionRecord[]> {
-  return places.map(({ account, lt, mcSeqno }) => {
+async function transactionsAt(places: readonly (Place & { now?: number })[]): Promise<TransactionRecord[]> {
+  return places.map(({ account, lt, mcSeqno, now = Number(lt) }) => {
     const hash = Buffer.alloc(32, 0xff - account[35]);
-    const transaction = { account, lt, now: Number(lt), hash } satisfies Partial<Transaction>;
+    const transaction = { account, lt, now, hash } satisfies Partial<Transaction>;
     // The queries ask for nothing else.
     return { transaction, mcSeqno } as unknown as TransactionRecord;
   });
@@ -151,6 +151,24 @@ describe('transfers and burns', () => {
     ] as const) {
       const paged = [0, 1, 2, 3].map((offset) => transfers({ owners: [EVE, FAY], sort, page: { limit: 1, offset } }));
       expect((await Promise.all(paged)).flat()).toEqual(whole);
+    }
+  });
+
+  it('of one lt at several times stand each on one page of a time window', async () => {
+    const at = (now: number, lt: number, n: number) => transfer(lt, n, CAROL, CAROL, LEAD, { transactionNow: now });
+    // Two shards: what one has done by an lt the other does a second later.
+    await insert(jettonTransfers, [at(3, 4, 0x41), at(3, 3, 0x42), at(2, 4, 0x43), at(2, 4, 0x44), at(2, 3, 0x45)]);
+    for (const [sort, whole] of [
+      ['desc', ['4/65', '3/66', '4/67', '4/68', '3/69']],
+      ['asc', ['3/69', '4/68', '4/67', '3/66', '4/65']],
+    ] as const) {
+      for (const limit of [1, 2, 3]) {
+        const pages: string[] = [];
+        for (let offset = 0; offset < whole.length; offset += limit) {
+          pages.push(...(await transfers({ token: LEAD, utime: { start: 0 }, sort, page: { limit, offset } })));
+        }
+        expect(pages).toEqual(whole);
+      }
     }
   });
 

@@ -122,7 +122,10 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
     return late.length === 0 ? found : [...found, ...(await transactionsAt(late, context, kind.table))];
   }
 
-  /** The rows of a page, those with the same lt as its first and last included; how many of them come before it. */
+  /**
+   * The rows of a page, those with the same lt, and time where times are asked for, as its first and last included; how
+   * many of them come before it.
+   */
   async function findPlaces(kind: EventKind, filter: EventFilter, context: QueryContext) {
     const { limit, offset } = filter.page;
     const way = direction(filter.sort);
@@ -137,11 +140,13 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
       `SELECT * FROM (${bounded()}) ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES SETTINGS optimize_distinct_in_order = 0`,
     );
     if (page.length === 0 || offset === 0) return { places: page, skipped: 0 };
-    const [{ lt }] = page;
-    const ties = await read(selected([`transaction_lt = ${u64(lt)}`]));
-    const here = page.filter((place) => place.lt === lt).length;
-    const others = page.filter((place) => place.lt !== lt);
-    return { places: [...ties, ...others], skipped: ties.length - here };
+    const [{ lt, now }] = page;
+    // Shards stand at the same lt at different times.
+    const time = usesTime(filter) ? [`transaction_now = ${u32(now)}`] : [];
+    const ties = await read(selected([`transaction_lt = ${u64(lt)}`, ...time]));
+    const isTied = (place: EventPlace): boolean => place.lt === lt && (time.length === 0 || place.now === now);
+    const others = page.filter((place) => !isTied(place));
+    return { places: [...ties, ...others], skipped: ties.length - (page.length - others.length) };
   }
 
   /** The tokens of those of these transactions that are events of the kind. */
