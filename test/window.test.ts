@@ -241,6 +241,15 @@ describe.skipIf(shelf === null).each(Object.keys(FILES))('a window over %s block
       const { rows } = await source.messages({ ...EVERY_MESSAGE, messageHashes: [hash] }, context());
       expect(rows.map(({ message }) => message.hash)).toEqual([hash]);
     }
+    // What has no lt comes before all that has one, or behind it.
+    const messageHashes = [...sent.slice(0, 2), ...own.slice(0, 2)].map(({ hash }) => hash);
+    for (const sort of ['desc', 'asc'] as const) {
+      const listed = async (from: Pick<ChainSource, 'messages'>): Promise<string[]> => {
+        const { rows } = await from.messages({ ...EVERY_MESSAGE, messageHashes, sort }, context());
+        return rows.map(({ message }) => message.hash.toString('hex'));
+      };
+      expect(await listed(source)).toEqual(await listed(projected.tables));
+    }
     // Who received one from outside the tables are asked.
     for (const { hash } of sent) {
       const joined = await source.transactionsByMessage(

@@ -1,5 +1,5 @@
 /** Messages by their hash: where the transaction is that shows them, and both their ends. */
-import { nextMessages } from '../../clickhouse/queries/messages.ts';
+import { NO_LT, nextMessages } from '../../clickhouse/queries/messages.ts';
 import { u64 } from '../../clickhouse/tables/columns.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import { compareDecimal } from '../chain/decimal.ts';
@@ -121,7 +121,7 @@ export function messagesByHash(
   const sign = filter.sort === 'asc' ? 1 : -1;
   found.sort(
     ({ message: a }, { message: b }) =>
-      sign * (compareDecimal(a.createdLt ?? '0', b.createdLt ?? '0') || a.hash.compare(b.hash)),
+      sign * (compareDecimal(a.createdLt ?? NO_LT, b.createdLt ?? NO_LT) || a.hash.compare(b.hash)),
   );
   const rows = found.slice(filter.page.offset, filter.page.offset + filter.page.limit);
   return { rows, nextCursor: nextMessages(rows, filter) };
