@@ -18,6 +18,8 @@ const COLUMNS = 'created_lt, created_at, out_mc_seqno, out_tx_hash, in_mc_seqno,
 const NO_ADDRESS = Buffer.alloc(36);
 /** Rows a message can have before a merge: as it was sent, and as it was received. */
 const VERSIONS = 2;
+/** One from outside has another one for each time that it was received: so many times as many where these do not do. */
+const MORE_VERSIONS = 16;
 
 interface Stored {
   record: MessageRecord;
@@ -39,9 +41,28 @@ export function messageQueries(reading: Reading) {
     async messages(filter: MessageFilter, context: QueryContext): Promise<Rows<MessageRecord>> {
       const head = reading.head.seqno;
       const order = messageOrder(filter);
-      const sql = `SELECT ${COLUMNS} FROM messages WHERE (created_lt, hash) IN (${pageKeys(filter, order, head)})`;
-      const rows = await reading.rows(sql, 'messages', context);
-      const found = newestVersions(collect(rows, (row) => readMessage(row, head, filter.direction)));
+      const from = pageFrom(filter, order, head);
+      const { limit, offset } = filter.page;
+
+      async function read(enough: number): Promise<Stored[]> {
+        const sql = `SELECT ${COLUMNS} FROM messages WHERE (created_lt, hash) IN (${pageKeys(from, filter, order, enough)})`;
+        const rows = await reading.rows(sql, 'messages', context);
+        return newestVersions(collect(rows, (row) => readMessage(row, head, filter.direction)));
+      }
+
+      /** Whether there are so many rows that those of the page may have been cut off. */
+      async function isCut(enough: number): Promise<boolean> {
+        const sql = `SELECT count() FROM (SELECT 1 ${from} LIMIT ${enough})`;
+        return Number((await reading.rows(sql, 'count of messages', context)).u64()) === enough;
+      }
+
+      // LIMIT BY reads to the end of the table (67 ms of server CPU where this takes 6), so it is given just enough rows.
+      let enough = VERSIONS * (offset + limit);
+      let found = await read(enough);
+      while (found.length < limit && mayRepeat(found, filter, order) && (await isCut(enough))) {
+        enough *= MORE_VERSIONS;
+        found = await read(enough);
+      }
       const sign = filter.sort === 'asc' ? 1 : -1;
       found.sort(
         (a, b) =>
@@ -111,12 +132,17 @@ export function messageKeys(selection: MessageSelection): string | null {
   return null;
 }
 
+/** Whether any of a page, or before it, may have more rows than usual: a message from outside. */
+function mayRepeat(found: readonly Stored[], { page }: MessageFilter, order: MessageOrder): boolean {
+  return order === 'created_lt' && (page.offset > 0 || found.some(({ createdLt }) => createdLt === NO_LT));
+}
+
 /**
- * Keys of one page. They come from the narrow table that has both the order and every filter asked for; only
+ * Where the keys of a page come from: the narrow table that has both the order and every filter asked for; only
  * combinations of hashes with other filters look at whole messages.
  */
-function pageKeys(filter: MessageFilter, order: MessageOrder, head: number): string {
-  const { messageHashes, bodyHash, source, destination, page, sort } = filter;
+function pageFrom(filter: MessageFilter, order: MessageOrder, head: number): string {
+  const { messageHashes, bodyHash, source, destination } = filter;
   const asks = [...visible(filter.direction, head), ...windows(filter), ...messageConditions(filter)];
   const conditions = [where(messageTable, asks)];
   const addressed = source !== undefined || destination !== undefined;
@@ -127,21 +153,27 @@ function pageKeys(filter: MessageFilter, order: MessageOrder, head: number): str
     if (keys) conditions.push(keys);
   } else if (bodyHash) table = 'messages_by_body';
   else if (addressed) table = destination === undefined ? 'messages_by_source' : 'messages_by_destination';
-  const sorted: Sorted<Row<typeof messageTable>>[] = [
-    { column: order === 'created_at' ? 'createdAt' : 'createdLt', sort },
-    { column: 'hash', sort },
-  ];
   const place = readMessageCursor(filter, order);
   if (place) {
     const [first, hash] = [order === 'created_at' ? Number(place[0]) : place[0], Buffer.from(place[1], 'hex')];
-    conditions.push(behind(messageTable, sorted, [first, hash]));
+    conditions.push(behind(messageTable, sortedMessages(filter, order), [first, hash]));
   }
-  const by = orderBy(sorted);
-  // LIMIT BY reads to the end of the table (67 ms of server CPU where this takes 6), so it is given just enough rows.
-  const enough = VERSIONS * (page.offset + page.limit);
+  return `FROM ${table} WHERE ${all(conditions)}`;
+}
+
+function sortedMessages({ sort }: MessageFilter, order: MessageOrder): Sorted<Row<typeof messageTable>>[] {
+  return [
+    { column: order === 'created_at' ? 'createdAt' : 'createdLt', sort },
+    { column: 'hash', sort },
+  ];
+}
+
+/** Keys of one page, of the first rows there. */
+function pageKeys(from: string, filter: MessageFilter, order: MessageOrder, enough: number): string {
+  const by = orderBy(sortedMessages(filter, order));
   return `SELECT created_lt, hash FROM (
-      SELECT ${order === 'created_lt' ? '' : 'created_at, '}created_lt, hash FROM ${table} WHERE ${all(conditions)} ORDER BY ${by} LIMIT ${enough}
-    ) ORDER BY ${by} LIMIT 1 BY created_lt, hash ${limits(page)}`;
+      SELECT ${order === 'created_lt' ? '' : 'created_at, '}created_lt, hash ${from} ORDER BY ${by} LIMIT ${enough}
+    ) ORDER BY ${by} LIMIT 1 BY created_lt, hash ${limits(filter.page)}`;
 }
 
 /** A side counts when its step is not above the head. */

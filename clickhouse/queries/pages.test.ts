@@ -1,9 +1,11 @@
 /** That a page is read where it is, whatever else the tables hold: rows the server reads, of many that are made up. */
+import { beginCell, type Cell } from '@ton/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BlockFilter, MessageFilter, QueryContext, TransactionFilter } from '../../src/chain/records.ts';
 import { type ClickHouse, createClickHouse } from '../client.ts';
 import { createQueryGate } from '../gate.ts';
 import { bytes } from '../literal.ts';
+import { NO_LT, NO_TIME } from '../tables/columns.ts';
 import { MIGRATED, startMigratedServer } from '../test-schema.ts';
 import { rowsRead, silent, type TestServer } from '../test-server.ts';
 import { blockQueries } from './blocks.ts';
@@ -110,5 +112,32 @@ it.each(cases)('$name are read no further than a page goes', async ({ ask }) => 
     const sql = await statementOf((asked) => ask(asked, sort));
     expect(sql).toContain('SELECT');
     expect(await rowsRead(test.server, MIGRATED, sql), sql).toBeLessThan(1.1 * AT_ONCE);
+  }
+});
+
+it('a page of messages is full though one from outside was received again and again', async () => {
+  const door = Buffer.alloc(36, 2);
+  const knock = (fee: number): Cell =>
+    beginCell()
+      .storeUint(0b1000, 4)
+      .storeUint(0b100, 3)
+      .storeInt(0, 8)
+      .storeBuffer(door.subarray(4))
+      .storeCoins(fee)
+      .storeUint(0, 2)
+      .endCell();
+  const knocks = [0, 1, 2].map(knock).sort((a, b) => b.hash().compare(a.hash()));
+  for (const [i, cell] of knocks.entries()) {
+    await clickhouse.command(`INSERT INTO messages (created_lt, hash, created_at, destination, in_mc_seqno, in_lt, payload)
+      SETTINGS optimize_on_insert = 0, insert_deduplicate = 0
+      SELECT ${NO_LT}, ${bytes(cell.hash())}, ${NO_TIME}, ${bytes(door)}, 1 + number, 1 + number, ${bytes(cell.toBoc())}
+      FROM numbers(${i === 0 ? 90 : 1})`);
+  }
+  const any = { messageHashes: [], excludeExternals: false, onlyExternals: false, utime: {}, ltWindow: {} };
+  const hashes = knocks.map((cell) => cell.hash().toString('hex'));
+  for (const offset of [0, 1, 2]) {
+    const asked = { ...any, destination: door, sort: 'desc', page: { limit: 2, offset } } as const;
+    const { rows } = await messageQueries(reading).messages(asked, context);
+    expect(rows.map(({ message }) => message.hash.toString('hex'))).toEqual(hashes.slice(offset, offset + 2));
   }
 });
