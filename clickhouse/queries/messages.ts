@@ -18,13 +18,14 @@ const COLUMNS = 'created_lt, created_at, out_mc_seqno, out_tx_hash, in_mc_seqno,
 const NO_ADDRESS = Buffer.alloc(36);
 /** Rows a message can have before a merge: as it was sent, and as it was received. */
 const VERSIONS = 2;
-/** One from outside has another one for each time that it was received: so many times as many where these do not do. */
+/** One from outside has one for each time it was received: so many times as many are read where these do not do. */
 const MORE_VERSIONS = 16;
 
 interface Stored {
   record: MessageRecord;
   createdLt: string;
   createdAt: number;
+  /** Where it was received up to the head; else 0. */
   inMcSeqno: number;
 }
 
@@ -56,7 +57,8 @@ export function messageQueries(reading: Reading) {
         return Number((await reading.rows(sql, 'count of messages', context)).u64()) === enough;
       }
 
-      // LIMIT BY reads to the end of the table (67 ms of server CPU where this takes 6), so it is given just enough rows.
+      // LIMIT BY reads to the end of the table (67 ms of server CPU where this takes 6), so it is given just enough
+      // rows.
       let enough = VERSIONS * (offset + limit);
       let found = await read(enough);
       while (found.length < limit && mayRepeat(found, filter, order) && (await isCut(enough))) {
@@ -201,7 +203,7 @@ function usesTime(filter: MessageFilter): boolean {
   return filter.utime.start !== undefined || filter.utime.end !== undefined;
 }
 
-/** Before a merge both versions of a message are there: sent, and sent and received. */
+/** Before a merge all versions of a message are there: sent, and sent and received; of one from outside each time. */
 function newestVersions(stored: Stored[]): Stored[] {
   const newest = new Map<string, Stored>();
   for (const row of stored) {
@@ -225,7 +227,7 @@ function readMessage(rows: RowReader, head: number, side: 'in' | 'out' | undefin
   return {
     createdLt,
     createdAt,
-    inMcSeqno,
+    inMcSeqno: seen(inMcSeqno) ? inMcSeqno : 0,
     record: {
       message: decodeMessage(boc, boc.roots[0]),
       globalVersion,

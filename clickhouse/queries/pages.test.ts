@@ -115,18 +115,15 @@ it.each(cases)('$name are read no further than a page goes', async ({ ask }) => 
   }
 });
 
+/** A message from outside, behind a fee that nobody asks for. */
+function knock(door: Buffer, fee: number): Cell {
+  const head = beginCell().storeUint(0b1000, 4).storeUint(0b100, 3).storeInt(0, 8).storeBuffer(door.subarray(4));
+  return head.storeCoins(fee).storeUint(0, 2).endCell();
+}
+
 it('a page of messages is full though one from outside was received again and again', async () => {
   const door = Buffer.alloc(36, 2);
-  const knock = (fee: number): Cell =>
-    beginCell()
-      .storeUint(0b1000, 4)
-      .storeUint(0b100, 3)
-      .storeInt(0, 8)
-      .storeBuffer(door.subarray(4))
-      .storeCoins(fee)
-      .storeUint(0, 2)
-      .endCell();
-  const knocks = [0, 1, 2].map(knock).sort((a, b) => b.hash().compare(a.hash()));
+  const knocks = [0, 1, 2].map((fee) => knock(door, fee)).sort((a, b) => b.hash().compare(a.hash()));
   for (const [i, cell] of knocks.entries()) {
     await clickhouse.command(`INSERT INTO messages (created_lt, hash, created_at, destination, in_mc_seqno, in_lt, payload)
       SETTINGS optimize_on_insert = 0, insert_deduplicate = 0
@@ -140,4 +137,22 @@ it('a page of messages is full though one from outside was received again and ag
     const { rows } = await messageQueries(reading).messages(asked, context);
     expect(rows.map(({ message }) => message.hash.toString('hex'))).toEqual(hashes.slice(offset, offset + 2));
   }
+});
+
+it('a message from outside that a step above the head has received again is told as it was before', async () => {
+  const door = Buffer.alloc(36, 3);
+  const cell = knock(door, 0);
+  const [before, after] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  await clickhouse.command('SYSTEM STOP MERGES messages');
+  for (const [step, transaction] of [
+    [COUNT, before],
+    [COUNT + 1, after],
+  ] as const) {
+    await clickhouse.command(`INSERT INTO messages (created_lt, hash, created_at, destination, in_mc_seqno, in_tx_hash, payload)
+      VALUES (${NO_LT}, ${bytes(cell.hash())}, ${NO_TIME}, ${bytes(door)}, ${step}, ${bytes(transaction)}, ${bytes(cell.toBoc())})`);
+  }
+  const any = { messageHashes: [], excludeExternals: false, onlyExternals: false, utime: {}, ltWindow: {} };
+  const asked = { ...any, destination: door, sort: 'desc', page: { limit: 10, offset: 0 } } as const;
+  const { rows } = await messageQueries(reading).messages(asked, context);
+  expect(rows.map(({ inTxHash }) => inTxHash)).toEqual([before]);
 });
