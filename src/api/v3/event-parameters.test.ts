@@ -3,9 +3,10 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { makeCursor } from '../../../clickhouse/queries/keys.ts';
 import { DEFAULT_LIMITS } from '../../../test/default-limits.ts';
+import type { TokenEvent } from '../../chain/contract-records.ts';
 import { readParameters } from '../parameters.ts';
 import { readQuery } from '../request.ts';
-import { eventFilter, eventParameters } from './event-parameters.ts';
+import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { refuse } from './parameters.ts';
 
 const declared = z.object(eventParameters(DEFAULT_LIMITS, 'Owners.'));
@@ -44,3 +45,48 @@ it.each([
   const windows = { ltWindow: { end: '8' }, utime: { start: undefined, end: undefined, ...utime } };
   expect(asked(query, ['time', '70'])).toEqual({ ...windows, offset });
 });
+
+/** Of which nothing counts but the place. */
+const eventAt = (lt: number, now: number, n: number): TokenEvent =>
+  ({ transaction: { transaction: { lt: String(lt), now } }, token: null, n }) as unknown as TokenEvent;
+
+it.each(['sort=desc', 'sort=asc', 'sort=desc&end_utime=9', 'sort=asc&start_utime=0', 'sort=desc&end_lt=7&start_lt=2'])(
+  'pages by cursor go on behind what the first one left out: %s',
+  (query) => {
+    const places = [1, 3, 3, 3, 5, 5, 5, 5, 5, 7];
+    const newestFirst = places.map((place, n) => eventAt(place, place, n)).reverse();
+    const page = (more: string) => {
+      const sent = readParameters(declared, readQuery(`/x?${query}&${more}`), refuse);
+      const { ltWindow, utime, page, sort } = eventFilter(sent, { contracts: [], token: undefined });
+      const isIn = (
+        value: bigint,
+        { start, end }: { start?: string | number | undefined; end?: string | number | undefined },
+      ) => (start === undefined || value >= BigInt(start)) && (end === undefined || value <= BigInt(end));
+      const all = (sort === 'desc' ? newestFirst : newestFirst.toReversed()).filter(
+        ({ transaction: { transaction } }) =>
+          isIn(BigInt(transaction.lt), ltWindow) && isIn(BigInt(transaction.now), utime),
+      );
+      const events = all.slice(page.offset, page.offset + page.limit);
+      return {
+        events,
+        cursor: z
+          .string()
+          .nullish()
+          .parse(JSON.parse(`{"x":0${nextEvents(sent, events)}}`).next_cursor),
+      };
+    };
+    const { events: all } = page('limit=100');
+    for (let offset = 0; offset < all.length; offset++) {
+      for (const limit of [1, 2, 3]) {
+        const first = page(`limit=${limit}&offset=${offset}&cursor=`);
+        const walked = [...first.events];
+        for (let { cursor } = first; cursor; ) {
+          const next = page(`limit=${limit}&cursor=${cursor}`);
+          walked.push(...next.events);
+          cursor = next.cursor;
+        }
+        expect(walked).toEqual(all.slice(offset));
+      }
+    }
+  },
+);

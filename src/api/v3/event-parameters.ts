@@ -26,10 +26,12 @@ const COUNT = { test: (text: string): boolean => /^\d{1,9}$/.test(text) };
 
 /**
  * Where a page begins: the lt, or the time where times are asked for, of the last event before it, and how many with
- * the same were shown. Those of one lt have an order of their own, which no later step changes.
+ * the same were shown. Those of one lt have an order of their own, which no later step changes. Behind an offset it is not
+ * known how many of the same came before: then all are counted, from the beginning on.
  */
 interface Place {
-  key: string;
+  /** Null for the beginning. */
+  key: string | null;
   shown: number;
 }
 
@@ -38,7 +40,16 @@ const usesTime = (p: Sent): boolean => p.start_utime !== undefined || p.end_utim
 function placeOf(p: Sent): Place | null {
   if (p.cursor === undefined) return null;
   const values = usesTime(p) ? readCursor(p.cursor, 'time', [TIME, COUNT]) : readCursor(p.cursor, 'lt', [LT, COUNT]);
-  return values === null || isBeforeWindow(values[0], p) ? null : { key: values[0], shown: Number(values[1]) };
+  if (values === null) return null;
+  const [key, shown] = [values[0], Number(values[1])];
+  if (key === beginning(p)) return { key: null, shown };
+  return isBeforeWindow(key, p) ? null : { key, shown };
+}
+
+/** How a cursor says it: no event has this lt or time. */
+function beginning(p: Sent): string {
+  if (p.sort === 'asc') return '0';
+  return String(usesTime(p) ? 2 ** 32 - 1 : 2n ** 64n - 1n);
 }
 
 /** Whether a place comes before all that is asked for: the window is narrower than the one that its page was of. */
@@ -57,8 +68,9 @@ export function eventFilter(
 ): EventFilter {
   const place = placeOf(p);
   const end = p.sort === 'desc' ? 'end' : 'start';
-  const time = place && usesTime(p) ? { [end]: Number(place.key) } : {};
-  const lt = place && !usesTime(p) ? { [end]: place.key } : {};
+  const key = place?.key ?? null;
+  const time = key !== null && usesTime(p) ? { [end]: Number(key) } : {};
+  const lt = key !== null && !usesTime(p) ? { [end]: key } : {};
   return {
     ...of,
     owners: p.owner_address.length > 0 || p.address === undefined ? p.owner_address : [p.address],
@@ -76,13 +88,20 @@ export function tokensOf(events: readonly TokenEvent[]): Address[] {
 
 /** What stands behind the events of an answer: the next page's cursor, where it is asked for. */
 export function nextEvents(p: Sent, events: readonly TokenEvent[]): string {
-  const place = placeOf(p);
-  const keyOf = ({ transaction: { transaction } }: TokenEvent): string =>
-    usesTime(p) ? String(transaction.now) : transaction.lt;
-  const last = events.length < p.limit ? undefined : events[events.length - 1];
-  if (last === undefined) return nextCursor(p.cursor, null);
-  const key = keyOf(last);
-  const here = events.filter((event) => keyOf(event) === key).length;
-  const before = place?.key === key ? place.shown : 0;
-  return nextCursor(p.cursor, makeCursor(usesTime(p) ? 'time' : 'lt', [key, String(before + here)]));
+  if (events.length < p.limit || events.length === 0) return nextCursor(p.cursor, null);
+  const { key, shown } = placeBehind(p, events);
+  return nextCursor(p.cursor, makeCursor(usesTime(p) ? 'time' : 'lt', [key ?? beginning(p), String(shown)]));
+}
+
+function placeBehind(p: Sent, events: readonly TokenEvent[]): Place {
+  const keys = events.map(({ transaction: { transaction } }) =>
+    usesTime(p) ? String(transaction.now) : transaction.lt,
+  );
+  const key = keys[keys.length - 1];
+  const here = keys.filter((one) => one === key).length;
+  const from = placeOf(p) ?? { key: null, shown: 0 };
+  const before = from.shown + p.offset;
+  const hasBegunHere = from.key !== null && from.key !== key && p.offset === 0;
+  if (here < keys.length || before === 0 || hasBegunHere) return { key, shown: here };
+  return { key: from.key, shown: before + here };
 }
