@@ -26,14 +26,18 @@ export const LIMITS: FeedLimits = {
 /** Positions of subscribers in memory, for feeds that share them. */
 export function createKeptPositions(): Positions {
   const kept = new Map<string, Position>();
+  const saved = new Map<string, number>();
   const keyOf = (kind: string, owner: string, name: string): string => `${kind} ${owner} ${name}`;
   return {
     read: async (kind, owner, names) => names.flatMap((name) => kept.get(keyOf(kind, owner, name)) ?? []),
     count: async (owner) => [...kept.values()].filter((one) => one.kind === 'name' && one.owner === owner).length,
-    async save(positions) {
+    async save(positions, _signal, savedAt = Date.now() * 1000) {
       for (const one of positions) {
         const key = keyOf(one.kind, one.owner, one.name);
-        if ((kept.get(key)?.revision ?? 0) <= one.revision) kept.set(key, one);
+        const known = kept.get(key)?.revision ?? 0;
+        if (known > one.revision || (known === one.revision && (saved.get(key) ?? 0) > savedAt)) continue;
+        kept.set(key, one);
+        saved.set(key, savedAt);
       }
     },
   };

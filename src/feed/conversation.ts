@@ -4,7 +4,7 @@ import { type Admitted, RefusedError, refusalOfEverything } from './admission.ts
 import type { Feed } from './feed.ts';
 import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
-import { type Names, nextSession } from './names.ts';
+import type { Named, Names } from './names.ts';
 import { CursorError } from './place.ts';
 import { goesOn, type Request, RequestError, type Subscription } from './protocol.ts';
 import type { Pauses } from './turns.ts';
@@ -44,12 +44,15 @@ export interface TalkOptions extends ConversationOptions {
 /**
  * Subscribes a line.
  * @param begins called when it is subscribed, before it is told anything
+ * @param beginning gives the cursor to begin behind instead of where the subscription says; called when nothing else can
+ *   be refused
  * @returns what went wrong, in the words of the protocol; null when it is subscribed
  */
 export async function subscribe(
   options: ConversationOptions,
   subscription: Subscription,
   begins?: () => void,
+  beginning?: () => Promise<string>,
 ): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
   const refusal = refusalOfEverything(subscription, admitted.most);
@@ -59,7 +62,8 @@ export async function subscribe(
     const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);
     await admitted.addresses(most, subscription.traceHashes.size);
     try {
-      await feed.subscribe(line, subscription, signal, begins);
+      const start = beginning === undefined ? subscription.start : { cursor: await beginning() };
+      await feed.subscribe(line, { ...subscription, start }, signal, begins);
     } finally {
       await admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
     }
@@ -82,13 +86,10 @@ export function createConversation(options: TalkOptions) {
   let last: Promise<void> = Promise.resolve();
   const unnoted = new Set<Promise<void>>();
 
-  /** Of the name that this connection has. */
-  let session = 0;
+  /** The name that this connection has. */
+  let named: Named | null = null;
 
-  /**
-   * From where the name was acknowledged, unless the client says where; a new name begins here.
-   * @param begins as for `subscribe`, of a subscription without a name: one with a name is answered when that is taken
-   */
+  /** From where the name was acknowledged, unless the client says where; a new name begins here. */
   async function subscribeNamed(subscription: Subscription, begins: () => void): Promise<Reply | null> {
     const { name, start } = subscription;
     if (name === null) return subscribe(options, subscription, begins);
@@ -96,13 +97,15 @@ export function createConversation(options: TalkOptions) {
       // What it has acknowledged itself counts.
       await Promise.all(unnoted);
       const known = await names.find(owner, name, signal);
-      if (known === null) await names.checkRoom(owner, signal);
-      const cursor = !goesOn(start) && known !== null ? known.cursor : await feed.cursorAt(start, signal);
-      const failure = await subscribe(options, { ...subscription, start: { cursor } });
-      if (failure !== null) return failure;
-      session = nextSession(known);
-      await names.take(owner, name, { cursor, session }, signal);
-      return null;
+      if (known.cursor === null) await names.checkRoom(owner, signal);
+      const goesOnBehind = goesOn(start) ? null : known.cursor;
+      // Who cannot begin there takes it from nobody.
+      const cursor = await feed.cursorAt(goesOnBehind === null ? start : { cursor: goesOnBehind }, signal);
+      const from = (acknowledged: string | null) => (goesOn(start) ? cursor : (acknowledged ?? cursor));
+      return await subscribe(options, subscription, begins, async () => {
+        named = await names.take(owner, name, known, from, signal);
+        return named.cursor;
+      });
     } catch (error) {
       return refusalOf(error);
     }
@@ -111,14 +114,14 @@ export function createConversation(options: TalkOptions) {
   /** Answered once it is noted; the next message does not wait for that. */
   async function acknowledge(id: string | undefined, cursor: string): Promise<void> {
     const { name } = line.subscription;
-    if (name === null) return line.say({ id, error: 'ack requires a subscription with a name' });
+    if (name === null || named === null) return line.say({ id, error: 'ack requires a subscription with a name' });
     try {
       await feed.cursorAt({ cursor }, signal);
     } catch (error) {
       if (!(error instanceof CursorError)) throw error;
       return line.say({ id, error: error.message });
     }
-    const noted = names.acknowledge(owner, name, { cursor, session }).then(
+    const noted = names.acknowledge(owner, name, { ...named, cursor }).then(
       () => line.say({ id, status: 'acked' }),
       (error: unknown) => {
         const refused = error instanceof RefusedError ? error.message : null;
@@ -157,14 +160,8 @@ export function createConversation(options: TalkOptions) {
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);
       const { subscription, status } = request;
-      let isAnswered = false;
-      const accept = (): void => {
-        isAnswered = true;
-        line.say({ id, status, cursor: beginning() });
-      };
-      const failure = await subscribeNamed(subscription, accept);
+      const failure = await subscribeNamed(subscription, () => line.say({ id, status, cursor: beginning() }));
       if (failure !== null) line.say({ id, ...failure });
-      else if (!isAnswered) accept();
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       line.say({ id: error.id, error: error.message });

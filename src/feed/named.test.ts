@@ -104,8 +104,8 @@ describe('a named subscription', () => {
       await sleep(50);
       return found;
     };
-    let drawn = 0;
-    const random = vi.spyOn(Math, 'random').mockImplementation(() => (++drawn % 256) / 256);
+    // And draw the same.
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
     const host = await serveFeed(fed.chain, {}, positions);
     const sockets = [await openSocket(host.port), await openSocket(host.port)];
     for (const socket of sockets) socket.send(named);
@@ -125,21 +125,75 @@ describe('a named subscription', () => {
     await host.close();
   });
 
+  it('begins behind what the one before was told to be acknowledged while it was taken', async () => {
+    await fed.start(10);
+    const positions = createKeptPositions();
+    const hosts = [await serveFeed(fed.chain, {}, positions), await serveFeed(fed.chain, {}, positions)];
+    const [first, second] = [await openSocket(hosts[0].port), await openSocket(hosts[1].port)];
+    first.send(named);
+    await expect.poll(() => first.answers).toEqual([{ status: 'subscribed' }]);
+    await fed.advanceTo(20);
+    await expect.poll(() => idsOf(first.events).length).toBeGreaterThan(20);
+    const { read } = positions;
+    const waiting: (() => void)[] = [];
+    positions.read = async (...asked) => {
+      positions.read = read;
+      const found = await read(...asked);
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+      return found;
+    };
+    second.send(named);
+    await expect.poll(() => waiting.length).toBe(1);
+    const told = first.events.filter(({ event_id }) => event_id);
+    first.send({ operation: 'ack', cursor: told[19].cursor });
+    await expect.poll(() => first.answers.at(-1)).toEqual({ status: 'acked' });
+    waiting[0]();
+    await expect.poll(() => second.heard.length).toBeGreaterThan(1);
+    // Nothing of it is told before it is taken.
+    expect(second.heard[0]).toEqual({ status: 'subscribed' });
+    expect(second.events[0].event_id).toBe(told[20].event_id);
+    first.send({ operation: 'ack', cursor: told[20].cursor });
+    await expect.poll(() => first.answers.at(-1)).toHaveProperty('error');
+    for (const socket of [first, second]) socket.close();
+    for (const host of hosts) await host.close();
+  });
+
+  it('goes on behind the newest acknowledgement, though one that was given up is noted behind it', async () => {
+    const positions = createKeptPositions();
+    const names = createNames(positions);
+    const { signal } = new AbortController();
+    const taken = await names.take('k', 'ledger', await names.find('k', 'ledger', signal), () => 'a', signal);
+    const { save } = positions;
+    let arrive = async () => {};
+    positions.save = async (...asked) => {
+      positions.save = save;
+      arrive = () => save(...asked);
+      throw new Error('no answer within 5000 ms');
+    };
+    await expect(names.acknowledge('k', 'ledger', { ...taken, cursor: 'b' })).rejects.toThrow(/no answer/);
+    await names.acknowledge('k', 'ledger', { ...taken, cursor: 'c' });
+    await arrive();
+    expect(await names.find('k', 'ledger', signal)).toEqual({ ...taken, cursor: 'c' });
+  });
+
   it('is lost to who takes it while an acknowledgement is noted', async () => {
     const positions = createKeptPositions();
     const [names, others] = [createNames(positions), createNames(positions)];
     const { signal } = new AbortController();
-    await names.take('k', 'ledger', { cursor: 'a', session: 300 }, signal);
+    const take = async (by: typeof names) =>
+      by.take('k', 'ledger', await by.find('k', 'ledger', signal), (acknowledged) => acknowledged ?? 'a', signal);
+    const first = await take(names);
     const { save } = positions;
+    let taken = first;
     positions.save = async (...asked) => {
       positions.save = save;
-      await others.take('k', 'ledger', { cursor: 'a', session: 600 }, signal);
+      taken = await take(others);
       return save(...asked);
     };
-    await expect(names.acknowledge('k', 'ledger', { cursor: 'b', session: 300 })).rejects.toThrow(
-      /has taken this name/,
-    );
-    expect(await names.find('k', 'ledger', signal)).toEqual({ cursor: 'a', session: 600 });
+    await expect(names.acknowledge('k', 'ledger', { ...first, cursor: 'b' })).rejects.toThrow(/has taken this name/);
+    expect(taken.cursor).toBe('a');
+    expect(taken.session).toBeGreaterThan(first.session);
+    expect(await names.find('k', 'ledger', signal)).toEqual(taken);
   });
 
   it('is for WebSocket, and what cannot be acknowledged is said', async () => {

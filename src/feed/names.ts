@@ -1,23 +1,44 @@
 /** Named subscriptions: how far each was acknowledged, noted for many at once. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RefusedError } from './admission.ts';
 import type { Position, Positions } from './positions.ts';
 
-/** What is known of a name. */
-export interface Named {
+/** A name that a connection has. */
+export interface Named extends Session {
   /** To go on behind. */
   cursor: string;
-  /** Of the connection that has it: higher than that of any before. */
+}
+
+export interface Session {
+  /** Higher than that of any before. */
   session: number;
+  /** Of no other connection: two may have drawn the same session. */
+  holder: string;
+}
+
+/** What is known of a name, and of the connection that has it: session 0 where none ever had. */
+export interface Known extends Session {
+  /** Null where nothing was ever told under it. */
+  cursor: string | null;
 }
 
 export interface Names {
-  /** Null of a name that was never heard of. */
-  find(owner: string, name: string, signal: AbortSignal): Promise<Named | null>;
+  find(owner: string, name: string, signal: AbortSignal): Promise<Known>;
   /** @throws {RefusedError} when the owner can have no more names */
   checkRoom(owner: string, signal: AbortSignal): Promise<void>;
-  /** A connection takes a name: it begins behind the cursor, and what others acknowledge under it counts no more. */
-  take(owner: string, name: string, begun: Named, signal: AbortSignal): Promise<void>;
+  /**
+   * A connection takes a name: what others have acknowledged under it until then counts, and from then on is refused.
+   * @param known of the name, lately
+   * @param begins where it begins, by what was acknowledged
+   */
+  take(
+    owner: string,
+    name: string,
+    known: Known,
+    begins: (acknowledged: string | null) => string,
+    signal: AbortSignal,
+  ): Promise<Named>;
   /**
    * Resolves once it is noted: the next connection under this name goes on behind the cursor.
    * @throws {RefusedError} when another connection has taken the name since
@@ -33,18 +54,37 @@ const NOTE_TIMEOUT_MS = 10_000;
 
 /** Sessions that may be drawn at a time. */
 const DRAWN = 256;
+const UNKNOWN: Known = { cursor: null, session: 0, holder: '' };
 
 /** Behind those before. Of connections that take a name at once, which know nothing of each other, one draws the higher. */
-export function nextSession(known: Named | null): number {
-  const taken = Math.floor((known?.session ?? 0) / DRAWN);
+function nextSession({ session }: Known): number {
+  const taken = Math.floor(session / DRAWN);
   return (taken + 1) * DRAWN + Math.floor(Math.random() * DRAWN);
+}
+
+/**
+ * Who has a name is noted apart from how far it is, with his id for a cursor: who takes it says so first and looks then,
+ * and whoever is told that his word was noted has noted it before he looked who has it. No key has a line break in it.
+ */
+const takenBy = (owner: string): string => `${owner}\n`;
+
+/** By another connection than this one. */
+function isTaken({ session, holder }: Session, last: Known): boolean {
+  // What a former version has noted has no holder.
+  return last.session > session || (last.holder !== '' && last.holder !== holder);
 }
 
 /** Acknowledgements until the next note, and who waits for them. */
 interface Batch {
-  positions: Map<string, Position>;
-  /** Keys of names that another connection has taken; known once it is noted. */
+  /** By holder. */
+  words: Map<string, Word>;
+  /** Holders whose names other connections have taken; known once it is noted. */
   noted: Promise<Set<string>>;
+}
+
+interface Word extends Named {
+  owner: string;
+  name: string;
 }
 
 export function createNames(positions: Positions): Names {
@@ -52,11 +92,17 @@ export function createNames(positions: Positions): Names {
   /** One note follows the other, so that the newest row is the newest word. */
   let last: Promise<unknown> = Promise.resolve();
 
-  function positionOf(owner: string, name: string, { cursor, session: revision }: Named): Position {
-    return { kind: 'name', owner, name, revision, cursor, failures: 0, error: '' };
+  /** Of this process, so that of a session the newest word is known by it, however late one arrives. */
+  let savedAt = 0;
+
+  function save(all: readonly Position[], signal: AbortSignal): Promise<void> {
+    savedAt = Math.max(savedAt + 1, Date.now() * 1000);
+    return positions.save(all, signal, savedAt);
   }
 
-  const keyOf = ({ owner, name, revision }: Position): string => `${owner}\n${name}\n${revision}`;
+  function positionOf({ owner, name, cursor, session: revision }: Omit<Word, 'holder'>): Position {
+    return { kind: 'name', owner, name, revision, cursor, failures: 0, error: '' };
+  }
 
   /** What was acknowledged until it begins to write, in one insert. Who has lost his name is looked for behind it. */
   async function note(batch: Batch, before: Promise<unknown>): Promise<Set<string>> {
@@ -64,44 +110,65 @@ export function createNames(positions: Positions): Names {
     await sleep(NOTE_MS);
     waiting = null;
     const signal = AbortSignal.timeout(NOTE_TIMEOUT_MS);
-    const all = [...batch.positions.values()];
-    await positions.save(all, signal);
-    const sessions = await newestSessions(all, signal);
-    const isLost = ({ owner, name, revision }: Position): boolean =>
-      (sessions.get(`${owner}\n${name}`) ?? 0) > revision;
-    return new Set(all.filter(isLost).map(keyOf));
+    const all = [...batch.words.values()];
+    await save(all.map(positionOf), signal);
+    const lost = new Set<string>();
+    for (const owner of new Set(all.map((word) => word.owner))) {
+      const own = all.filter((word) => word.owner === owner);
+      const known = await findAll(owner, [...new Set(own.map(({ name }) => name))], signal);
+      for (const word of own) if (isTaken(word, known.get(word.name) ?? UNKNOWN)) lost.add(word.holder);
+    }
+    return lost;
   }
 
-  async function newestSessions(all: readonly Position[], signal: AbortSignal): Promise<Map<string, number>> {
-    const byOwner = new Map<string, Set<string>>();
-    for (const { owner, name } of all) byOwner.set(owner, (byOwner.get(owner) ?? new Set()).add(name));
-    const found = await Promise.all(
-      [...byOwner].map(([owner, own]) => positions.read('name', owner, [...own], signal)),
-    );
-    return new Map(found.flat().map(({ owner, name, revision }) => [`${owner}\n${name}`, revision]));
+  async function findAll(owner: string, own: readonly string[], signal: AbortSignal): Promise<Map<string, Known>> {
+    const [taken, acknowledged] = await Promise.all([
+      positions.read('name', takenBy(owner), own, signal),
+      positions.read('name', owner, own, signal),
+    ]);
+    const known = new Map<string, Known>();
+    for (const { name, revision, cursor } of taken) {
+      known.set(name, { cursor: null, session: revision, holder: cursor });
+    }
+    for (const { name, revision, cursor } of acknowledged) {
+      const { session, holder } = known.get(name) ?? UNKNOWN;
+      known.set(name, { cursor, session: Math.max(revision, session), holder });
+    }
+    return known;
   }
+
+  const find = async (owner: string, name: string, signal: AbortSignal): Promise<Known> =>
+    (await findAll(owner, [name], signal)).get(name) ?? UNKNOWN;
 
   return {
-    async find(owner, name, signal) {
-      const [found] = await positions.read('name', owner, [name], signal);
-      return found === undefined ? null : { cursor: found.cursor, session: found.revision };
-    },
+    find,
     async checkRoom(owner, signal) {
       if ((await positions.count(owner, signal)) >= MOST_NAMES) {
         throw new RefusedError(`too many named subscriptions: ${MOST_NAMES} is the most`);
       }
     },
-    take: (owner, name, begun, signal) => positions.save([positionOf(owner, name, begun)], signal),
+    async take(owner, name, known, begins, signal) {
+      const holder = randomUUID();
+      for (let last = known; ; ) {
+        const session = nextSession(last);
+        await save([positionOf({ owner: takenBy(owner), name, session, cursor: holder })], signal);
+        last = await find(owner, name, signal);
+        // Another one has taken it since: this one is behind him.
+        if (isTaken({ session, holder }, last)) continue;
+        const cursor = begins(last.cursor);
+        await save([positionOf({ owner, name, session, cursor })], signal);
+        return { cursor, session, holder };
+      }
+    },
     async acknowledge(owner, name, acknowledged) {
-      const position = positionOf(owner, name, acknowledged);
       if (waiting === null) {
-        const batch: Batch = { positions: new Map(), noted: Promise.resolve(new Set()) };
+        const batch: Batch = { words: new Map(), noted: Promise.resolve(new Set()) };
         batch.noted = note(batch, last);
         last = batch.noted;
         waiting = batch;
       }
-      waiting.positions.set(keyOf(position), position);
-      if ((await waiting.noted).has(keyOf(position))) {
+      waiting.words.set(acknowledged.holder, { owner, name, ...acknowledged });
+      if ((await waiting.noted).has(acknowledged.holder)) {
         throw new RefusedError('another connection has taken this name: subscribe again to have it back');
       }
     },

@@ -55,6 +55,11 @@ it('keeps the word of the newest session, and of that the newest one, whatever c
   expect(await kept()).toEqual([position(600, 'd')]);
   await positions.save([position(600, 'b')], signal);
   expect(await kept()).toEqual([position(600, 'b')]);
+  // Where it is said when they were saved, a late one is not the newest.
+  const savedAt = Date.now() * 1000 + 5;
+  await positions.save([position(900, 'f')], signal, savedAt + 1);
+  await positions.save([position(900, 'g')], signal, savedAt);
+  expect(await kept()).toEqual([position(900, 'f')]);
   expect(await positions.count('k', signal)).toBe(1);
 });
 

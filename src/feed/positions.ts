@@ -24,7 +24,11 @@ export interface Positions {
   read(kind: Subscriber['kind'], owner: string, names: readonly string[], signal: AbortSignal): Promise<Position[]>;
   /** Of an owner's named subscriptions. */
   count(owner: string, signal: AbortSignal): Promise<number>;
-  save(positions: readonly Position[], signal: AbortSignal): Promise<void>;
+  /**
+   * @param savedAt by which the newest row of a revision is known, Unix microseconds; else the time at which the server has
+   *   it, which may be long after it was given up
+   */
+  save(positions: readonly Position[], signal: AbortSignal, savedAt?: number): Promise<void>;
 }
 
 const ROW = z.object({
@@ -60,7 +64,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
       );
       return row?.names ?? 0;
     },
-    async save(positions, signal) {
+    async save(positions, signal, savedAt) {
       const writer = new RowWriter();
       for (const { kind, owner, name, revision, cursor, failures, error } of positions) {
         writer.u8(KINDS[kind]);
@@ -70,10 +74,12 @@ export function createPositions(clickhouse: ClickHouse): Positions {
         writer.string(cursor);
         writer.u32(failures);
         writer.string(error);
+        if (savedAt !== undefined) writer.i64(String(savedAt));
         writer.endRow();
       }
       const label = 'saving how far subscribers have heard';
-      await clickhouse.insert('subscriber_positions', COLUMNS, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
+      const columns = savedAt === undefined ? COLUMNS : [...COLUMNS, 'saved_at'];
+      await clickhouse.insert('subscriber_positions', columns, writer.take(), { label, signal, timeoutMs: TIMEOUT_MS });
     },
   };
 }
