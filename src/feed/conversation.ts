@@ -44,15 +44,14 @@ export interface TalkOptions extends ConversationOptions {
 /**
  * Subscribes a line.
  * @param begins called when it is subscribed, before it is told anything
- * @param beginning gives the cursor to begin behind instead of where the subscription says; called when nothing else can
- *   be refused
+ * @param behind gives the cursor to begin behind in place of where the subscription says, once it is admitted
  * @returns what went wrong, in the words of the protocol; null when it is subscribed
  */
 export async function subscribe(
   options: ConversationOptions,
   subscription: Subscription,
   begins?: () => void,
-  beginning?: () => Promise<string>,
+  behind?: () => Promise<string>,
 ): Promise<Reply | null> {
   const { feed, line, admitted, signal } = options;
   const refusal = refusalOfEverything(subscription, admitted.most);
@@ -62,7 +61,7 @@ export async function subscribe(
     const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);
     await admitted.addresses(most, subscription.traceHashes.size);
     try {
-      const start = beginning === undefined ? subscription.start : { cursor: await beginning() };
+      const start = behind === undefined ? subscription.start : { cursor: await behind() };
       await feed.subscribe(line, { ...subscription, start }, signal, begins);
     } finally {
       await admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
@@ -86,7 +85,7 @@ export function createConversation(options: TalkOptions) {
   let last: Promise<void> = Promise.resolve();
   const unnoted = new Set<Promise<void>>();
 
-  /** The name that this connection has. */
+  /** That it has the name of its subscription. */
   let named: Named | null = null;
 
   /** From where the name was acknowledged, unless the client says where; a new name begins here. */
@@ -102,10 +101,14 @@ export function createConversation(options: TalkOptions) {
       // Who cannot begin there takes it from nobody.
       const cursor = await feed.cursorAt(goesOnBehind === null ? start : { cursor: goesOnBehind }, signal);
       const from = (acknowledged: string | null) => (goesOn(start) ? cursor : (acknowledged ?? cursor));
-      return await subscribe(options, subscription, begins, async () => {
-        named = await names.take(owner, name, known, from, signal);
-        return named.cursor;
+      let taken = null as Named | null;
+      const failure = await subscribe(options, subscription, begins, async () => {
+        taken = await names.take(owner, name, known, from, signal);
+        return taken.cursor;
       });
+      // Where it failed it goes on as it was, perhaps under another name.
+      if (line.subscription.name === name) named = taken ?? named;
+      return failure;
     } catch (error) {
       return refusalOf(error);
     }

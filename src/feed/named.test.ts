@@ -158,6 +158,31 @@ describe('a named subscription', () => {
     for (const host of hosts) await host.close();
   });
 
+  it('stays with a connection that cannot begin under another name', async () => {
+    await fed.start(10);
+    const positions = createKeptPositions();
+    const host = await serveFeed(fed.chain, {}, positions);
+    const socket = await openSocket(host.port);
+    socket.send(named);
+    await expect.poll(() => socket.answers).toEqual([{ status: 'subscribed' }]);
+    await fed.advanceTo(12);
+    await expect.poll(() => idsOf(socket.events).length).toBeGreaterThan(0);
+    const { save } = positions;
+    // Meanwhile somebody acknowledges what is no place any more.
+    positions.save = async (all, ...how) => {
+      positions.save = save;
+      await save(all, ...how);
+      await save([{ ...all[0], owner: all[0].owner.trimEnd(), cursor: 'gone' }], ...how);
+    };
+    socket.send({ ...named, name: 'other' });
+    await expect.poll(() => socket.answers.length).toBe(2);
+    expect(socket.answers[1]).toHaveProperty('error');
+    socket.send({ operation: 'ack', id: 'a', cursor: socket.events.findLast(({ cursor }) => cursor)?.cursor });
+    await expect.poll(() => socket.answers.at(-1)).toEqual({ id: 'a', status: 'acked' });
+    socket.close();
+    await host.close();
+  });
+
   it('goes on behind the newest acknowledgement, though one that was given up is noted behind it', async () => {
     const positions = createKeptPositions();
     const names = createNames(positions);

@@ -25,8 +25,8 @@ export interface Positions {
   /** Of an owner's named subscriptions. */
   count(owner: string, signal: AbortSignal): Promise<number>;
   /**
-   * @param savedAt by which the newest row of a revision is known, Unix microseconds; else the time at which the server has
-   *   it, which may be long after it was given up
+   * @param savedAt by which the newest row of a revision is known, Unix microseconds; else the time at which the server
+   *   has it, which may be long after it was given up
    */
   save(positions: readonly Position[], signal: AbortSignal, savedAt?: number): Promise<void>;
 }

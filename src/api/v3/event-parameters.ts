@@ -26,8 +26,8 @@ const COUNT = { test: (text: string): boolean => /^\d{1,9}$/.test(text) };
 
 /**
  * Where a page begins: the lt, or the time where times are asked for, of the last event before it, and how many with
- * the same were shown. Those of one lt have an order of their own, which no later step changes. Behind an offset it is not
- * known how many of the same came before: then all are counted, from the beginning on.
+ * the same were shown. Those of one lt have an order of their own, which no later step changes. Behind an offset it is
+ * not known how many of the same came before: then all are counted, from the beginning on.
  */
 interface Place {
   /** Null for the beginning. */
