@@ -100,3 +100,13 @@ export function burning(owner: string, jetton: string, amount: string, then: Sen
   const body = { query_id: '1', amount, response_destination: accountBytes(owner), custom_payload: null };
   return { to: `${owner}'s ${jetton}`, body: written(jettonBurn, body), sends: [then] };
 }
+
+/** As a trade prints a transfer of it; null for TON. */
+export const leg = (jetton: string | null, amount: string, from: string, to: string) => ({
+  asset: jetton === null ? null : account(jetton),
+  amount,
+  source: account(from),
+  destination: account(to),
+  source_jetton_wallet: jetton === null ? null : account(`${from}'s ${jetton}`),
+  destination_jetton_wallet: jetton === null ? null : account(`${to}'s ${jetton}`),
+});
