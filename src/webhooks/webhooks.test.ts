@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import type { Terms } from '../../clickhouse/lease.ts';
 import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
 import { DEFAULT_LIMITS } from '../../test/default-limits.ts';
@@ -53,7 +54,9 @@ afterEach(async () => {
   await clickhouse.close();
 });
 
-const LEASE = { lastsMs: 2_000, renewMs: 300, settleMs: 300 };
+/** One that a machine that stands still for a while does not lose: what was told would be told again. */
+const LEASE = { lastsMs: 60_000, renewMs: 300, settleMs: 300 };
+const BRIEF_LEASE = { ...LEASE, lastsMs: 2_000 };
 const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3 };
 
 interface Host {
@@ -77,9 +80,11 @@ interface Host {
 async function openHost({
   isAllowed = () => true,
   keys = createHostCounts().open(),
+  lease = LEASE,
 }: {
   isAllowed?: IsAllowed;
   keys?: KeyCounts;
+  lease?: Terms;
 } = {}): Promise<Host> {
   const feed: FeedServer = await serveFeed(chain);
   const reached = subscribersDatabase(clickhouse);
@@ -105,7 +110,7 @@ async function openHost({
     metrics: createWebhookMetrics(new Registry()),
     report: (error) => reported.push(error),
     limits: LIMITS,
-    lease: LEASE,
+    lease,
   });
   const routes = webhookRoutes({
     store: createWebhookStore(own),
@@ -211,7 +216,7 @@ const ids = () => target.received.map(({ event_id }) => event_id);
 
 describe('a webhook', () => {
   it('is told of everything once, in order, signed, one by one or in lists', async () => {
-    const host = await openHost();
+    const host = await openHost({ lease: { ...LEASE, settleMs: 1_000 } });
     for (const batch of [1, 50]) {
       const id = await host.make({ batch });
       const from = chain.steps.indexOf(chain.head.seqno);
@@ -282,7 +287,7 @@ describe('a webhook', () => {
   });
 
   it('is told nothing twice when the tables were away, and nobody else has told it more meanwhile', async () => {
-    const host = await openHost();
+    const host = await openHost({ lease: BRIEF_LEASE });
     await host.make();
     target.answer = () => {
       host.loseTables(true);
@@ -291,7 +296,7 @@ describe('a webhook', () => {
     await advance(10, 20);
     await expect.poll(() => target.received.length).toBeGreaterThan(0);
     // For longer than a lease lasts.
-    await new Promise((resolve) => setTimeout(resolve, LEASE.lastsMs));
+    await new Promise((resolve) => setTimeout(resolve, BRIEF_LEASE.lastsMs));
     await advance(20, 30);
     target.answer = () => 200;
     host.loseTables(false);
@@ -316,9 +321,9 @@ describe('several processes of a host', () => {
   it('leave it to one of them to look for webhooks, and another looks when that one is gone', async () => {
     const counts = createHostCounts();
     const [busy, idle] = [counts.open(), counts.open()];
-    const first = await openHost({ keys: busy });
+    const first = await openHost({ keys: busy, lease: BRIEF_LEASE });
     await expect.poll(first.questions).toBeGreaterThan(0);
-    const second = await openHost({ keys: idle });
+    const second = await openHost({ keys: idle, lease: BRIEF_LEASE });
     await first.make();
     await advance(10, 20);
     await expect.poll(() => target.received.length).toBeGreaterThan(0);
@@ -335,11 +340,11 @@ describe('several processes of a host', () => {
 
 describe('several hosts', () => {
   it('deliver in turns: one at a time, and another when the first cannot', async () => {
-    const first = await openHost();
+    const first = await openHost({ lease: BRIEF_LEASE });
     const id = await first.make({ batch: 5 });
     await advance(10, 20);
     await expect.poll(() => target.received.length).toBeGreaterThan(0);
-    const second = await openHost();
+    const second = await openHost({ lease: BRIEF_LEASE });
     await advance(20, 30);
     const sofar = await eventsFrom(first.feedPort, chain.steps[11]);
     await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(sofar.length);
