@@ -47,7 +47,8 @@ function tell(trace: Trace, root: TraceNode, known: KnownContracts): Action[] {
   const growth = grow([root]);
   matchAll(attempts, growth, known);
   const actions = emit(growth);
-  if (actions.length > 0) return actions;
+  // What was sent and not received yet, as where the rest could not be emulated, is neither unsent nor unknown.
+  if (actions.length > 0 || root.transaction.outMsgs.some(({ destination }) => destination !== null)) return actions;
   const ghosts = root.message?.source === null && root.children.length === 0 ? ghostNodes(root) : [];
   const unsent = grow(ghosts);
   matchAll(ghostAttempts, unsent, known);

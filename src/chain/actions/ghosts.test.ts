@@ -63,6 +63,13 @@ test('what is no message between contracts is passed over', () => {
   ]);
 });
 
+test('what a wallet did send is not told as unsent while nobody has received it', () => {
+  const body = asking(relaxed(7n, comment('one')));
+  const trace = madeTrace({ to: 'wallet', body, sends: [{ to: "alice's red", body: comment('one') }] });
+  const begun = { ...trace, transactions: trace.transactions.slice(0, 1) };
+  expect(classify(begun, knowing())).toEqual({ state: 'ok', actions: [] });
+});
+
 test('a call without a value does not count as failed, of jettons neither', () => {
   const transfer = call(0x0f8a7ea5).grams(7n).to('bob').to('alice').bit(0).grams(1n).bit(0).cell();
   const told = (value: bigint) => {
