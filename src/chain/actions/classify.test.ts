@@ -49,6 +49,14 @@ test('a circle of messages ends', () => {
   expect(tell({ ...one, transactions: circle })).toEqual({ state: 'failed', types: ['unknown'] });
 });
 
+test('a message that two transactions received, and that was sent twice, is refused', () => {
+  const one = madeTrace({ to: 'wallet', sends: [{ to: 'a' }] });
+  const [root, a] = one.transactions;
+  const twice = { ...root, outMsgs: [...root.outMsgs, ...root.outMsgs] };
+  const again = { ...a, hash: 'again' };
+  expect(tell({ ...one, transactions: [twice, a, again] })).toEqual({ state: 'failed', types: ['unknown'] });
+});
+
 test('an unforeseen failure leaves the messages, one by one', () => {
   const sale = { to: 'sale', sends: [{ to: 'item', body: op(0x5fcc3d14), from: 'uninit' as const }] };
   const broken = knowing({

@@ -114,7 +114,7 @@ export class TraceError extends Error {
  * Links the transactions of a trace by the hashes of their messages. A message that no transaction of the trace
  * received, for example past the end of an emulation, has no node.
  * @returns the node of the root
- * @throws TraceError when there is no single root with everything else below it
+ * @throws TraceError when there is no single root with everything else below it, each once
  */
 export function growTrace(trace: Trace): TraceNode {
   const receivers = new Map<HashText, TraceTransaction>();
@@ -127,7 +127,7 @@ export function growTrace(trace: Trace): TraceNode {
   if (roots.length !== 1) throw new TraceError(`the trace has ${roots.length} roots`);
   const root = new TraceNode(roots[0].inMsg, roots[0], null);
   const nodes = [root];
-  let received = 1;
+  const reached = new Set([root.transaction]);
   for (const node of nodes) {
     if (node.kind === 'log') continue;
     for (const message of node.transaction.outMsgs) {
@@ -137,12 +137,14 @@ export function growTrace(trace: Trace): TraceNode {
         message.destination === null || receiver === undefined
           ? new TraceNode(message, node.transaction, node, 'log')
           : new TraceNode(receiver.inMsg, receiver, node);
-      if (child.kind === 'received') received++;
-      if (received > trace.transactions.length) throw new TraceError('a message was received twice');
+      if (child.kind === 'received') {
+        if (reached.has(child.transaction)) throw new TraceError('a message was received twice');
+        reached.add(child.transaction);
+      }
       node.children.push(child);
       nodes.push(child);
     }
   }
-  if (received !== trace.transactions.length) throw new TraceError('transactions that hang on nothing');
+  if (reached.size !== trace.transactions.length) throw new TraceError('transactions that hang on nothing');
   return root;
 }
