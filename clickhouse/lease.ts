@@ -42,13 +42,15 @@ const ROW = z.object({ holder: z.string(), claimed_us: z.string() });
 
 export function createLease({ clickhouse, name, terms: given }: LeaseOptions): Lease {
   const terms = { ...TERMS, ...given };
-  const holder = randomUUID();
+  /** Anew with each claim: a server whose clock was set back keeps the older word of a holder. */
+  let holder = randomUUID();
   let safeUntil = 0;
   let renewedAt = 0;
 
   async function live(signal: AbortSignal): Promise<z.output<typeof ROW>[]> {
     const sql = `SELECT holder, toString(claimed_us) AS claimed_us FROM leases FINAL
-      WHERE name = ${textLiteral(name)} AND NOT released AND renewed_at > now64(6) - INTERVAL ${terms.lastsMs} MILLISECOND
+      WHERE name = ${textLiteral(name)} AND NOT released
+        AND abs(dateDiff('microsecond', now64(6), renewed_at)) < ${terms.lastsMs * 1_000}
       ORDER BY leases.claimed_us, holder`;
     return clickhouse.json(sql, ROW, { label: 'reading who holds a lease', signal, timeoutMs: terms.settleMs });
   }
@@ -85,6 +87,7 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
       if (own === undefined) {
         safeUntil = 0;
         if (claims.length > 0) return;
+        holder = randomUUID();
         renewedAt = performance.now();
         const took = await write(null, false, signal);
         if (took > terms.settleMs) return release(signal);

@@ -339,6 +339,28 @@ describe('several processes of a host', () => {
 });
 
 describe('several hosts', () => {
+  it('go on with each other although the clock of the tables was set back by an hour', async () => {
+    const first = await openHost();
+    await first.make();
+    await advance(10, 20);
+    await expect.poll(() => target.received.length).toBeGreaterThan(0);
+    const subscribers = subscribersDatabase(clickhouse);
+    // What was noted before is of a time to come.
+    await subscribers.command(
+      `INSERT INTO leases (name, holder, claimed_us, released, renewed_at)
+       SELECT name, holder, claimed_us + 3600000000, released, renewed_at + INTERVAL 1 HOUR FROM leases FINAL`,
+    );
+    await subscribers.close();
+    await advance(20, 30);
+    const sofar = await eventsFrom(first.feedPort, chain.steps[11]);
+    await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(sofar.length);
+    await first.close();
+    const second = await openHost();
+    await advance(30, 40);
+    const all = await eventsFrom(second.feedPort, chain.steps[11]);
+    await expect.poll(() => new Set(ids()).size).toBe(all.length);
+  });
+
   it('deliver in turns: one at a time, and another when the first cannot', async () => {
     const first = await openHost({ lease: BRIEF_LEASE });
     const id = await first.make({ batch: 5 });
