@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { text } from '../test/log-conformance.ts';
 import { type BatchProducer, createTopicWriter, splitBatches } from './kafka-writer.ts';
 import type { LogRecord, StoredRecord } from './log.ts';
+
+/** How far ahead of their own clock brokers take records, by default. */
+const HOUR_MS = 3_600_000;
 
 class BrokerError extends Error {
   constructor(readonly type: string) {
@@ -20,6 +23,7 @@ interface Fault {
  */
 function scriptedBroker(script: Fault[], topic = 't') {
   const stored: StoredRecord[] = [];
+  const clock = { now: () => Number.POSITIVE_INFINITY };
   let producers = 0;
   const openProducer = async (): Promise<BatchProducer> => {
     producers++;
@@ -27,6 +31,7 @@ function scriptedBroker(script: Fault[], topic = 't') {
       async send(_topic: string, records: readonly LogRecord[], time: number): Promise<number> {
         const fault = script.shift();
         if (fault?.when === 'before') throw new Error('send', { cause: new BrokerError(fault.type) });
+        if (time > clock.now() + HOUR_MS) throw new Error('send', { cause: new BrokerError('INVALID_TIMESTAMP') });
         if (fault?.when === 'lost') stored.splice(1);
         const first = stored.length;
         stored.push(...records.map((record, index) => ({ ...record, offset: first + index, time })));
@@ -43,12 +48,12 @@ function scriptedBroker(script: Fault[], topic = 't') {
     async *readFrom(offset) {
       yield stored.slice(offset);
     },
-    lastTime: async () => 0,
+    lastTime: async () => stored.at(-1)?.time ?? 0,
     maxSendBytes: 1_000,
     maxBatchBytes: 20_000_000,
     logger: undefined,
   });
-  return { writer, keys: () => stored.map(({ key }) => key), stored, producers: () => producers };
+  return { writer, clock, keys: () => stored.map(({ key }) => key), stored, producers: () => producers };
 }
 
 describe('topic writer', () => {
@@ -154,6 +159,49 @@ describe('topic writer', () => {
     const lost = scriptedBroker(Array(3).fill({ when: 'before', type: 'UNKNOWN_PRODUCER_ID' }));
     await expect(lost.writer.append([text('a')])).rejects.toMatchObject({ code: 'unavailable' });
     expect(lost.producers()).toBe(3);
+  });
+
+  describe('with clocks that disagree by more than brokers take', () => {
+    const noon = Date.UTC(2026, 0, 1, 12);
+    const setClocks = (host: number, broker: number, { clock }: Pick<ReturnType<typeof scriptedBroker>, 'clock'>) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: host });
+      clock.now = () => broker;
+    };
+    afterEach(() => void vi.useRealTimers());
+
+    it('goes on while this host is ahead, and once it is not', async () => {
+      const broker = scriptedBroker([]);
+      setClocks(noon, noon, broker);
+      await broker.writer.append([text('a')]);
+      setClocks(noon + 2 * HOUR_MS, noon + 1, broker);
+      await broker.writer.append([text('b')]);
+      setClocks(noon + 2, noon + 2, broker);
+      await broker.writer.append([text('c')]);
+      expect(broker.stored.map(({ key, time }) => [key, time - noon])).toEqual([
+        ['a', 0],
+        ['b', 0],
+        ['c', 2],
+      ]);
+    });
+
+    it('goes on when all were set back', async () => {
+      const broker = scriptedBroker([]);
+      setClocks(noon, noon, broker);
+      await broker.writer.append([text('a')]);
+      setClocks(noon - 2 * HOUR_MS, noon - 2 * HOUR_MS, broker);
+      await broker.writer.append([text('b')]);
+      await broker.writer.append([text('c')]);
+      expect(broker.stored.map(({ time }) => (time - noon) / HOUR_MS)).toEqual([0, -2, -2]);
+    });
+
+    it('says whose clocks to look at where a topic has no time yet', async () => {
+      const broker = scriptedBroker([]);
+      setClocks(noon + 2 * HOUR_MS, noon, broker);
+      await expect(broker.writer.append([text('a')])).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/^appending to topic t failed: .*: .* clock of this host .* brokers/),
+      });
+    });
   });
 
   it('splits by size, keeps the order, leaves a larger record alone', () => {

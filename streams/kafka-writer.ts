@@ -1,6 +1,7 @@
 import { recordBytes } from './framing.ts';
 import { brokerErrorType, type KafkaLogger } from './kafka-connection.ts';
 import { LogError, type LogRecord, type StoredRecord } from './log.ts';
+import { createSeldom } from './seldom.ts';
 import { isOfRecord } from './topics.ts';
 
 /** Sends one batch and returns the offset of its first record. */
@@ -27,6 +28,8 @@ export interface TopicWriterOptions {
 
 /** The broker no longer knows where this producer's sequence stands; trying again cannot mend it. */
 const SEQUENCE_LOST = new Set(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH']);
+/** The broker takes nothing that is an hour ahead of its clock, by default. */
+const AHEAD = 'INVALID_TIMESTAMP';
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 const ATTEMPTS = 3;
 const GO_ON = 'start again, to go on from what they have';
@@ -60,7 +63,9 @@ export function createTopicWriter(options: TopicWriterOptions) {
   let producer: BatchProducer | null = null;
   /** Behind all that brokers have acknowledged here. */
   let expected = 0;
+  /** Of the newest record. */
   let time: number | null = null;
+  const mayTell = createSeldom();
 
   const giveUp = async (): Promise<void> => {
     const old = producer;
@@ -114,7 +119,8 @@ export function createTopicWriter(options: TopicWriterOptions) {
         if (error instanceof LogError && error.code === 'corrupt') throw error;
         if (TOO_LARGE.has(type)) throw refused(batch, error);
         if (!SEQUENCE_LOST.has(type) || attempt === ATTEMPTS) {
-          const reason = error instanceof Error ? `: ${error.message}` : '';
+          const clocks = type === AHEAD ? ': compare the clock of this host with those of the brokers' : '';
+          const reason = (error instanceof Error ? `: ${error.message}` : '') + clocks;
           throw new LogError('unavailable', `appending to topic ${topic} failed${reason}`, { cause: error });
         }
         options.logger?.warn({ topic, type }, 'producer replaced');
@@ -125,17 +131,35 @@ export function createTopicWriter(options: TopicWriterOptions) {
     }
   };
 
+  const sendAt = async (batch: readonly LogRecord[], timeMs: number): Promise<number> => {
+    const first = await send(batch, timeMs);
+    time = timeMs;
+    return first;
+  };
+
+  /** Not before the newest record, unless that, or this host, is of a time to come for the brokers. */
+  const sendInTime = async (batch: readonly LogRecord[], now: number): Promise<number> => {
+    const newest = time ?? (await options.lastTime());
+    try {
+      return await sendAt(batch, Math.max(newest, now));
+    } catch (error) {
+      if (brokerErrorType(error) !== AHEAD || newest === 0) throw error;
+      if (mayTell()) options.logger?.warn({ topic }, 'the clocks of this host and of the brokers disagree by far');
+      return sendAt(batch, Math.min(newest, now));
+    }
+  };
+
   return {
     async append(records: readonly LogRecord[]): Promise<{ first: number; last: number }> {
       if (records.length === 0) {
         const end = await checkedEnd();
         return { first: end, last: end - 1 };
       }
-      time = Math.max(time ?? (await options.lastTime()), Date.now());
+      const now = Date.now();
       let first: number | null = null;
       let last = -1;
       for (const batch of splitBatches(records, options.maxSendBytes)) {
-        const base = await send(batch, time);
+        const base = await sendInTime(batch, now);
         first ??= base;
         last = base + batch.length - 1;
       }
