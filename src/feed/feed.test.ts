@@ -332,6 +332,17 @@ describe('the head', () => {
     await expect.poll(() => socket.events.at(-1)?.type).toBe('caught_up');
     socket.close();
   });
+
+  it('is told on when the clock was set back', async () => {
+    await fed.start(20);
+    const socket = await openSocket(fed.server.port);
+    socket.send({ operation: 'subscribe', types: ['block'], head_seconds: 1 });
+    await expect.poll(() => socket.events.length).toBe(1);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+    await expect.poll(() => socket.events.length).toBeGreaterThan(2);
+    vi.useRealTimers();
+    socket.close();
+  });
 });
 
 describe('a subscription', () => {

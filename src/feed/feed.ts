@@ -220,15 +220,15 @@ export function createFeed(options: FeedOptions): Feed {
   async function beat(): Promise<void> {
     // Who has no room for what was said beside the events is told no more either.
     for (const line of lines) if (line.full) fallBehind(line);
-    const now = Date.now() / 1000;
+    const now = performance.now();
     const due = [...lines].filter(({ state, subscription: { headSeconds }, beatAt }) => {
-      return headSeconds !== null && state === 'live' && now - beatAt >= headSeconds;
+      return headSeconds !== null && state === 'live' && now - beatAt >= headSeconds * 1000;
     });
     if (due.length === 0 || head.seqno === 0) return;
     const { mcSeqno } = position;
     const { utime } = await steps.read(mcSeqno, ended.signal);
     const cursor = encodeCursor(globalId(), endOf(mcSeqno));
-    const lag = Math.max(0, Math.round(now - utime));
+    const lag = Math.max(0, Math.round(Date.now() / 1000 - utime));
     for (const line of due) {
       line.beatAt = now;
       line.say({ type: 'head', mc_seqno: mcSeqno, utime, lag_seconds: lag, cursor });

@@ -50,7 +50,7 @@ export interface Line {
   readonly generation: number;
   /** Tell `caught_up` when it is live next. */
   announces: boolean;
-  /** When it was told of the head last, Unix seconds. */
+  /** When it was told of the head last, by `performance.now`. */
   beatAt: number;
   /** It may take nothing for as long as it likes. */
   readonly patient: boolean;
@@ -94,7 +94,7 @@ class OpenLine implements Line {
   state: LineState = 'idle';
   generation = 0;
   announces = false;
-  beatAt = 0;
+  beatAt = Number.NEGATIVE_INFINITY;
   full = false;
   readonly patient: boolean;
   subscription: Subscription;
