@@ -31,7 +31,7 @@ export interface ProvenStepsOptions {
 /** Answers of "nobody can" after which what was fetched is thrown away. */
 const TRIES = 6;
 
-/** Age of the head above which something is wrong: servers replay an old one, or the chain stands still. */
+/** Age of the head above which something is wrong, with the servers, the chain or the clock here. */
 const OLD_HEAD_S = 300;
 const OLD_LINE_MS = 60_000;
 
@@ -83,7 +83,8 @@ export function createProvenSteps(options: ProvenStepsOptions): ProvenSteps {
     const isHead = proven === prover.newest && id.seqno >= options.headSeqno();
     if (isHead && age > OLD_HEAD_S && mayTellOld()) {
       const what = `the newest block that servers prove is ${Math.round(age)} s old`;
-      options.logger.warn({ seqno: id.seqno }, `${what}: they replay an old head, or the chain stands still`);
+      const why = 'they replay an old head, the chain stands still, or the clock of this host is ahead';
+      options.logger.warn({ seqno: id.seqno }, `${what}: ${why}`);
     }
     options.onProven?.(proven);
     return proven;
