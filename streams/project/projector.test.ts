@@ -271,6 +271,21 @@ describe.skipIf(shelf === null)('project', () => {
     await running.checkOwner(signal);
   });
 
+  it('leaves the tables to another one when it is of another version, or has another log', async () => {
+    const clickhouse = await freshTables();
+    const { signal } = new AbortController();
+    await run(clickhouse, {}, { log: briefLog });
+    const running = createPositionStore(clickhouse);
+    await running.claim(signal);
+    const empty = openEmbeddedLog({ folder: join(home, 'empty-log') });
+    closing.push(() => empty.close());
+    await empty.ensureTopic(topics.blocks);
+    await expect(run(clickhouse, {}, { log: empty })).rejects.toThrow('of another log than this one');
+    await clickhouse.command("INSERT INTO projection_versions (name, version) VALUES ('traces', 7777)");
+    await expect(run(clickhouse, {}, { log: briefLog })).rejects.toThrow('its tables of 7777');
+    await running.checkOwner(signal);
+  });
+
   it('waits for a server that is away when it looks for a rebuild', async () => {
     const clickhouse = await freshTables();
     let asked = 0;

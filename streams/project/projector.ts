@@ -50,20 +50,24 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
     },
   });
   const store = options.claimed ?? createPositionStore(clickhouse);
+  // What may refuse this one comes before the claim: it would have stopped the other for nothing.
   if (options.publish) {
     await log.ensureTopic(topics.steps);
-    // An empty append takes the writer's lock of an embedded log. Before the claim: whoever is refused would have
-    // stopped the other for nothing.
+    // An empty append takes the writer's lock of an embedded log.
     await log.append(topics.steps, []);
   }
+  const projections = options.projections ?? PROJECTIONS;
   if (!options.claimed) {
+    const found = await store.read(signal);
+    if (found.done || found.intent) await holdVersions(clickhouse, projections, found, signal, options.remade);
+    if (found.done) await checkSameChain(log, topics.blocks, found.done);
     await store.claim(signal);
     if (!(await callOffSwap(clickhouse, signal)))
       throw new PositionError('a rebuild puts its tables in the place of these: start again');
   }
   await noteTokens(clickhouse, signal);
   const position = await store.read(signal);
-  await holdVersions(clickhouse, options.projections ?? PROJECTIONS, position, signal, options.remade);
+  await holdVersions(clickhouse, projections, position, signal, options.remade);
   await log.ensureTopic(topics.blocks);
   if (position.done) await checkSameChain(log, topics.blocks, position.done);
   const tablesAreNew = position.done === null && position.intent === null;

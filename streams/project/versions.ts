@@ -47,5 +47,7 @@ export async function holdVersions(
       ? `${name} has not made its tables`
       : `${name} is of version ${version}, its tables of ${made}`;
   });
-  throw new PositionError(`${told.join('; ')}: ${rebuildAdvice(...others.map(({ name }) => name))}`);
+  const isOlder = others.some(({ name, version }) => (versions.get(name) ?? 0) > version);
+  const advice = `${isOlder ? 'start the newer one that has made them, or ' : ''}${rebuildAdvice(...others.map(({ name }) => name))}`;
+  throw new PositionError(`${told.join('; ')}: ${advice}`);
 }
