@@ -18,6 +18,8 @@ export interface Position extends Subscriber {
   /** Attempts that have failed since the last one that did not, and why the last one did. */
   failures: number;
   error: string;
+  /** Of one that was read: by what its row is the newest of its revision, Unix microseconds. */
+  savedAt?: number;
 }
 
 export interface Positions {
@@ -38,6 +40,7 @@ const ROW = z.object({
   cursor: z.string(),
   failures: z.number(),
   error: z.string(),
+  savedAt: z.coerce.number(),
 });
 const COLUMNS = ['kind', 'owner', 'name', 'revision', 'cursor', 'failures', 'error'];
 const KINDS = { webhook: 1, name: 2 } as const;
@@ -49,7 +52,8 @@ export function createPositions(clickhouse: ClickHouse): Positions {
     async read(kind, owner, names, signal) {
       if (names.length === 0) return [];
       const rows = await clickhouse.json(
-        `SELECT owner, name, revision, cursor, failures, error FROM subscriber_positions FINAL
+        `SELECT owner, name, revision, cursor, failures, error, toUnixTimestamp64Micro(saved_at) AS savedAt
+         FROM subscriber_positions FINAL
          WHERE kind = '${kind}' AND owner = ${textLiteral(owner)} AND name IN ${list(names.map(textLiteral))}`,
         ROW,
         { label: 'reading how far subscribers have heard', signal, timeoutMs: TIMEOUT_MS },

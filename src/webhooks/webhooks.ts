@@ -95,9 +95,23 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     }
   }
 
+  /** Behind all that was noted of these webhooks, whatever the clocks of this host and of the server say. */
+  let savedAt = 0;
+
+  async function readPositions(ids: readonly string[], signal: AbortSignal): Promise<Map<string, Position>> {
+    const known = await positions.read('webhook', '', ids, signal);
+    for (const one of known) savedAt = Math.max(savedAt, one.savedAt ?? 0);
+    return new Map(known.map((one) => [one.name, one]));
+  }
+
+  function save(which: readonly Delivery[], signal: AbortSignal): Promise<void> {
+    savedAt = Math.max(savedAt + 1, Date.now() * 1000);
+    return savePositions(positions, which, noted, savedAt, signal);
+  }
+
   async function start(webhooks: readonly Webhook[], signal: AbortSignal): Promise<void> {
     const ids = webhooks.map(({ id }) => id);
-    const known = new Map((await positions.read('webhook', '', ids, signal)).map((one) => [one.name, one]));
+    const known = await readPositions(ids, signal);
     const letters = await store.countLetters(ids, signal);
     for (const webhook of webhooks) {
       const from = progressOf(webhook, known.get(webhook.id));
@@ -138,20 +152,18 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   /** Unless another process has come further, or the webhook has another start by now. */
   async function noteLeft(signal: AbortSignal): Promise<void> {
     if (left.size === 0) return;
-    const known = new Map(
-      (await positions.read('webhook', '', [...left.keys()], signal)).map((one) => [one.name, one]),
-    );
+    const known = await readPositions([...left.keys()], signal);
     const further = [...left.values()].filter(({ webhook, progress }) => {
       const position = known.get(webhook.id);
       if (position !== undefined && position.revision > webhook.revision) return false;
       return isFurther(progress().cursor, progressOf(webhook, position).cursor);
     });
-    await save(positions, further, noted, signal);
+    await save(further, signal);
     left.clear();
   }
 
   async function note(signal: AbortSignal): Promise<void> {
-    if (lease.held) await save(positions, [...deliveries.values()], noted, signal);
+    if (lease.held) await save([...deliveries.values()], signal);
     const failing = [...deliveries.values()].filter((delivery) => delivery.progress().failures > 0).length;
     metrics.delivering(deliveries.size, failing);
   }
@@ -167,7 +179,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     await stop(last);
     const farewell = AbortSignal.timeout(FAREWELL_MS);
     await noteLeft(farewell);
-    if (lease.held) await save(positions, last, noted, farewell);
+    if (lease.held) await save(last, farewell);
     await lease.release(farewell);
     if (isLookout) await keys.take(LOOKOUT, NONE, NO_LIMIT);
     poster.close();
@@ -210,10 +222,11 @@ function isSame(one: Webhook, other: ListedWebhook | undefined): boolean {
   return other !== undefined && one.revision === other.revision;
 }
 
-async function save(
+async function savePositions(
   positions: Positions,
   deliveries: readonly Delivery[],
   noted: Map<string, Progress>,
+  savedAt: number,
   signal: AbortSignal,
 ): Promise<void> {
   const changed = deliveries.flatMap(({ webhook: { id, revision }, progress }) => {
@@ -223,6 +236,6 @@ async function save(
     return [{ kind: 'webhook' as const, owner: '', name: id, revision, ...now }];
   });
   if (changed.length === 0) return;
-  await positions.save(changed, signal);
+  await positions.save(changed, signal, savedAt);
   for (const { name, cursor, failures, error } of changed) noted.set(name, { cursor, failures, error });
 }
