@@ -62,10 +62,10 @@ async function fill(log: EventLog, steps: readonly Step[]): Promise<void> {
   }
 }
 
-/** In parts of the same length. */
+/** In parts of the same length, give or take one: none is empty where there is enough for each. */
 function parted<T>(list: readonly T[], count: number): T[][] {
-  const size = Math.ceil(list.length / count);
-  return Array.from({ length: count }, (_, i) => list.slice(i * size, (i + 1) * size));
+  const at = (i: number): number => Math.floor((i * list.length) / count);
+  return Array.from({ length: count }, (_, i) => list.slice(at(i), at(i + 1)));
 }
 
 const mcSeqnos = (steps: readonly Step[]): number[] => steps.map(({ mcSeqno }) => mcSeqno);
