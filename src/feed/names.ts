@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RefusedError } from './admission.ts';
-import type { Position, Positions } from './positions.ts';
+import { inOrder, type Position, type Positions } from './positions.ts';
 
 /** A name that a connection has. */
 export interface Named extends Session {
@@ -92,13 +92,7 @@ export function createNames(positions: Positions): Names {
   /** One note follows the other, so that the newest row is the newest word. */
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Of this process, so that of a session the newest word is known by it, however late one arrives. */
-  let savedAt = 0;
-
-  function save(all: readonly Position[], signal: AbortSignal): Promise<void> {
-    savedAt = Math.max(savedAt + 1, Date.now() * 1000);
-    return positions.save(all, signal, savedAt);
-  }
+  const { read, save } = inOrder(positions);
 
   function positionOf({ owner, name, cursor, session: revision }: Omit<Word, 'holder'>): Position {
     return { kind: 'name', owner, name, revision, cursor, failures: 0, error: '' };
@@ -123,8 +117,8 @@ export function createNames(positions: Positions): Names {
 
   async function findAll(owner: string, own: readonly string[], signal: AbortSignal): Promise<Map<string, Known>> {
     const [taken, acknowledged] = await Promise.all([
-      positions.read('name', takenBy(owner), own, signal),
-      positions.read('name', owner, own, signal),
+      read('name', takenBy(owner), own, signal),
+      read('name', owner, own, signal),
     ]);
     const known = new Map<string, Known>();
     for (const { name, revision, cursor } of taken) {

@@ -29,6 +29,8 @@ const position = (revision: number, cursor: string): Position => {
   return { kind: 'name', owner: 'k', name: 'ledger', revision, cursor, failures: 0, error: '' };
 };
 
+const read = (revision: number, cursor: string) => ({ ...position(revision, cursor), savedAt: expect.any(Number) });
+
 it('keeps the word of the newest session, and of that the newest one, whatever came last', async () => {
   // As a former version has left it.
   const folder = await mkdtemp(join(tmpdir(), 'subscribers-'));
@@ -46,20 +48,20 @@ it('keeps the word of the newest session, and of that the newest one, whatever c
   await migrateSubscribers(clickhouse, silent);
   const positions = createPositions(own);
   const kept = () => positions.read('name', 'k', ['ledger'], signal);
-  expect(await kept()).toMatchObject([position(300, 'b')]);
+  expect(await kept()).toEqual([read(300, 'b')]);
 
   await positions.save([position(300, 'c')], signal);
-  expect(await kept()).toMatchObject([position(300, 'c')]);
+  expect(await kept()).toEqual([read(300, 'c')]);
   await positions.save([position(600, 'd')], signal);
   await positions.save([position(300, 'e')], signal);
-  expect(await kept()).toMatchObject([position(600, 'd')]);
+  expect(await kept()).toEqual([read(600, 'd')]);
   await positions.save([position(600, 'b')], signal);
-  expect(await kept()).toMatchObject([position(600, 'b')]);
+  expect(await kept()).toEqual([read(600, 'b')]);
   // Where it is said when they were saved, a late one is not the newest.
   const savedAt = Date.now() * 1000 + 5;
   await positions.save([position(900, 'f')], signal, savedAt + 1);
   await positions.save([position(900, 'g')], signal, savedAt);
-  expect(await kept()).toMatchObject([position(900, 'f')]);
+  expect(await kept()).toEqual([read(900, 'f')]);
   expect(await positions.count('k', signal)).toBe(1);
 });
 

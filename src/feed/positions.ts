@@ -33,6 +33,25 @@ export interface Positions {
   save(positions: readonly Position[], signal: AbortSignal, savedAt?: number): Promise<void>;
 }
 
+/**
+ * Positions as one process reads and saves them: what it saves is the newest of its revision behind all that it has read
+ * or saved before, however late that arrives, and whatever the clocks of this host and of the server say.
+ */
+export function inOrder(positions: Positions): Pick<Positions, 'read' | 'save'> {
+  let newest = 0;
+  return {
+    async read(...asked) {
+      const found = await positions.read(...asked);
+      for (const { savedAt = 0 } of found) newest = Math.max(newest, savedAt);
+      return found;
+    },
+    save(all, signal) {
+      newest = Math.max(newest + 1, Date.now() * 1000);
+      return positions.save(all, signal, newest);
+    },
+  };
+}
+
 const ROW = z.object({
   owner: z.string(),
   name: z.string(),

@@ -9,7 +9,7 @@ import { createLease, type Terms } from '../../clickhouse/lease.ts';
 import type { Feed } from '../feed/feed.ts';
 import { type KeyCounts, NO_LIMIT } from '../feed/key-counts.ts';
 import { isFurther } from '../feed/place.ts';
-import { createPositions, type Position, type Positions } from '../feed/positions.ts';
+import { createPositions, inOrder, type Position } from '../feed/positions.ts';
 import type { IsAllowed } from './addresses.ts';
 import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
@@ -66,7 +66,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { clickhouse, feed, keys, metrics, report } = options;
   const limits = { ...LIMITS, ...options.limits };
   const store = createWebhookStore(clickhouse);
-  const positions = createPositions(clickhouse);
+  const positions = inOrder(createPositions(clickhouse));
   const lease = createLease({ clickhouse, name: LEASE, ...(options.lease ? { terms: options.lease } : {}) });
   const poster = createPoster({ isAllowed: options.isAllowed, timeoutMs: limits.timeoutMs });
   const deliveries = new Map<string, Delivery>();
@@ -95,18 +95,21 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     }
   }
 
-  /** Behind all that was noted of these webhooks, whatever the clocks of this host and of the server say. */
-  let savedAt = 0;
-
   async function readPositions(ids: readonly string[], signal: AbortSignal): Promise<Map<string, Position>> {
     const known = await positions.read('webhook', '', ids, signal);
-    for (const one of known) savedAt = Math.max(savedAt, one.savedAt ?? 0);
     return new Map(known.map((one) => [one.name, one]));
   }
 
-  function save(which: readonly Delivery[], signal: AbortSignal): Promise<void> {
-    savedAt = Math.max(savedAt + 1, Date.now() * 1000);
-    return savePositions(positions, which, noted, savedAt, signal);
+  async function save(which: readonly Delivery[], signal: AbortSignal): Promise<void> {
+    const changed = which.flatMap(({ webhook: { id, revision }, progress }) => {
+      const now = progress();
+      const before = noted.get(id);
+      if (before?.cursor === now.cursor && before.failures === now.failures) return [];
+      return [{ kind: 'webhook' as const, owner: '', name: id, revision, ...now }];
+    });
+    if (changed.length === 0) return;
+    await positions.save(changed, signal);
+    for (const { name, cursor, failures, error } of changed) noted.set(name, { cursor, failures, error });
   }
 
   async function start(webhooks: readonly Webhook[], signal: AbortSignal): Promise<void> {
@@ -220,22 +223,4 @@ export function progressOf({ revision, start }: Webhook, position: Position | un
 
 function isSame(one: Webhook, other: ListedWebhook | undefined): boolean {
   return other !== undefined && one.revision === other.revision;
-}
-
-async function savePositions(
-  positions: Positions,
-  deliveries: readonly Delivery[],
-  noted: Map<string, Progress>,
-  savedAt: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const changed = deliveries.flatMap(({ webhook: { id, revision }, progress }) => {
-    const now = progress();
-    const before = noted.get(id);
-    if (before?.cursor === now.cursor && before.failures === now.failures) return [];
-    return [{ kind: 'webhook' as const, owner: '', name: id, revision, ...now }];
-  });
-  if (changed.length === 0) return;
-  await positions.save(changed, signal, savedAt);
-  for (const { name, cursor, failures, error } of changed) noted.set(name, { cursor, failures, error });
 }

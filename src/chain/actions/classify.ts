@@ -48,7 +48,8 @@ function tell(trace: Trace, root: TraceNode, known: KnownContracts): Action[] {
   matchAll(attempts, growth, known);
   const actions = emit(growth);
   // What was sent and not received yet, as where the rest could not be emulated, is neither unsent nor unknown.
-  if (actions.length > 0 || root.transaction.outMsgs.some(({ destination }) => destination !== null)) return actions;
+  const isReceived = root.children.length === root.transaction.outMsgs.length;
+  if (actions.length > 0 || !isReceived) return actions;
   const ghosts = root.message?.source === null && root.children.length === 0 ? ghostNodes(root) : [];
   const unsent = grow(ghosts);
   matchAll(ghostAttempts, unsent, known);
