@@ -162,51 +162,59 @@ function columnsOf({ each, key, also }: Index): string[] {
 }
 
 /**
- * A function for these columns, compiled once: each property is read and each column called at a place of its own, which
- * the engine learns; one place for all columns of all tables it cannot. Nothing but names of properties and numbers is in
- * the text.
+ * A function for these columns, compiled once: each property is read or made and each column called at a place of its own,
+ * which the engine learns; one place for all columns of all tables it cannot, and of properties that are added one by one
+ * it makes a hash table a row. Nothing but names of properties and numbers is in the text.
+ * @param text of the function, which calls a column as `c` and its place
  */
-function writerOf<C extends Columns>(columns: C): (out: RowWriter, row: RowOf<C>) => void {
-  const names = Object.keys(columns);
-  const cells = names.map((name, i) => `c${i}.write(out, row[${JSON.stringify(name)}]);`);
-  const compile = new Function(
-    ...names.map((_, i) => `c${i}`),
-    `return (out, row) => { ${cells.join(' ')} out.endRow(); };`,
-  );
-  return compile(...Object.values(columns));
+function compiled<F>(columns: readonly unknown[], text: string): F {
+  return new Function(...columns.map((_, i) => `c${i}`), `return ${text};`)(...columns);
 }
+
+function writerOf<C extends Columns>(columns: C): (out: RowWriter, row: RowOf<C>) => void {
+  const cells = Object.keys(columns).map((name, i) => `c${i}.write(out, row[${JSON.stringify(name)}]);`);
+  return compiled(Object.values(columns), `(out, row) => { ${cells.join(' ')} out.endRow(); }`);
+}
+
+const readers = new WeakMap<Columns, (rows: RowReader) => RowOf<Columns>>();
 
 /** Reads a row of these columns. */
 export function readerOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
-  const cells = Object.entries(columns);
-  return (rows) => {
-    const row: Record<string, unknown> = {};
-    for (const [name, column] of cells) row[name] = column.read(rows);
-    // Each column reads its own type.
-    return row as RowOf<C>;
-  };
+  const cells = Object.keys(columns).map((name, i) => `${JSON.stringify(name)}: c${i}.read(rows)`);
+  const made = (): ((rows: RowReader) => RowOf<Columns>) =>
+    compiled(Object.values(columns), `(rows) => ({ ${cells.join(', ')} })`);
+  const read = readers.get(columns) ?? made();
+  readers.set(columns, read);
+  return read as (rows: RowReader) => RowOf<C>;
+}
+
+/** Reads a row of some of these columns, in the order of the names. */
+export function partReaderOf<C extends Columns, N extends Name<C>>(
+  columns: C,
+  names: readonly N[],
+): (rows: RowReader) => Pick<RowOf<C>, N> {
+  return readerOf(Object.fromEntries(names.map((name) => [name, columns[name]])) as Pick<C, N>) as (
+    rows: RowReader,
+  ) => Pick<RowOf<C>, N>;
 }
 
 /** Reads a row of these columns whose bytes are its own: it may outlive what it is read from. */
 export function ownedReaderOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
-  const cells = Object.entries(columns);
-  return (rows) => {
-    const row: Record<string, unknown> = {};
-    for (const [name, column] of cells) {
+  const owned = Object.entries(columns).map(([name, column]) => {
+    const read = (rows: RowReader): unknown => {
       const value = column.read(rows);
-      row[name] = Buffer.isBuffer(value) ? Buffer.from(value) : value;
-    }
-    return row as RowOf<C>;
-  };
+      return Buffer.isBuffer(value) ? Buffer.from(value) : value;
+    };
+    return [name, { ...column, read }] as const;
+  });
+  return readerOf(Object.fromEntries(owned) as Columns) as (rows: RowReader) => RowOf<C>;
 }
 
+const textOf = (value: unknown): string => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
+
 function keyTextOf<C extends Columns>(key: readonly Name<C>[]): (row: RowOf<C>) => string {
-  const part = (value: unknown): string => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
-  return (row) => {
-    let text = part(row[key[0]]);
-    for (let i = 1; i < key.length; i++) text += `|${part(row[key[i]])}`;
-    return text;
-  };
+  const parts = key.map((name) => `c0(row[${JSON.stringify(name)}])`);
+  return compiled([textOf], `(row) => ${parts.join(" + '|' + ")}`);
 }
 
 function keyLiteralOf<C extends Columns>(columns: C, key: readonly Name<C>[]): (row: RowOf<C>) => string {

@@ -5,7 +5,7 @@ import { blocks } from '../../clickhouse/tables/blocks.ts';
 import { NO_LT } from '../../clickhouse/tables/columns.ts';
 import { messages } from '../../clickhouse/tables/messages.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
-import type { Columns, RowOf } from '../../clickhouse/tables/table.ts';
+import { type Columns, partReaderOf, type RowOf } from '../../clickhouse/tables/table.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { DETECTED } from '../window/detected-rows.ts';
 import { EVENTS } from '../window/event-rows.ts';
@@ -49,13 +49,14 @@ interface Declared<C extends Columns, N extends keyof C & string> {
   order: string;
   step?: string;
   where?: string;
-  encode(row: RowOf<Pick<C, N>>): Buffer;
+  encode(row: Pick<RowOf<C>, N>): Buffer;
 }
 
 function archived<C extends Columns, N extends keyof C & string>(
   { kind, table, names, order, encode, ...others }: Declared<C, N>,
-  stepOf: (row: RowOf<Pick<C, N>>) => number,
+  stepOf: (row: Pick<RowOf<C>, N>) => number,
 ): Archived {
+  const read = partReaderOf(table.columns, names);
   return {
     kind,
     table: table.name,
@@ -64,10 +65,7 @@ function archived<C extends Columns, N extends keyof C & string>(
     ...others,
     order,
     read(rows) {
-      const found: Record<string, unknown> = {};
-      for (const name of names) found[name] = table.columns[name].read(rows);
-      // Each column reads its own type.
-      const row = found as RowOf<Pick<C, N>>;
+      const row = read(rows);
       return { mcSeqno: stepOf(row), row: encode(row) };
     },
   };

@@ -11,7 +11,14 @@ import { pastOf } from '../../clickhouse/tables/past.ts';
 import { nftAuctions, nftSales } from '../../clickhouse/tables/sales.ts';
 import { dedustPools, multisigOrders, nominatorPools } from '../../clickhouse/tables/services.ts';
 import { columnNames } from '../../clickhouse/tables/sql.ts';
-import type { Columns, RowOf, Table, TableOf, TableWith } from '../../clickhouse/tables/table.ts';
+import {
+  type Columns,
+  partReaderOf,
+  type RowOf,
+  type Table,
+  type TableOf,
+  type TableWith,
+} from '../../clickhouse/tables/table.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import { hashText } from '../../src/chain/actions/chain-trace.ts';
 import type { KnownContracts } from '../../src/chain/actions/known.ts';
@@ -52,10 +59,11 @@ function source<
   R extends RowOf<C> & { address: Address; id: Decimal },
   K extends keyof C & string,
 >(table: TableOf<C, R>, columns: readonly K[], say: (row: Pick<RowOf<C>, K>) => object): Source {
+  const read = partReaderOf(table.columns, columns);
   return {
     table: table as Source['table'],
     columns: columnNames(columns),
-    read: (rows) => say(Object.fromEntries(columns.map((name) => [name, table.columns[name].read(rows)])) as never),
+    read: (rows) => say(read(rows)),
     of: (rows) => rows.of(table).map((row) => [row.address, say(row)] as const),
     say: (row) => say(row as never),
   };
