@@ -286,7 +286,7 @@ async function deliver(subscription: Json): Promise<Listener> {
     mayDeliver: () => true,
     saveLetters: async () => undefined,
     metrics: createWebhookMetrics(new Registry()),
-    limits: { queueBytes: 100_000, attempts: 3, retryMs: 1, longestRetryMs: 10, letters: 10 },
+    limits: { queueBytes: 100_000, attempts: 3, retryMs: 1, longestRetryMs: 10, letters: 10, lastAnswerMs: 200 },
   });
   const listener = { events, close: () => void delivery.stop() };
   listeners.push(listener);

@@ -18,7 +18,7 @@ const letter = (eventId: string): ListedLetter => {
   return { webhook: 'hook', eventId, cursor: '', state: 'replay', error: '', savedAt: 1 };
 };
 
-const LIMITS = { queueBytes: 1_000, attempts: 3, retryMs: 20, longestRetryMs: 1_000, letters: 100 };
+const LIMITS = { queueBytes: 1_000, attempts: 3, retryMs: 20, longestRetryMs: 1_000, letters: 100, lastAnswerMs: 200 };
 const metrics = () => createWebhookMetrics(new Registry());
 
 const webhookOf = (subscription: string): Webhook => {
@@ -67,6 +67,60 @@ it('leaves nothing out for a target that was away, not even where the subscripti
   all.close();
   await delivery.stop();
   await server.close();
+});
+
+describe('what is under way when a delivery ends', () => {
+  async function deliverTo(post: (signal: AbortSignal) => Promise<Outcome>) {
+    const chain = createFeedSource('private');
+    chain.advance(chain.steps[0]);
+    const server = await serveFeed(chain);
+    const { feed } = server.streaming;
+    const told: string[] = [];
+    let requests = 0;
+    delivery = startDelivery({
+      webhook: webhookOf('{"types":["block"]}'),
+      from: { cursor: await feed.cursorAt(null, new AbortController().signal), failures: 0, error: '' },
+      letters: 0,
+      feed,
+      poster: {
+        async post(_url, body, _headers, signal) {
+          requests++;
+          const outcome = await post(signal);
+          told.push(JSON.parse(body.toString()).cursor);
+          return outcome;
+        },
+        close: () => undefined,
+      },
+      mayDeliver: () => true,
+      saveLetters: async () => undefined,
+      metrics: metrics(),
+      limits: LIMITS,
+    });
+    await expect.poll(() => feed.figures.lines).toBe(1);
+    for (const step of chain.steps.slice(1, 4)) chain.advance(step);
+    await expect.poll(() => requests).toBe(1);
+    return { delivery, told, close: server.close };
+  }
+
+  it('is waited for and counts, so that it is not told again', async () => {
+    const { delivery, told, close } = await deliverTo(async (signal) => {
+      await sleep(50, undefined, { signal });
+      return { kind: 'taken' };
+    });
+    await delivery.stop();
+    expect(told).toEqual([delivery.progress().cursor]);
+    await close();
+  });
+
+  it('is given up when no answer comes', async () => {
+    const { delivery, told, close } = await deliverTo(async (signal) => {
+      await sleep(1_000_000, undefined, { signal });
+      return { kind: 'taken' };
+    });
+    await delivery.stop();
+    expect(told).toEqual([]);
+    await close();
+  });
 });
 
 /** A delivery of dead letters alone, to a target that does this with each body. */

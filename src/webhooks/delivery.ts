@@ -20,7 +20,7 @@ export interface Delivery {
   progress(): Progress;
   /** Tells a dead letter again, between other events: once, however often it is asked for before it is noted as told. */
   replay(letter: ListedLetter): void;
-  /** Resolves when nothing more is sent. */
+  /** Resolves when nothing more is sent, and what was under way is answered or given up. */
   stop(): Promise<void>;
 }
 
@@ -56,6 +56,8 @@ export interface DeliveryLimits {
   longestRetryMs: number;
   /** Dead letters of one webhook. */
   letters: number;
+  /** Longest wait for the answer that is under way when a delivery ends, milliseconds: what was taken is not told again. */
+  lastAnswerMs: number;
 }
 
 interface Queued extends Mark {
@@ -73,6 +75,8 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   const subscription = readKept(webhook.subscription);
   const stopping = new AbortController();
   const { signal } = stopping;
+  /** What is under way is given up. */
+  const leaving = new AbortController();
   const queue = createQueue(limits.queueBytes);
   const replays = new Map<string, ListedLetter>();
   /** When those were saved that were told again, by event. */
@@ -111,6 +115,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
 
   async function send(events: readonly Queued[]): Promise<Outcome> {
     while (!options.mayDeliver()) await sleep(IDLE_MS, undefined, { signal });
+    signal.throwIfAborted();
     const body = bodyOf(events, webhook.batch);
     const id = messageId(events.map((event) => event.id));
     const headers = {
@@ -118,7 +123,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
       'user-agent': 'tonstream',
       ...signedHeaders(webhook.secret, id, Math.floor(Date.now() / 1000), body),
     };
-    const outcome = await poster.post(webhook.url, body, headers, signal);
+    const outcome = await poster.post(webhook.url, body, headers, leaving.signal);
     metrics.attempted(outcome.kind);
     if (outcome.kind === 'taken') {
       metrics.delivered(events.length);
@@ -151,7 +156,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
       metrics.full();
       return false;
     }
-    await options.saveLetters([letterOf(webhook, id, at, 'dead', reason)], signal);
+    await options.saveLetters([letterOf(webhook, id, at, 'dead', reason)], leaving.signal);
     letters++;
     metrics.buried();
     return true;
@@ -173,7 +178,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     const reason = outcome.kind === 'taken' ? '' : outcome.reason;
     replayed.set(letter.eventId, letter.savedAt);
     try {
-      await options.saveLetters([letterOf(webhook, letter.eventId, letter.cursor, state, reason)], signal);
+      await options.saveLetters([letterOf(webhook, letter.eventId, letter.cursor, state, reason)], leaving.signal);
     } catch (error) {
       replayed.delete(letter.eventId);
       throw error;
@@ -220,7 +225,9 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     },
     async stop() {
       stopping.abort();
+      const patience = setTimeout(() => leaving.abort(), limits.lastAnswerMs);
       await running;
+      clearTimeout(patience);
       feed.close(line);
     },
   };

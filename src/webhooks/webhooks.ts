@@ -44,6 +44,7 @@ const LIMITS: DeliveryLimits & { timeoutMs: number } = {
   retryMs: 1_000,
   longestRetryMs: 300_000,
   letters: 10_000,
+  lastAnswerMs: 1_000,
   timeoutMs: 10_000,
 };
 /** Between two looks at what there is to deliver; positions are noted as often. */
