@@ -4,6 +4,7 @@ import { bytes } from '../../clickhouse/literal.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
 import { accountData } from '../../clickhouse/tables/accounts.ts';
 import { jettonWallets } from '../../clickhouse/tables/jettons.ts';
+import type { Row } from '../../clickhouse/tables/table.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import { Builder, toBoc } from '../../src/chain/builder.ts';
 import type { JettonWalletRecord, TokenCandidates } from '../../src/chain/contract-records.ts';
@@ -37,6 +38,19 @@ function tablesWith(step: number): { clickhouse: ClickHouse; asked: string[] } {
 const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
 const batch = { number: 1, firstMcSeqno: 10 };
 const found = { owner: rawAddress(owner), jetton: rawAddress(master) };
+
+const walletRow: Row<typeof jettonWallets> = {
+  address: wallet,
+  id: '1',
+  mcSeqno: 10,
+  lastTransactionLt: '5',
+  codeHash: madeHash('code'),
+  dataHash: madeHash('data'),
+  balance: '1',
+  owner,
+  jetton: master,
+  mintlessIsClaimed: null,
+};
 
 const likelyAny = { all: new Set([rawAddress(wallet)]), likely: new Map(), looked: new Set<string>() };
 const likelyNone = { ...likelyAny, likely: new Map([[rawAddress(wallet), new Set<never>()]]) };
@@ -75,6 +89,23 @@ describe('what is known of contracts', () => {
     const { contracts, missing } = store.known();
     expect(contracts.nftAuction(rawAddress(wallet)) ?? contracts.nftItem(rawAddress(wallet))).toBeUndefined();
     expect(missing.size).toBe(0);
+  });
+
+  it('is not asked of tables that have few contracts, none of them these, as long as none come', async () => {
+    const { clickhouse, asked } = tablesWith(9);
+    const store = createKnownStore(clickhouse, { takesAll: true, cached: 1 });
+    await store.begin(likelyAny, batch, signal);
+    expect(asked.every((sql) => sql.startsWith('SELECT DISTINCT address FROM '))).toBe(true);
+    expect(store.known().contracts.jettonWallet(rawAddress(wallet))).toBeUndefined();
+    const rows = createStepRows(10);
+    rows.add(jettonWallets, walletRow);
+    store.take(rows, 1);
+    store.written(1);
+    // Forgotten for another one.
+    await store.begin({ ...likelyAny, all: new Set([rawAddress(other)]) }, { number: 2, firstMcSeqno: 11 }, signal);
+    await store.begin(likelyAny, { number: 3, firstMcSeqno: 12 }, signal);
+    expect(store.known().contracts.jettonWallet(rawAddress(wallet))).toEqual(found);
+    expect(asked.filter((sql) => sql.includes('FROM jetton_wallets WHERE'))).toHaveLength(1);
   });
 
   it('is asked of what answers for whole steps, where there is such, of the kinds that it has', async () => {
@@ -121,18 +152,7 @@ describe('what is known of contracts', () => {
     const store = createKnownStore(tablesWith(9).clickhouse);
     await store.begin(likelyAny, batch, signal);
     const rows = createStepRows(10);
-    rows.add(jettonWallets, {
-      address: wallet,
-      id: '1',
-      mcSeqno: 10,
-      lastTransactionLt: '5',
-      codeHash: madeHash('code'),
-      dataHash: madeHash('data'),
-      balance: '1',
-      owner: other,
-      jetton: master,
-      mintlessIsClaimed: null,
-    });
+    rows.add(jettonWallets, { ...walletRow, owner: other });
     store.take(rows, 1);
     const now = () => store.known().contracts.jettonWallet(rawAddress(wallet));
     expect(now()).toEqual({ ...found, owner: rawAddress(other) });

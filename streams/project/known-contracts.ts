@@ -30,6 +30,7 @@ import { CellView } from '../../src/chain/layouts/cell-view.ts';
 import type { Address, Decimal } from '../../src/chain/model.ts';
 import type { BatchPlace } from './accounts.ts';
 import type { LikelyTables } from './code-kinds.ts';
+import { createFew, type Few } from './few.ts';
 import { byKind, createKindCache, entriesOf } from './kind-cache.ts';
 import { READ_TIMEOUT_MS } from './patience.ts';
 import type { GrowingRows } from './step-rows.ts';
@@ -135,6 +136,8 @@ export type KnownStore = ReturnType<typeof createKnownStore>;
 interface StoreOptions {
   /** Contracts that are remembered: room for all of them is taken at once. */
   cached?: number;
+  /** Whether the rows of all batches are taken here, and nobody else writes any. Default: not. */
+  takesAll?: boolean;
   /** Answers for contracts of most kinds in place of the tables, for those who ask behind whole steps. */
   shown?: Pick<ContractSource, 'tokens' | 'sellers'>;
 }
@@ -156,9 +159,15 @@ async function askShown(
 }
 
 /** A bounded memory over the tables, and what batches on their way have said. */
-export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, shown }: StoreOptions = {}) {
+export function createKnownStore(
+  clickhouse: ClickHouse,
+  { cached = CACHED, takesAll = false, shown }: StoreOptions = {},
+) {
   const cache = createKindCache<object>(ASKED, cached);
   const unwritten = byKind<Kind, { said: Said; batch: number }>(ASKED);
+  const few = new Map<Kind, Few>(
+    KINDS.map((kind) => [kind, createFew(clickhouse, SOURCES[kind].table.name, rawAddress)]),
+  );
   /** Data that nobody asked for yet: it goes into the tables last, so what is there may be that of steps before. */
   const unasked = new Map<RawAddress, { boc: Buffer; batch: number }>();
 
@@ -228,7 +237,8 @@ export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, show
 
   async function load(kind: Kind, wanted: Iterable<RawAddress>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
     const missing = [...wanted].filter((address) => find(kind, address) === undefined);
-    for (const lot of lotsOf(missing, KEYS_PER_QUERY)) {
+    const asked = missing.filter((address) => few.get(kind)?.may(address) ?? true);
+    for (const lot of lotsOf(asked, KEYS_PER_QUERY)) {
       const some = lot.flatMap((address) => parseAddress(address) ?? []);
       await (kind === 'data' ? readData(some, signal) : read(kind, some, batch, signal));
     }
@@ -247,6 +257,7 @@ export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, show
         const some = [...all].filter((account) => likely.get(account)?.has(table) ?? true);
         return LOOKED_UP.has(kind) ? new Set([...some, ...looked]) : some;
       };
+      if (takesAll) await Promise.all([...few.values()].map((one) => one.load(signal)));
       await Promise.all(KINDS.map((kind) => load(kind, wanted(kind), batch, signal)));
     },
     /** The contracts that a step shows for the first time as what they are, though it did not make them. */
@@ -277,6 +288,7 @@ export function createKnownStore(clickhouse: ClickHouse, { cached = CACHED, show
     take(rows: GrowingRows, batch: number): void {
       for (const kind of KINDS) {
         for (const [address, said] of SOURCES[kind].of(rows)) {
+          few.get(kind)?.add(rawAddress(address));
           entriesOf(unwritten, kind).set(rawAddress(address), { said, batch });
         }
       }

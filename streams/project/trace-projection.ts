@@ -31,7 +31,7 @@ export const traceProjection: Projection = {
     const open = createOpenTraces(clickhouse, (count) => {
       counters.rereadTransactions += count;
     });
-    const known = createKnownStore(clickhouse);
+    const known = createKnownStore(clickhouse, { takesAll: true });
     const doubts = createDoubts(clickhouse);
     const codeKinds = createCodeKinds(clickhouse);
     return {

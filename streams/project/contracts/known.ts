@@ -8,6 +8,7 @@ import { pastOf } from '../../../clickhouse/tables/past.ts';
 import { hashKey } from '../../../src/chain/hash.ts';
 import type { Address, Decimal } from '../../../src/chain/model.ts';
 import type { BatchPlace } from '../accounts.ts';
+import { createFew, type Few } from '../few.ts';
 import { byKind, createKindCache, entriesOf } from '../kind-cache.ts';
 import type { Kind, KnownRow, Tie } from './kinds.ts';
 
@@ -23,10 +24,14 @@ const stepOf = (id: Decimal): number => Number(BigInt(id) >> ID_STEP_BITS);
 export type KnownRows = ReturnType<typeof createKnownRows>;
 
 /** Which contracts have rows of which kind: a bounded cache over the tables, and what batches on their way wrote. */
-export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kind, 'name'>[]) {
+export function createKnownRows(
+  clickhouse: ClickHouse,
+  kinds: readonly (Pick<Kind, 'name'> & { table: { name: string } })[],
+) {
   const names = kinds.map(({ name }) => name);
   const cache = createKindCache<KnownRow>(names, CACHED_CONTRACTS);
   const unwritten = byKind<string, { row: KnownRow; batch: number }>(names);
+  const few = new Map<string, Few>(kinds.map(({ name, table }) => [name, createFew(clickhouse, table.name, hashKey)]));
   /** Of the batch at work: everything that it asks about and that is of the kind. */
   let held = byKind<string, KnownRow>(names);
 
@@ -94,6 +99,7 @@ export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kin
     /** Brings the rows of some contracts into memory. */
     async begin(asked: ReadonlyMap<Kind, Iterable<Address>>, batch: BatchPlace, signal: AbortSignal): Promise<void> {
       held = byKind(names);
+      await Promise.all([...few.values()].map((one) => one.load(signal)));
       const reads: Promise<void>[] = [];
       for (const [kind, accounts] of asked) {
         const missing = new Map<string, Address>();
@@ -101,8 +107,8 @@ export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kin
         for (const account of accounts) {
           const key = hashKey(account);
           const known = fresh.get(key)?.row ?? cache.get(kind.name, key);
-          if (known === undefined) missing.set(key, account);
-          else if (known !== null) kept.set(key, known);
+          if (known) kept.set(key, known);
+          else if (known === undefined && few.get(kind.name)?.may(key) !== false) missing.set(key, account);
         }
         for (const some of lotsOf([...missing.values()], KEYS_PER_QUERY)) reads.push(read(kind, some, batch, signal));
       }
@@ -111,6 +117,7 @@ export function createKnownRows(clickhouse: ClickHouse, kinds: readonly Pick<Kin
     get: (kind: string, account: Address): KnownRow | null => entriesOf(held, kind).get(hashKey(account)) ?? null,
     put(kind: string, account: Address, row: KnownRow, batch: number): void {
       const key = hashKey(account);
+      few.get(kind)?.add(key);
       entriesOf(held, kind).set(key, row);
       entriesOf(unwritten, kind).set(key, { row, batch });
     },
