@@ -45,7 +45,15 @@ const HISTORY_TIMEOUT_MS = 120_000;
  * until they are done, so an eviction never leads to a read of rows that are not there yet.
  */
 export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes }: AccountStoreOptions) {
-  const cache = new LRUCache<string, PackedAccount | 'unknown'>(atMost(cachedAccounts));
+  /** Whether it has all accounts there are: the tables had none, and none was dropped since. Null before that was asked. */
+  let isWhole: boolean | null = null;
+  const cache = new LRUCache<string, PackedAccount | 'unknown'>({
+    ...atMost(cachedAccounts),
+    noDisposeOnSet: true,
+    dispose: () => {
+      isWhole = false;
+    },
+  });
   const data = new LRUCache<string, string>({
     maxSize: cachedDataBytes,
     sizeCalculation: (boc) => boc.length + ENTRY_BYTES,
@@ -77,7 +85,8 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
         else if (found === undefined) missing.push(account);
         else held.set(key, found === 'unknown' ? null : unpackAccount(found));
       }
-      for (const some of lotsOf(missing, KEYS_PER_QUERY)) {
+      isWhole ??= await hasNone(clickhouse, signal);
+      for (const some of lotsOf(isWhole ? [] : missing, KEYS_PER_QUERY)) {
         const known = await readAccounts(clickhouse, some, batch.firstMcSeqno, signal);
         for (const account of some) {
           const key = hashKey(account);
@@ -116,6 +125,11 @@ export function createAccountStore({ clickhouse, cachedAccounts, cachedDataBytes
 /** The packed state of a stored account, when it is the one with this hash. */
 export function stateWithHash(stored: StoredAccount | null, hash: Hash): Buffer | null {
   return stored?.hash.equals(hash) ? stored.state : null;
+}
+
+async function hasNone(clickhouse: ClickHouse, signal: AbortSignal): Promise<boolean> {
+  const found = await clickhouse.query('SELECT 1 FROM accounts LIMIT 1', { label: 'asking for any account', signal });
+  return found.length === 0;
 }
 
 async function readData(clickhouse: ClickHouse, account: Address, signal: AbortSignal): Promise<Buffer | null> {
