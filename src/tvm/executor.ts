@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Cell } from '../chain/builder.ts';
 import { parseBoc, toBoc } from '../chain/builder.ts';
@@ -111,8 +112,12 @@ const CANNOT_SET = "Can't set params";
 /** An emulator keeps the libraries of the call before when it gets none: these are given instead. */
 const WITHOUT_LIBRARIES = cellText(NO_LIBRARIES);
 
-/** Runs whose part of the configuration is remembered. */
+/** Runs whose part of the configuration is remembered, by less than their code: whoever asks names any method of it. */
 const REMEMBERED_RUNS = 4096;
+
+function runKey({ methodId, code }: GetMethodCall): string {
+  return `${methodId} ${createHash('sha256').update(code).digest('base64')}`;
+}
 
 /**
  * Starts an executor. Compiling the module takes about 0.1 s, instances of a compiled one 0.02 s.
@@ -184,7 +189,7 @@ function holdConfig(call: Calls, config: CellText, wholeConfig: boolean) {
     },
     getMethod(request: GetMethodCall): GetMethodResult {
       const { prevBlocks: _unread, ...less } = request;
-      const run = `${request.methodId} ${request.code}`;
+      const run = runKey(request);
       let part: ConfigPart = wholeConfig || request.wholeConfig === true ? 'whole' : (seen.get(run) ?? 'limits');
       for (;;) {
         const given = part === 'whole' ? request : less;
