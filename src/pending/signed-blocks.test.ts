@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { recordedBlocks } from '../../test/recorded-blocks.ts';
+import { ballast, heavyBlock } from '../../test/heavy-block.ts';
+import { blockFile, recordedBlocks } from '../../test/recorded-blocks.ts';
 import { decodeBlock } from '../chain/block.ts';
 import { openBoc } from '../chain/boc.ts';
 import { cellHash } from '../chain/hash.ts';
@@ -22,6 +24,16 @@ it('reads the jetton wallets of well-known code that a block leaves, though it d
     }
   }
   expect(balances.filter((balance) => balance !== '0').length).toBeGreaterThan(20);
+});
+
+it('refuses a block that is small, and large once each of its transactions stands by itself', () => {
+  const bytes = readFileSync(blockFile('mainnet_0_8000000000000000_40484416'));
+  const { workchain, shard, seqno } = decodeBlock(openBoc(bytes)).header;
+  const id = { workchain, shard, seqno, rootHash: Buffer.alloc(32), fileHash: Buffer.alloc(32) };
+  expect(readSigned(id, heavyBlock(bytes, ballast(10))).transactions.length).toBeGreaterThan(400);
+  const heavy = heavyBlock(bytes, ballast(600));
+  expect(heavy.length).toBeLessThan(1024 * 1024);
+  expect(() => readSigned(id, heavy)).toThrow(/take more than 32 MiB/);
 });
 
 describe('blocks that liteservers name', () => {

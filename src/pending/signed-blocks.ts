@@ -58,6 +58,11 @@ const MOST_BEFORE = 8;
 const TRIES = 3;
 /** Shards have one each: a server that names more is not followed. */
 const MOST_SHOWN = 64;
+/**
+ * Most that the transactions of a block may take as bags of their own, with the states behind them. Nobody has proven
+ * it, and cells are shared within it but not between bags: a small one can ask for any number of copies of a tree.
+ */
+const MOST_TRANSACTIONS_MIB = 32;
 
 /** Until the signal aborts. */
 export async function watchSignedBlocks(options: SignedBlocksOptions, signal: AbortSignal): Promise<void> {
@@ -173,12 +178,19 @@ export function readSigned(id: BlockIdExt, bytes: Buffer): SignedTransactions {
 function signedIn(id: BlockIdExt, boc: Boc, block: ReturnType<typeof decodeBlock>): SignedTransactions {
   const accounts = accountStatesAfter(block);
   const after = new Map(accounts.map((state) => [hashKey(state.lastTransactionHash), state]));
+  let bytes = 0;
   const transactions = [...blockTransactions(block)]
     .filter(({ description }) => description.type === 'ord')
     .sort((a, b) => compareDecimal(a.lt, b.lt))
     .map(({ cell, hash }): SignedTransaction => {
       const state = after.get(hashKey(hash)) ?? null;
-      return { boc: serialize(boc, cell), states: encodeStates(null, state), claims: state && claimsOf(boc, state) };
+      const bag = serialize(boc, cell);
+      const states = encodeStates(null, state);
+      bytes += bag.length + states.length;
+      if (bytes > MOST_TRANSACTIONS_MIB << 20) {
+        throw new DecodeError(`the transactions of a signed block take more than ${MOST_TRANSACTIONS_MIB} MiB`);
+      }
+      return { boc: bag, states, claims: state && claimsOf(boc, state) };
     });
   const { endLt, genUtime } = block.header;
   const root = boc.refs[boc.refStart[block.stateUpdate] + 1];
