@@ -97,9 +97,12 @@ interface Frame {
   dataEnd: number;
 }
 
+/** What a cell of an open bag takes of memory, besides its bytes; 34 more for each level above the first. */
+export const CELL_MEMORY = 70;
+
 /**
- * Opens a bag of cells: checks the frame, the checksum, every reference, every level mask and depth. Takes about 70
- * bytes of memory a cell and 34 more for each level above the first. The bytes are kept, not copied: do not change them
+ * Opens a bag of cells: checks the frame, the checksum, every reference, every level mask and depth. Takes about
+ * {@link CELL_MEMORY} bytes of memory a cell. The bytes are kept, not copied: do not change them
  * afterwards. Throws DecodeError.
  */
 export function openBoc(bytes: Buffer, limits: Partial<BocLimits> = {}): Boc {
@@ -110,6 +113,11 @@ export function openBoc(bytes: Buffer, limits: Partial<BocLimits> = {}): Boc {
     settleLevels(boc, bounds.maxDepth);
     return boc;
   });
+}
+
+/** Cells of a bag that {@link openBoc} takes, or serialize.ts wrote, without opening it. */
+export function cellCount(bytes: Buffer): number {
+  return uint(bytes, 6, bytes[4] & 7);
 }
 
 function uint(bytes: Buffer, at: number, size: number): number {

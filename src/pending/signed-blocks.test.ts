@@ -31,9 +31,11 @@ it('refuses a block that is small, and large once each of its transactions stand
   const { workchain, shard, seqno } = decodeBlock(openBoc(bytes)).header;
   const id = { workchain, shard, seqno, rootHash: Buffer.alloc(32), fileHash: Buffer.alloc(32) };
   expect(readSigned(id, heavyBlock(bytes, ballast(10))).transactions.length).toBeGreaterThan(400);
-  const heavy = heavyBlock(bytes, ballast(600));
+  const heavy = heavyBlock(bytes, ballast(900));
   expect(heavy.length).toBeLessThan(1024 * 1024);
-  expect(() => readSigned(id, heavy)).toThrow(/take more than 32 MiB/);
+  expect(() => readSigned(id, heavy)).toThrow(/take more than 64 MiB/);
+  const long = Buffer.concat([bytes, Buffer.alloc(4 * 1024 * 1024)]);
+  expect(() => readSigned(id, long)).toThrow(/limit 4194304/);
 });
 
 describe('blocks that liteservers name', () => {

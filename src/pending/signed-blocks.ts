@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { encodeStates } from '../../clickhouse/states.ts';
 import { accountStatesAfter, blockTransactions } from '../chain/accounts.ts';
 import { decodeBlock } from '../chain/block.ts';
-import { type Boc, cellType, openBoc, PRUNED } from '../chain/boc.ts';
+import { type Boc, CELL_MEMORY, cellCount, cellType, openBoc, PRUNED } from '../chain/boc.ts';
 import { readerOf } from '../chain/contracts/known-codes.ts';
 import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { compareDecimal } from '../chain/decimal.ts';
@@ -26,6 +26,8 @@ import type { SignedState } from './signed-states.ts';
 export interface SignedTransactions {
   id: BlockIdExt;
   transactions: SignedTransaction[];
+  /** Memory that they take, about. */
+  memory: number;
   state: SignedState;
 }
 
@@ -59,10 +61,17 @@ const TRIES = 3;
 /** Shards have one each: a server that names more is not followed. */
 const MOST_SHOWN = 64;
 /**
- * Most that the transactions of a block may take as bags of their own, with the states behind them. Nobody has proven
- * it, and cells are shared within it but not between bags: a small one can ask for any number of copies of a tree.
+ * Nobody has proven these blocks: a server may have made one up. Nodes make none that are larger (`max_block_size` of
+ * ValidatorSessionOptions); cells are some 30 bytes and more.
  */
-const MOST_TRANSACTIONS_MIB = 32;
+const BLOCK_LIMITS = { maxRoots: 1, maxBytes: 4 << 20, maxCells: 1 << 19 };
+/**
+ * Most memory for the transactions of a block as bags of their own, with the states behind them. Cells are shared within
+ * a block but not between bags: a small one can ask for any number of copies of a tree.
+ */
+const MOST_MIB = 64;
+/** What is decoded of a transaction. */
+const TRANSACTION_MEMORY = 2048;
 
 /** Until the signal aborts. */
 export async function watchSignedBlocks(options: SignedBlocksOptions, signal: AbortSignal): Promise<void> {
@@ -149,7 +158,7 @@ export async function watchSignedBlocks(options: SignedBlocksOptions, signal: Ab
  * @throws {DecodeError} also where the id names another block
  */
 function readNamed(id: BlockIdExt, bytes: Buffer): { block: SignedTransactions; prev: BlockIdExt[] } {
-  const boc = openBoc(bytes);
+  const boc = openBoc(bytes, BLOCK_LIMITS);
   const block = decodeBlock(boc);
   const { workchain, shard, seqno, prev } = block.header;
   const isNamed = workchain === id.workchain && shard === id.shard && seqno === id.seqno;
@@ -171,14 +180,14 @@ function isRefusal(error: unknown): boolean {
 
 /** @throws {DecodeError} */
 export function readSigned(id: BlockIdExt, bytes: Buffer): SignedTransactions {
-  const boc = openBoc(bytes);
+  const boc = openBoc(bytes, BLOCK_LIMITS);
   return signedIn(id, boc, decodeBlock(boc));
 }
 
 function signedIn(id: BlockIdExt, boc: Boc, block: ReturnType<typeof decodeBlock>): SignedTransactions {
   const accounts = accountStatesAfter(block);
   const after = new Map(accounts.map((state) => [hashKey(state.lastTransactionHash), state]));
-  let bytes = 0;
+  let memory = 0;
   const transactions = [...blockTransactions(block)]
     .filter(({ description }) => description.type === 'ord')
     .sort((a, b) => compareDecimal(a.lt, b.lt))
@@ -186,15 +195,17 @@ function signedIn(id: BlockIdExt, boc: Boc, block: ReturnType<typeof decodeBlock
       const state = after.get(hashKey(hash)) ?? null;
       const bag = serialize(boc, cell);
       const states = encodeStates(null, state);
-      bytes += bag.length + states.length;
-      if (bytes > MOST_TRANSACTIONS_MIB << 20) {
-        throw new DecodeError(`the transactions of a signed block take more than ${MOST_TRANSACTIONS_MIB} MiB`);
+      memory += bag.length + states.length + CELL_MEMORY * cellCount(bag) + TRANSACTION_MEMORY;
+      if (memory > MOST_MIB << 20) {
+        throw new DecodeError(`the transactions of a signed block take more than ${MOST_MIB} MiB of memory`);
       }
       return { boc: bag, states, claims: state && claimsOf(boc, state) };
     });
   const { endLt, genUtime } = block.header;
   const root = boc.refs[boc.refStart[block.stateUpdate] + 1];
-  return { id, transactions, state: { bag: boc, root, endLt, genUtime, accounts } };
+  // What was decoded of its transactions stays with the bag.
+  const kept = boc.bytes.length + CELL_MEMORY * boc.count + TRANSACTION_MEMORY * transactions.length;
+  return { id, transactions, memory, state: { bag: boc, root, endLt, genUtime, accounts, memory: kept } };
 }
 
 /** A block shows data that it has changed, but for the cells of it that stayed; of a wallet they are not read. */

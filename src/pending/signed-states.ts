@@ -23,6 +23,8 @@ export interface SignedState {
   endLt: Decimal;
   /** Unix seconds. */
   genUtime: number;
+  /** Bytes that it takes, about. */
+  memory: number;
   /** The accounts with transactions in it. */
   accounts: readonly { account: Address; lastTransactionHash: Hash; lastTransactionLt: Decimal }[];
 }
@@ -36,9 +38,9 @@ interface Left {
   before: Left | null;
 }
 
-/** Blocks of all shards that no step has, and their bytes: of more the oldest are forgotten. */
+/** Blocks of all shards that no step has, and their memory: of more the oldest are forgotten. */
 const MOST_BLOCKS = 64;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_MEMORY = 128 * 1024 * 1024;
 
 export function createSignedStates() {
   /** The oldest first. */
@@ -62,8 +64,8 @@ export function createSignedStates() {
       const isReplaced = (one: BlockIdExt): boolean =>
         one.workchain === id.workchain && one.shard === id.shard && one.seqno >= id.seqno;
       kept = [...kept.filter((one) => !isReplaced(one.id)), { id, state }].slice(-MOST_BLOCKS);
-      let bytes = kept.reduce((sum, one) => sum + one.state.bag.bytes.length, 0);
-      for (; bytes > MOST_BYTES && kept.length > 1; kept.shift()) bytes -= kept[0].state.bag.bytes.length;
+      let memory = kept.reduce((sum, one) => sum + one.state.memory, 0);
+      for (; memory > MOST_MEMORY && kept.length > 1; kept.shift()) memory -= kept[0].state.memory;
     },
     /** A step is told: what it has is forgotten. */
     pass({ tops }: Step): void {

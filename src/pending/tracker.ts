@@ -23,7 +23,7 @@ import { createDeeds } from './deeds.ts';
 import { createGrowth, type Memories } from './growth.ts';
 import { receivedAmong, transactionsIn } from './indexed.ts';
 import { LIFETIMES, type Lifetimes, SECOND_MS } from './lifetimes.ts';
-import { hashNormOf, type OpenNode } from './merge.ts';
+import type { OpenNode } from './merge.ts';
 import type { PendingMetrics } from './metrics.ts';
 import { confirmedNode, finalNode, type SignedNode, touchedBy, touchedByNodes } from './nodes.ts';
 import { createOverdue } from './overdue.ts';
@@ -31,6 +31,7 @@ import { createRecentSteps } from './recent-steps.ts';
 import { createReplaced } from './replaced.ts';
 import { createRoots, type Standing } from './roots.ts';
 import type { SignedTransactions } from './signed-blocks.ts';
+import { createSignedMessages } from './signed-messages.ts';
 import { createSignedStates } from './signed-states.ts';
 import type { OpenTrace, PendingStore } from './store.ts';
 
@@ -76,8 +77,6 @@ export interface Tracker {
 
 /** Steps behind the newest from which on nodes have let go of states that they do not show, whatever else they show. */
 const FAR_STEPS = 32;
-/** Messages of signed blocks that are remembered: what is in one may be told of a moment later. */
-const SIGNED_MESSAGES = 1_024;
 
 /**
  * One for a topic of pending traces at a time, over a store that holds what the topic says already. Steps are to come
@@ -91,8 +90,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const memory: Memories = new LRUCache(atMost(limits.traces));
   const recent = createRecentSteps(options.mcSeqno);
   const roots = createRoots(store, emulator, ({ trace }) => memory.get(hashKey(trace.hashNorm))?.ahead);
-  /** By message from outside what the signed block has that it is in. */
-  const signedIn = new LRUCache<string, readonly SignedNode[]>({ max: SIGNED_MESSAGES });
+  const signedMessages = createSignedMessages();
   const deeds = createDeeds(knowledge, (error) => {
     metrics.unclassified();
     report(error);
@@ -131,7 +129,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     report,
     mcSeqno: () => mcSeqno,
     async onTold(hashNorm, signal) {
-      const signed = signedIn.get(hashKey(hashNorm));
+      const signed = signedMessages.nodesWith(hashNorm);
       if (signed !== undefined) await alone(() => takeSigned(signed, signal, hashNorm));
     },
   });
@@ -306,15 +304,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     message: announcing.message,
     step: (seqno, signal) => alone(() => takeStep(seqno, signal)),
     retry: announcing.retry,
-    signed: ({ id, transactions, state }, signal) =>
+    signed: ({ id, transactions, memory: nodesMemory, state }, signal) =>
       alone(async () => {
         if (store.size + announcing.underWay === 0) return;
         signedStates.note(id, state);
         const nodes = transactions.map((one) => confirmedNode(one, id, mcSeqno + 1));
-        for (const { transaction } of nodes) {
-          const { inMsg } = transaction;
-          if (inMsg?.kind === 'external_in') signedIn.set(hashKey(hashNormOf(inMsg)), nodes);
-        }
+        signedMessages.note(nodes, nodesMemory);
         await takeSigned(nodes, signal);
       }),
     expire: (signal) =>
