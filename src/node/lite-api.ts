@@ -115,7 +115,8 @@ export function throwIfError(bytes: Buffer): void {
   if (bytes.readUInt32LE(0) !== ERROR_ID) return;
   const answer = lite.decode(bytes);
   if (answer.kind === 'liteServer.error') {
-    throw new LiteServerError(answer.code, answer.message.slice(0, MAX_REASON));
+    // A copy: a slice would keep all of the text for as long as the error is remembered.
+    throw new LiteServerError(answer.code, Buffer.from(answer.message.slice(0, MAX_REASON)).toString());
   }
 }
 

@@ -1,8 +1,18 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { liteTypesText, typesPath } from '../../scripts/lite-types.ts';
-import { decodeAnswer, decodeEnvelope, encodeAnswer, encodeEnvelope, encodeRequest } from './lite-api.ts';
+import {
+  decodeAnswer,
+  decodeEnvelope,
+  encodeAnswer,
+  encodeEnvelope,
+  encodeError,
+  encodeRequest,
+  LiteServerError,
+} from './lite-api.ts';
 import { envelopeFunctions, frameFunctions, frameTypes, liteFunctions, liteTypes } from './lite-schema.ts';
 import type { LiteCalls, LiteValues } from './lite-types.ts';
 import { constructorId, createTl } from './tl.ts';
@@ -172,6 +182,25 @@ describe('hostile bytes', () => {
     const bytes = encodeAnswer('getLibraries', { result: [] });
     bytes.writeUInt32LE(0xffffffff, 4);
     expect(() => decodeAnswer('getLibraries', bytes)).toThrow('vector of 4294967295');
+  });
+
+  test('of a long reason no more is kept than the beginning', () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const bytes = encodeError(new LiteServerError(602, 'x'.repeat(8_000_000)));
+    const told: string[] = [];
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 4; i++) {
+      try {
+        decodeAnswer('getTime', bytes);
+      } catch (error) {
+        if (error instanceof LiteServerError) told.push(error.message);
+      }
+    }
+    collect();
+    expect(told.map(({ length }) => length)).toEqual([500, 500, 500, 500]);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
   });
 
   test('truncated and overlong answers', () => {
