@@ -109,14 +109,21 @@ export function encodeError(error: LiteServerError): Buffer {
   return lite.encode('liteServer.error', { code: error.code, message: error.message });
 }
 
+/** Control characters but the tab and the end of a line: in a terminal they could write over what others say. */
+const CONTROL = /[^\P{Cc}\t\n]/gu;
+
+/** A copy: a slice would keep all of the text for as long as the error is remembered. */
+function reasonOf(text: string): string {
+  return Buffer.from(text.slice(0, MAX_REASON).replace(CONTROL, '\ufffd')).toString();
+}
+
 /** Throws what the server reports instead of an answer. @throws {LiteServerError} @throws {TlError} */
 export function throwIfError(bytes: Buffer): void {
   if (bytes.length < 4) throw new TlError(`answer of ${bytes.length} bytes`);
   if (bytes.readUInt32LE(0) !== ERROR_ID) return;
   const answer = lite.decode(bytes);
   if (answer.kind === 'liteServer.error') {
-    // A copy: a slice would keep all of the text for as long as the error is remembered.
-    throw new LiteServerError(answer.code, Buffer.from(answer.message.slice(0, MAX_REASON)).toString());
+    throw new LiteServerError(answer.code, reasonOf(answer.message));
   }
 }
 

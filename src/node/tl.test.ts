@@ -203,6 +203,11 @@ describe('hostile bytes', () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
   });
 
+  test('a reason with control characters is told without them', () => {
+    const bytes = encodeError(new LiteServerError(602, 'not\u001b[2J accepted\r\u009b1A:\n\texit code 33\0'));
+    expect(() => decodeAnswer('getTime', bytes)).toThrow('not\ufffd[2J accepted\ufffd\ufffd1A:\n\texit code 33\ufffd');
+  });
+
   test('truncated and overlong answers', () => {
     const bytes = encodeAnswer('getTime', { now: 5 });
     expect(() => decodeAnswer('getTime', bytes.subarray(0, 6))).toThrow('4 bytes wanted');
