@@ -1,5 +1,5 @@
 import { masterExtraOf } from './block.ts';
-import { type Boc, openBoc } from './boc.ts';
+import { type Boc, openBoc, PROOF_LIMITS } from './boc.ts';
 import { Cursor } from './cursor.ts';
 import { DecodeError, ProofError } from './errors.ts';
 import { lookupHashmap } from './hashmap.ts';
@@ -105,7 +105,7 @@ function checkForward(link: ForwardLink, signers: SignerCache): LinkedBlock {
 
 /** The header of a link's target, which must be of the block that its id names. */
 function openHeader({ destProof, to, toKeyBlock }: LinkEnds): BlockHeader {
-  const boc = openBoc(destProof);
+  const boc = openBoc(destProof, PROOF_LIMITS);
   virtualRoot(boc, boc.roots[0], to.rootHash, 'header of the target');
   const header = decodeHeader(boc);
   if (header.workchain !== to.workchain || header.shard !== to.shard || header.seqno !== to.seqno) {
@@ -116,7 +116,7 @@ function openHeader({ destProof, to, toKeyBlock }: LinkEnds): BlockHeader {
 }
 
 function openSigners(configProof: Buffer, from: BlockIdExt): SignerConfig {
-  const boc = openBoc(configProof);
+  const boc = openBoc(configProof, PROOF_LIMITS);
   const root = virtualRoot(boc, boc.roots[0], from.rootHash, 'configuration proof');
   return readSigners(boc, from.seqno === 0 ? stateConfig(boc, root) : blockConfig(boc, from));
 }
@@ -148,9 +148,9 @@ function checkBack(link: BackLink): LinkedBlock {
   const { from, to } = link;
   if (to.seqno >= from.seqno) throw new ProofError('back link that does not lead back');
   const genUtime = to.seqno === 0 ? null : openHeader(link).genUtime;
-  const block = openBoc(link.proof);
+  const block = openBoc(link.proof, PROOF_LIMITS);
   const hash = stateHash(block, virtualRoot(block, block.roots[0], from.rootHash, 'block proof'));
-  const state = openBoc(link.stateProof);
+  const state = openBoc(link.stateProof, PROOF_LIMITS);
   const extra = stateExtra(state, virtualRoot(state, state.roots[0], hash, 'state proof'));
   const remembered = oldBlock(extra, to.seqno);
   if (remembered === null || !remembered.rootHash.equals(to.rootHash) || !remembered.fileHash.equals(to.fileHash)) {

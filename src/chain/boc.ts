@@ -18,6 +18,12 @@ const defaultBocLimits: Readonly<BocLimits> = {
   maxDepth: 1024,
 };
 
+/**
+ * Of a proof, or of what is held to a hash, for which all of it is hashed: a second of work. The largest accounts and the
+ * whole configuration of mainnet have a tenth of it.
+ */
+export const PROOF_LIMITS: Partial<BocLimits> = { maxCells: 1 << 19 };
+
 /** What was read of a bag, by its cell. Each made when there is the first: most bags are of one body or state. */
 export interface Decoded {
   messages: Map<number, Message> | null;

@@ -172,6 +172,19 @@ describe.skipIf(shelf === null)('checks of answers', () => {
   });
 });
 
+test('no more cells are hashed than any account, library or configuration has', () => {
+  const count = (1 << 19) + 1;
+  const bag = Buffer.alloc(6 + 9 + 3 + 3 + 2 * count);
+  bag.set(Buffer.from('b5ee9c720303', 'hex'));
+  bag.writeUIntBE(count, 6, 3);
+  bag.writeUIntBE(1, 9, 3);
+  bag.writeUIntBE(2 * count, 15, 3);
+  const hash = new Builder().cell().hash();
+  expect(() => checkLibraries({ result: [{ hash, data: bag }] }, [hash])).toThrow('524289 cells, limit 524288');
+  const library = { hash, data: toBoc(new Builder().cell()) };
+  expect(() => checkLibraries({ result: [library, library] }, [hash])).toThrow('more libraries than were asked for');
+});
+
 test('libraries have the hash they stand under', () => {
   const cell = new Builder().u(0xabcd, 16).cell();
   const other = new Builder().u(0xabce, 16).cell();

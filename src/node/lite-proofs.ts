@@ -1,6 +1,6 @@
 import { openAccounts } from '../chain/accounts.ts';
 import { checkLink, createSignerCache, stateConfig } from '../chain/block-proof.ts';
-import { type Boc, openBoc } from '../chain/boc.ts';
+import { type Boc, openBoc, PROOF_LIMITS } from '../chain/boc.ts';
 import { skipCurrencies } from '../chain/currency.ts';
 import { Cursor } from '../chain/cursor.ts';
 import { DecodeError } from '../chain/errors.ts';
@@ -40,7 +40,7 @@ export function provenMasterHeader(
   const id = blockIdExtFromTl(answer.id);
   if (id.seqno !== seqno) throw new LieError('another block than asked for');
   checkHeader(answer.header, id);
-  const header = decodeHeader(openBoc(answer.header));
+  const header = decodeHeader(openBoc(answer.header, PROOF_LIMITS));
   if (seqno !== believed.seqno) {
     const { clientMcStateProof: proof, mcBlockProof: stateProof, header: destProof } = answer;
     const ends = { from: believed, to: id, toKeyBlock: header.keyBlock, destProof };
@@ -56,7 +56,7 @@ export interface ProvenHeader {
 
 /** Checks that a header proof belongs to the block and that the block is the one its id says. */
 export function checkHeader(headerProof: Buffer, id: BlockIdExt): ProvenHeader {
-  const boc = openBoc(headerProof);
+  const boc = openBoc(headerProof, PROOF_LIMITS);
   const block = new Cursor(boc, virtualRoot(boc, boc.roots[0], id.rootHash, 'block header'));
   block.tag(32, 0x11ef55aa, 'Block');
   // block_info#9bc7a987: version, eight flags, flags, seq_no, vert_seq_no, shard, gen_utime
@@ -136,7 +136,7 @@ export function provenAccount(
   // depth_balance$_ split_depth:(#<= 30) balance:CurrencyCollection, then account_descr$_ account:^Account
   leaf.skip(5);
   skipCurrencies(leaf);
-  const state = openBoc(Buffer.from(answer.state));
+  const state = openBoc(Buffer.from(answer.state), PROOF_LIMITS);
   if (!cellHash(state, state.roots[0]).equals(hashAt(boc, leaf.nextRef(), 0))) {
     throw new LieError('account state that its shard state does not have');
   }
@@ -160,9 +160,9 @@ function stateUtime(boc: Boc, root: number): number {
  */
 export function provenConfig(answer: LiteAnswer<'getConfigAll'>, id: BlockIdExt): Buffer {
   if (!sameBlock(blockIdExtFromTl(answer.id), id)) throw new LieError('configuration as of another block');
-  const block = openBoc(answer.stateProof);
+  const block = openBoc(answer.stateProof, PROOF_LIMITS);
   const hash = stateHash(block, virtualRoot(block, block.roots[0], id.rootHash, 'block proof'));
-  const state = openBoc(answer.configProof);
+  const state = openBoc(answer.configProof, PROOF_LIMITS);
   const config = stateConfig(state, virtualRoot(state, state.roots[0], hash, 'state proof'));
   const whole = completeCells(state, config);
   if (whole === null) throw new LieError('configuration that is not shown as a whole');
@@ -178,7 +178,7 @@ function addressOf(workchain: number, account: Hash): Buffer {
 
 /** State of a block out of two proofs: that the block leads to the state's hash, and what is asked of the state. */
 export function openState(proof: Buffer, id: BlockIdExt): { boc: Boc; root: number } {
-  const boc = openBoc(proof);
+  const boc = openBoc(proof, PROOF_LIMITS);
   // A zero state has no block before it: its id names the state itself.
   if (id.seqno === 0)
     return { boc, root: virtualRoot(boc, boc.roots[boc.roots.length - 1], id.rootHash, 'zero state') };
@@ -226,12 +226,13 @@ export function topIn(boc: Boc, shards: number, workchain: number, prefix: Uint8
 
 /** Libraries of an answer by hash in hex. Each must have the hash it stands under. */
 export function checkLibraries(answer: LiteAnswer<'getLibraries'>, hashes: readonly Hash[]): Map<string, Buffer> {
+  if (answer.result.length > hashes.length) throw new LieError('more libraries than were asked for');
   const asked = new Set(hashes.map((hash) => hash.toString('hex')));
   const found = new Map<string, Buffer>();
   for (const { hash, data } of answer.result) {
     const key = hash.toString('hex');
     if (!asked.has(key)) throw new LieError(`library ${key} was not asked for`);
-    const boc = openBoc(Buffer.from(data));
+    const boc = openBoc(Buffer.from(data), PROOF_LIMITS);
     if (!cellHash(boc, boc.roots[0]).equals(hash)) throw new LieError(`library ${key} has another hash`);
     found.set(key, boc.bytes);
   }

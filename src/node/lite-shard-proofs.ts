@@ -1,6 +1,6 @@
 /** Checks of what servers show of shard blocks: that the masterchain commits them, and how long their queues are. */
 import { masterExtraOf } from '../chain/block.ts';
-import { type Boc, openBoc } from '../chain/boc.ts';
+import { type Boc, openBoc, PROOF_LIMITS } from '../chain/boc.ts';
 import { Cursor } from '../chain/cursor.ts';
 import { decodeHeader } from '../chain/header.ts';
 import { virtualRoot } from '../chain/merkle-root.ts';
@@ -33,7 +33,7 @@ export function provenShardLinks(
   const links = answer.links.map((link) => ({ id: blockIdExtFromTl(link.id), proof: Buffer.from(link.proof) }));
   let at = master;
   for (const link of links) {
-    const boc = openBoc(link.proof);
+    const boc = openBoc(link.proof, PROOF_LIMITS);
     virtualRoot(boc, boc.roots[0], at.rootHash, 'link to a shard block');
     if (!(at === master ? commits(boc, link.id) : continues(boc, link.id))) {
       throw new LieError(`link to a block that ${at === master ? 'is not committed' : 'does not come before'}`);

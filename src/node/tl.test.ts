@@ -184,6 +184,14 @@ describe('hostile bytes', () => {
     expect(() => decodeAnswer('getLibraries', bytes)).toThrow('vector of 4294967295');
   });
 
+  test('a vector of more than any node gives', () => {
+    const id = { workchain: -1, shard: 0n, seqno: 1, rootHash: Buffer.alloc(32), fileHash: Buffer.alloc(32) };
+    const none = { id, reqCount: 1, incomplete: false, ids: [], proof: Buffer.alloc(0) };
+    const bytes = Buffer.concat([encodeAnswer('listBlockTransactions', none), Buffer.alloc(4 * 70_000)]);
+    bytes.writeUInt32LE(70_000, bytes.length - 4 * 70_002);
+    expect(() => decodeAnswer('listBlockTransactions', bytes)).toThrow('ids: vector of 70000, 65536 at most');
+  });
+
   test('of a long reason no more is kept than the beginning', () => {
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');

@@ -82,6 +82,9 @@ export interface Tl<Values, Calls extends { [N in keyof Calls]: CallTypes }> {
   idOf(name: (keyof Values | keyof Calls) & string): number;
 }
 
+/** In a vector. Nodes give no more than some thousand of anything; of the least there are, a frame has room for millions. */
+const MOST_ITEMS = 65_536;
+
 /** Untyped half of a codec: values in, values out, checked against the lines. */
 function createCodec(lines: readonly string[]) {
   const byName = new Map<string, Combinator>();
@@ -125,6 +128,7 @@ function createCodec(lines: readonly string[]) {
   /** Each item takes four bytes at least, so a count is checked before anything is made of it. */
   function readVector(reader: TlReader, type: string): TlValue[] {
     const count = reader.id();
+    if (count > MOST_ITEMS) throw new TlError(`vector of ${count}, ${MOST_ITEMS} at most`);
     if (count > reader.left / 4) throw new TlError(`vector of ${count} in ${reader.left} bytes`);
     return Array.from({ length: count }, () => readValue(reader, type));
   }
