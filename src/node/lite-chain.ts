@@ -19,16 +19,13 @@ import type { Heads } from './lite-heads.ts';
 import type { LiteLimits } from './lite-limits.ts';
 import { type LitePeer, standing } from './lite-peer.ts';
 import { checkBlock, checkHeader, checkLibraries, checkLookup, type FoundBlock, provenAccount } from './lite-proofs.ts';
-import type { Asker } from './lite-race.ts';
+import { ALL, type Asker } from './lite-race.ts';
 
 /** Servers answer at most so many. */
 const MAX_LIBRARIES = 16;
 
 /** Blocks with the same second that are stepped over in a search by time. */
 const MAX_STEPS = 64;
-
-/** A refusal of something we know to be asked rightly is more likely the server's own trouble: two must agree. */
-const OPINIONS = 2;
 
 export interface LiteChainContext {
   peers: readonly LitePeer[];
@@ -58,7 +55,7 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
       signal,
       timeoutMs,
       minMcSeqno,
-      opinions: OPINIONS,
+      opinions: ALL,
     });
   }
 

@@ -9,7 +9,7 @@ import { judge, LieError } from './lite-faults.ts';
 import type { LiteLimits } from './lite-limits.ts';
 import type { LitePeer } from './lite-peer.ts';
 import { type AskProof, createLiteProver } from './lite-prover.ts';
-import type { Asker } from './lite-race.ts';
+import { ALL, type Asker } from './lite-race.ts';
 import type { TrustedBlock } from './trusted-block.ts';
 
 /** Blocks whose claimants are remembered: more than an ingester fetches ahead. */
@@ -20,8 +20,6 @@ const LINE_MS = 5_000;
 
 /** A server may know a block before the signatures of it. */
 const GRACE_MS = 500;
-
-const OPINIONS = 2;
 
 export interface PoolProver extends BlockProver {
   /** A server says that this is its head, or the block of a seqno, a time or an lt. */
@@ -51,7 +49,7 @@ export function createPoolProver({ asker, limits, logger, trusted, head }: PoolP
       signal,
       timeoutMs: limits.timeoutMs,
       preferMcSeqno: target.seqno,
-      opinions: OPINIONS,
+      opinions: ALL,
     });
 
   const askOne =

@@ -166,14 +166,46 @@ describe.skipIf(shelf === null)('lite pool', () => {
       },
     };
 
-    test('a permanent error is not asked again, its code is kept', async () => {
-      const servers = [await network.serve('good', refusing), await network.serve('good', refusing)];
+    test('a permanent error is not asked for once two servers agree, its code is kept', async () => {
+      const servers = await Promise.all([1, 2, 3].map(() => network.serve('good', refusing)));
       const node = open(servers, { hedgeMs: 5_000, minHedgeMs: 5_000, attemptMs: 10_000 });
-      await ready(2);
+      await ready(3);
       const failed = node.query({ method: 'getTime' }, { signal: never });
       await expect(failed).rejects.toMatchObject({ code: 'refused', cause: { code: 602, message: 'cannot do that' } });
-      expect(servers[0].calls.getTime ?? 0).toBe(1 - (servers[1].calls.getTime ?? 0));
-      expect(servers.map((server) => statusOf(server).state)).toEqual(['ready', 'ready']);
+      expect(servers.map(({ calls }) => calls.getTime ?? 0).sort()).toEqual([0, 1, 1]);
+      expect(servers.map((server) => statusOf(server).state)).toEqual(['ready', 'ready', 'ready']);
+    });
+
+    /** Slower than those who refuse at once: asked last. */
+    const slowly = async <T>(answer: T): Promise<T> => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return answer;
+    };
+
+    test('what one server refuses another one answers', async () => {
+      const good = await network.serve('good', { getTime: () => slowly({ now: 5 }) });
+      const node = open([await network.serve('good', refusing), good]);
+      await ready(2);
+      for (let i = 0; i < 5; i++) {
+        expect(await node.query({ method: 'getTime' }, { signal: never })).toEqual({ now: 5 });
+      }
+    });
+
+    test('blocks are to be had as long as one server gives them, whoever refuses', async () => {
+      const refuses: LiteHandlers = {
+        getBlock: () => {
+          throw new LiteServerError(0, 'no');
+        },
+      };
+      const bad = await Promise.all([1, 2, 3].map(() => network.serve('good', refuses)));
+      const good = await network.serve('good', {
+        getBlock: ({ id }) => slowly({ id, data: recorded[id.seqno - FIRST].bytes }),
+      });
+      const node = open([...bad, good]);
+      await ready(4);
+      for (let seqno = 2661; seqno < 2670; seqno++) await fetchBlock(node, seqno);
+      await good.close();
+      await expect(node.block(idAt(2661), never)).rejects.toMatchObject({ code: 'refused' });
     });
 
     test('what one server does not have another one is asked for', async () => {

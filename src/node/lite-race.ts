@@ -21,9 +21,16 @@ export interface Question<T> {
   minMcSeqno?: number | undefined;
   /** Masterchain block that a server had better have: others are asked last, and not to wait. */
   preferMcSeqno?: number;
-  /** Refusals of different servers that make a refusal. Default 1. */
+  /** Refusals of different servers that make a refusal: one alone may be of its own making. Default 2. */
   opinions?: number;
 }
+
+const OPINIONS = 2;
+/**
+ * Opinions on something that is known to be asked rightly, so that a refusal is the server's own trouble: whoever refuses
+ * at once is asked first, and any number of those must not keep from it who has it.
+ */
+export const ALL = Number.POSITIVE_INFINITY;
 
 export interface RaceMetrics {
   /** A second server was asked because the first was slow. */
@@ -214,7 +221,7 @@ class Race<T> {
     if (verdict === null) this.#finish(() => this.#settle.reject(error));
     else if (absent) this.#absences++;
     else if (verdict.kind === 'refused') this.#refusals++;
-    if (this.#refusals >= (this.#question.opinions ?? 1)) this.#fail('refused', 'refused');
+    if (this.#refusals >= (this.#question.opinions ?? OPINIONS)) this.#fail('refused', 'refused');
     else this.advance();
   }
 
