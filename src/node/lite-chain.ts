@@ -16,9 +16,10 @@ import {
 } from './lite-api.ts';
 import { LieError } from './lite-faults.ts';
 import type { Heads } from './lite-heads.ts';
+import { askLibraries } from './lite-libraries.ts';
 import type { LiteLimits } from './lite-limits.ts';
 import { type LitePeer, standing } from './lite-peer.ts';
-import { checkBlock, checkHeader, checkLibraries, checkLookup, type FoundBlock, provenAccount } from './lite-proofs.ts';
+import { checkBlock, checkHeader, checkLookup, type FoundBlock, provenAccount } from './lite-proofs.ts';
 import { ALL, type Asker } from './lite-race.ts';
 
 /** Servers answer at most so many. */
@@ -166,8 +167,7 @@ export function createLiteChain({ peers, asker, heads, limits, zeroState, claime
   async function libraries(hashes: readonly Hash[], signal: AbortSignal): Promise<Map<string, Buffer>> {
     if (hashes.length > MAX_LIBRARIES) throw new RangeError(`${hashes.length} libraries, at most ${MAX_LIBRARIES}`);
     if (hashes.length === 0) return new Map();
-    const read = (answer: LiteAnswer<'getLibraries'>): Map<string, Buffer> => checkLibraries(answer, hashes);
-    return ask({ method: 'getLibraries', libraryList: [...hashes] }, signal, read);
+    return askLibraries(asker, hashes, { signal, timeoutMs: limits.timeoutMs, opinions: ALL });
   }
 
   async function waitMasterchainBlock(

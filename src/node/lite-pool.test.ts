@@ -10,6 +10,7 @@ import {
 } from '../../test/lite-network.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openBoc } from '../chain/boc.ts';
+import { Builder, type Cell, toBoc } from '../chain/builder.ts';
 import { decodeHeader } from '../chain/header.ts';
 import { NodeError } from './chain-node.ts';
 import { blockIdExtToTl } from './lite-api.ts';
@@ -189,6 +190,28 @@ describe.skipIf(shelf === null)('lite pool', () => {
       for (let i = 0; i < 5; i++) {
         expect(await node.query({ method: 'getTime' }, { signal: never })).toEqual({ now: 5 });
       }
+    });
+
+    test('a library that one server denies another one is asked for', async () => {
+      const [first, second, third] = [1, 2, 3].map((value) => new Builder().u(value, 8).cell());
+      const entry = (cell: Cell) => ({ hash: cell.hash(), data: toBoc(cell) });
+      const denying = await network.serve('good', { getLibraries: () => ({ result: [] }) });
+      const good = await network.serve('good', {
+        getLibraries: () => slowly({ result: [entry(first), entry(second)] }),
+      });
+      const node = open([denying, good]);
+      await ready(2);
+      const hashes = [first.hash(), second.hash(), third.hash()];
+      const keys = hashes.slice(0, 2).map((hash) => hash.toString('hex'));
+      for (let i = 0; i < 3; i++) {
+        expect([...(await node.libraries(hashes, never)).keys()].sort()).toEqual(keys.toSorted());
+        const { result } = await node.query({ method: 'getLibraries', libraryList: hashes }, { signal: never });
+        expect(result.map(({ hash }) => hash.toString('hex')).sort()).toEqual(keys.toSorted());
+      }
+      expect(denying.calls.getLibraries).toBeGreaterThan(0);
+      await good.close();
+      await expect.poll(() => statusOf(good).state).not.toBe('ready');
+      expect((await node.libraries(hashes, never)).size).toBe(0);
     });
 
     test('blocks are to be had as long as one server gives them, whoever refuses', async () => {

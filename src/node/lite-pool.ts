@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { errorMessage } from '../chain/errors.ts';
-import type { BlockIdExt } from '../chain/model.ts';
+import type { BlockIdExt, Hash } from '../chain/model.ts';
 import { AdnlError } from './adnl.ts';
 import { type BlockProver, type ChainNode, NodeError } from './chain-node.ts';
 import type { GlobalConfig } from './global-config.ts';
@@ -9,6 +9,7 @@ import {
   blockIdExtToTl,
   decodeAnswer,
   decodeBody,
+  encodeAnswer,
   encodeRequest,
   type LiteAnswer,
   type LiteMethod,
@@ -18,6 +19,7 @@ import { createLiteChain } from './lite-chain.ts';
 import { checkAnswer } from './lite-checks.ts';
 import { type FaultKind, judge, LieError } from './lite-faults.ts';
 import { createHeads } from './lite-heads.ts';
+import { askLibraries } from './lite-libraries.ts';
 import { defaultLiteLimits, type LiteLimits } from './lite-limits.ts';
 import { createLitePeer, type LitePeer, type PeerState } from './lite-peer.ts';
 import { createPoolProver, type PoolProver } from './lite-pool-prover.ts';
@@ -130,10 +132,18 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
 
   async function queryBytes(body: Buffer, query: QueryOptions): Promise<Buffer> {
     const { request } = decodeBody(body);
+    if (request.method === 'getLibraries') return queryLibraries(request.libraryList, query);
     return ask(request.method, body, query, (answer) => {
       checkAnswer(request, answer);
       return answer;
     });
+  }
+
+  async function queryLibraries(hashes: readonly Hash[], query: QueryOptions): Promise<Buffer> {
+    const { signal, timeoutMs = limits.timeoutMs, minMcSeqno } = query;
+    const found = await askLibraries(asker, hashes, { signal, timeoutMs, minMcSeqno });
+    const result = [...found].map(([hash, data]) => ({ hash: Buffer.from(hash, 'hex'), data }));
+    return encodeAnswer('getLibraries', { result });
   }
 
   function exchange(body: Buffer, query: QueryOptions): Promise<Buffer> {
