@@ -1,4 +1,6 @@
-import { type AnyLiteRequest, BY_SEQNO, blockIdExtFromTl, decodeAnswer } from './lite-api.ts';
+import type { BlockIdExt } from '../chain/model.ts';
+import { type AnyLiteRequest, BY_SEQNO, blockIdExtFromTl, decodeAnswer, type LiteAnswer } from './lite-api.ts';
+import { LieError } from './lite-faults.ts';
 import {
   checkAccount,
   checkBlock,
@@ -13,11 +15,15 @@ import { provenQueueSize, provenShardLinks } from './lite-shard-proofs.ts';
 /**
  * Reads an answer and holds it to the proofs and hashes in it, as far as the request can be answered with any: account
  * states and the configuration at a block, blocks and their headers, older masterchain blocks, the way to shard blocks,
- * lengths of queues, libraries. Of other calls it is known only that the answer is of the call's shape.
+ * lengths of queues, libraries, which network it is. Of other calls it is known only that the answer is of the call's shape.
  * @throws what is judged a fault of the server (lite-faults.ts)
  */
-export function checkAnswer(request: AnyLiteRequest, bytes: Buffer): void {
+export function checkAnswer(request: AnyLiteRequest, bytes: Buffer, zeroState: BlockIdExt): void {
   switch (request.method) {
+    case 'getMasterchainInfo':
+    case 'getMasterchainInfoExt':
+      checkNetwork(decodeAnswer(request.method, bytes), zeroState);
+      return;
     case 'getAccountState': {
       const { id, account } = request;
       checkAccount(decodeAnswer(request.method, bytes), blockIdExtFromTl(id), account.workchain, account.id);
@@ -56,5 +62,12 @@ export function checkAnswer(request: AnyLiteRequest, bytes: Buffer): void {
     }
     default:
       decodeAnswer(request.method, bytes);
+  }
+}
+
+/** Whether what a server tells of its masterchain is of the network with this zero state. @throws {LieError} */
+export function checkNetwork({ init }: Pick<LiteAnswer<'getMasterchainInfo'>, 'init'>, zeroState: BlockIdExt): void {
+  if (!init.rootHash.equals(zeroState.rootHash) || !init.fileHash.equals(zeroState.fileHash)) {
+    throw new LieError('serves another network: its zero state differs');
   }
 }

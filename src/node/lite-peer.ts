@@ -4,6 +4,7 @@ import type { BlockIdExt } from '../chain/model.ts';
 import { AdnlError } from './adnl.ts';
 import type { LiteServerAddress } from './global-config.ts';
 import { blockIdExtFromTl, LITE_ERROR, LiteServerError } from './lite-api.ts';
+import { checkNetwork } from './lite-checks.ts';
 import { connectLite, type ExchangeOptions, type LiteConnection } from './lite-connection.ts';
 import { type FaultKind, faultKinds, judge, LieError } from './lite-faults.ts';
 import { backOff, type LiteLimits } from './lite-limits.ts';
@@ -130,11 +131,9 @@ export function createLitePeer(address: LiteServerAddress, context: PeerContext)
   /** Asks for the head, first waiting for the next one when told so, and takes it. */
   async function askHead(live: LiteConnection, wait?: ExchangeOptions['wait']): Promise<void> {
     const timeoutMs = limits.attemptMs + (wait?.timeoutMs ?? 0);
-    const { last, init } = await live.query({ method: 'getMasterchainInfo' }, { signal, timeoutMs, wait });
-    if (!init.rootHash.equals(zeroState.rootHash) || !init.fileHash.equals(zeroState.fileHash)) {
-      throw new LieError('serves another network: its zero state differs');
-    }
-    const next = blockIdExtFromTl(last);
+    const info = await live.query({ method: 'getMasterchainInfo' }, { signal, timeoutMs, wait });
+    checkNetwork(info, zeroState);
+    const next = blockIdExtFromTl(info.last);
     if (next.workchain !== -1) throw new LieError('its masterchain head is no masterchain block');
     const news = head === null || next.seqno !== head.seqno || !next.rootHash.equals(head.rootHash);
     head = next;

@@ -12,6 +12,7 @@ import { shelf } from '../../test/shelf.ts';
 import { openBoc } from '../chain/boc.ts';
 import { Builder, type Cell, toBoc } from '../chain/builder.ts';
 import { decodeHeader } from '../chain/header.ts';
+import type { Hash } from '../chain/model.ts';
 import { NodeError } from './chain-node.ts';
 import { blockIdExtToTl } from './lite-api.ts';
 import { createLiteEngine } from './lite-engine.ts';
@@ -212,6 +213,32 @@ describe.skipIf(shelf === null)('lite pool', () => {
       await good.close();
       await expect.poll(() => statusOf(good).state).not.toBe('ready');
       expect((await node.libraries(hashes, never)).size).toBe(0);
+    });
+
+    test('the zero state is that of the network, whatever a server says once it is asked for that alone', async () => {
+      const foreign: { workchain: number; rootHash: Hash; fileHash: Hash } = {
+        workchain: -1,
+        rootHash: Buffer.alloc(32, 1),
+        fileHash: Buffer.alloc(32, 2),
+      };
+      const { rootHash, fileHash } = network.config([]).zeroState;
+      const told = (init: typeof foreign) => ({
+        last: blockIdExtToTl(idAt(LAST - 5)),
+        stateRootHash: Buffer.alloc(32),
+        init,
+      });
+      const truth = { workchain: -1, rootHash, fileHash };
+      let asked = 0;
+      const liar = await network.serve('good', {
+        getMasterchainInfo: () => told(asked++ === 0 ? truth : foreign),
+      });
+      const good = await network.serve('good', { getMasterchainInfo: () => slowly(told(truth)) });
+      const node = open([liar, good], { pollMs: 5_000 });
+      await ready(2);
+      for (let i = 0; i < 4; i++) {
+        const { init } = await node.query({ method: 'getMasterchainInfo' }, { signal: never });
+        expect(init.rootHash).toEqual(rootHash);
+      }
     });
 
     test('blocks are to be had as long as one server gives them, whoever refuses', async () => {

@@ -134,7 +134,7 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
     const { request } = decodeBody(body);
     if (request.method === 'getLibraries') return queryLibraries(request.libraryList, query);
     return ask(request.method, body, query, (answer) => {
-      checkAnswer(request, answer);
+      checkAnswer(request, answer, config.zeroState);
       return answer;
     });
   }

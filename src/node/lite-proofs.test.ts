@@ -151,7 +151,7 @@ describe.skipIf(shelf === null)('checks of answers', () => {
     const shown = { id: blockIdExtToTl(id), mode: 0, headerProof: headerProof(bytes) };
     const answer = encodeAnswer('lookupBlock', shown);
     const check = (changed: Partial<BlockId>, mode = 1) =>
-      checkAnswer({ method: 'lookupBlock', mode, id: blockIdToTl({ ...id, ...changed }) }, answer);
+      checkAnswer({ method: 'lookupBlock', mode, id: blockIdToTl({ ...id, ...changed }) }, answer, id);
     check({});
     check({ seqno: 0 }, 2);
     for (const changed of [{ seqno: id.seqno + 1 }, { workchain: 0 }]) expect(() => check(changed)).toThrow(LieError);
