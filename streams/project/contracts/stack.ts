@@ -126,8 +126,11 @@ export function addressArgument(address: Address): StackValue {
 
 export const intArgument = (value: bigint): StackValue => ({ type: 'int', value });
 
-/** Most entries of a dictionary that a contract returns. */
-const MAX_ENTRIES = 10_000;
+/**
+ * Most entries of a dictionary that a contract returns: as many as a result may have values. A few cells that refer to
+ * each other stand for any number, and a step may have a thousand such contracts.
+ */
+const MAX_ENTRIES = 1_000;
 
 /** Entries of a dictionary by ascending key; a null root is the empty one. Throws OtherKind. */
 export function entries<T>(root: Cell | null, keyBits: number, read: (leaf: Slice, key: Buffer) => T): T[] {
