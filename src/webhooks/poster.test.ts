@@ -20,8 +20,11 @@ async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<str
   return `http://${host}:${typeof address === 'object' ? address?.port : ''}/`;
 }
 
-function posting(isAllowed: (address: string) => boolean = () => true, timeoutMs = 2_000) {
-  const poster = createPoster({ isAllowed, timeoutMs });
+const open = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
+
+function posting(isAllowed: (address: string) => boolean = () => true, timeoutMs = 2_000, idleMs?: number) {
+  const poster = createPoster({ isAllowed, timeoutMs, ...(idleMs === undefined ? {} : { idleMs }) });
   posters.push(poster);
   return (url: string, signal = new AbortController().signal) => poster.post(url, Buffer.from('{}'), {}, signal);
 }
@@ -91,6 +94,26 @@ describe('a body', () => {
     expect(reached).toBe(0);
     expect(await posting()(outer)).toEqual({ kind: 'taken' });
     expect(reached).toBe(1);
+  });
+
+  it('leaves no connections behind where a redirect led, and none for long to who was called', async () => {
+    const hops = await Promise.all([0, 1, 2].map(() => serve((_request, response) => response.end())));
+    for (const server of servers) server.keepAliveTimeout = 0;
+    let calls = 0;
+    const url = await serve((_request, response) => {
+      response.writeHead(307, { location: hops[calls++ % hops.length] }).end();
+    });
+    const [inner, outer] = [servers.slice(0, 3), servers[3]];
+    outer.keepAliveTimeout = 0;
+    let connected = 0;
+    outer.on('connection', () => connected++);
+    const post = posting();
+    for (const _ of hops) expect(await post(url)).toEqual({ kind: 'taken' });
+    expect(connected).toBe(1);
+    for (const server of inner) await expect.poll(() => open(server)).toBe(0);
+    posters.pop()?.close();
+    expect(await posting(undefined, undefined, 50)(url)).toEqual({ kind: 'taken' });
+    await expect.poll(() => open(outer)).toBe(0);
   });
 
   it('is not sent round in circles', async () => {

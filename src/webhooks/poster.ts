@@ -1,5 +1,5 @@
 /** Sends a body to an address of a stranger's choice, and tells what became of it. */
-import { Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
+import { type AgentOptions, Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { addressIn, type IsAllowed, lookupOf, PrivateAddressError } from './addresses.ts';
 import { answerOf } from './answer.ts';
@@ -22,6 +22,8 @@ export interface PosterOptions {
   isAllowed: IsAllowed;
   /** For one attempt, redirects included. */
   timeoutMs: number;
+  /** Differs from the default in tests only. */
+  idleMs?: number;
 }
 
 const MOST_REDIRECTS = 3;
@@ -29,6 +31,8 @@ const MOST_REDIRECTS = 3;
 const MOST_ANSWER_BYTES = 64 * 1024;
 const MOST_HEADER_BYTES = 16 * 1024;
 const CONNECTIONS_OF_A_HOST = 16;
+/** How long a connection is kept for the next body. The other side has no say in that. */
+const IDLE_MS = 15_000;
 const AWAY = new Set([408, 425, 429, 502, 503, 504]);
 const SAME_REQUEST_ELSEWHERE = new Set([307, 308]);
 
@@ -42,12 +46,14 @@ export function refusalOf(text: string, isAllowed: IsAllowed): string | null {
   return address !== null && !isAllowed(address) ? new PrivateAddressError(url.host).message : null;
 }
 
-export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {
+export function createPoster({ isAllowed, timeoutMs, idleMs = IDLE_MS }: PosterOptions): Poster {
   const lookup = lookupOf(isAllowed);
-  const shared = { keepAlive: true, maxSockets: CONNECTIONS_OF_A_HOST, maxFreeSockets: 1 };
-  const agents = { 'http:': new HttpAgent(shared), 'https:': new HttpsAgent(shared) };
+  const shared = { maxSockets: CONNECTIONS_OF_A_HOST };
+  const keeping = agentsOf({ ...shared, keepAlive: true, maxFreeSockets: 1, timeout: idleMs });
+  // A stranger may redirect to another port each time: what is kept for those has no bound.
+  const redirected = agentsOf({ ...shared, keepAlive: false });
 
-  function send(url: URL, body: Buffer, headers: Record<string, string>, signal: AbortSignal) {
+  function send(url: URL, agents: Agents, body: Buffer, headers: Record<string, string>, signal: AbortSignal) {
     const options: RequestOptions = {
       method: 'POST',
       agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'],
@@ -64,7 +70,7 @@ export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {
     for (let hops = 0; hops <= MOST_REDIRECTS; hops++) {
       const refusal = refusalOf(at, isAllowed);
       if (refusal !== null) return away(refusal);
-      const response = await send(new URL(at), body, headers, signal);
+      const response = await send(new URL(at), hops === 0 ? keeping : redirected, body, headers, signal);
       const { statusCode: status = 0, headers: answered } = response;
       await drain(response);
       if (!SAME_REQUEST_ELSEWHERE.has(status) || answered.location === undefined) return outcomeOf(status, answered);
@@ -88,10 +94,13 @@ export function createPoster({ isAllowed, timeoutMs }: PosterOptions): Poster {
       }
     },
     close() {
-      for (const agent of Object.values(agents)) agent.destroy();
+      for (const agents of [keeping, redirected]) for (const agent of Object.values(agents)) agent.destroy();
     },
   };
 }
+
+type Agents = ReturnType<typeof agentsOf>;
+const agentsOf = (options: AgentOptions) => ({ 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) });
 
 const refused = (reason: string): Outcome => ({ kind: 'refused', reason });
 const away = (reason: string): Outcome => ({ kind: 'away', reason, retryAfterMs: null });
