@@ -29,7 +29,8 @@ export interface Fetcher {
 
 const MOST_REDIRECTS = 3;
 const MOST_HEADER_BYTES = 16 * 1024;
-const CONNECTIONS_OF_A_HOST = 4;
+/** More requests to one wait for a connection, in the time that they have. */
+export const CONNECTIONS_OF_A_HOST = 4;
 const MOST_DEPTH = 32;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const AWAY = new Set([408, 425, 429]);

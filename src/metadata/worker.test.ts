@@ -206,6 +206,48 @@ describe('documents of tokens', () => {
   });
 });
 
+describe('hosts', () => {
+  it('that do not answer hold up nobody else: neither who waits behind them nor who is named later', async () => {
+    const logOfThem = topicNames('slow').documents;
+    const stop = new AbortController();
+    const dead = Array.from({ length: 1_000 }, (_, n) => `https://dead.example/${n}`);
+    const batches = [[...dead, 'https://behind.example'], ['https://later.example']];
+    const old = [[{ uri: 'https://old.example', content: null, failures: 1 }]];
+    const asked: string[] = [];
+    let most = 0;
+    let open = 0;
+    const answers = async (url: string, aborted: AbortSignal): Promise<Fetched> => {
+      asked.push(url);
+      if (!url.startsWith('https://dead')) return { kind: 'found', content: {} };
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => aborted.addEventListener('abort', resolve));
+      return { kind: 'away', reason: 'over' };
+    };
+    const working = fetchDocuments(
+      {
+        log,
+        topic: logOfThem,
+        wanted: { next: async () => batches.shift() ?? [] },
+        stale: async () => old.shift() ?? [],
+        fetcher: { fetch: answers, close: () => undefined },
+        gateways: GATEWAYS,
+        concurrency: 16,
+        logger: silent,
+        pollMs: 5,
+        stalePollMs: 5,
+        onEvent: () => undefined,
+      },
+      stop.signal,
+    );
+    const others = () => asked.filter((url) => !url.startsWith('https://dead'));
+    await expect.poll(others).toHaveLength(3);
+    expect(others()).toEqual(['https://behind.example/', 'https://later.example/', 'https://old.example/']);
+    expect(most).toBe(4);
+    stop.abort();
+    await working;
+  });
+});
+
 describe('URIs that tokens name', () => {
   it('are told once each, however many a step or the tables have, up to the head', async () => {
     const many = await tables('wanted');

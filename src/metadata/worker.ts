@@ -4,8 +4,9 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type Document, encodeDocument } from '../../streams/document-record.ts';
 import type { EventLog } from '../../streams/log.ts';
-import type { Fetched, Fetcher } from './fetcher.ts';
+import { CONNECTIONS_OF_A_HOST, type Fetched, type Fetcher } from './fetcher.ts';
 import { locationsOf } from './locations.ts';
+import { createWaiting } from './waiting.ts';
 
 /** `away`: to be tried again soon. `dropped`: too many wait for that; the next start tries. */
 export type DocumentEvent = 'found' | 'lost' | 'away' | 'dropped';
@@ -35,6 +36,10 @@ const PAUSES_MS = [10_000, 60_000, 600_000];
 const POLL_MS = 5_000;
 const STALE_POLL_MS = 60_000;
 const MOST_RETRIES = 20_000;
+/** Above it nothing more is looked for. */
+const MOST_WAITING = 100_000;
+/** Of those at a time, as far as that leaves one: so many hosts that do not answer are needed to hold up all others. */
+const SHARE_OF_A_HOST = 1 / 4;
 const RECENT = 100_000;
 const RECENT_MS = 3_600_000;
 
@@ -54,40 +59,61 @@ export async function fetchDocuments(options: DocumentsWorkerOptions, outer: Abo
   const { pausesMs = PAUSES_MS, pollMs = POLL_MS, stalePollMs = STALE_POLL_MS } = options;
   const failed = new AbortController();
   const signal = AbortSignal.any([outer, failed.signal]);
-  const fresh: Attempt[] = [];
-  const retries: (Attempt & { dueAt: number })[] = [];
+  const ofAHost = Math.min(CONNECTIONS_OF_A_HOST, Math.max(1, Math.floor(concurrency * SHARE_OF_A_HOST)));
+  const waiting = createWaiting<Attempt>(ofAHost);
+  let retries: (Attempt & { dueAt: number })[] = [];
   /** The table of documents is behind the log. */
   const recent = new LRUCache<string, true>({ max: RECENT, ttl: RECENT_MS });
   let staleAt = 0;
   let filling: Promise<void> | null = null;
   await log.ensureTopic(topic);
 
-  async function fill(): Promise<void> {
-    for (const uri of await wanted.next(signal)) {
+  /** @returns how many of them are to be fetched */
+  function add(known: readonly Pick<Attempt, 'uri' | 'before'>[]): number {
+    let added = 0;
+    for (const { uri, before } of known) {
       if (recent.has(uri)) continue;
       recent.set(uri, true);
-      fresh.push({ uri, attempt: 0, before: null });
+      wait({ uri, attempt: 0, before });
+      added++;
     }
-    // What was never there goes before what may have changed.
-    if (fresh.length === 0 && performance.now() >= staleAt) await fillStale();
-    if (fresh.length === 0) await sleep(pollMs, undefined, { signal });
+    return added;
   }
 
-  async function fillStale(): Promise<void> {
-    for (const before of await options.stale(signal)) {
-      if (recent.has(before.uri)) continue;
-      recent.set(before.uri, true);
-      fresh.push({ uri: before.uri, attempt: 0, before });
-    }
-    if (fresh.length === 0) staleAt = performance.now() + stalePollMs;
+  function wait(attempt: Attempt): void {
+    const [url] = locationsOf(attempt.uri, gateways);
+    waiting.add(url === undefined ? '' : new URL(url).host, attempt);
   }
 
-  async function next(): Promise<Attempt> {
+  async function fill(): Promise<void> {
+    if (waiting.length < MOST_WAITING) {
+      if (add((await wanted.next(signal)).map((uri) => ({ uri, before: null }))) > 0) return;
+      // What was never there goes before what may have changed.
+      if (performance.now() >= staleAt && (await fillStale())) return;
+    }
+    await sleep(pollMs, undefined, { signal });
+  }
+
+  async function fillStale(): Promise<boolean> {
+    const added = add((await options.stale(signal)).map((before) => ({ uri: before.uri, before })));
+    if (added === 0) staleAt = performance.now() + stalePollMs;
+    return added > 0;
+  }
+
+  function retryDue(): void {
+    const now = performance.now();
+    const due = retries.filter(({ dueAt }) => dueAt <= now);
+    if (due.length === 0) return;
+    retries = retries.filter(({ dueAt }) => dueAt > now);
+    for (const { uri, attempt, before } of due) wait({ uri, attempt, before });
+  }
+
+  async function next(): Promise<{ host: string; one: Attempt }> {
     for (;;) {
       signal.throwIfAborted();
-      const due = retries.findIndex(({ dueAt }) => dueAt <= performance.now());
-      const one = due >= 0 ? retries.splice(due, 1)[0] : fresh.shift();
-      if (one !== undefined) return one;
+      retryDue();
+      const taken = waiting.take();
+      if (taken !== undefined) return taken;
       filling ??= fill()
         .catch(async (error: unknown) => {
           signal.throwIfAborted();
@@ -131,7 +157,10 @@ export async function fetchDocuments(options: DocumentsWorkerOptions, outer: Abo
   }
 
   async function lane(): Promise<void> {
-    while (!signal.aborted) await settle(await next());
+    while (!signal.aborted) {
+      const { host, one } = await next();
+      await settle(one).finally(() => waiting.done(host));
+    }
   }
 
   // All of them are waited for: one may be writing what it has fetched.
