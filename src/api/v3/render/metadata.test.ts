@@ -47,6 +47,15 @@ it('they are members like others where there is no picture', async () => {
   expect(extra).toEqual({ uri: URI, image: 7, _image_small: 'x' });
 });
 
+it('halves of surrogate pairs, which strict readers of JSON refuse, are told as U+FFFD', async () => {
+  const half = '\ud83d';
+  const odd = { name: `a${half}`, [`k${half}`]: [`\\${half}`, '\\ud83d', '\\\\ud83d'], pair: '🦄' };
+  expect(await told({}, odd)).toMatchObject({
+    name: 'a\ufffd',
+    extra: { 'k\ufffd': ['\\\ufffd', '\\ud83d', '\\\\ud83d'], pair: '🦄' },
+  });
+});
+
 it('the chain goes before a document', async () => {
   const info = await told(
     { name: 'Chain', domain: 'a.ton' },

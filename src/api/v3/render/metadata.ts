@@ -190,6 +190,18 @@ const PROXIED = new Set(['small', 'medium', 'big'].flatMap((size) => [`_image_${
 
 const readAttributes = (content: string): Record<string, string> => attributes.parse(JSON.parse(content));
 
+/** An escape of `JSON.stringify`; of surrogates it escapes halves of pairs alone. */
+const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g;
+
+/**
+ * Halves of surrogate pairs, which JSON can name and UTF-8 cannot hold, become U+FFFD, as Go's reader makes it: for one
+ * of them stricter readers refuse the whole answer.
+ */
+function wellFormed(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replace(ESCAPE, (all, half: string | undefined) => (half === undefined ? all : '\ufffd'));
+}
+
 /**
  * What the chain holds, with the document that it names, once that was fetched; where both have a member, the chain's
  * counts (TEP-64, semi-chain content).
@@ -200,7 +212,7 @@ function describe(
   document: TokenDocument | null | undefined,
   index: string,
 ): Pick<Info, 'indexed' | 'json'> {
-  const fetched = document?.content ? members.parse(JSON.parse(document.content)) : {};
+  const fetched = document?.content ? members.parse(JSON.parse(wellFormed(document.content))) : {};
   const known: Record<string, unknown> = { ...fetched, ...onChain };
   const isShown = (name: string): boolean => SHOWN.some((shown) => shown === name) && typeof known[name] === 'string';
   const isOther = ([name]: [string, unknown]): boolean => !isShown(name) && !(PROXIED.has(name) && isShown('image'));
