@@ -89,6 +89,26 @@ it('text that is no UTF-8 ends the connection', async () => {
   client.socket.destroy();
 });
 
+it('a message in too many pieces ends its connection', async () => {
+  const client = await raw();
+  const piece = Buffer.from([0x00, 0x81, 0, 0, 0, 0, 0x20]);
+  const first = Buffer.from([0x01, ...piece.subarray(1)]);
+  client.socket.write(Buffer.concat([first, ...Array<Buffer>(1_024).fill(piece)]));
+  expect(await closeCode(client)).toBe(1008);
+  client.socket.destroy();
+});
+
+it.each([
+  ['pings', 0x89],
+  ['pongs', 0x8a],
+])('a flood of %s ends its connection', async (_what, opcode) => {
+  const { socket } = await raw();
+  const frame = Buffer.from([opcode, 0x80, 0, 0, 0, 0]);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(Buffer.concat(Array<Buffer>(5_000).fill(frame)));
+  await closed;
+});
+
 it('deep JSON and endless lists get an answer', async () => {
   const socket = await openSocket(server.port);
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;

@@ -51,13 +51,26 @@ const REASON_BYTES = 123;
 /** Of a control frame of a client: two bytes and the mask (RFC 6455, 5.2). */
 const CONTROL_HEADER_BYTES = 6;
 
+/**
+ * Frames of a message. Each takes memory and time of its own, however few bytes it has; the longest message has as many
+ * of 4 KB, which is what clients write at once.
+ */
+const MOST_FRAGMENTS = 1_024;
+/** Control frames of a client that are read at once: of more the others would have to wait for the end. */
+const MOST_CONTROL_FRAMES = 64;
+
 /** Longest that messages are answered before all else has its turn, milliseconds. */
 const ANSWERING_MS = 5;
 
 export function createFeedSockets(options: WebSocketOptions): FeedSockets {
   const { feed, admission, maxMessageBytes } = options;
   const pauses = createPauses(ANSWERING_MS);
-  const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    maxFragments: MOST_FRAGMENTS,
+    perMessageDeflate: false,
+  });
 
   function open(socket: WebSocket, wire: Duplex, admitted: Admitted, headers: IncomingHttpHeaders): void {
     const gone = new AbortController();
@@ -136,8 +149,13 @@ export function createFeedSockets(options: WebSocketOptions): FeedSockets {
         socket.prependListener('data', (chunk: Buffer) => part.add(chunk.length));
         for (const event of ['message', 'close']) webSocket.on(event, part.clear);
         // They may stand between the fragments of a message, which goes on.
+        let controls = 0;
         for (const event of ['ping', 'pong']) {
-          webSocket.on(event, (data: Buffer) => part.less(CONTROL_HEADER_BYTES + data.length));
+          webSocket.on(event, (data: Buffer) => {
+            part.less(CONTROL_HEADER_BYTES + data.length);
+            if (controls++ === 0) setImmediate(() => (controls = 0));
+            if (controls > MOST_CONTROL_FRAMES) webSocket.terminate();
+          });
         }
         // Bad frames and broken lines; `close` follows.
         webSocket.on('error', () => undefined);
