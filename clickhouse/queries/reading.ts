@@ -4,6 +4,7 @@ import type { ClickHouse } from '../client.ts';
 import type { QueryGate } from '../gate.ts';
 import { isOutOfMemory } from '../query-error.ts';
 import { RowReader } from '../rowbinary.ts';
+import { MOST_SQL_BYTES } from '../settings.ts';
 import type { Head } from './head.ts';
 
 /** What every query of the API goes through: the gate before the server, the head above which nothing is shown. */
@@ -24,6 +25,7 @@ export interface FollowingReading extends NewestReading {
 }
 
 const TOO_MUCH = 'this takes more memory than one request may: ask for less, with a cursor in place of a large offset';
+const TOO_LONG = 'this names more than one request may: ask for less';
 
 /** A question that takes more of the server than one may: a smaller one may be answered. */
 export class TooMuch extends Error {
@@ -41,6 +43,8 @@ export function createReading(
   return {
     head,
     async rows(sql, label, { signal, timeoutMs }) {
+      // Of literals and constants, so one byte a character.
+      if (sql.length > MOST_SQL_BYTES) throw new TooMuch(TOO_LONG);
       const run = () => clickhouse.query(sql, { label, signal, timeoutMs, settings });
       try {
         return new RowReader(await gate.run(run, signal));
