@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { listen } from '../listen.ts';
-import { createDispatcher } from './dispatcher.ts';
+import { createDispatcher, type Dispatcher, type Taker } from './dispatcher.ts';
 
 const MAX_WAITING = 1_024;
 const SHOWN = 'tonstream_connections_refused_total';
@@ -41,5 +41,48 @@ it('ends a connection that cannot be handed over to a worker that lives', async 
   };
   dispatcher.add(worker);
   await once(createConnection(port, '127.0.0.1').resume(), 'close');
+  dispatcher.close();
+});
+
+/** Takes what it is given when it is told to. */
+function slowWorker(dispatcher: Dispatcher) {
+  const given: number[] = [];
+  const worker: Taker = {
+    isConnected: () => true,
+    send(message: unknown): boolean {
+      given.push((message as { id: number }).id);
+      return true;
+    },
+  };
+  return { worker, given, take: () => dispatcher.taken(given[0]) };
+}
+
+it('gives a worker few connections at once, so that it hears what else it is told, and the others in their order', async () => {
+  const dispatcher = createDispatcher(new Registry());
+  const port = await listen(dispatcher.server, '127.0.0.1', 0);
+  const [one, other] = [slowWorker(dispatcher), slowWorker(dispatcher)];
+  dispatcher.add(one.worker);
+  for (let i = 0; i < 100; i++) await once(createConnection(port, '127.0.0.1').resume(), 'connect');
+  await expect.poll(() => one.given).toEqual([1, 2, 3, 4]);
+  one.take();
+  expect(one.given).toEqual([1, 2, 3, 4, 5]);
+  dispatcher.add(other.worker);
+  expect(other.given).toEqual([6, 7, 8, 9]);
+  dispatcher.remove(one.worker);
+  for (const id of other.given.slice(0, 3)) dispatcher.taken(id);
+  expect(other.given.slice(4)).toEqual([2, 3, 4]);
+  for (const id of other.given.slice(3, 5)) dispatcher.taken(id);
+  expect(other.given.slice(7)).toEqual([5, 10]);
+  dispatcher.close();
+});
+
+it('ends a connection that a worker does not take in time, and gives it others', async () => {
+  const dispatcher = createDispatcher(new Registry(), { takingMs: 20 });
+  const port = await listen(dispatcher.server, '127.0.0.1', 0);
+  const { worker, given } = slowWorker(dispatcher);
+  dispatcher.add(worker);
+  const closed = Array.from({ length: 10 }, () => once(createConnection(port, '127.0.0.1').resume(), 'close'));
+  await Promise.all(closed);
+  expect(given).toHaveLength(10);
   dispatcher.close();
 });

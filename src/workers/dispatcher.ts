@@ -25,14 +25,28 @@ export interface Dispatcher {
 
 interface Waiting {
   socket: Socket;
-  /** Who was given it; null while there is no worker. */
+  /** Who was given it; null while it waits for one. */
   worker: Taker | null;
+  /** Of who was given it. */
+  patience?: NodeJS.Timeout;
+}
+
+export interface DispatcherOptions {
+  /** How long a worker may take a connection; differs from the default in tests only. */
+  takingMs?: number;
 }
 
 /** Connections that no worker has taken yet; more are refused. */
 const MAX_WAITING = 1_024;
+/**
+ * Connections on their way to one worker. Node hands them over one by one, each when the worker has come to take the one
+ * before, and whatever else is said to a worker waits behind them: of a flood it would hear no answer for minutes.
+ */
+const AT_ONCE = 4;
+/** A worker that has no room for a connection (of open files, say) never says that it has it. */
+const TAKING_MS = 30_000;
 
-export function createDispatcher(registry: Registry): Dispatcher {
+export function createDispatcher(registry: Registry, { takingMs = TAKING_MS }: DispatcherOptions = {}): Dispatcher {
   const refused = new Counter({
     name: 'tonstream_connections_refused_total',
     help: 'Connections that were closed because no worker took those before them',
@@ -40,24 +54,40 @@ export function createDispatcher(registry: Registry): Dispatcher {
   });
   const given = new Map<Taker, number>();
   const waiting = new Map<number, Waiting>();
+  /** Of those the ones that nobody was given yet. */
+  let held = new Set<number>();
   let lastId = 0;
 
-  /** The one with the fewest connections on their way; of several the one whose turn it is. */
+  /** The one with the fewest connections on their way; of several the one whose turn it is. None when all have enough. */
   function next(): Taker | null {
     let best: Taker | null = null;
-    for (const [worker, count] of given) if (best === null || count < (given.get(best) ?? 0)) best = worker;
+    let fewest = AT_ONCE;
+    for (const [worker, count] of given) {
+      if (count >= fewest) continue;
+      best = worker;
+      fewest = count;
+    }
     if (best !== null) {
-      const count = given.get(best) ?? 0;
       given.delete(best);
-      given.set(best, count + 1);
+      given.set(best, fewest + 1);
     }
     return best;
   }
 
-  function give(id: number, connection: Waiting): void {
-    const worker = next();
+  /** As many as are taken now, those that have waited longest first. */
+  function give(): void {
+    for (const id of held) {
+      const worker = next();
+      if (worker === null) return;
+      held.delete(id);
+      const connection = waiting.get(id);
+      if (connection !== undefined) hand(id, connection, worker);
+    }
+  }
+
+  function hand(id: number, connection: Waiting, worker: Taker): void {
     connection.worker = worker;
-    if (worker === null) return;
+    connection.patience = setTimeout(forget, takingMs, id).unref();
     const message: ToWorker = { type: 'connection', id };
     worker.send(message, connection.socket, { keepOpen: true }, (error) => {
       // Of one that has died, or is about to, the connection goes to another: `remove` follows.
@@ -65,15 +95,28 @@ export function createDispatcher(registry: Registry): Dispatcher {
     });
   }
 
+  /** What a dead worker has not taken has waited longer than all others. */
+  function takeBack(worker: Taker): void {
+    const back = [...waiting].filter(([, connection]) => connection.worker === worker);
+    for (const [, connection] of back) {
+      clearTimeout(connection.patience);
+      connection.worker = null;
+    }
+    held = new Set([...back.map(([id]) => id), ...held]);
+  }
+
   /** This process lets go of it; what a worker has of it stays open. */
   function forget(id: number): void {
     const connection = waiting.get(id);
     if (connection === undefined) return;
     waiting.delete(id);
-    const { worker, socket } = connection;
+    held.delete(id);
+    const { worker, socket, patience } = connection;
+    clearTimeout(patience);
     const count = worker && given.get(worker);
     if (worker && count) given.set(worker, count - 1);
     socket.destroy();
+    give();
   }
 
   // Not read here: the first byte is the worker's.
@@ -84,26 +127,28 @@ export function createDispatcher(registry: Registry): Dispatcher {
       return;
     }
     const id = ++lastId;
-    const connection: Waiting = { socket, worker: null };
-    waiting.set(id, connection);
+    waiting.set(id, { socket, worker: null });
+    held.add(id);
     // The client has gone.
     socket.on('error', () => forget(id));
-    give(id, connection);
+    give();
   });
 
   return {
     server,
     add(worker) {
       given.set(worker, 0);
-      for (const [id, connection] of waiting) if (connection.worker === null) give(id, connection);
+      give();
     },
     remove(worker) {
       given.delete(worker);
-      for (const [id, connection] of waiting) if (connection.worker === worker) give(id, connection);
+      takeBack(worker);
+      give();
     },
     taken: forget,
     close() {
       server.close();
+      given.clear();
       for (const id of [...waiting.keys()]) forget(id);
     },
   };
