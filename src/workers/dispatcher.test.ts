@@ -76,13 +76,16 @@ it('gives a worker few connections at once, so that it hears what else it is tol
   dispatcher.close();
 });
 
-it('ends a connection that a worker does not take in time, and gives it others', async () => {
-  const dispatcher = createDispatcher(new Registry(), { takingMs: 20 });
+it('ends connections that no worker takes in time, and gives on those that come later', async () => {
+  const registry = new Registry();
+  const dispatcher = createDispatcher(registry, { waitingMs: 20 });
   const port = await listen(dispatcher.server, '127.0.0.1', 0);
   const { worker, given } = slowWorker(dispatcher);
   dispatcher.add(worker);
-  const closed = Array.from({ length: 10 }, () => once(createConnection(port, '127.0.0.1').resume(), 'close'));
-  await Promise.all(closed);
-  expect(given).toHaveLength(10);
+  await Promise.all(Array.from({ length: 10 }, () => once(createConnection(port, '127.0.0.1').resume(), 'close')));
+  expect(await registry.metrics()).toContain(`${SHOWN} 10\n`);
+  const before = given.length;
+  await once(createConnection(port, '127.0.0.1').resume(), 'close');
+  expect(given).toHaveLength(before + 1);
   dispatcher.close();
 });

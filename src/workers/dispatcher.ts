@@ -27,13 +27,12 @@ interface Waiting {
   socket: Socket;
   /** Who was given it; null while it waits for one. */
   worker: Taker | null;
-  /** Of who was given it. */
-  patience?: NodeJS.Timeout;
+  patience: NodeJS.Timeout;
 }
 
 export interface DispatcherOptions {
-  /** How long a worker may take a connection; differs from the default in tests only. */
-  takingMs?: number;
+  /** How long a connection waits to be taken; differs from the default in tests only. */
+  waitingMs?: number;
 }
 
 /** Connections that no worker has taken yet; more are refused. */
@@ -43,13 +42,16 @@ const MAX_WAITING = 1_024;
  * before, and whatever else is said to a worker waits behind them: of a flood it would hear no answer for minutes.
  */
 const AT_ONCE = 4;
-/** A worker that has no room for a connection (of open files, say) never says that it has it. */
-const TAKING_MS = 30_000;
+/**
+ * Longest that a connection waits: behind a flood of others its client has given up by then, and a worker that has no
+ * room for it (of open files, say) never says that it has it.
+ */
+const WAITING_MS = 30_000;
 
-export function createDispatcher(registry: Registry, { takingMs = TAKING_MS }: DispatcherOptions = {}): Dispatcher {
+export function createDispatcher(registry: Registry, { waitingMs = WAITING_MS }: DispatcherOptions = {}): Dispatcher {
   const refused = new Counter({
     name: 'tonstream_connections_refused_total',
-    help: 'Connections that were closed because no worker took those before them',
+    help: 'Connections that were closed because no worker took them in time, or those before them',
     registers: [registry],
   });
   const given = new Map<Taker, number>();
@@ -87,7 +89,6 @@ export function createDispatcher(registry: Registry, { takingMs = TAKING_MS }: D
 
   function hand(id: number, connection: Waiting, worker: Taker): void {
     connection.worker = worker;
-    connection.patience = setTimeout(forget, takingMs, id).unref();
     const message: ToWorker = { type: 'connection', id };
     worker.send(message, connection.socket, { keepOpen: true }, (error) => {
       // Of one that has died, or is about to, the connection goes to another: `remove` follows.
@@ -98,10 +99,7 @@ export function createDispatcher(registry: Registry, { takingMs = TAKING_MS }: D
   /** What a dead worker has not taken has waited longer than all others. */
   function takeBack(worker: Taker): void {
     const back = [...waiting].filter(([, connection]) => connection.worker === worker);
-    for (const [, connection] of back) {
-      clearTimeout(connection.patience);
-      connection.worker = null;
-    }
+    for (const [, connection] of back) connection.worker = null;
     held = new Set([...back.map(([id]) => id), ...held]);
   }
 
@@ -127,7 +125,11 @@ export function createDispatcher(registry: Registry, { takingMs = TAKING_MS }: D
       return;
     }
     const id = ++lastId;
-    waiting.set(id, { socket, worker: null });
+    const late = (): void => {
+      refused.inc();
+      forget(id);
+    };
+    waiting.set(id, { socket, worker: null, patience: setTimeout(late, waitingMs).unref() });
     held.add(id);
     // The client has gone.
     socket.on('error', () => forget(id));
