@@ -78,6 +78,8 @@ describe('a body', () => {
     expect(await posting()('http://127.0.0.1:9/')).toMatchObject({ kind: 'away' });
     const switching = await serve(({ socket }) => void socket.write(SWITCHING_PROTOCOLS));
     expect(await posting()(switching)).toMatchObject({ kind: 'away', reason: 'hung up without an answer' });
+    const busy = await serve(({ socket }) => void socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(33)));
+    expect(await posting()(busy)).toMatchObject({ kind: 'away', reason: 'says more than 32 times that it is at it' });
     const gone = AbortSignal.abort(new Error('over'));
     await expect(posting()(url, gone)).rejects.toThrow('over');
   });
