@@ -215,6 +215,17 @@ describe('operations', () => {
     expect(response.statusCode).toBe(200);
   });
 
+  it.each(['http://[/made/read', 'http://%00/made/read'])(
+    'are not looked for at %s, which has no path',
+    async (target) => {
+      const { port } = new URL(await start());
+      const asked = request({ host: '127.0.0.1', port, path: target }).end();
+      const [response] = await once(asked, 'response');
+      expect(response.statusCode).toBe(400);
+      expect(String(await once(response, 'data'))).toBe('{"error":"request target is no path"}');
+    },
+  );
+
   it('are documented with what they are asked by', () => {
     const { paths } = z
       .object({ paths: z.record(z.string(), z.record(z.string(), z.looseObject({}))) })

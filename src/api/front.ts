@@ -57,7 +57,11 @@ export function createFront(options: FrontOptions): RequestListener {
     if (allowOrigins(exchange)) return;
     refuseLongTarget(request, api?.most?.urlBytes);
     refuseLargeBody(request, mostBodyBytes(limits, api?.most));
-    if (methods === undefined) return elsewhere(request, response);
+    if (methods === undefined) {
+      // Express answers what has no path with a page of its own.
+      if (!pathOf(request.url ?? '').startsWith('/')) throw new ApiError(400, 'request target is no path');
+      return elsewhere(request, response);
+    }
     const handler = methods.get(methodOf(request.method));
     if (handler === undefined) throw refusedMethod(response, [...methods.keys()]);
     return handler(exchange);
