@@ -1,5 +1,6 @@
 /** Which network addresses may be called on a stranger's word: public ones, and no others (RFC 6890 and its registries). */
-import { lookup } from 'node:dns';
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 const PRIVATE: readonly [string, number, 'ipv4' | 'ipv6'][] = [
@@ -55,17 +56,61 @@ export function addressIn(url: URL): string | null {
 
 export type IsAllowed = (address: string) => boolean;
 
+/** Addresses of a name; some of any family. */
+type Find = (host: string, family: LookupOptions['family']) => Promise<readonly LookupAddress[]>;
+
+const systemNames: Find = (host, family) =>
+  new Promise((resolve, reject) => {
+    lookup(host, { ...(family === undefined ? {} : { family }), all: true }, (error, found) =>
+      error === null ? resolve(found) : reject(error),
+    );
+  });
+
+/** Milliseconds for the first try; later ones get longer. */
+const PATIENCE = { timeout: 2_000, tries: 2 };
+
+/**
+ * Asks the name servers themselves. The system's lookup has two threads a process: whoever names hosts whose servers do
+ * not answer would keep them from all others, ClickHouse and brokers among these.
+ * @param servers default: those of the system
+ */
+export function publicNames(servers?: readonly string[]): Find {
+  const resolver = new Resolver(PATIENCE);
+  if (servers) resolver.setServers(servers);
+  return async (host, family) => {
+    // RFC 6761, 6.3: no name server is to be asked.
+    if (host === 'localhost' || host.endsWith('.localhost')) return [{ address: '127.0.0.1', family: 4 }];
+    const families = [4, 6].filter((one) => !family || family === one || family === `IPv${one}`);
+    const answers = await Promise.allSettled(
+      families.map((one) => (one === 4 ? resolver.resolve4(host) : resolver.resolve6(host))),
+    );
+    const found = answers.flatMap((answer, i) =>
+      answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: families[i] })) : [],
+    );
+    const failed = answers.find(({ status }) => status === 'rejected');
+    if (found.length === 0 && failed?.status === 'rejected') throw failed.reason;
+    return found;
+  };
+}
+
 /**
  * Looks a name up for a connection, which is then made to one of the addresses found here and to no other: a name that
  * says something else a moment later changes nothing. Refused when any of them is not allowed.
+ * @param find default: names of which public addresses alone are allowed are asked of name servers, others of the system
  */
-export function lookupOf(isAllowed: IsAllowed): LookupFunction {
+export function lookupOf(
+  isAllowed: IsAllowed,
+  find: Find = isAllowed === isPublic ? publicNames() : systemNames,
+): LookupFunction {
   return (host, options, done) => {
-    lookup(host, { ...options, all: true }, (error, found) => {
-      if (error !== null) return done(error, '');
-      if (!found.every(({ address }) => isAllowed(address))) return done(new PrivateAddressError(host), '');
-      if (options.all) return done(null, found);
-      done(null, found[0].address, found[0].family);
-    });
+    find(host, options.family).then(
+      (found) => {
+        if (found.length === 0) return done(new Error(`${host} has no address`), '');
+        if (!found.every(({ address }) => isAllowed(address))) return done(new PrivateAddressError(host), '');
+        if (options.all) return done(null, [...found]);
+        done(null, found[0].address, found[0].family);
+      },
+      (error) => done(error, ''),
+    );
   };
 }
