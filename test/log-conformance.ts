@@ -2,14 +2,13 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeBlockRecord } from '../streams/envelope.ts';
 import type { EventLog, LogRecord, StoredRecord } from '../streams/log.ts';
 import { lastSealed, offsetOfStep } from '../streams/step-search.ts';
 import { readSteps, type Step } from '../streams/steps.ts';
 import { rounds } from './chance.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import { numberedRecord } from './log-conformance-writer.ts';
 import { startProgram } from './program.ts';
 
@@ -415,10 +414,9 @@ function describeCrash({ fixture, log, reopen }: Context): void {
 /** Bytes of buffers that are still referenced. */
 /** The least of several looks: buffers that a collection finds unused are given back by another thread, a moment later. */
 async function bytesInUse(): Promise<number> {
-  setFlagsFromString('--expose-gc');
   let least = Number.POSITIVE_INFINITY;
   for (let looks = 0; looks < 4; looks++) {
-    runInNewContext('gc')();
+    collectGarbage();
     await new Promise((resolve) => setTimeout(resolve, 5));
     least = Math.min(least, process.memoryUsage().arrayBuffers);
   }

@@ -180,11 +180,12 @@ const readers = new WeakMap<Columns, (rows: RowReader) => RowOf<Columns>>();
 
 /** Reads a row of these columns. */
 export function readerOf<C extends Columns>(columns: C): (rows: RowReader) => RowOf<C> {
-  const cells = Object.keys(columns).map((name, i) => `${JSON.stringify(name)}: c${i}.read(rows)`);
-  const made = (): ((rows: RowReader) => RowOf<Columns>) =>
-    compiled(Object.values(columns), `(rows) => ({ ${cells.join(', ')} })`);
-  const read = readers.get(columns) ?? made();
-  readers.set(columns, read);
+  let read = readers.get(columns);
+  if (read === undefined) {
+    const cells = Object.keys(columns).map((name, i) => `${JSON.stringify(name)}: c${i}.read(rows)`);
+    read = compiled<(rows: RowReader) => RowOf<Columns>>(Object.values(columns), `(rows) => ({ ${cells.join(', ')} })`);
+    readers.set(columns, read);
+  }
   return read as (rows: RowReader) => RowOf<C>;
 }
 

@@ -1,9 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { beginCell, serializeTuple, type TupleItem } from '@ton/core';
 import { WalletContractV4 } from '@ton/ton';
 import { expect, test } from 'vitest';
-import { Builder, type Cell } from '../chain/builder.ts';
+import { collectGarbage } from '../../test/collect-garbage.ts';
+import { ballast } from '../../test/heavy-block.ts';
+import { Builder } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
 import { cellText, createExecutor, textCell } from './executor.ts';
 
@@ -43,8 +43,6 @@ test('runs get-methods and says why a message is refused', async () => {
 });
 
 test('a large code takes no memory for each of the methods that are asked of it', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
   const executor = await createExecutor(cellText(createGenesis('executor', [], 1_700_000_000).config));
   // Looks at the configuration: CONFIGROOT, DROP.
   const code = cellText(new Builder().bytes(Buffer.from('ff0030f82930', 'hex')).ref(ballast(200)).cell());
@@ -59,31 +57,13 @@ test('a large code takes no memory for each of the methods that are asked of it'
   };
   const run = (methodId: number) => executor.runGetMethod({ ...call, methodId });
   expect(run(1)).toMatchObject({ success: true, seen: 'more' });
-  collect();
+  collectGarbage();
   const before = process.memoryUsage().heapUsed;
   for (let methodId = 2; methodId < 42; methodId++) run(methodId);
-  collect();
+  collectGarbage();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20 * code.length);
   executor.close();
 });
-
-/** A tree of so many cells that are full and differ. */
-function ballast(cells: number): Cell {
-  let level = Array.from({ length: cells }, (_, i) => new Builder().bytes(Buffer.alloc(120, `${i}`)).cell());
-  while (level.length > 1) {
-    const next: Cell[] = [];
-    for (let at = 0; at < level.length; at += 4) {
-      next.push(
-        level
-          .slice(at, at + 4)
-          .reduce((builder, cell) => builder.ref(cell), new Builder())
-          .cell(),
-      );
-    }
-    level = next;
-  }
-  return level[0];
-}
 
 function stackText(items: TupleItem[]): string {
   return serializeTuple(items).toBoc().toString('base64');

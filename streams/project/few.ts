@@ -8,7 +8,7 @@ import type { Address } from '../../src/chain/model.ts';
 import { READ_TIMEOUT_MS } from './patience.ts';
 
 /** Contracts of one table that are remembered. */
-export const MOST_FEW = 10_000;
+const MOST_FEW = 10_000;
 
 export interface Few {
   /** What the table has, read once: before anything that its only writer has on the way. */

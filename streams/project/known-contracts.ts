@@ -166,7 +166,7 @@ export function createKnownStore(
   const cache = createKindCache<object>(ASKED, cached);
   const unwritten = byKind<Kind, { said: Said; batch: number }>(ASKED);
   const few = new Map<Kind, Few>(
-    KINDS.map((kind) => [kind, createFew(clickhouse, SOURCES[kind].table.name, rawAddress)]),
+    takesAll ? KINDS.map((kind) => [kind, createFew(clickhouse, SOURCES[kind].table.name, rawAddress)]) : [],
   );
   /** Data that nobody asked for yet: it goes into the tables last, so what is there may be that of steps before. */
   const unasked = new Map<RawAddress, { boc: Buffer; batch: number }>();
@@ -257,7 +257,7 @@ export function createKnownStore(
         const some = [...all].filter((account) => likely.get(account)?.has(table) ?? true);
         return LOOKED_UP.has(kind) ? new Set([...some, ...looked]) : some;
       };
-      if (takesAll) await Promise.all([...few.values()].map((one) => one.load(signal)));
+      await Promise.all([...few.values()].map((one) => one.load(signal)));
       await Promise.all(KINDS.map((kind) => load(kind, wanted(kind), batch, signal)));
     },
     /** The contracts that a step shows for the first time as what they are, though it did not make them. */
@@ -288,8 +288,9 @@ export function createKnownStore(
     take(rows: GrowingRows, batch: number): void {
       for (const kind of KINDS) {
         for (const [address, said] of SOURCES[kind].of(rows)) {
-          few.get(kind)?.add(rawAddress(address));
-          entriesOf(unwritten, kind).set(rawAddress(address), { said, batch });
+          const key = rawAddress(address);
+          few.get(kind)?.add(key);
+          entriesOf(unwritten, kind).set(key, { said, batch });
         }
       }
       const asked = entriesOf(unwritten, 'data');
