@@ -9,7 +9,7 @@ import { createDocumentMetrics } from '../metadata/metrics.ts';
 import { staleDocuments } from '../metadata/stale.ts';
 import { createWanted } from '../metadata/wanted.ts';
 import { fetchDocuments } from '../metadata/worker.ts';
-import { isPublic } from '../webhooks/addresses.ts';
+import { reachOf } from '../webhooks/addresses.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { answerMetrics } from './metrics.ts';
 import type { Running } from './running.ts';
@@ -27,8 +27,11 @@ export async function runMetadata(running: Running): Promise<void> {
   shutdown.onClose('event log', () => log.close());
   const clickhouse = connect(config, config.clickhouseUrl, logger);
   shutdown.onClose('ClickHouse connections', () => clickhouse.close());
-  const isAllowed = config.metadataPrivate ? () => true : isPublic;
-  const fetcher = createFetcher({ isAllowed, timeoutMs: config.metadataTimeoutMs, maxBytes: config.metadataBytes });
+  const fetcher = createFetcher({
+    ...reachOf(config.metadataPrivate),
+    timeoutMs: config.metadataTimeoutMs,
+    maxBytes: config.metadataBytes,
+  });
   shutdown.onClose('fetcher', async () => fetcher.close());
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

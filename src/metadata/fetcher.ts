@@ -1,7 +1,7 @@
 /** Fetches a JSON object from an address of a stranger's choice, within limits, and tells what became of it. */
 import { Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type IsAllowed, lookupOf } from '../webhooks/addresses.ts';
+import { lookupOf, type Reach } from '../webhooks/addresses.ts';
 import { answerOf } from '../webhooks/answer.ts';
 import { refusalOf } from '../webhooks/poster.ts';
 
@@ -12,9 +12,7 @@ export type Fetched =
   /** It does not answer, or cannot now by its own word. */
   | { kind: 'away'; reason: string };
 
-export interface FetcherOptions {
-  /** Whether an address may be called. */
-  isAllowed: IsAllowed;
+export interface FetcherOptions extends Reach {
   /** For one attempt, redirects and body included. */
   timeoutMs: number;
   /** Of a document. */
@@ -36,8 +34,9 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const AWAY = new Set([408, 425, 429]);
 const HEADERS = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tonstream' };
 
-export function createFetcher({ isAllowed, timeoutMs, maxBytes }: FetcherOptions): Fetcher {
-  const lookup = lookupOf(isAllowed);
+export function createFetcher({ timeoutMs, maxBytes, ...reach }: FetcherOptions): Fetcher {
+  const { isAllowed } = reach;
+  const lookup = lookupOf(reach);
   const shared = { keepAlive: false, maxSockets: CONNECTIONS_OF_A_HOST };
   const agents = { 'http:': new HttpAgent(shared), 'https:': new HttpsAgent(shared) };
 

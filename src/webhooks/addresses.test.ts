@@ -28,7 +28,7 @@ async function nameServer(addressOf: (name: string) => readonly number[]) {
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   closing.push(() => socket.close());
-  const lookup = lookupOf(isPublic, publicNames([`127.0.0.1:${socket.address().port}`]));
+  const lookup = lookupOf({ isAllowed: isPublic, find: publicNames([`127.0.0.1:${socket.address().port}`]) });
   const look = (host: string, options: LookupOptions = { all: true }) =>
     new Promise<string | LookupAddress[]>((resolve, reject) => {
       lookup(host, options, (error, found) => (error === null ? resolve(found) : reject(error)));

@@ -56,7 +56,7 @@ export function addressIn(url: URL): string | null {
 
 export type IsAllowed = (address: string) => boolean;
 
-/** Addresses of a name; some of any family. */
+/** Addresses of a name, of the family or of any. */
 type Find = (host: string, family: LookupOptions['family']) => Promise<readonly LookupAddress[]>;
 
 const systemNames: Find = (host, family) =>
@@ -93,15 +93,24 @@ export function publicNames(servers?: readonly string[]): Find {
   };
 }
 
+/** Where strangers may lead. */
+export interface Reach {
+  /** Whether an address may be called. */
+  isAllowed: IsAllowed;
+  /** Looks names up. Default: as the system does. */
+  find?: Find;
+}
+
+/** @param isPrivateAllowed whether an operator lets strangers call addresses of his own network, by its names */
+export function reachOf(isPrivateAllowed: boolean): Reach {
+  return isPrivateAllowed ? { isAllowed: () => true } : { isAllowed: isPublic, find: publicNames() };
+}
+
 /**
  * Looks a name up for a connection, which is then made to one of the addresses found here and to no other: a name that
  * says something else a moment later changes nothing. Refused when any of them is not allowed.
- * @param find default: names of which public addresses alone are allowed are asked of name servers, others of the system
  */
-export function lookupOf(
-  isAllowed: IsAllowed,
-  find: Find = isAllowed === isPublic ? publicNames() : systemNames,
-): LookupFunction {
+export function lookupOf({ isAllowed, find = systemNames }: Reach): LookupFunction {
   return (host, options, done) => {
     find(host, options.family).then(
       (found) => {

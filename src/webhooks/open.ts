@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import type { Feed } from '../feed/feed.ts';
 import type { KeyCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
-import { isPublic } from './addresses.ts';
+import { reachOf } from './addresses.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
 import { createWebhookStore } from './store.ts';
@@ -36,9 +36,9 @@ export interface OpenWebhooksOptions {
 }
 
 export function openWebhooks({ config, clickhouse, feed, keys, registry, report }: OpenWebhooksOptions): OpenWebhooks {
-  const isAllowed = config.webhookPrivate ? () => true : isPublic;
+  const reach = reachOf(config.webhookPrivate);
   const metrics = createWebhookMetrics(registry);
-  const webhooks = createWebhooks({ clickhouse, feed, keys, isAllowed, metrics, report });
+  const webhooks = createWebhooks({ clickhouse, feed, keys, reach, metrics, report });
   const ended = new AbortController();
   const running = config.webhooks > 0 ? webhooks.run(ended.signal) : Promise.resolve();
   return {
@@ -48,7 +48,7 @@ export function openWebhooks({ config, clickhouse, feed, keys, registry, report 
       feed,
       wake: webhooks.wake,
       inTurn: createTurns(keys),
-      isAllowed,
+      isAllowed: reach.isAllowed,
       limits: apiLimits(config),
       maxWebhooks: config.webhooks,
       maxAddresses: config.feedAddresses,

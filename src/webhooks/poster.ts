@@ -1,7 +1,7 @@
 /** Sends a body to an address of a stranger's choice, and tells what became of it. */
 import { type AgentOptions, Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { addressIn, type IsAllowed, lookupOf, PrivateAddressError } from './addresses.ts';
+import { addressIn, type IsAllowed, lookupOf, PrivateAddressError, type Reach } from './addresses.ts';
 import { answerOf } from './answer.ts';
 
 export type Outcome =
@@ -17,9 +17,7 @@ export interface Poster {
   close(): void;
 }
 
-export interface PosterOptions {
-  /** Whether an address may be called. */
-  isAllowed: IsAllowed;
+export interface PosterOptions extends Reach {
   /** For one attempt, redirects included. */
   timeoutMs: number;
   /** Differs from the default in tests only. */
@@ -46,8 +44,9 @@ export function refusalOf(text: string, isAllowed: IsAllowed): string | null {
   return address !== null && !isAllowed(address) ? new PrivateAddressError(url.host).message : null;
 }
 
-export function createPoster({ isAllowed, timeoutMs, idleMs = IDLE_MS }: PosterOptions): Poster {
-  const lookup = lookupOf(isAllowed);
+export function createPoster({ timeoutMs, idleMs = IDLE_MS, ...reach }: PosterOptions): Poster {
+  const { isAllowed } = reach;
+  const lookup = lookupOf(reach);
   const shared = { maxSockets: CONNECTIONS_OF_A_HOST };
   const keeping = agentsOf({ ...shared, keepAlive: true, maxFreeSockets: 1, timeout: idleMs });
   // A stranger may redirect to another port each time: what is kept for those has no bound.

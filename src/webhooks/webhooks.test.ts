@@ -106,7 +106,7 @@ async function openHost({
     clickhouse: own,
     feed: feed.streaming.feed,
     keys,
-    isAllowed,
+    reach: { isAllowed },
     metrics: createWebhookMetrics(new Registry()),
     report: (error) => reported.push(error),
     limits: LIMITS,

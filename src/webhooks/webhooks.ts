@@ -10,7 +10,7 @@ import type { Feed } from '../feed/feed.ts';
 import { type KeyCounts, NO_LIMIT } from '../feed/key-counts.ts';
 import { isFurther } from '../feed/place.ts';
 import { createPositions, inOrder, type Position } from '../feed/positions.ts';
-import type { IsAllowed } from './addresses.ts';
+import type { Reach } from './addresses.ts';
 import { type Delivery, type DeliveryLimits, type Progress, startDelivery } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { createPoster } from './poster.ts';
@@ -22,8 +22,7 @@ export interface WebhooksOptions {
   feed: Feed;
   /** Of all processes of the host. */
   keys: KeyCounts;
-  /** Whether an address may be called. */
-  isAllowed: IsAllowed;
+  reach: Reach;
   metrics: WebhookMetrics;
   report: (error: unknown) => void;
   /** Other than the defaults in tests only. */
@@ -69,7 +68,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const store = createWebhookStore(clickhouse);
   const positions = inOrder(createPositions(clickhouse));
   const lease = createLease({ clickhouse, name: LEASE, ...(options.lease ? { terms: options.lease } : {}) });
-  const poster = createPoster({ isAllowed: options.isAllowed, timeoutMs: limits.timeoutMs });
+  const poster = createPoster({ ...options.reach, timeoutMs: limits.timeoutMs });
   const deliveries = new Map<string, Delivery>();
   let waking = new AbortController();
   let isLookout = false;
