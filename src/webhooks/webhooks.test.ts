@@ -1,29 +1,16 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { Registry } from 'prom-client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
-import type { Terms } from '../../clickhouse/lease.ts';
 import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
 import { silent, startTestServer, type TestServer } from '../../clickhouse/test-server.ts';
-import { DEFAULT_LIMITS } from '../../test/default-limits.ts';
-import { type FeedServer, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { openSocket } from '../../test/feed-server.ts';
 import { createFeedSource, type FeedSource } from '../../test/feed-source.ts';
-import { noContracts } from '../../test/small-pool.ts';
-import { statesOf } from '../../test/states.ts';
+import { LEASE, openWebhookHost, type WebhookHost, type WebhookHostOptions } from '../../test/webhook-host.ts';
 import { openTarget, type WebhookTarget } from '../../test/webhook-target.ts';
-import { createFront } from '../api/front.ts';
-import { createAsked, v3Api } from '../api/v3/api.ts';
-import { createHostCounts, type KeyCounts } from '../feed/key-counts.ts';
+import { createHostCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
-import { noLiteservers } from '../node/liteservers.ts';
-import { type IsAllowed, isPublic } from './addresses.ts';
-import { createWebhookMetrics } from './metrics.ts';
-import { webhookRoutes } from './routes.ts';
+import { isPublic } from './addresses.ts';
 import { createWebhookStore } from './store.ts';
-import { createTurns } from './turns.ts';
-import { createWebhooks } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 
@@ -32,7 +19,7 @@ let clickhouse: ClickHouse;
 let databases = 0;
 let chain: FeedSource;
 let target: WebhookTarget;
-const hosts: Host[] = [];
+const hosts: WebhookHost[] = [];
 
 beforeAll(async () => {
   tables = await startTestServer();
@@ -54,146 +41,12 @@ afterEach(async () => {
   await clickhouse.close();
 });
 
-/** One that a machine that stands still for a while does not lose: what was told would be told again. */
-const LEASE = { lastsMs: 60_000, renewMs: 300, settleMs: 300 };
 const BRIEF_LEASE = { ...LEASE, lastsMs: 2_000 };
-const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3 };
 
-interface Host {
-  ask(method: string, path: string, body?: Json, key?: string): Promise<{ status: number; answer: Json }>;
-  reported: unknown[];
-  /** Questions to the tables so far. */
-  questions(): number;
-  /** The statements themselves. */
-  asked(): string[];
-  feedPort: number;
-  make(asked?: Json): Promise<string>;
-  shown(id: string): Promise<Json>;
-  /** The tables are out of its reach; it does not know why. */
-  cutOff(): Promise<void>;
-  /** The tables do not answer it, or do again. */
-  loseTables(now: boolean): void;
-  close(): Promise<void>;
-}
-
-/** An API host: a feed of its own over the same chain and the same tables. */
-async function openHost({
-  isAllowed = () => true,
-  keys = createHostCounts().open(),
-  lease = LEASE,
-}: {
-  isAllowed?: IsAllowed;
-  keys?: KeyCounts;
-  lease?: Terms;
-} = {}): Promise<Host> {
-  const feed: FeedServer = await serveFeed(chain);
-  const reached = subscribersDatabase(clickhouse);
-  let lost = false;
-  const own: ClickHouse = {
-    ...reached,
-    async json(...question) {
-      if (lost) throw new Error('the tables do not answer');
-      return reached.json(...question);
-    },
-    async insert(...rows) {
-      if (lost) throw new Error('the tables do not answer');
-      return reached.insert(...rows);
-    },
-  };
-  const asked = vi.spyOn(own, 'json');
-  const reported: unknown[] = [];
-  const webhooks = createWebhooks({
-    clickhouse: own,
-    feed: feed.streaming.feed,
-    keys,
-    reach: { isAllowed },
-    metrics: createWebhookMetrics(new Registry()),
-    report: (error) => reported.push(error),
-    limits: LIMITS,
-    lease,
-  });
-  const routes = webhookRoutes({
-    store: createWebhookStore(own),
-    positions: createPositions(own),
-    feed: feed.streaming.feed,
-    wake: webhooks.wake,
-    inTurn: createTurns(keys),
-    isAllowed,
-    limits: DEFAULT_LIMITS,
-    maxWebhooks: 5,
-    maxAddresses: 100,
-  });
-  const metrics = new Registry();
-  const { source } = chain;
-  const options = {
-    source,
-    liteservers: noLiteservers(),
-    contracts: noContracts(),
-    states: statesOf(source),
-    limits: DEFAULT_LIMITS,
-    testnet: () => false,
-    metrics,
-    keptRenderings: 0,
-    moreRoutes: routes,
-  };
-  const api = v3Api(options, createAsked(options));
-  const server = createServer(
-    createFront({ apis: [api], metrics, limits: DEFAULT_LIMITS, report: (error) => reported.push(error) }),
-  );
-  const port = await listening(server);
-  const ended = new AbortController();
-  const running = webhooks.run(ended.signal);
-  const ask = async (method: string, path: string, body?: Json, key = '') => {
-    const headers = key === '' ? {} : { 'x-limiting-key': key };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(`http://127.0.0.1:${port}/api/v3/webhooks${path}`, { method, headers, ...sent });
-    const answer = (await response.json()) as Json;
-    return { status: response.status, answer };
-  };
-  const host: Host = {
-    ask,
-    reported,
-    questions: () => asked.mock.calls.length,
-    asked: () => asked.mock.calls.map(([sql]) => sql),
-    feedPort: feed.port,
-    async make(asked: Json = {}): Promise<string> {
-      const subscription = { types: ['transactions', 'block'], everything: true };
-      const { status, answer } = await ask('POST', '', {
-        url: target.url,
-        secret: target.secret,
-        subscription,
-        ...asked,
-      });
-      expect(answer).toMatchObject({ url: target.url, secret: target.secret });
-      expect(status).toBe(200);
-      return String(answer.id);
-    },
-    async shown(id: string): Promise<Json> {
-      const { answer } = await ask('GET', '');
-      return (answer.webhooks as Json[]).find((one) => one.id === id) ?? {};
-    },
-    cutOff: () => own.close(),
-    loseTables(now) {
-      lost = now;
-    },
-    async close() {
-      ended.abort();
-      await running;
-      await feed.close();
-      server.closeAllConnections();
-      server.close();
-      await own.close();
-    },
-  };
+async function openHost(options: Pick<WebhookHostOptions, 'isAllowed' | 'keys' | 'lease'> = {}): Promise<WebhookHost> {
+  const host = await openWebhookHost({ clickhouse, chain, target, ...options });
   hosts.push(host);
   return host;
-}
-
-async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 /** Ids of all events that a subscriber over WebSocket is told behind a step, to the head. */
