@@ -1,76 +1,31 @@
-import { pino } from 'pino';
 import { LiteClient } from 'ton-lite-client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type Behaviour,
-  createLiteNetwork,
-  type FakeServer,
-  type LiteNetwork,
-  recordedMasterchain,
-} from '../../test/lite-network.ts';
+import { describe, expect, test } from 'vitest';
+import type { Behaviour } from '../../test/lite-network.ts';
+import { FIRST, LAST, poolStage } from '../../test/pool-stage.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openBoc } from '../chain/boc.ts';
-import { Builder, type Cell, toBoc } from '../chain/builder.ts';
 import { decodeHeader } from '../chain/header.ts';
-import type { Hash } from '../chain/model.ts';
 import { NodeError } from './chain-node.ts';
 import { blockIdExtToTl } from './lite-api.ts';
 import { createLiteEngine } from './lite-engine.ts';
 import type { FaultKind } from './lite-faults.ts';
-import { createLitePool, type LitePool, type LitePoolOptions } from './lite-pool.ts';
+import type { LitePool } from './lite-pool.ts';
 import { type LiteHandlers, LiteServerError } from './lite-server.ts';
 
 const never = new AbortController().signal;
-const logger = pino({ level: 'silent' });
-const FIRST = 2660;
-const LAST = 2690;
 
 describe.skipIf(shelf === null)('lite pool', () => {
-  const recorded = shelf === null ? [] : recordedMasterchain();
-  let network: LiteNetwork;
-  let pool: LitePool | null = null;
-
-  beforeEach(() => {
-    network = createLiteNetwork(recorded);
-    network.advance(LAST - 5);
-  });
-
-  afterEach(async () => {
-    await pool?.close();
-    pool = null;
-    await network.close();
-  });
-
-  function open(servers: readonly FakeServer[], options: Partial<LitePoolOptions> = {}): LitePool {
-    const quick = { attemptMs: 1_000, handshakeMs: 2_000, pollMs: 200, hedgeMs: 60, minHedgeMs: 30, maxLagBlocks: 10 };
-    const times = { restMs: 60_000, lieRestMs: 60_000, backoffMs: 10, maxBackoffMs: 50, timeoutMs: 10_000 };
-    pool = createLitePool(network.config(servers), { logger, ...quick, ...times, ...options });
-    return pool;
-  }
-
-  /** Fetches a block; compared as bytes, which is much quicker than `toEqual`. */
-  async function fetchBlock(node: LitePool, seqno: number): Promise<void> {
-    const bytes = await node.block(idAt(seqno), never);
-    expect(bytes.equals(recorded[seqno - FIRST].bytes)).toBe(true);
-  }
-
-  const idAt = (seqno: number) => recorded[seqno - FIRST].id;
-  const statusOf = (server: FakeServer) => {
-    const found = pool?.servers().find(({ port }) => port === server.address.port);
-    if (found === undefined) throw new Error('no such server');
-    return found;
-  };
-  const ready = (count: number): Promise<unknown> =>
-    expect.poll(() => pool?.servers().filter(({ state }) => state === 'ready').length).toBe(count);
+  const stage = poolStage();
+  const { recorded, open, fetchBlock, idAt, statusOf, ready } = stage;
 
   describe('with one good server', () => {
     test('head, blocks, lookups and the zero state are what was recorded', async () => {
-      const node = open([await network.serve('good')]);
+      const node = open([await stage.network.serve('good')]);
       expect(await node.head(never)).toEqual(idAt(LAST - 5));
       await fetchBlock(node, 2670);
       const shard = '8000000000000000';
       expect(await node.lookupBlock({ workchain: -1, shard, seqno: 2675 }, never)).toEqual(idAt(2675));
-      const { zeroState } = network.config([]);
+      const { zeroState } = stage.network.config([]);
       expect(await node.zeroState(never)).toEqual({ rootHash: zeroState.rootHash, fileHash: zeroState.fileHash });
       const missing = node.lookupBlock({ workchain: -1, shard, seqno: 3000 }, never);
       await expect(missing).rejects.toMatchObject({
@@ -80,7 +35,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('the newest block at or before a time', async () => {
-      const node = open([await network.serve('good')]);
+      const node = open([await stage.network.serve('good')]);
       const times = recorded.map(({ bytes }) => decodeHeader(openBoc(bytes)).genUtime);
       const shard = { workchain: -1, shard: '8000000000000000' };
       for (const utime of [
@@ -99,10 +54,10 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('waits for a block that comes, and for one that does not', async () => {
-      const node = open([await network.serve('good')]);
+      const node = open([await stage.network.serve('good')]);
       const coming = node.waitMasterchainBlock(LAST - 4, 3_000, never);
       await ready(1);
-      network.advance(LAST - 4);
+      stage.network.advance(LAST - 4);
       expect(await coming).toEqual(idAt(LAST - 4));
       expect(await node.waitMasterchainBlock(LAST - 6, 1_000, never)).toEqual(idAt(LAST - 6));
       expect(await node.waitMasterchainBlock(LAST, 50, never)).toBeNull();
@@ -113,25 +68,25 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('a raw query waits for the masterchain block it needs', async () => {
-      const node = open([await network.serve('good')]);
+      const node = open([await stage.network.serve('good')]);
       await ready(1);
       const answer = node.query({ method: 'getTime' }, { signal: never, minMcSeqno: LAST - 3 });
       await expect(Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, 'waits'))])).resolves.toBe(
         'waits',
       );
-      network.advance(LAST - 3);
+      stage.network.advance(LAST - 3);
       expect(await answer).toEqual({ now: 1_573_859_200 });
     });
 
     test('the published client works through the pool', async () => {
-      const node = open([await network.serve('good')]);
+      const node = open([await stage.network.serve('good')]);
       const lite = new LiteClient({ engine: createLiteEngine(node) });
       expect((await lite.getMasterchainInfo()).last.rootHash).toEqual(idAt(LAST - 5).rootHash);
       expect(await lite.sendMessage(Buffer.from('message'))).toEqual({ status: 1 });
     });
 
     test('goes on where it was when the server comes back', async () => {
-      const server = await network.serve('good');
+      const server = await stage.network.serve('good');
       const node = open([server], { breakerFaults: 100 });
       await ready(1);
       await server.close();
@@ -148,118 +103,22 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('says of each server why there is no head', async () => {
-      const server = await network.serve('good');
+      const server = await stage.network.serve('good');
       await server.close();
       const why = new RegExp(`^head: no server in 100 ms \\(127\\.0\\.0\\.1:${server.address.port} \\w+, \\w+: .+\\)$`);
       await expect(open([server], { timeoutMs: 100 }).head(never)).rejects.toThrow(why);
     });
 
     test('a value that does not fit a call is the mistake of the caller', async () => {
-      const node = open([await network.serve('good')]);
+      const node = open([await stage.network.serve('good')]);
       const id = { ...blockIdExtToTl(idAt(2660)), rootHash: Buffer.alloc(3) };
       await expect(node.query({ method: 'getBlock', id }, { signal: never })).rejects.toThrow('does not fit int256');
     });
   });
 
   describe('errors', () => {
-    const refusing: LiteHandlers = {
-      getTime: () => {
-        throw new LiteServerError(602, 'cannot do that');
-      },
-    };
-
-    test('a permanent error is not asked for once two servers agree, its code is kept', async () => {
-      const servers = await Promise.all([1, 2, 3].map(() => network.serve('good', refusing)));
-      const node = open(servers, { hedgeMs: 5_000, minHedgeMs: 5_000, attemptMs: 10_000 });
-      await ready(3);
-      const failed = node.query({ method: 'getTime' }, { signal: never });
-      await expect(failed).rejects.toMatchObject({ code: 'refused', cause: { code: 602, message: 'cannot do that' } });
-      expect(servers.map(({ calls }) => calls.getTime ?? 0).sort()).toEqual([0, 1, 1]);
-      expect(servers.map((server) => statusOf(server).state)).toEqual(['ready', 'ready', 'ready']);
-    });
-
-    /** Slower than those who refuse at once: asked last. */
-    const slowly = async <T>(answer: T): Promise<T> => {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      return answer;
-    };
-
-    test('what one server refuses another one answers', async () => {
-      const good = await network.serve('good', { getTime: () => slowly({ now: 5 }) });
-      const node = open([await network.serve('good', refusing), good]);
-      await ready(2);
-      for (let i = 0; i < 5; i++) {
-        expect(await node.query({ method: 'getTime' }, { signal: never })).toEqual({ now: 5 });
-      }
-    });
-
-    test('a library that one server denies another one is asked for', async () => {
-      const [first, second, third] = [1, 2, 3].map((value) => new Builder().u(value, 8).cell());
-      const entry = (cell: Cell) => ({ hash: cell.hash(), data: toBoc(cell) });
-      const denying = await network.serve('good', { getLibraries: () => ({ result: [] }) });
-      const good = await network.serve('good', {
-        getLibraries: () => slowly({ result: [entry(first), entry(second)] }),
-      });
-      const node = open([denying, good]);
-      await ready(2);
-      const hashes = [first.hash(), second.hash(), third.hash()];
-      const keys = hashes.slice(0, 2).map((hash) => hash.toString('hex'));
-      for (let i = 0; i < 3; i++) {
-        expect([...(await node.libraries(hashes, never)).keys()].sort()).toEqual(keys.toSorted());
-        const { result } = await node.query({ method: 'getLibraries', libraryList: hashes }, { signal: never });
-        expect(result.map(({ hash }) => hash.toString('hex')).sort()).toEqual(keys.toSorted());
-      }
-      expect(denying.calls.getLibraries).toBeGreaterThan(0);
-      await good.close();
-      await expect.poll(() => statusOf(good).state).not.toBe('ready');
-      expect((await node.libraries(hashes, never)).size).toBe(0);
-    });
-
-    test('the zero state is that of the network, whatever a server says once it is asked for that alone', async () => {
-      const foreign: { workchain: number; rootHash: Hash; fileHash: Hash } = {
-        workchain: -1,
-        rootHash: Buffer.alloc(32, 1),
-        fileHash: Buffer.alloc(32, 2),
-      };
-      const { rootHash, fileHash } = network.config([]).zeroState;
-      const told = (init: typeof foreign) => ({
-        last: blockIdExtToTl(idAt(LAST - 5)),
-        stateRootHash: Buffer.alloc(32),
-        init,
-      });
-      const truth = { workchain: -1, rootHash, fileHash };
-      let asked = 0;
-      const liar = await network.serve('good', {
-        getMasterchainInfo: () => told(asked++ === 0 ? truth : foreign),
-      });
-      const good = await network.serve('good', { getMasterchainInfo: () => slowly(told(truth)) });
-      const node = open([liar, good], { pollMs: 5_000 });
-      await ready(2);
-      for (let i = 0; i < 4; i++) {
-        const { init } = await node.query({ method: 'getMasterchainInfo' }, { signal: never });
-        expect(init.rootHash).toEqual(rootHash);
-      }
-    });
-
-    test('blocks are to be had as long as one server gives them, whoever refuses', async () => {
-      const refuses: LiteHandlers = {
-        getBlock: () => {
-          throw new LiteServerError(0, 'no');
-        },
-      };
-      const bad = await Promise.all([1, 2, 3].map(() => network.serve('good', refuses)));
-      const good = await network.serve('good', {
-        getBlock: ({ id }) => slowly({ id, data: recorded[id.seqno - FIRST].bytes }),
-      });
-      const node = open([...bad, good]);
-      await ready(4);
-      for (let seqno = 2661; seqno < 2670; seqno++) await fetchBlock(node, seqno);
-      await good.close();
-      await expect(node.block(idAt(2661), never)).rejects.toMatchObject({ code: 'refused' });
-    });
-
     test('what one server does not have another one is asked for', async () => {
-      const [empty, good] = [await network.serve('empty'), await network.serve('good')];
+      const [empty, good] = [await stage.network.serve('empty'), await stage.network.serve('good')];
       const node = open([empty, good]);
       await ready(2);
       for (let seqno = 2661; seqno < 2680; seqno++) {
@@ -269,7 +128,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('an abort ends a call at once', async () => {
-      const node = open([await network.serve('staller')], { attemptMs: 4_000 });
+      const node = open([await stage.network.serve('staller')], { attemptMs: 4_000 });
       await ready(1);
       const controller = new AbortController();
       const failed = node.block(idAt(2661), controller.signal);
@@ -279,7 +138,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('closing the pool ends what is under way', async () => {
-      const node = open([await network.serve('staller')]);
+      const node = open([await stage.network.serve('staller')]);
       await ready(1);
       const calls = [node.block(idAt(2661), never), node.waitMasterchainBlock(9_999, 9_000, never)];
       const settled = Promise.allSettled(calls);
@@ -291,14 +150,14 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('calls beyond the queue are turned away', async () => {
-      const node = open([await network.serve('staller')], { maxInFlight: 1, maxQueued: 2 });
+      const node = open([await stage.network.serve('staller')], { maxInFlight: 1, maxQueued: 2 });
       await ready(1);
       const calls = [1, 2, 3, 4].map((i) => node.block(idAt(2660 + i), never));
       await expect(calls[3]).rejects.toMatchObject({
         code: 'unavailable',
         message: expect.stringMatching(/2 calls wait/),
       });
-      await pool?.close();
+      await stage.pool?.close();
       await Promise.allSettled(calls);
     });
   });
@@ -306,7 +165,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
   describe('hedging and messages', () => {
     test('a second server is asked when the first is slow', async () => {
       const hedged: string[] = [];
-      const [staller, good] = [await network.serve('staller'), await network.serve('good')];
+      const [staller, good] = [await stage.network.serve('staller'), await stage.network.serve('good')];
       const node = open([staller, good], { attemptMs: 3_000, metrics: { hedged: (name) => hedged.push(name) } });
       await ready(2);
       for (let seqno = 2661; seqno < 2667; seqno++) {
@@ -324,9 +183,9 @@ describe.skipIf(shelf === null)('lite pool', () => {
         },
       };
       const servers = [
-        await network.serve('good'),
-        await network.serve('good', refusing),
-        await network.serve('staller'),
+        await stage.network.serve('good'),
+        await stage.network.serve('good', refusing),
+        await stage.network.serve('staller'),
       ];
       const node = open(servers);
       await ready(3);
@@ -346,7 +205,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     /** Follows the chain to its end through the pool, as an ingester does. */
     async function follow(node: LitePool): Promise<void> {
       for (let seqno = LAST - 5; seqno <= LAST; seqno++) {
-        network.advance(seqno);
+        stage.network.advance(seqno);
         const id = await node.waitMasterchainBlock(seqno, 5_000, never);
         expect(id).toEqual(idAt(seqno));
         await fetchBlock(node, seqno);
@@ -374,8 +233,8 @@ describe.skipIf(shelf === null)('lite pool', () => {
     test.each(expected)(
       'beside a %s the chain goes on; it is noticed as %s and left alone',
       async (behaviour, fault) => {
-        const bad = await network.serve(behaviour);
-        const good = await network.serve('good');
+        const bad = await stage.network.serve(behaviour);
+        const good = await stage.network.serve('good');
         const node = open([bad, good], { maxInFlight: 4 });
         await follow(node);
         const noticed = async (): Promise<number> => {
@@ -396,8 +255,8 @@ describe.skipIf(shelf === null)('lite pool', () => {
     );
 
     test('all servers but one are bad, one of each kind', async () => {
-      const bad = await Promise.all(expected.map(([behaviour]) => network.serve(behaviour)));
-      const good = await network.serve('good');
+      const bad = await Promise.all(expected.map(([behaviour]) => stage.network.serve(behaviour)));
+      const good = await stage.network.serve('good');
       const node = open([...bad, good], { maxInFlight: 4 });
       await follow(node);
       expect(statusOf(good)).toMatchObject({ state: 'ready', head: LAST, faults: { lie: 0, garbage: 0, stale: 0 } });
@@ -411,7 +270,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
 
     test('after its rest a server that lied once is used again', async () => {
       let lies = true;
-      const server = await network.serve('good', {
+      const server = await stage.network.serve('good', {
         getBlock: ({ id }) => {
           const { bytes } = recorded[id.seqno - FIRST];
           return { id, data: lies ? bytes.subarray(1) : bytes };
@@ -434,7 +293,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('no call is lost when servers go and come under load', async () => {
-      const servers = await Promise.all([1, 2, 3].map(() => network.serve('good')));
+      const servers = await Promise.all([1, 2, 3].map(() => stage.network.serve('good')));
       const node = open(servers, { breakerFaults: 100, restMs: 20, maxRestMs: 40, maxInFlight: 4 });
       await ready(3);
       const calls = Array.from({ length: 400 }, (_, i) => fetchBlock(node, FIRST + (i % 20)));
@@ -447,7 +306,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
     });
 
     test('only bad servers: the call ends with an error that says why', async () => {
-      const node = open([await network.serve('liar'), await network.serve('mute')], { timeoutMs: 4_000 });
+      const node = open([await stage.network.serve('liar'), await stage.network.serve('mute')], { timeoutMs: 4_000 });
       const failure = await node.block(idAt(2661), never).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(NodeError);
       expect(failure).toMatchObject({
@@ -459,16 +318,16 @@ describe.skipIf(shelf === null)('lite pool', () => {
     test('a head that two servers tell differently is believed from the one that can show it', async () => {
       const forged = { ...idAt(LAST), rootHash: Buffer.alloc(32, 9), fileHash: Buffer.alloc(32, 8) };
       const [honest, forger] = [
-        await network.serve('good'),
-        await network.serve('good', {
+        await stage.network.serve('good'),
+        await stage.network.serve('good', {
           getMasterchainInfo: () => ({
             last: blockIdExtToTl(forged),
             stateRootHash: Buffer.alloc(32),
-            init: { ...network.config([]).zeroState },
+            init: { ...stage.network.config([]).zeroState },
           }),
         }),
       ];
-      network.advance(LAST);
+      stage.network.advance(LAST);
       const node = open([honest, forger]);
       await expect.poll(() => statusOf(forger).faults.lie).toBe(1);
       expect(await node.head(never)).toEqual(idAt(LAST));
