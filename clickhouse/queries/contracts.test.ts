@@ -289,6 +289,29 @@ describe('NFTs', () => {
     expect(await items({ owners: [ALICE], collections: [OTHER, COLLECTION] })).toEqual([0x11, 0x12, 0x13]);
     expect(await items({ byLastTransaction: true, page: { limit: 2, offset: 0 } })).toEqual([0x11, 0x16]);
     expect(await items({ byLastTransaction: true, page: { limit: 2, offset: 1 } })).toEqual([0x16, 0x15]);
+    const ofCollection = { byLastTransaction: true, collections: [COLLECTION] };
+    expect(await items(ofCollection)).toEqual([0x11, 0x16, 0x12]);
+    expect(await items({ ...ofCollection, page: { limit: 1, offset: 1 } })).toEqual([0x16]);
+    expect(await items({ ...ofCollection, owners: [ALICE] })).toEqual([0x11, 0x12]);
+    expect(await items({ ...ofCollection, indexes: ['2', '10'], page: { limit: 1, offset: 1 } })).toEqual([0x12]);
+  });
+
+  it('shows each of the items that have had a transaction at the same lt on one page', async () => {
+    // Accounts of different shards have the same lt all the time.
+    const twins = [0xd1, 0xd2, 0xd3, 0xd4];
+    const rows = twins.map((n) => item(n, null, address(0x79), String(n), 9000));
+    for (const row of rows) await insert(nftItems, [row]);
+    await insert(nftItems, rows);
+    const walked = async (more: object) => {
+      const seen: number[] = [];
+      for (let offset = 0; offset < twins.length; offset++) {
+        seen.push(...(await items({ byLastTransaction: true, page: { limit: 1, offset }, ...more })));
+      }
+      return seen;
+    };
+    expect(await walked({})).toEqual(twins);
+    expect(await walked({ collections: [address(0x79)] })).toEqual(twins);
+    expect(await walked({ collections: [address(0x79), OTHER] })).toEqual(twins);
   });
 
   it('lists items on sale for their sellers', async () => {

@@ -166,18 +166,19 @@ function itemSelection(filter: NftItemFilter): Selection {
     const index = (indexes.length === 0 ? '' : ` AND nft_index IN ${list(indexes.map(u256))}`) + place;
     conditions.push(collection + index);
     if (some.length === 0 && owners.length === 0) {
-      // Where the page is in the order of the keys it is cut from them: an item keeps its collection and index.
-      const isInOrder = collections.length === 1 && !byLastTransaction && at === undefined && beginning.length === 0;
-      const order = ' ORDER BY collection_address, nft_index, address LIMIT 1 BY nft_index, address';
-      const cut = isInOrder ? `${order} ${limits(filter.page)}` : '';
-      keys.push(`address IN (SELECT address FROM nft_items_by_collection WHERE ${collection}${index}${cut})`);
+      const isOne = collections.length === 1 && at === undefined && beginning.length === 0;
+      const isInOrder = isOne && !byLastTransaction;
+      if (isOne && byLastTransaction && index === '')
+        keys.push(`address IN (${newestOfCollection(filter.page, collection)})`);
+      else keys.push(`address IN (${collected(collection + index, isInOrder ? filter.page : null)})`);
       if (isInOrder) page = null;
     }
   }
   if (keys.length === 0) {
     const told = at === undefined ? [] : [toldUpTo(at)];
+    const states = at === undefined ? 'nft_items_by_lt' : `nft_item_states WHERE mc_seqno <= ${u32(at)}`;
     const first = byLastTransaction
-      ? newestItems(filter.page, at)
+      ? newestItems(filter.page, states)
       : firstDetected('nft_items_by_id', [...beginning, ...told], filter.page);
     keys.push(`address IN (${first})`);
     page = byLastTransaction ? filter.page : null;
@@ -196,13 +197,25 @@ function behindIndex({ nftIndex, address }: BehindIndex): string {
   return behindRow(nftItems, order, [nftIndex, address]);
 }
 
+/** Where the page is in the order of the keys it is cut from them: an item keeps its collection and index. */
+function collected(range: string, page: Page | null): string {
+  const order = 'ORDER BY collection_address, nft_index, address LIMIT 1 BY nft_index, address';
+  const cut = page === null ? '' : ` ${order} ${limits(page)}`;
+  return `SELECT address FROM nft_items_by_collection WHERE ${range}${cut}`;
+}
+
+/** Read backwards by the whole key: by the lt alone all that the collection has would be sorted. */
+function newestOfCollection(page: Page, collection: string): string {
+  const key = 'collection_address DESC, last_transaction_lt DESC';
+  return newestItems(page, `nft_items_by_collection_lt WHERE ${collection}`, key);
+}
+
 /**
  * Entries of older states of the same items stand between those of the newest: as many items as the page ends with are
- * taken, and the page is cut from them once more by their rows.
+ * taken, and the page is cut from them once more by their rows. Accounts of different shards may have the same lt.
  */
-function newestItems({ offset, limit }: Page, at: number | undefined): string {
-  const entries = at === undefined ? 'nft_items_by_lt' : `nft_item_states WHERE mc_seqno <= ${u32(at)}`;
-  return `SELECT address FROM ${entries} ORDER BY last_transaction_lt DESC LIMIT 1 BY address LIMIT ${offset + limit}`;
+function newestItems({ offset, limit }: Page, from: string, key = 'last_transaction_lt DESC'): string {
+  return `SELECT address FROM ${from} ORDER BY ${key}, address LIMIT 1 BY address LIMIT ${offset + limit}`;
 }
 
 /**

@@ -56,6 +56,13 @@ export const nftItems = table({
       also: [],
       stays: true,
     },
+    {
+      name: 'nft_items_by_collection_lt',
+      each: { as: 'collectionAddress', of: ['collectionAddress'] },
+      key: ['collectionAddress', 'lastTransactionLt', 'address'],
+      also: [],
+      stays: true,
+    },
     { name: 'nft_items_by_lt', key: ['lastTransactionLt', 'address'], also: [], stays: true },
   ],
 });
