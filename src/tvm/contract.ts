@@ -4,7 +4,7 @@ import { Builder, type Cell } from '../chain/builder.ts';
 import { crc16 } from '../chain/crc.ts';
 import type { Address, Decimal, ExtraCurrencies, Hash } from '../chain/model.ts';
 import type { Seen } from './environment.ts';
-import { type CellText, cellText, type GetMethodCall, type GetMethodResult, textCell } from './executor.ts';
+import { type CellText, cellText, type GetMethodCall, type GetMethodResult, textCell, UNWRITABLE } from './executor.ts';
 import { libraryDictionary, namedLibraries } from './libraries.ts';
 import {
   isLong,
@@ -200,14 +200,13 @@ const OUT_OF_GAS = -14;
 /** Deepest stack that the executor can write: it is a tree of cells, which has no more levels. */
 export const MAX_RESULT_DEPTH = 1024;
 
-const UNWRITABLE = "Couldn't serialize stack";
 /** How the executor begins what it says of arguments. */
 const UNREADABLE = "Couldn't deserialize stack";
 
 /** Arguments that the executor cannot read: cells that no chain has, or trees of them that are too deep. */
 export class TvmArgumentError extends TvmError {}
 
-/** Whether a method left a stack that the executor could not write, after however long it tried. */
+/** Whether a method left a stack that the executor could not write. */
 export function isUnwritable(error: Error): boolean {
   return error instanceof StackLimitError && error.limit === 'maxDepth' && error.most === MAX_RESULT_DEPTH;
 }

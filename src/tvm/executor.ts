@@ -106,6 +106,16 @@ const getMethodAnswer = z.discriminatedUnion('fail', [
   }),
 ]);
 
+/** Why a get-method is told as failed whose stack the executor could not write. */
+export const UNWRITABLE = "Couldn't serialize stack";
+
+/**
+ * Steps of the walk over the stack that a get-method left. The executor writes at most some 4,000 values, in 8,000 of
+ * them, and reads long lists of arguments in 34,000; but of a value that stands in itself many times over it goes through
+ * all the rest before it gives up: 2^n steps for n levels, which cost a contract the gas of n.
+ */
+const MOST_WALKED = 200_000;
+
 /** A call that the executor answered with an error of its own, not the contract's. */
 const CANNOT_SET = "Can't set params";
 
@@ -259,13 +269,17 @@ function createCalls(emulator: Emulator) {
     },
     destroy: (pointer: number): void => emulator._destroy_emulator(pointer),
     emulate: (pointer: number, account: string, message: string, params: object, libs: string | null): unknown => {
+      emulator.walk.left = Number.POSITIVE_INFINITY;
       const texts = [account, message, JSON.stringify(params), ...(libs === null ? [] : [libs])];
       return answer(() =>
         withStrings(texts, ([a, m, p, l]) => emulator._emulate_with_emulator(pointer, libs === null ? 0 : l, a, m, p)),
       );
     },
-    getMethod: (texts: readonly [string, string], config: number): unknown =>
-      answer(() => withStrings(texts, ([p, s]) => emulator._run_get_method(p, s, config))),
+    /** @throws {UnwritableError} */
+    getMethod: (texts: readonly [string, string], config: number): unknown => {
+      emulator.walk.left = MOST_WALKED;
+      return answer(() => withStrings(texts, ([p, s]) => emulator._run_get_method(p, s, config)));
+    },
   };
 }
 

@@ -32,6 +32,6 @@ export type ToWorker =
 
 export type FromWorker =
   | { type: 'ready' }
-  | { type: 'done'; result: GetMethodResult | TransactionResult }
-  /** `broken`: the executor had to be instantiated anew. */
+  /** `broken`: the executor has to be instantiated anew. */
+  | { type: 'done'; result: GetMethodResult | TransactionResult; broken: boolean }
   | { type: 'failed'; reason: string; broken: boolean };

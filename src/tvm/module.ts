@@ -18,6 +18,8 @@ export interface Emulator {
   _destroy_emulator(emulator: number): void;
   _emulate_with_emulator(emulator: number, libs: number, account: number, message: number, params: number): number;
   _run_get_method(params: number, stack: number, config: number): number;
+  /** How many steps of a walk it may still make ({@link WALK}). */
+  readonly walk: { left: number };
 }
 
 /** The executor module broke its contract or ran into an error of its own. */
@@ -32,6 +34,35 @@ export class ExecutorError extends Error {
   }
 }
 
+/** A get-method left more than can be written out. */
+export class UnwritableError extends ExecutorError {
+  constructor() {
+    super('what the method left is too much to be written out', { broken: true });
+  }
+}
+
+/**
+ * The import by which the module calls what may throw and takes six arguments: twice for each value of a stack that is
+ * written or read, some hundred times in all else that a run does, whatever it does.
+ */
+const WALK = 'invoke_iiiiiii';
+
+/** Counts the steps of walks, and ends one that has made too many. */
+function boundWalks(imports: WebAssembly.Imports, walk: { left: number }): void {
+  const found = Object.values(imports).flatMap((functions) =>
+    Object.entries(functions).flatMap(([name, value]) =>
+      typeof value === 'function' && value.name === WALK ? [{ functions, name, value }] : [],
+    ),
+  );
+  if (found.length !== 1) throw new ExecutorError('the executor package has another layout');
+  const [{ functions, name, value }] = found;
+  // Each of them by its name: this is called for every value.
+  functions[name] = (index: number, a: number, b: number, c: number, d: number, e: number, f: number): unknown => {
+    if (--walk.left < 0) throw new UnwritableError();
+    return value(index, a, b, c, d, e, f);
+  };
+}
+
 const methods = [
   '_malloc',
   '_free',
@@ -43,7 +74,7 @@ const methods = [
   '_run_get_method',
 ] as const;
 
-function isEmulator(value: unknown): value is Emulator {
+function isEmulator(value: unknown): value is Omit<Emulator, 'walk'> {
   if (typeof value !== 'object' || value === null) return false;
   const record: Record<string, unknown> = { ...value };
   return methods.every((name) => typeof record[name] === 'function');
@@ -81,10 +112,12 @@ export async function instantiateExecutor(module: WebAssembly.Module): Promise<E
   const factory: unknown = require(`${FOLDER}/emulator-emscripten.js`);
   if (typeof factory !== 'function') throw new ExecutorError('the executor package has another layout');
   let moveStack: unknown = null;
+  const walk = { left: Number.POSITIVE_INFINITY };
   const emulator: unknown = await factory({
     print: () => undefined,
     printErr: () => undefined,
     instantiateWasm: (imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance, of: object) => void) => {
+      boundWalks(imports, walk);
       const instance = new WebAssembly.Instance(module, imports);
       moveStack = instance.exports[stackExport()];
       done(instance, module);
@@ -97,5 +130,5 @@ export async function instantiateExecutor(module: WebAssembly.Module): Promise<E
   if (stack === 0) throw new ExecutorError('no memory for the executor');
   // It grows down from its end, which is aligned to 16 bytes.
   moveStack((stack + STACK_BYTES) & ~15);
-  return emulator;
+  return Object.assign(emulator, { walk });
 }

@@ -8,10 +8,12 @@ import { configParam } from './config.ts';
 import { type ChainView, type GetMethodOptions, methodId, runGetMethod, TvmArgumentError } from './contract.ts';
 import { cellText } from './executor.ts';
 import { createTvmPool, TvmBusyError, type TvmMetrics, TvmTimeoutError, tvmConfig } from './pool.ts';
-import { NULL, type StackValue, writeStack, writeStackValue } from './stack.ts';
+import { NULL, StackLimitError, type StackValue, writeStack, writeStackValue } from './stack.ts';
 import { address, codes, stateOf } from './test-contracts.ts';
 
 const NOW = 1_700_000_000;
+/** For hours. */
+const ENDLESS_GAS = '1000000000000';
 const METHOD = methodId('seqno');
 
 function countingMetrics() {
@@ -196,9 +198,9 @@ describe('limits', () => {
     const small = createTvmPool({ workers: 1, maxQueued: 2, timeoutMs: 1_500, metrics });
     try {
       const ask = (code: Cell, signal = AbortSignal.timeout(60_000)) =>
-        runGetMethod(small, devnet, stateOf(code), METHOD, [], { now: NOW, signal });
+        runGetMethod(small, devnet, stateOf(code), METHOD, [], { now: NOW, signal, gasLimit: ENDLESS_GAS });
       await ask(codes.echo);
-      const hanging = ask(codes.doubled(40));
+      const hanging = ask(codes.endless);
       const gone = new AbortController();
       const leaving = ask(codes.echo, gone.signal);
       const waiting = ask(codes.echo);
@@ -215,6 +217,22 @@ describe('limits', () => {
     await expect(
       small.run({ kind: 'tick_tock', shardAccount: '', isTock: false, context }, devnet.config),
     ).rejects.toThrow('closed');
+  });
+
+  test('what a method left is gone through for so long, and the next call has a new executor', async () => {
+    const { counts, metrics } = countingMetrics();
+    const small = createTvmPool({ workers: 1, maxQueued: 2, timeoutMs: 60_000, metrics });
+    try {
+      const ask = (code: Cell) =>
+        runGetMethod(small, devnet, stateOf(code), METHOD, [], { now: NOW, signal: AbortSignal.timeout(120_000) });
+      const told = await ask(codes.echo);
+      await expect(ask(codes.doubled(60))).rejects.toBeInstanceOf(StackLimitError);
+      expect(await ask(codes.echo)).toEqual(told);
+      const outcomes = ['get_method done', 'get_method done', 'get_method done'];
+      expect(counts).toEqual({ replaced: 1, rejected: 0, outcomes, deepest: 1 });
+    } finally {
+      await small.close();
+    }
   });
 
   test('a standstill of its own thread is no fault of a contract', async () => {
@@ -242,7 +260,8 @@ describe('limits', () => {
     vi.spyOn(process, 'cpuUsage').mockImplementation(() => ({ user: ++looks > 3 ? 1e9 : 0, system: 0 }));
     try {
       const signal = AbortSignal.timeout(60_000);
-      const hanging = runGetMethod(patient, devnet, stateOf(codes.doubled(40)), METHOD, [], { now: NOW, signal });
+      const options = { now: NOW, signal, gasLimit: ENDLESS_GAS };
+      const hanging = runGetMethod(patient, devnet, stateOf(codes.endless), METHOD, [], options);
       await expect(hanging).rejects.toBeInstanceOf(TvmTimeoutError);
       expect(looks).toBe(4);
     } finally {

@@ -157,7 +157,7 @@ export function createTvmPool(options: TvmPoolOptions): TvmPool {
     const { running } = slot;
     slot.running = null;
     slot.ready = true;
-    if (message.type === 'failed' && message.broken) metrics?.replaced();
+    if (message.type !== 'ready' && message.broken) metrics?.replaced();
     if (running !== null && message.type !== 'ready') {
       finish(running, message.type, () => running.task.settle(message));
     }
@@ -272,7 +272,9 @@ export function createTvmPool(options: TvmPoolOptions): TvmPool {
 }
 
 /** A thread answers a job with that job's result: it has one at a time. */
-function isResult<J extends Job>(message: FromWorker): message is { type: 'done'; result: JobResult<J> } {
+function isResult<J extends Job>(
+  message: FromWorker,
+): message is { type: 'done'; result: JobResult<J>; broken: boolean } {
   return message.type === 'done';
 }
 

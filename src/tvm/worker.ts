@@ -1,9 +1,9 @@
 /** A thread of the TVM pool: one instance of the executor, the configurations it was told, one job after another. */
 import { errorMessage } from '../chain/errors.ts';
 import { runInThread } from '../thread.ts';
-import { createExecutor, type Executor, ExecutorError } from './executor.ts';
+import { createExecutor, type Executor, ExecutorError, UNWRITABLE } from './executor.ts';
 import type { FromWorker, Job, ToWorker } from './jobs.ts';
-import { type Emulator, instantiateExecutor } from './module.ts';
+import { type Emulator, instantiateExecutor, UnwritableError } from './module.ts';
 
 interface WorkerData {
   module: WebAssembly.Module;
@@ -32,12 +32,14 @@ await runInThread<WorkerData, ToWorker, FromWorker>(async ({ data, signal, send,
       emulator = null;
       executors.clear();
     }
+    if (error instanceof UnwritableError)
+      return { type: 'done', result: { success: false, reason: UNWRITABLE }, broken };
     return { type: 'failed', reason: errorMessage(error), broken };
   }
 
   async function run(key: string, job: Job): Promise<FromWorker> {
     try {
-      return { type: 'done', result: runJob(await executorFor(key), job) };
+      return { type: 'done', result: runJob(await executorFor(key), job), broken: false };
     } catch (error) {
       return failed(error);
     }

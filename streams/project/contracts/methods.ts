@@ -33,15 +33,10 @@ export class Exhausting extends OtherKind {
 const WORKERS = 1;
 /** The projector asks for no more at a time than a step has contracts, and those in turns. */
 const MAX_QUEUED = 100_000;
-/** A run ends with its gas long before (some 250 ms): one that is still there then cannot write down what it left. */
+/** A run ends with its gas long before (some 250 ms). */
 const TIMEOUT_MS = 5_000;
 /** On a machine that does much else: what is told of a contract must not depend on that. */
 const PATIENCE_MS = 120_000;
-/**
- * What the gas does not count is writing out what a method left. Where that fails only after so long, it is the same to
- * whoever waits as if it hung.
- */
-const SLOW_MS = 1_000;
 /** Codes that are remembered to hang. */
 const HANGING_CODES = 10_000;
 /** Exit codes of a run that used up its gas. */
@@ -65,13 +60,7 @@ export type Methods = ReturnType<typeof createMethods>;
 
 /** @param shared threads to share; without it there is one of its own */
 export function createMethods(counters: Counters, shared?: TvmPool) {
-  /** How long the last run took: the own pool has one thread, so that is of the run that has just ended. */
-  let tookMs = 0;
-  const pool =
-    shared ??
-    ownPool((ms) => {
-      tookMs = ms;
-    });
+  const pool = shared ?? ownPool();
   const configs = new Map<string, TvmConfig>();
   const hanging = new LRUCache<string, true>(atMost(HANGING_CODES));
 
@@ -123,10 +112,7 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
         hanging.set(hashKey(subject.codeHash), true);
         throw new Exhausting(`${method} hangs`);
       }
-      if (isUnwritable(error)) {
-        if (tookMs > SLOW_MS) hanging.set(hashKey(subject.codeHash), true);
-        throw new Exhausting(`what ${method} leaves cannot be written out`);
-      }
+      if (isUnwritable(error)) throw new Exhausting(`what ${method} leaves cannot be written out`);
       throw new OtherKind(`${method} cannot be run: ${error.message}`, { cause: error });
     }
   }
@@ -162,20 +148,8 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
   };
 }
 
-/** @param onRun told how long a run took, before that is told what it left */
-function ownPool(onRun: (ms: number) => void): TvmPool {
-  return createTvmPool({
-    workers: WORKERS,
-    maxQueued: MAX_QUEUED,
-    timeoutMs: TIMEOUT_MS,
-    patienceMs: PATIENCE_MS,
-    metrics: {
-      finished: (_kind, _outcome, ms) => onRun(ms),
-      depth: () => undefined,
-      rejected: () => undefined,
-      replaced: () => undefined,
-    },
-  });
+function ownPool(): TvmPool {
+  return createTvmPool({ workers: WORKERS, maxQueued: MAX_QUEUED, timeoutMs: TIMEOUT_MS, patienceMs: PATIENCE_MS });
 }
 
 const isDone = (exitCode: number): boolean => exitCode === 0 || exitCode === 1;
