@@ -15,12 +15,23 @@ const HEAD = 1_099;
 const failed = { label: 'a query of SQL', queryId: '', detail: 'Query memory limit exceeded' } as const;
 const OUT_OF_MEMORY = new ClickHouseQueryError({ ...failed, code: 'memory', serverType: 'MEMORY_LIMIT_EXCEEDED' });
 
+interface Trouble {
+  room: number;
+  failure: Error;
+  /** Not even a single row is found in time. */
+  isBusy: boolean;
+}
+
 /** Of a view with one row a step; an answer may have `most` of them, and more than `room` take more than a query may. */
-function slicesOf(most: number, { room = Number.POSITIVE_INFINITY, failure = OUT_OF_MEMORY } = {}) {
+function slicesOf(
+  most: number,
+  { room = Number.POSITIVE_INFINITY, failure = OUT_OF_MEMORY, isBusy = false }: Partial<Trouble> = {},
+) {
   let asked = 0;
   let tables = 'first';
   async function ask({ sql }: Asked) {
     asked++;
+    if (isBusy) throw new ClickHouseQueryError({ ...failed, code: 'timeout', detail: 'no answer' });
     const [from, to = HEAD] = [...sql.matchAll(/[<>]= (\d+)/g)].map(([, seqno]) => Number(seqno));
     const steps = Array.from({ length: HEAD - FIRST + 1 }, (_, i) => FIRST + i).filter((at) => at >= from && at <= to);
     const isCut = sql.includes('SELECT *');
@@ -128,6 +139,15 @@ describe('slices that meet a limit of queries', () => {
     );
     const busy = new ClickHouseQueryError({ ...failed, code: 'busy' });
     await expect(slicesOf(1_000, { room: 0, failure: busy }).slices.get(of)).rejects.toBe(busy);
+  });
+
+  it('are to be asked for later where not even their first step is found in time', async () => {
+    const { slices } = slicesOf(1_000, { isBusy: true });
+    await expect(slices.get({ ...question, from: 0 })).rejects.toMatchObject({
+      status: 503,
+      retryAfterSeconds: 1,
+      message: 'the tables answer too slowly now: try again soon',
+    });
   });
 });
 

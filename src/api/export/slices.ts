@@ -16,6 +16,7 @@ import { ApiError } from '../errors.ts';
 import { isTooMuchOnDisk } from '../sql/failures.ts';
 import { FORMATS, type FormatName } from '../sql/formats.ts';
 import type { Outgoing } from '../sql/outgoing.ts';
+import { SqlRefusal } from '../sql/refusal.ts';
 
 /** Formats of files; JSON has lines instead. */
 export const EXPORT_FORMATS = ['parquet', 'csv', 'ndjson', 'arrow'] as const satisfies readonly FormatName[];
@@ -156,7 +157,9 @@ export function createSlices(options: SlicesOptions): Slices {
     outgoing.check();
     const cut = slicedOf(view);
     const asked: AskedOf = { key, signal, timeoutMs, parameters: new Map() };
-    const first = await begin(from, to, asked);
+    const first = await begin(from, to, asked).catch((error: unknown) => {
+      throw late(error);
+    });
     const end = Math.min(to, first + Math.min(steps ?? SLICE_STEPS, SLICE_STEPS) - 1);
     const most = await lastByRows(view, cut, from, end, asked).catch((error: unknown) => {
       throw tooMuch(error, { view, first, last: end, share: SHARE_COUNTED });
@@ -240,6 +243,12 @@ function limitOf(error: unknown): keyof typeof LIMITS | null {
   if (serverType === 'TOO_MANY_ROWS') return 'rows';
   if (code === 'memory') return 'memory';
   return code === 'timeout' || serverType === 'TOO_SLOW' ? 'time' : null;
+}
+
+/** What is told when a single row is not found in time, which no number of steps makes quicker; another error stays. */
+function late(cause: unknown): unknown {
+  if (limitOf(cause) !== 'time') return cause;
+  return new SqlRefusal(503, 'the tables answer too slowly now: try again soon', { cause, retryAfterSeconds: 1 });
 }
 
 interface Tried {
