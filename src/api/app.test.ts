@@ -44,7 +44,7 @@ const Document = z.object({
           ),
         })
         .optional(),
-      post: z.unknown().optional(),
+      post: z.looseObject({ responses: z.record(z.string(), z.unknown()) }).optional(),
     }),
   ),
   components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
@@ -135,6 +135,16 @@ describe('documentation', () => {
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
     },
   );
+
+  it.each([
+    ['/api/v3', '/runGetMethod', ['404', '413', '422', '429', '500', '503', '504']],
+    ['/api/v2', '/runGetMethod', ['404', '413', '414', '422', '429', '500', '503', '504', '542']],
+    ['/api/emulate/v1', '/emulateTrace', ['400', '413', '429', '500', '501', '503']],
+  ])('of %s names what %s may fail with', async (base, path, failures) => {
+    await start();
+    const { paths } = Document.parse(await (await get(`${base}/openapi.json`)).json());
+    expect(Object.keys(paths[path].post?.responses ?? {})).toEqual(['200', ...failures]);
+  });
 
   it('describes every route', async () => {
     await start();

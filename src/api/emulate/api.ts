@@ -21,8 +21,11 @@ const DOCUMENT: Api['document'] = {
   ],
   failures: {
     400: 'The message or an option cannot be read.',
+    413: 'The body is too large.',
     429: 'Too many contracts run at once: try again after the seconds in `Retry-After`.',
     500: 'The contract does not accept the message (`EmulationExternalNotAccepted: <exit code>`), or it cannot be run.',
+    501: 'It takes a liteserver, and no network is followed.',
+    503: 'No liteserver answered in time: try again after the seconds in `Retry-After`.',
   },
 };
 

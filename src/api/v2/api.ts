@@ -38,7 +38,9 @@ const DOCUMENT: Api['document'] = {
     422: 'A parameter cannot be read or breaks a rule.',
     429: 'Too many requests: try again after the seconds in `Retry-After`.',
     500: 'The service or a liteserver failed.',
+    503: 'The newest step is being written: try again after the seconds in `Retry-After`.',
     504: 'No liteserver answered in time.',
+    542: 'It takes a liteserver, and no network is followed; or the stack has an entry that cannot be given.',
   },
 };
 

@@ -64,10 +64,12 @@ const DOCUMENT: Api['document'] = {
   ],
   failures: {
     404: 'Not indexed.',
+    413: 'The body is too large.',
     422: 'A parameter cannot be read or breaks a rule.',
     429: 'Too many queries at once: try again after the seconds in `Retry-After`.',
     500: 'The service failed.',
     503: 'The newest step is being written: try again after the seconds in `Retry-After`.',
+    504: 'No liteserver answered in time.',
   },
 };
 
