@@ -94,7 +94,7 @@ export function readTops(bytes: Buffer, place: FilePosition): ShardTop[] {
 function otherNetwork(block: CheckedBlock, place: FilePosition, expected: number, ofLog: boolean): IngestError {
   const what = `block ${blockKey(block.id)} is of network ${block.globalId} (global_id)`;
   const whose = ofLog ? 'the log holds' : 'the blocks before it are of';
-  return new IngestError('network', place, `${what}, ${whose} network ${expected}; one data folder holds one network`);
+  return new IngestError('network', place, `${what}, ${whose} network ${expected}; one log holds one network`);
 }
 
 function mergeRepeated(earlier: IndexedBlock, block: CheckedBlock, found: FileBlock): void {
