@@ -147,7 +147,9 @@ function missingOf({ number, statements }: Migration, applied: readonly Applied[
 
 function refuseDrift(migrations: readonly Migration[], applied: readonly Applied[], database: string): void {
   const files = new Map(migrations.map((migration) => [migration.number, migration]));
-  const advice = 'Applied migrations are never changed: restore the file and add a new one, or rebuild the database';
+  const advice =
+    'Applied migrations are never changed: restore the file and add a new one, or give another --clickhouse-database, ' +
+    'into which the log is projected anew';
   for (const row of applied) {
     const file = files.get(row.number);
     if (file === undefined) {
