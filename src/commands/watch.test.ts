@@ -59,7 +59,7 @@ it('knows where it began before it has heard anything: what comes while it is cu
   listener.stop();
   expect(await listener.ended).toBe(0);
   expect(listener.lines).toEqual([
-    expect.stringMatching(new RegExp(`^to go on: tonstream watch ${watched} --from \\S+$`)),
+    expect.stringMatching(new RegExp(`^to go on: tonstream watch ${watched} --port ${server.port} --from \\S+$`)),
   ]);
 });
 

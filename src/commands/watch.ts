@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { parseStart, StartPointError } from '../../streams/ingest/follow-start.ts';
 import { errorMessage } from '../chain/errors.ts';
-import type { Config } from '../config.ts';
+import { type Config, settings } from '../config.ts';
 import { httpUrl } from '../listen.ts';
 import type { ImportIo } from './import.ts';
 
@@ -82,9 +82,19 @@ export async function runWatch(
     await sleep(pause, undefined, { signal }).catch(() => undefined);
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   }
-  if ('from_cursor' in start)
-    print(`to go on: tonstream watch ${[...addresses, '--from', start.from_cursor].join(' ')}`);
+  if ('from_cursor' in start) {
+    const words = [...addresses, ...placeFlags({ host, port }), '--from', start.from_cursor];
+    print(`to go on: tonstream watch ${words.join(' ')}`);
+  }
   return 0;
+}
+
+/** The flags that lead to the same service from anywhere; none where they are the default ones. */
+function placeFlags(place: Pick<Config, 'host' | 'port'>): string[] {
+  return (['host', 'port'] as const).flatMap((name) => {
+    const { flag, schema } = settings[name];
+    return place[name] === schema.parse(undefined) ? [] : [`--${flag}`, String(place[name])];
+  });
 }
 
 /** The service will not give another answer. */
