@@ -94,6 +94,20 @@ it('keeps to the window', async () => {
   expect(points.map(({ mc_seqno }) => mc_seqno)).toEqual([4, 2]);
 });
 
+it.each(['asc', 'desc'])('has no point of a step that goes on behind the window, %s and page by page', async (sort) => {
+  await open();
+  for (const limit of [1, 2, 100]) {
+    const found: number[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: z.infer<typeof balanceHistory> = await shown(`end_lt=8&sort=${sort}&limit=${limit}&cursor=${cursor}`);
+      found.push(...page.points.map(({ mc_seqno }) => mc_seqno));
+      cursor = page.next_cursor;
+    }
+    expect(found).toEqual(sort === 'asc' ? [1, 2, 4] : [4, 2, 1]);
+  }
+});
+
 it('refuses a question without an account, and a foreign cursor', async () => {
   await open();
   expect(await ask('')).toBe('address is required');

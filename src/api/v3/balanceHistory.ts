@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LT, makeCursor, readCursor } from '../../../clickhouse/queries/keys.ts';
 import { hashKey } from '../../chain/hash.ts';
 import type { Address, Decimal } from '../../chain/model.ts';
-import type { Bounds, QueryContext, Sort } from '../../chain/records.ts';
+import type { Bounds, QueryContext, Sort, TransactionRecord } from '../../chain/records.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { address, cursor, limit, sort, uint64 } from './parameters.ts';
@@ -27,6 +27,8 @@ interface Point {
 interface Asking {
   account: Address;
   ltWindow: Bounds<Decimal>;
+  /** Of the window that was asked for. */
+  end: Decimal | undefined;
   sort: Sort;
   limit: number;
   /** A step that was shown already. */
@@ -55,6 +57,7 @@ export function balanceHistoryRoute(limits: ApiLimits): Route {
       const asking: Asking = {
         account: p.address,
         ltWindow: behind({ start: p.start_lt, end: p.end_lt }, p.sort, place?.[0]),
+        end: p.end_lt,
         sort: p.sort,
         limit: p.limit,
         shown: place && Number(place[1]),
@@ -79,14 +82,21 @@ async function pointsOfCoins(asking: Asking, { source, context: { signal, timeou
   const { account, sort, limit } = asking;
   // The states are read, which forms do not show.
   const context: QueryContext = { signal, timeoutMs };
+  const transactions = async (ltWindow: Bounds<Decimal>, sort: Sort, most: number): Promise<TransactionRecord[]> => {
+    const page = { limit: most, offset: 0 };
+    const filter = { accounts: [account], excludeAccounts: [], hashes: [], utime: {}, ltWindow, sort, page };
+    return (await source.transactions(filter, context)).rows;
+  };
+  const behindAll = asking.end === undefined ? [] : await transactions(behind({}, 'asc', asking.end), 'asc', 1);
+  const unended = behindAll[0]?.mcSeqno;
   const points: Point[] = [];
   let { ltWindow } = asking;
   for (let read = 1; ; read++) {
     const rowsAsked = read === 1 ? limit + 1 : READ_ROWS;
-    const page = { limit: rowsAsked, offset: 0 };
-    const filter = { accounts: [account], excludeAccounts: [], hashes: [], utime: {}, ltWindow, sort, page };
-    const { rows } = await source.transactions(filter, context);
+    const rows = await transactions(ltWindow, sort, rowsAsked);
     for (const { transaction, mcSeqno, after } of rows) {
+      // The point of this step lies behind the window.
+      if (mcSeqno === unended) continue;
       const { lt, now } = transaction;
       const point = { mcSeqno, lt, utime: now, balance: after?.balance ?? null };
       const before = points.at(-1)?.mcSeqno ?? asking.shown;
