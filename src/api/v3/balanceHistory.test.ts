@@ -69,6 +69,16 @@ it.each(['asc', 'desc'])('gives a point for each step, the last one of it, %s an
   }
 });
 
+it('says that an account has nothing once it is not there, of which no state is shown', async () => {
+  const left = ['active', 'nonexist', 'active'].map((endStatus, i) => {
+    const transaction = { account: ACCOUNT, lt: String(i + 1), now: 1_000, endStatus };
+    return { transaction, mcSeqno: i + 1, after: i === 0 ? { balance: '7' } : null } as unknown as TransactionRecord;
+  });
+  server = await serveApi(createFakeSource({ transactions: async () => ({ rows: left, nextCursor: null }) }).source);
+  const { points } = await shown('sort=asc');
+  expect(points.map(({ balance }) => balance)).toEqual(['7', '0', null]);
+});
+
 it('tells when a balance came about whose wallet was confirmed in a later step', async () => {
   const transaction = { account: WALLET, lt: '7', now: 1_700 };
   const { source } = createFakeSource({

@@ -97,8 +97,10 @@ async function pointsOfCoins(asking: Asking, { source, context: { signal, timeou
     for (const { transaction, mcSeqno, after } of rows) {
       // The point of this step lies behind the window.
       if (mcSeqno === unended) continue;
-      const { lt, now } = transaction;
-      const point = { mcSeqno, lt, utime: now, balance: after?.balance ?? null };
+      const { lt, now, endStatus } = transaction;
+      // Who is not there has nothing, and no state that is shown.
+      const balance = endStatus === 'nonexist' ? '0' : (after?.balance ?? null);
+      const point = { mcSeqno, lt, utime: now, balance };
       const before = points.at(-1)?.mcSeqno ?? asking.shown;
       // Of a step its last transaction counts, which is the first one of a descending list.
       if (before !== mcSeqno) points.push(point);
