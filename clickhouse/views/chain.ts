@@ -265,7 +265,7 @@ const balancesHistory: View = {
     address: 'Of the owner: `address = …` is fast',
     asset: '`TON`, or the address of the jetton',
     amount: 'Smallest units; rows whose state the log has not shown are left out; NULL where it passes 38 digits',
-    timestamp: 'Seconds since 1970',
+    timestamp: 'Seconds since 1970: time of the transaction; of jettons that of the step',
     lt: '',
     mc_block_seqno: 'Step',
     ...TIMES,

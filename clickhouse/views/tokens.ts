@@ -93,7 +93,8 @@ const jettonBalances: View = {
     amount: 'Smallest units; NULL where it passes 38 digits',
     lt: 'Of the transaction that left it',
     mc_block_seqno: 'Step',
-    ...TIMES,
+    block_time: 'Time of the step, UTC',
+    block_date: 'Day of the step, UTC',
   },
   as: 'at step',
   select: ({ of, head }) => `
