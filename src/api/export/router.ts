@@ -8,11 +8,15 @@ import { refusalOf } from '../sql/failures.ts';
 import type { Outgoing } from '../sql/outgoing.ts';
 import { EXPORT_FORMATS, type Slice, type Slices, SliceTooMuch } from './slices.ts';
 
-const seqno = z.coerce.number('give a masterchain seqno').int().min(0).max(0xffff_ffff);
+/** Digits: of an empty text, which a variable that is not set leaves, a number would be made too. */
+const digits = (error: string) => z.string(error).regex(/^\d+$/, error).transform(Number);
+const SEQNO = 'give a masterchain seqno';
+const seqno = digits(SEQNO).pipe(z.int(SEQNO).max(0xffff_ffff, SEQNO));
+const STEPS = 'give how many steps a slice may have';
 const asked = z.object({
   from: seqno,
-  to: seqno.nullish().transform((to) => to ?? null),
-  steps: z.coerce.number('give how many steps a slice may have').int().min(1).optional(),
+  to: seqno.optional().transform((to) => to ?? null),
+  steps: digits(STEPS).pipe(z.int(STEPS).min(1, STEPS)).optional(),
   format: z.enum(EXPORT_FORMATS).default('parquet'),
 });
 

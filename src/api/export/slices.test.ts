@@ -168,6 +168,10 @@ it('a refused slice tells in its head how many steps to ask for, and the one beh
       '/api/export/messages?from=1000&to=1005&format=csv',
     ]);
     expect((await fetch(`${url}&steps=0`)).status).toBe(422);
+    // Of a variable that a script has not set.
+    for (const nothing of ['from=', 'to=', 'to=%20', 'steps=']) {
+      expect([nothing, (await fetch(`${url}&${nothing}`)).status]).toEqual([nothing, 422]);
+    }
   } finally {
     server.closeAllConnections();
     server.close();
