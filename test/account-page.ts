@@ -8,7 +8,7 @@ const PATIENCE = { timeout: 180_000, interval: 50 };
 export function describeAccountPage(begin: () => Promise<Visit & { url: string }>): void {
   /** An account of a transaction a second, as a page knows it; `newest` is the number of its newest one. */
   async function openBusyAccount() {
-    const account = { newest: 100, away: false };
+    const account = { newest: 100, away: false, asked: 0 };
     const address = `0:${'AB'.repeat(32)}`;
     const transactionOf = (n: number) => ({
       hash: Buffer.from(String(n).padStart(32, '0')).toString('base64'),
@@ -20,7 +20,8 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
     await page.clock.install();
     await page.addInitScript(`globalThis.lines = [];
       class Line extends EventTarget { static CLOSED = 2; static OPEN = 1; readyState = 1;
-        constructor() { super(); lines.push(this); setTimeout(() => this.dispatchEvent(new Event('connected'))); }
+        constructor() { super(); lines.push(this);
+          setTimeout(() => this.dispatchEvent(new MessageEvent('connected', { data: '{}' }))); }
         close() { this.readyState = 2; } }
       globalThis.EventSource = Line;`);
     await page.route('**/api/v3/**', (route) => {
@@ -37,6 +38,7 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
         walletStates: { wallets: [] },
         pendingTraces: { traces: [] },
       };
+      if (asked.pathname.endsWith('/accountStates')) account.asked++;
       if (account.away) return route.fulfill({ status: 503, json: { error: 'too busy' } });
       return route.fulfill({ json: answers[asked.pathname.slice('/api/v3/'.length)] });
     });
@@ -45,9 +47,11 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
       page
         .locator('tbody:not(.waiting) a.hash')
         .evaluateAll((links) => links.map((link) => Number(atob(link.getAttribute('title') ?? ''))));
-    const hear = (newest: number) => {
+    const hear = async (newest: number) => {
       account.newest = newest;
-      return page.evaluate(`lines.at(-1).dispatchEvent(new MessageEvent('event', { data: '{}' }))`);
+      // It asks once a second.
+      await page.clock.fastForward(1_000);
+      await page.evaluate(`lines.at(-1).dispatchEvent(new MessageEvent('event', { data: '{}' }))`);
     };
     /** That it has all from `newest` on, `count` of them. */
     const expectAll = (newest: number, count: number) =>
@@ -75,6 +79,57 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
     await page.getByText('Show older').last().click();
     await expectAll(last, 50);
     expect(complaints).toEqual([]);
+  });
+
+  it('asks once a second, however much an account does', async () => {
+    const { page, account, expectAll } = await openBusyAccount();
+    await expectAll(100, 25);
+    await vi.waitFor(async () => expect(await page.locator('#line').textContent()).toBe('Live'), PATIENCE);
+    await page.clock.fastForward(1_000);
+    await page.clock.pauseAt(await page.evaluate('Date.now() + 1_000'));
+    const before = account.asked;
+    const hearOften = async (newest: number) => {
+      account.newest = newest;
+      for (let time = 0; time < 8; time++) {
+        await page.evaluate(`lines.at(-1).dispatchEvent(new MessageEvent('event', { data: '{}' }))`);
+        await page.clock.runFor(50);
+      }
+    };
+    await hearOften(101);
+    await expectAll(101, 26);
+    await hearOften(102);
+    expect(account.asked - before).toBe(1);
+    await page.clock.runFor(1_000);
+    await expectAll(102, 27);
+    expect(account.asked - before).toBe(2);
+  });
+
+  it('gives its line back while nobody looks at it', async () => {
+    const { page, account, expectAll } = await openBusyAccount();
+    await expectAll(100, 25);
+    const look = (hidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await look(true);
+    expect(await page.evaluate('lines.at(-1).readyState')).toBe(1);
+    await page.clock.fastForward(31_000);
+    expect(await page.evaluate('lines.map(({ readyState }) => readyState)')).toEqual([2]);
+    account.newest = 101;
+    await look(false);
+    await expectAll(101, 26);
+    await vi.waitFor(async () => expect(await page.locator('#line').textContent()).toBe('Live'), PATIENCE);
+  });
+
+  it('comes back to a service that was away at a time of its own', async () => {
+    const { page, expectAll } = await openBusyAccount();
+    await expectAll(100, 25);
+    // The browser would, at the same moment as all others.
+    await page.evaluate('lines.at(-1).readyState = 0, lines.at(-1).onerror()');
+    expect(await page.evaluate('lines.at(-1).readyState')).toBe(2);
+    expect(await page.locator('#line').textContent()).toBe('Connection lost');
+    await page.clock.fastForward(2_000);
+    expect(await page.evaluate('lines.length')).toBe(2);
+    await vi.waitFor(async () => expect(await page.locator('#line').textContent()).toBe('Live'), PATIENCE);
   });
 
   it('follows an account again after the service was busy, and after it was refused', async () => {

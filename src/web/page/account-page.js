@@ -1,9 +1,10 @@
 /** An account: what it is, what it holds, what it did. */
 import { ApiError, apiUrl, ask, atMost, book, ROOT } from './ask.js';
-import { element, say } from './elements.js';
+import { element, say, setText } from './elements.js';
 import { extraCurrencies, short } from './format.js';
 import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
 import { accountLink, accountName, actionLine, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
+import { LINE_TEXT, openLine } from './live.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
 const PAGE = atMost(25);
@@ -12,6 +13,8 @@ const HELD = atMost(50);
 const MOST = 500;
 /** What waits is looked at again after this long, though nobody told of it. */
 const WAITING_MS = 2_000;
+/** Between two times that it asks, however much the account does. */
+const EVERY_MS = 1_000;
 /** After a failure that nothing else ends. */
 const RETRY_MS = 5_000;
 const HISTORY = ['Transaction', 'Time', 'Operation', 'Value', 'Fees', 'Outcome'];
@@ -113,8 +116,8 @@ function unsureRows(transactions) {
 }
 
 /**
- * Hears of the account's transactions over the stream, from the moment they are sent, and asks again then, once at a
- * time; and as long as something waits that may come to nothing.
+ * Hears of the account's transactions over the stream, from the moment they are sent, and asks again then; and as long
+ * as something waits that may come to nothing.
  */
 function follow(address, pill, refresh) {
   const query = new URLSearchParams({
@@ -123,60 +126,66 @@ function follow(address, pill, refresh) {
     min_finality: 'pending',
     finality_scope: 'transaction',
   });
-  let source = null;
-  const tell = (state, text) => {
-    pill.dataset.state = state;
-    pill.textContent = text;
-  };
+  let state = 'connecting';
+  let failure = null;
+  let isNews = false;
+  function tell() {
+    const isFailing = failure !== null && state === 'live';
+    pill.dataset.state = isFailing ? 'lost' : state;
+    setText(pill, isFailing ? failure : LINE_TEXT[state]);
+  }
+  const askSoon = inTurn(refresh, (error) => {
+    failure = error?.message ?? null;
+    if (isNews && failure === null) {
+      say('The account has new transactions');
+      isNews = false;
+    }
+    tell();
+  });
+  openLine(`${ROOT}api/streaming/v2/sse?${query}`, ['connected', 'event'], {
+    event(kind, { type }) {
+      // That it goes on where it was: `connected` has said so.
+      if (type === 'caught_up') return;
+      isNews ||= kind === 'event';
+      askSoon();
+    },
+    state(to) {
+      state = to;
+      tell();
+    },
+  });
+}
+
+/**
+ * A function that has `refresh` called, once at a time and not all the time. It is called again while it says that
+ * something waits, and after an error; `done` hears of each end, with the error or null.
+ */
+function inTurn(refresh, done) {
   let asking = false;
   let again = false;
+  let askedAt = Number.NEGATIVE_INFINITY;
   let later = 0;
-  let reopening = 0;
-  async function update(event) {
-    if (asking) {
-      again = true;
-      return;
-    }
+  async function update() {
     asking = true;
-    do {
-      again = false;
-      clearTimeout(later);
-      try {
-        if (await refresh()) later = setTimeout(update, WAITING_MS);
-        if (source.readyState === EventSource.OPEN) tell('live', 'Live');
-        if (event?.type === 'event') say('The account has new transactions');
-      } catch (error) {
-        tell('lost', error.message);
-        later = setTimeout(update, RETRY_MS);
-      }
-    } while (again);
-    asking = false;
-  }
-  function open() {
-    close();
-    source = new EventSource(`${ROOT}api/streaming/v2/sse?${query}`);
-    source.addEventListener('connected', () => tell('live', 'Live'));
-    source.addEventListener('connected', update);
-    source.addEventListener('event', (event) => {
-      // That it goes on where it was: `connected` has said so.
-      if (JSON.parse(event.data).type !== 'caught_up') void update(event);
+    again = false;
+    askedAt = performance.now();
+    let error = null;
+    const waits = await refresh().catch((thrown) => {
+      error = thrown;
     });
-    source.onerror = () => {
-      tell('lost', 'Connection lost');
-      // After an answer other than 200 the browser does not try again. Spread over time, for many pages hear it at once.
-      if (source.readyState === EventSource.CLOSED) reopening = setTimeout(open, RETRY_MS * (0.75 + Math.random() / 2));
-    };
+    asking = false;
+    done(error);
+    if (error !== null) askIn(RETRY_MS);
+    else if (again || waits) askIn(again ? 0 : WAITING_MS);
   }
-  function close() {
-    clearTimeout(reopening);
-    source?.close();
+  function askIn(ms) {
+    clearTimeout(later);
+    later = setTimeout(update, Math.max(ms, askedAt + EVERY_MS - performance.now()));
   }
-  addEventListener('pagehide', close);
-  // A page that is left is kept by the browser for the way back.
-  addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) open();
-  });
-  open();
+  return () => {
+    again = true;
+    if (!asking) askIn(0);
+  };
 }
 
 function stateFacts(account, wallet) {

@@ -1,15 +1,18 @@
 /** The line to the service: opened again whenever it is lost. */
 
-/** A beat comes every few seconds; a line this long without anything is dead, though nobody said so. */
+/** Where a beat comes every few seconds, a line this long without anything is dead, though nobody said so. */
 const SILENCE_MS = 16_000;
 /** A browser has six lines to a server: a page that nobody looks at gives its line back after this long. */
 const HIDDEN_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
 
+/** What its states are called. */
+export const LINE_TEXT = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost' };
+
 /**
  * @param {string} url
- * @param {string[]} kinds names of events
+ * @param {string[]} kinds names of events; `beat` where the line has beats
  * @param {{event(kind: string, data: unknown): void, state(state: 'connecting' | 'live' | 'lost', retryAt: number | null): void}} on
  *   `retryAt`: when it is tried again, in milliseconds since 1970
  */
@@ -39,7 +42,7 @@ export function openLine(url, kinds, on) {
 
   function listen() {
     clearTimeout(watchdog);
-    watchdog = setTimeout(lost, SILENCE_MS);
+    if (kinds.includes('beat')) watchdog = setTimeout(lost, SILENCE_MS);
   }
 
   function close() {

@@ -4,13 +4,12 @@ import { renderChain, timeElement } from './chain.js';
 import { renderDay } from './day.js';
 import { byId, say, setText } from './elements.js';
 import { age, ago, plural } from './format.js';
-import { openLine } from './live.js';
+import { LINE_TEXT, openLine } from './live.js';
 import { mindSearch } from './search.js';
 import { renderEmpty, renderStatus, renderTrouble } from './status.js';
 
 /** Between two steps that a screen reader is told of: steps come faster than they can be said. */
 const SAY_EVERY_MS = 30_000;
-const LINE_TEXT = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost' };
 
 const newest = {};
 const changed = new Set();
