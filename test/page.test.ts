@@ -384,6 +384,23 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     }
   });
 
+  it('asks again for what was not found before, without another text in the search box', async () => {
+    const { url } = await start();
+    const { page } = await open(url);
+    const target = `0:${'AB'.repeat(32)}`;
+    let asked = 0;
+    await page.route('**/api/v3/dns/records?*', (route) =>
+      route.fulfill({ json: { records: asked++ === 0 ? [] : [{ dns_wallet: target }] } }),
+    );
+    await page.locator('#sought').fill('alice.ton');
+    await page.locator('#sought').press('Enter');
+    const said = () => page.evaluate('document.querySelector("#sought").validationMessage');
+    await vi.waitFor(async () => expect(await said()).toBe('The name alice.ton is not known.'), PATIENCE);
+    await page.locator('#sought').press('Enter');
+    await page.waitForURL(`${url}account/${target}`);
+    expect(asked).toBe(2);
+  });
+
   describeAccountPage(async () => ({ ...(await open('about:blank')), url: (await start()).url }));
 
   it('writes figures as people read them', async () => {

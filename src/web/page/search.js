@@ -57,7 +57,10 @@ async function byName(domain) {
 /** Ties the search box to it; what is wrong is said beside the box. */
 export function mindSearch() {
   const box = byId('sought');
-  byId('search').addEventListener('submit', async (event) => {
+  const form = byId('search');
+  // Else the browser keeps what was refused once from being asked again until it is another text.
+  form.noValidate = true;
+  form.addEventListener('submit', async (event) => {
     event.preventDefault();
     box.setCustomValidity('');
     try {
