@@ -297,6 +297,30 @@ describe('the search', () => {
     expect(await find(sought)).toBe(`block/${block}`);
   });
 
+  it('takes addresses and hashes however they were copied', async () => {
+    const friendly = `EQ${'a'.repeat(20)}-_${'b'.repeat(24)}`;
+    for (const written of [
+      ` ${friendly}\n`,
+      `${friendly.slice(0, 20)}\n  ${friendly.slice(20)}`,
+      `\u200b${friendly}\u200e`,
+      friendly.replace('-_', '+/'),
+      // An address of a page, read as a form.
+      friendly.replace('-_', ' /'),
+    ]) {
+      expect(await find(written)).toBe(`account/${friendly}`);
+    }
+    vi.stubGlobal('fetch', async () => Response.json({ transactions: [{}], traces: [] }));
+    for (const hash of [Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x11)]) {
+      const [hex, base64] = [hash.toString('hex'), hash.toString('base64')];
+      for (const written of [`0x${hex}`, hex.toUpperCase(), base64, hash.toString('base64url')]) {
+        expect(await find(written)).toBe(`tx/${hex}`);
+        expect(await find(`${written.slice(0, 30)}\r\n${written.slice(30)}`)).toBe(`tx/${hex}`);
+      }
+      expect(await find(base64.replaceAll('+', ' '))).toBe(`tx/${hex}`);
+    }
+    await expect(find('9'.repeat(30))).rejects.toThrow('This is no address, hash, block or name.');
+  });
+
   it('finds a block by the hashes that its page shows', async () => {
     const [root, file] = ['ab', 'cd'].map((byte) => byte.repeat(32));
     vi.stubGlobal('fetch', async (url: string) => {

@@ -5,23 +5,34 @@ import { hexOf } from './links.js';
 
 const RAW = /^-?\d+:[0-9a-f]{64}$/i;
 const FRIENDLY = /^[\w+/-]{48}$/;
-const HEX = /^[0-9a-f]{64}$/i;
+const HEX = /^(?:0x)?([0-9a-f]{64})$/i;
 const BASE64 = /^[\w+/-]{43}=?$/;
 /** With commas as nodes print it, or with colons as the pages do, mostly without the zeros at the end of the shard. */
+const SEQNO = /^\d{1,10}$/;
 const BLOCK = /^\(?\s*-?\d+\s*([,:])\s*[0-9a-f]{1,16}\s*\1\s*\d+\s*\)?$/i;
+
+/**
+ * An address or a hash as it is written, without what mail and terminals put in between, signs that are not seen among
+ * it; where a plus sign was read as a space, with that. Null for none.
+ */
+function wholeOf(text) {
+  const forms = [text.replace(/[\s\p{Cf}]/gu, ''), text.replaceAll(' ', '+')];
+  return forms.find((form) => [RAW, FRIENDLY, HEX, BASE64].some((one) => one.test(form))) ?? null;
+}
 
 /** The path below the service's root. Throws {@link ApiError} when nothing is found. */
 export async function find(text) {
-  const sought = text.trim();
-  if (RAW.test(sought) || FRIENDLY.test(sought)) {
-    return `account/${sought.replaceAll('+', '-').replaceAll('/', '_')}`;
+  const whole = wholeOf(text);
+  if (whole !== null && (RAW.test(whole) || FRIENDLY.test(whole))) {
+    return `account/${whole.replaceAll('+', '-').replaceAll('/', '_')}`;
   }
-  if (/^\d+$/.test(sought)) return `block/${sought}`;
+  if (whole !== null) return byHash(HEX.exec(whole)?.[1].toLowerCase() ?? hexOf(whole));
+  const sought = text.trim();
+  if (SEQNO.test(sought)) return `block/${sought}`;
   if (BLOCK.test(sought)) {
     const [workchain, shard, seqno] = sought.replace(/[()\s]/g, '').split(/[,:]/);
     return `block/${workchain},${shard.padEnd(16, '0')},${seqno}`;
   }
-  if (HEX.test(sought) || BASE64.test(sought)) return byHash(HEX.test(sought) ? sought.toLowerCase() : hexOf(sought));
   if (/^[^\s/]+\.[^\s/]+$/.test(sought)) return byName(sought.toLowerCase());
   throw new ApiError('This is no address, hash, block or name.', 400);
 }
