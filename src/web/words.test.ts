@@ -67,6 +67,37 @@ describe('words', () => {
     expect(tell({ type: 'nft_transfer', details: { ...details, is_purchase: false } })[1]).toBe(' gave ');
   });
 
+  it('tell what an item was given with, and of one that nobody gave that it came', () => {
+    const details = { nft_item: '0:A', old_owner: '0:B', new_owner: '0:C', comment: 'gift' };
+    const item = { kind: 'item', value: '0:A' };
+    const gift = [': “', { kind: 'text', value: 'gift' }, '”'];
+    const told = (more: object) => tell({ type: 'nft_transfer', details: { ...details, ...more } });
+    expect(told({})).toEqual([account('0:B'), ' gave ', item, ' to ', account('0:C'), ...gift]);
+    expect(told({ old_owner: null })).toEqual([account('0:C'), ' got ', item, ...gift]);
+    expect(told({ is_encrypted_comment: true }).slice(-1)).toEqual([', with an encrypted comment']);
+  });
+
+  it('tell how much of which extra currencies was sent', () => {
+    const details = { source: '0:A', destination: '0:B', value: '5', comment: 'hi' };
+    const amounts = { 100: '1500', 7: '1' };
+    const told = [account('0:A'), ' sent', ' ', '1 of currency 7, 1,500 of currency 100', ' to ', account('0:B')];
+    // As a call has them, and as a transfer has.
+    for (const name of ['extra_currencies', 'value_extra_currencies']) {
+      const words = tell({ type: 'extra_currency_transfer', details: { ...details, [name]: amounts } });
+      expect(words).toEqual([...told, ': “', { kind: 'text', value: 'hi' }, '”']);
+    }
+  });
+
+  it('list what liquidity was added of, one or both', () => {
+    const added = (amounts: object) =>
+      tell({ type: 'dex_deposit_liquidity', details: { source: '0:A', dex: 'tonco', ...amounts } })
+        .slice(1)
+        .map((part: string | { value: string }) => (typeof part === 'string' ? part : part.value))
+        .join('');
+    expect(added({ amount_1: '5', amount_2: '7' })).toBe(' added liquidity, 5, 7 at tonco');
+    expect(added({ amount_1: null, amount_2: '7' })).toBe(' added liquidity, 7 at tonco');
+  });
+
   it('tell what came back of a swap that failed in what it came back in', () => {
     const side = (asset: string | null, amount: string) => ({ asset, amount });
     const amounts = (asset_out: string | null, outgoing: object) =>

@@ -1,11 +1,15 @@
+import { extraCurrencies } from './format.js';
+
 /**
  * Actions in words. A phrase names fields of the action's `details`: `{source}` is an account, `{value:tons}` nanotons,
- * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{key:text}` as it is. What stands in
- * brackets is left out when a field in it is null.
+ * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{key:currencies}` amounts of extra
+ * currencies by id, `{key:text}` as it is. What stands in brackets is left out when a field in it is null.
  */
 const PHRASES = {
   ton_transfer: '{source} sent {value:tons} to {destination}[: “{comment:text}”]',
-  extra_currency_transfer: '{source} sent extra currencies to {destination}',
+  // A call names them otherwise than a transfer.
+  extra_currency_transfer:
+    '{source} sent[ {extra_currencies:currencies}][ {value_extra_currencies:currencies}] to {destination}[: “{comment:text}”]',
   call_contract: '{source} called {destination}[ ({opcode:text})][ with {value:tons}]',
   contract_deploy: '[{source} ]deployed[ {destination}][ ({opcode:text})]',
   jetton_transfer: '{sender} sent {amount:tokens asset} to {receiver}[: “{comment:text}”]',
@@ -14,11 +18,11 @@ const PHRASES = {
   jetton_swap:
     '{sender} swapped {dex_incoming_transfer.amount:tokens dex_incoming_transfer.asset} for {dex_outgoing_transfer.amount:tokens dex_outgoing_transfer.asset}[ at {dex:text}]',
   dex_deposit_liquidity:
-    '{source} added liquidity[: {amount_1:tokens asset_1}][ and {amount_2:tokens asset_2}][ at {dex:text}]',
+    '{source} added liquidity[, {amount_1:tokens asset_1}][, {amount_2:tokens asset_2}][ at {dex:text}]',
   dex_withdraw_liquidity:
-    '{source} took liquidity[: {amount_1:tokens asset_1}][ and {amount_2:tokens asset_2}][ at {dex:text}]',
+    '{source} took liquidity[, {amount_1:tokens asset_1}][, {amount_2:tokens asset_2}][ at {dex:text}]',
   nft_mint: '[{owner} minted ]{nft_item:item}',
-  nft_transfer: '[{old_owner} gave ]{nft_item:item} to {new_owner}',
+  nft_transfer: '{old_owner} gave {nft_item:item} to {new_owner}[: “{comment:text}”]',
   nft_purchase: '{new_owner} bought {nft_item:item}[ from {real_old_owner}][ for {price:tons}]',
   nft_put_on_sale: '{owner} put {nft_item:item} on sale[ for {full_price:tons}]',
   nft_cancel_sale: '{owner} took {nft_item:item} off sale',
@@ -54,6 +58,8 @@ const PHRASES = {
 /** Calls of this opcode are messages that came back. */
 const BOUNCED = '0xffffffff';
 const BOUNCE = '{source} bounced {value:tons} to {destination}';
+/** An item of which nobody knows whose it was. */
+const RECEIVED = '{new_owner} got {nft_item:item}[: “{comment:text}”]';
 
 const FIELD = /\{([\w.]+)(?::(\w+)(?: ([\w.]+))?)?\}/;
 
@@ -77,6 +83,7 @@ function fill(phrase, details, required) {
     const value = valueAt(details, path);
     if (value === null && !required) return null;
     if (value === null) parts.push(kind === 'account' ? 'an unknown account' : 'an unknown amount');
+    else if (kind === 'currencies') parts.push(extraCurrencies(value) ?? 'no extra currencies');
     else if (kind === 'tokens') parts.push({ kind, value: String(value), asset: valueAt(details, asset) });
     else parts.push({ kind, value: String(value) });
     rest = rest.slice(found.index + whole.length);
@@ -85,10 +92,11 @@ function fill(phrase, details, required) {
   return parts;
 }
 
-function phraseOf(type, { opcode, is_purchase: isPurchase }) {
+function phraseOf(type, { opcode, is_purchase: isPurchase, old_owner: oldOwner = null }) {
   if (type === 'call_contract' && opcode === BOUNCED) return BOUNCE;
   // A sale whose payout was not found.
   if (type === 'nft_transfer' && isPurchase === true) return PHRASES.nft_purchase;
+  if (type === 'nft_transfer' && oldOwner === null) return RECEIVED;
   return Object.hasOwn(PHRASES, type) ? PHRASES[type] : undefined;
 }
 
