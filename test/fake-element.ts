@@ -1,5 +1,6 @@
 /** As much of an element as lists need. */
 export class FakeElement {
+  readonly dataset: Record<string, string> = {};
   textContent = '';
   readonly children: (FakeElement | string)[] = [];
   private readonly listeners = new Map<string, () => void>();

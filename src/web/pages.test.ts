@@ -6,7 +6,7 @@ import { FakeElement } from '../../test/fake-element.ts';
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
 const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
-const { compact, exactAmount, exactTons, extraCurrencies, tons } = await import(
+const { compact, exactAmount, exactTons, extraCurrencies, short, tons } = await import(
   new URL('./page/format.js', import.meta.url).href
 );
 const { blockPage, nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
@@ -14,6 +14,7 @@ const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
 const { find } = await import(new URL('./page/search.js', import.meta.url).href);
 const { transactionPage } = await import(new URL('./page/transaction-page.js', import.meta.url).href);
+const { jettonPage } = await import(new URL('./page/jetton-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
@@ -209,6 +210,49 @@ describe('amounts', () => {
       '-1.5',
       257,
     ]);
+  });
+});
+
+describe('a long text', () => {
+  it('is cut beside pairs of surrogates, never inside one', () => {
+    expect(short('a💎b💎💎💎c', 2, 2)).toBe('a…c');
+    expect(short('a💎b💎💎💎c', 3, 3)).toBe('a💎…💎c');
+    expect(short('💎'.repeat(50), 41, 7)).toBe(`${'💎'.repeat(20)}…${'💎'.repeat(3)}`);
+  });
+});
+
+describe('the page of a jetton', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('shows of very long texts of its master the beginning and the end', async () => {
+    const make = (_: string, tag?: string) => new FakeElement(tag ?? _);
+    vi.stubGlobal('document', { createElement: make, createElementNS: make });
+    const long = 'x'.repeat(100_000);
+    const token = { type: 'jetton_masters', name: long, symbol: long, description: long, extra: { decimals: '9' } };
+    const answers: Record<string, object> = {
+      masters: {
+        jetton_masters: [{ address: '0:LONG', total_supply: '5', mintable: false, admin_address: null }],
+        metadata: { '0:LONG': { is_indexed: true, token_info: [token] } },
+      },
+      wallets: { jetton_wallets: [] },
+      transfers: { jetton_transfers: [] },
+      jettons: { points: [], resolution: 'hour' },
+    };
+    vi.stubGlobal('fetch', async (url: string) =>
+      Response.json(answers[new URL(url, 'http://page').pathname.split('/').at(-1) ?? '']),
+    );
+    const { title, sections } = await jettonPage('0:LONG');
+    expect(title).toMatch(/^x+…x+ · jetton$/);
+    expect(title.length).toBeLessThan(80);
+    const texts = sections
+      .flatMap((section: FakeElement) => section.all('bdi'))
+      .map(({ children }: FakeElement) => children[0]);
+    expect(texts).toHaveLength(3);
+    for (const text of texts) {
+      expect(text).toMatch(/^x+…x+$/);
+      expect(text.length).toBeLessThan(5_000);
+    }
+    book.metadata.delete('0:LONG');
   });
 });
 

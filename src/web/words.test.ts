@@ -170,4 +170,14 @@ describe('names and comments that are very long', () => {
       expect(named.length).toBeLessThan(400);
     }
   });
+
+  it('are cut and have a direction of their own as names of accounts, too', () => {
+    vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag) });
+    book.rows.set('0:NAMED', { domain: `${'x'.repeat(122)}.ton`, user_friendly: 'EQ' });
+    const shown = new FakeElement('li');
+    const details = { source: '0:NAMED', destination: '0:B', value: '5', comment: null };
+    shown.append(...actionWords({ type: 'ton_transfer', details }));
+    expect(shown.all('bdi').map(({ children }) => children[0])).toEqual([`${'x'.repeat(40)}…xxxx.ton`]);
+    book.rows.delete('0:NAMED');
+  });
 });

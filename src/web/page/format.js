@@ -84,7 +84,9 @@ export function moment(utime) {
   return MOMENT.format(new Date(utime * 1000));
 }
 
-/** Both ends of a long text. */
+/** Both ends of a long text, cut beside pairs of surrogates, never inside one. */
 export function short(text, begin = 6, end = 4) {
-  return text.length <= begin + end + 1 ? text : `${text.slice(0, begin)}…${text.slice(-end)}`;
+  if (text.length <= begin + end + 1) return text;
+  const first = text.slice(0, begin).replace(/[\ud800-\udbff]$/, '');
+  return `${first}…${text.slice(-end).replace(/^[\udc00-\udfff]/, '')}`;
 }

@@ -1,9 +1,9 @@
 /** A jetton: what its master says, who holds it, who moved it. */
 import { ApiError, ask, askAt, atMost, book, tokenOf } from './ask.js';
 import { element } from './elements.js';
-import { exactAmount } from './format.js';
+import { exactAmount, short } from './format.js';
 import { card, facts, heading, none, pagedTable } from './layout.js';
-import { accountLink, accountName, copied, decimalsOf, hashLink, timeOf, tokensOf } from './links.js';
+import { accountLink, accountName, copied, decimalsOf, hashLink, named, timeOf, tokensOf } from './links.js';
 import { jsonLink, seriesChart, seriesUrl } from './series.js';
 
 const HOLDERS = atMost(50);
@@ -42,9 +42,9 @@ export async function jettonPage(given) {
   const columns = ['Transaction', 'Time', 'From', 'To', 'Amount'];
   const friendly = book.rows.get(address)?.user_friendly ?? address;
   return {
-    title: `${name} · jetton`,
+    title: `${short(name, 40, 8)} · jetton`,
     sections: [
-      heading(element('bdi', {}, name), copied(friendly, 'address')),
+      heading(element('bdi', {}, short(name, 300, 20)), copied(friendly, 'address')),
       card('Master', masterFacts(master, token)),
       card(
         'Holders',
@@ -89,8 +89,8 @@ async function transfersOf(master, offset, end) {
 function masterFacts(master, token) {
   const decimals = decimalsOf(master.address);
   return facts([
-    ['Symbol', token?.symbol ? element('bdi', {}, token.symbol) : null],
-    ['Description', token?.description ? element('bdi', {}, token.description) : null],
+    ['Symbol', token?.symbol ? named(token.symbol) : null],
+    ['Description', token?.description ? element('bdi', {}, short(token.description, 4_000, 20)) : null],
     ['Supply', exactAmount(master.total_supply, decimals)],
     ['Decimals', String(decimals)],
     ['Mintable', master.mintable ? 'yes' : 'no'],

@@ -10,20 +10,21 @@ export function hexOf(base64) {
   return Array.from(bytes, (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('');
 }
 
-/** As it is shown: the name, else the form for people, cut in the middle unless `whole`. */
+/** As it is shown: the name, a long one cut, else the form for people, cut in the middle unless `whole`. */
 export function accountName(address, whole = false) {
   const row = book.rows.get(address);
-  if (row?.domain) return row.domain;
+  if (row?.domain) return short(row.domain, 40, 8);
   const friendly = row?.user_friendly ?? address;
   return whole ? friendly : short(friendly, 6, 6);
 }
 
 export function accountLink(address, { page = 'account', whole = false } = {}) {
-  const friendly = book.rows.get(address)?.user_friendly ?? address;
+  const { domain, user_friendly: friendly = address } = book.rows.get(address) ?? {};
+  const shown = accountName(address, whole);
   return element(
     'a',
     { href: `${ROOT}${page}/${friendly}`, title: friendly, class: 'account' },
-    accountName(address, whole),
+    domain ? named(shown) : shown,
   );
 }
 
