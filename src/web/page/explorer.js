@@ -4,6 +4,7 @@ import { blockPage } from './block-page.js';
 import { chartsPage } from './charts-page.js';
 import { byId, element } from './elements.js';
 import { jettonPage } from './jetton-page.js';
+import { named } from './links.js';
 import { pipelinePage } from './pipeline-page.js';
 import { mindSearch } from './search.js';
 import { sqlPage } from './sql-page.js';
@@ -42,6 +43,8 @@ try {
   begin?.();
 } catch (error) {
   document.title = 'Not shown · tonstream';
-  const text = error.status === 422 && kind in NAMED ? `${subject} is no ${NAMED[kind]}.` : error.message;
-  show(element('p', { class: 'notice bad', role: 'alert' }, text));
+  // Whoever wrote a link chose the name in it.
+  const isNoName = error.status === 422 && Object.hasOwn(NAMED, kind);
+  const words = isNoName ? [named(subject), ` is no ${NAMED[kind]}.`] : [error.message];
+  show(element('p', { class: 'notice bad', role: 'alert' }, ...words));
 }
