@@ -121,7 +121,12 @@ describe('paths and methods', () => {
 describe('documentation', () => {
   it('serves a page that needs nothing from elsewhere', async () => {
     await start();
-    const page = await (await get('/api/v3/index.html')).text();
+    const response = await get('/api/v3/index.html');
+    const page = await response.text();
+    const policy = response.headers.get('content-security-policy')?.split('; ');
+    expect(policy).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]),
+    );
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name]) => name);
     expect(assets).toHaveLength(4);
     for (const name of assets) expect((await get(`/api/v3/${name}`)).status, name).toBe(200);
