@@ -117,6 +117,7 @@ describe('page', () => {
     ['/charts', 'charts/hour'],
     ['/charts/', 'hour'],
     ['/sql', 'sql/editor'],
+    ['/top', 'top/accounts'],
     ['/pipeline', 'pipeline/now'],
     ['/block/7/', '../7'],
     ['/tx/a%2Fb%3D/', '../a%2Fb%3D'],

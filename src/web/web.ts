@@ -91,7 +91,7 @@ const FILES = [
 /** What has a page of its own; the page asks the API for it. */
 const ABOUT = ['tx', 'account', 'jetton', 'block', 'top', 'charts', 'sql', 'pipeline'];
 /** What a page about no one thing is called when nothing is named. */
-const USUAL = { charts: 'hour', sql: 'editor', pipeline: 'now' };
+const USUAL = { top: 'accounts', charts: 'hour', sql: 'editor', pipeline: 'now' };
 /** A path or an address that stands for a network is not for every visitor to see. */
 const NAMED = new Set(['none', 'devnet', 'mainnet', 'testnet']);
 const RETRY_SECONDS = 10;
