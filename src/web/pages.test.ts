@@ -436,6 +436,11 @@ describe('a question that is refused for now', () => {
     expect(await asked(Array(9).fill(busy), 60_000)).toEqual({ times: 4, outcome: 'not now' });
   });
 
+  it('is told in words where what answers is no JSON', async () => {
+    vi.stubGlobal('fetch', async () => new Response('<html>'));
+    await expect(ask('actions')).rejects.toThrow('The answer is cut off, or not of this service.');
+  });
+
   it('is not where that would be long, or the refusal is final', async () => {
     for (const refusal of [
       [429, '3600'],

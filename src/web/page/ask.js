@@ -74,7 +74,8 @@ export async function askAt(url, body) {
     if (response.ok && answer !== null) return answer;
     const waitS = Number(response.headers.get('retry-after') ?? 1);
     if (!NOT_NOW.has(response.status) || retries === MOST_RETRIES || !(waitS <= LONGEST_WAIT_S)) {
-      throw new ApiError(answer?.error ?? `status ${response.status}`, response.status);
+      const none = response.ok ? 'The answer is cut off, or not of this service.' : `status ${response.status}`;
+      throw new ApiError(answer?.error ?? none, response.status);
     }
     // Spread over time, so that not all pages come back at once.
     const waitMs = waitS * 1_000 * (1 + Math.random() / 4);
