@@ -126,7 +126,7 @@ export const RANKS = {
   trace_transactions: 0x800,
   actions: 0x801,
   trace: 0x802,
-} as const;
+} as const satisfies Record<Exclude<FeedEvent['type'], 'block'>, number>;
 const ID_BYTES = 16;
 
 /** @param records of one step, by lt and account; nothing of them is decoded */

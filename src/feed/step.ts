@@ -210,6 +210,8 @@ class ReadStep implements FeedStep {
         const events = this.#ended.map((one) => actionsEvent(mcSeqno, one, actions.get(hashKey(one.traceId)) ?? []));
         return this.#add(part, events);
       }
+      default:
+        part satisfies never;
     }
   }
 

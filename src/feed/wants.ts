@@ -2,7 +2,12 @@
 import type { EventType, Subscription } from './protocol.ts';
 import type { Part, Wants } from './step.ts';
 
-const PART_OF: Readonly<Partial<Record<EventType, Part>>> = {
+/** Null for what is told out of the transactions alone, or because of its trace. */
+const PART_OF: Readonly<Record<EventType, Part | null>> = {
+  transactions: null,
+  pending_transactions: null,
+  trace: null,
+  pending_actions: null,
   account_state_change: 'states',
   block: 'blocks',
   message: 'messages',
@@ -21,7 +26,7 @@ export function wantsOf(lines: Iterable<{ readonly subscription: Subscription }>
   for (const { subscription } of lines) {
     for (const type of subscription.types) {
       const part = PART_OF[type];
-      if (part !== undefined) parts.add(part);
+      if (part !== null) parts.add(part);
     }
     wants.addressBook ||= subscription.addressBook;
     wants.metadata ||= subscription.metadata;
