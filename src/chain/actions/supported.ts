@@ -7,8 +7,8 @@ export const actionTypes: ReadonlySet<string> = new Set(kinds.map(({ type }) => 
 const typesOf = (groups: readonly Group[]): string[] =>
   kinds.filter((kind) => groups.some((group) => kind.groups.includes(group))).map(({ type }) => type);
 
-/** What each shortcut of `supported_action_types` stands for. */
-const SHORTCUTS: Readonly<Record<string, readonly Group[]>> = {
+/** What each shortcut of `supported_action_types` stands for: each group has one. */
+const SHORTCUTS: Readonly<Record<Group | 'latest' | 'dns.v2', readonly Group[]>> = {
   v1: ['v1'],
   v2: ['v1', 'v2'],
   v3: ['v1', 'v2', 'v3'],
