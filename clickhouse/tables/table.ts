@@ -92,6 +92,8 @@ interface RowsOf<R> {
 }
 
 export interface Carried<R> {
+  /** As they are written, in this order. */
+  readonly columns: Columns;
   write(out: RowWriter, row: R): void;
   read(rows: RowReader, step: StepRows, at: number): R;
 }
@@ -140,6 +142,7 @@ function carriedForm<C extends Columns, R extends RowOf<C>, P extends Columns>({
   if (carried === undefined) return asItIs(columns);
   const [write, read] = [writerOf(carried.columns), readerOf(carried.columns)];
   return {
+    columns: carried.columns,
     write: (out, row) => write(out, carried.pack(row)),
     read: (rows, step, at) => carried.unpack(read(rows), step, at),
   };
@@ -150,6 +153,7 @@ function asItIs<C extends Columns, R extends RowOf<C>>(columns: C): Carried<R> {
   const { mcSeqno, ...others } = columns;
   const [write, read] = [writerOf(others), readerOf(others)];
   return {
+    columns: others,
     write: (out, row) => write(out, row),
     // The columns of the table and nothing else: a table whose rows know more has a packing.
     read: (rows, step) => (mcSeqno ? { ...read(rows), mcSeqno: step.mcSeqno } : read(rows)) as R,
