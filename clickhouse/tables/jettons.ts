@@ -26,8 +26,6 @@ export const jettonMasters = table({
   ],
 });
 
-export type JettonMasterRow = Row<typeof jettonMasters>;
-
 /** Wallets that their master confirms. */
 export const jettonWallets = table({
   ...detected('jetton_wallets'),
@@ -134,8 +132,6 @@ export const jettonTransfers = table({
   ],
   inStatus: true,
 });
-
-export type JettonTransferRow = Row<typeof jettonTransfers>;
 
 /** Burns that a wallet was told to make: the transaction is (`jettonWallet`, `transactionLt`). */
 export const jettonBurns = table({

@@ -24,8 +24,6 @@ export const nftCollections = table({
   ],
 });
 
-export type NftCollectionRow = Row<typeof nftCollections>;
-
 export const nftCollectionStates = table({ ...statesOf('nft_collection_states'), columns: nftCollections.columns });
 
 /** Items that their collection confirms, and those without one. */
@@ -67,8 +65,6 @@ export const nftItems = table({
   ],
 });
 
-export type NftItemRow = Row<typeof nftItems>;
-
 export const nftItemStates = table({
   ...statesOf('nft_item_states'),
   columns: nftItems.columns,
@@ -108,8 +104,6 @@ export const dnsRecords = table({
     },
   ],
 });
-
-export type DnsRecordRow = Row<typeof dnsRecords>;
 
 /** Transfers that an item was told to make: the transaction is (`nftAddress`, `transactionLt`), which has the rest. */
 export const nftTransfers = table({

@@ -49,8 +49,6 @@ export const nftSales = table({
   indexes: ways('nft_sales'),
 });
 
-export type NftSaleRow = Row<typeof nftSales>;
-
 export const nftSaleStates = table({
   ...statesOf('nft_sale_states'),
   columns: nftSales.columns,
@@ -85,8 +83,6 @@ export const nftAuctions = table({
   },
   indexes: ways('nft_auctions'),
 });
-
-export type NftAuctionRow = Row<typeof nftAuctions>;
 
 export const nftAuctionStates = table({
   ...statesOf('nft_auction_states'),

@@ -15,8 +15,6 @@ export const multisigWallets = table({
   indexes: detectedIndexes('multisig_wallets'),
 });
 
-export type MultisigWalletRow = Row<typeof multisigWallets>;
-
 /** Orders that their multisig confirms. */
 export const multisigOrders = table({
   ...detected('multisig_orders'),
@@ -38,8 +36,6 @@ export const multisigOrders = table({
   ],
 });
 
-export type MultisigOrderRow = Row<typeof multisigOrders>;
-
 export const vestingContracts = table({
   ...detected('vesting_contracts'),
   columns: {
@@ -57,8 +53,6 @@ export const vestingContracts = table({
   indexes: detectedIndexes('vesting_contracts'),
 });
 
-export type VestingContractRow = Row<typeof vestingContracts>;
-
 /** Pools that the factory confirms. An asset that is none is TON. */
 export const dedustPools = table({
   ...detected('dedust_pools'),
@@ -74,16 +68,12 @@ export const dedustPools = table({
   indexes: detectedIndexes('dedust_pools'),
 });
 
-export type DedustPoolRow = Row<typeof dedustPools>;
-
 /** By code. */
 export const nominatorPools = table({
   ...detected('nominator_pools'),
   columns: detected.columns,
   indexes: detectedIndexes('nominator_pools'),
 });
-
-export type NominatorPoolRow = Row<typeof nominatorPools>;
 
 /**
  * Contracts that cannot be told yet because the log has not shown something: the code under a hash, or the state of
