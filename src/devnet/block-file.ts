@@ -7,7 +7,7 @@ import { type Extent, PLACE_BYTES, readLength, readPlace, writePlace } from './b
 import type { BlockPlace, ProducedBlock } from './model.ts';
 
 /** The folder holds another chain, or is not one of ours. */
-export class ChainFolderError extends Error {
+class ChainFolderError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'ChainFolderError';

@@ -25,7 +25,7 @@ const LAST_HASH = '\xff'.repeat(32);
  * Whether a message has been imported: it stood in its queue as of an entry's masterchain block and does not come
  * behind the entry's place in the order (MsgProcessedUptoCollection::already_processed, crypto/block/block.cpp).
  */
-export function isProcessed(processed: readonly ProcessedUpto[], entry: QueueEntry, endLtAt: EndLtAt): boolean {
+function isProcessed(processed: readonly ProcessedUpto[], entry: QueueEntry, endLtAt: EndLtAt): boolean {
   const { destination } = entry.envelope.message;
   return processed.some(
     (upto) =>

@@ -193,7 +193,7 @@ function accountBlock(account: LiveAccount, after: Cell): Change<bigint> {
 }
 
 /** The same tree with the objects of the older one where they are equal: states then share what did not change. */
-export function shareCells(newer: Cell, older: Cell): Cell {
+function shareCells(newer: Cell, older: Cell): Cell {
   const known = new Map<string, Cell>();
   const collect = (cell: Cell): void => {
     if (known.has(cell.key())) return;

@@ -80,7 +80,7 @@ export function mergeQueues(left: OutQueue, right: OutQueue, visit: Visit): OutQ
 }
 
 /** Workchain and first 64 bits: where a message stands and goes, 96 bits. */
-export function hopPrefix({ workchain, hash }: AccountAddress): Buffer {
+function hopPrefix({ workchain, hash }: AccountAddress): Buffer {
   const prefix = Buffer.alloc(12);
   prefix.writeInt32BE(workchain);
   hash.copy(prefix, 4, 0, 8);

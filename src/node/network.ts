@@ -12,7 +12,7 @@ const PUBLISHED: Record<string, string> = {
 const DOWNLOAD_MS = 15_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-export class NetworkError extends Error {
+class NetworkError extends Error {
   override name = 'NetworkError';
 }
 

@@ -13,10 +13,10 @@ export interface Comment {
   encrypted: boolean;
 }
 
-export const NO_COMMENT: Comment = Object.freeze({ text: null, encrypted: false });
+const NO_COMMENT: Comment = Object.freeze({ text: null, encrypted: false });
 
 /** UTF-8 with every byte that is not part of a character written as `\xNN`, and without NUL. */
-export function commentText(bytes: Buffer): string {
+function commentText(bytes: Buffer): string {
   const text = isUtf8(bytes) ? bytes.toString('utf8') : escapedText(bytes);
   return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }

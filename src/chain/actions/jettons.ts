@@ -32,7 +32,7 @@ const PTON_MASTERS: ReadonlySet<RawAddress> = new Set([
   '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E',
 ]);
 
-export function isPton(master: RawAddress): boolean {
+function isPton(master: RawAddress): boolean {
   return PTON_MASTERS.has(master);
 }
 

@@ -13,7 +13,7 @@ export interface FaucetLimits {
   queue: number;
 }
 
-export const FAUCET_LIMITS: FaucetLimits = { most: 1_000_000_000_000n, giftsPerMinute: 10, queue: 1_000 };
+const FAUCET_LIMITS: FaucetLimits = { most: 1_000_000_000_000n, giftsPerMinute: 10, queue: 1_000 };
 
 export type FaucetErrorCode =
   /** The amount is none, or above the limit. */

@@ -46,9 +46,9 @@ const ITEM_BALANCE = toNano('0.05');
 /** Nanotons of every trader at the beginning, and what the treasury fills them up with. */
 export const TRADER_BALANCE = toNano('100');
 /** Jetton units of every trader and demo wallet at the beginning: 1,000 with 9 decimals. */
-export const JETTON_BALANCE = 1_000_000_000_000n;
+const JETTON_BALANCE = 1_000_000_000_000n;
 /** Units that the exchange has of either jetton at the beginning: enough that trades hardly move the price. */
-export const EXCHANGE_RESERVE = 100n * JETTON_BALANCE;
+const EXCHANGE_RESERVE = 100n * JETTON_BALANCE;
 
 /** Accounts of the zero state: everyone of the cast deployed and funded, with jettons and NFT items. */
 export function initialAccounts(cast: Cast): InitialAccount[] {

@@ -18,7 +18,7 @@ export interface Sender {
 }
 
 /** Seconds of chain time after which a message that was not executed is given up. */
-export const MESSAGE_LIFETIME_S = 60;
+const MESSAGE_LIFETIME_S = 60;
 
 export interface SenderEvents {
   /** A message was executed: the seqno went past it. */

@@ -18,7 +18,7 @@ export interface ShardLeaf {
 }
 
 /** Shows the way to the shard that holds a prefix of 64 bits; null when its workchain is not registered. */
-export function showShard(shardHashes: Cell | null, workchain: number, prefix: Buffer, visit: Visit): ShardLeaf | null {
+function showShard(shardHashes: Cell | null, workchain: number, prefix: Buffer, visit: Visit): ShardLeaf | null {
   const key = Buffer.alloc(4);
   key.writeInt32BE(workchain);
   const tree = findLeaf(shardHashes, KEY_BITS.workchain, key, visit)?.ref();

@@ -93,7 +93,7 @@ interface Paid {
 }
 
 /** What a pool has the router pay: the larger of the two amounts. */
-export function readPaid(block: Block): Paid {
+function readPaid(block: Block): Paid {
   const { exit_code: exitCode, additional } = readBody(block, stonfiPayToV2);
   const { amount0_out, token0_address, amount1_out, token1_address } = additional;
   return compareDecimal(amount0_out, amount1_out) >= 0
