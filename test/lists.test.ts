@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { settings } from '../src/config.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const OF_TESTS = /(\.(test|bench)\.ts$)|((^|\/)test-[^/]*$)/;
@@ -74,4 +75,10 @@ it('kinds of actions are in the list of their file', () => {
     return names.filter((name) => !new RegExp(`\\b${name}\\b`).test(listed)).map((name) => `${file} ${name}`);
   });
   expect(left).toEqual([]);
+});
+
+it('every setting is read by someone', () => {
+  const product = ['src', 'streams', 'clickhouse'].flatMap(filesOf).filter((file) => file !== 'src/config.ts');
+  const words = new Set(product.flatMap((file) => textOf(file).match(/\w+/g) ?? []));
+  expect(Object.keys(settings).filter((name) => !words.has(name))).toEqual([]);
 });
