@@ -7,10 +7,10 @@ import { openBoc } from '../chain/boc.ts';
 import { decodeHeader } from '../chain/header.ts';
 import { NodeError } from './chain-node.ts';
 import { blockIdExtToTl } from './lite-api.ts';
-import { createLiteEngine } from './lite-engine.ts';
 import type { FaultKind } from './lite-faults.ts';
 import type { LitePool } from './lite-pool.ts';
 import { type LiteHandlers, LiteServerError } from './lite-server.ts';
+import { createLiteEngine } from './test-lite-engine.ts';
 
 const never = new AbortController().signal;
 
@@ -80,7 +80,7 @@ describe.skipIf(shelf === null)('lite pool', () => {
 
     test('the published client works through the pool', async () => {
       const node = open([await stage.network.serve('good')]);
-      const lite = new LiteClient({ engine: createLiteEngine(node) });
+      const lite = new LiteClient({ engine: createLiteEngine({ exchange: node.queryBytes }) });
       expect((await lite.getMasterchainInfo()).last.rootHash).toEqual(idAt(LAST - 5).rootHash);
       expect(await lite.sendMessage(Buffer.from('message'))).toEqual({ status: 1 });
     });

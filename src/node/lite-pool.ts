@@ -77,8 +77,6 @@ export interface LitePool extends ChainNode {
   query<M extends LiteMethod>(request: LiteRequest<M>, options: QueryOptions): Promise<LiteAnswer<M>>;
   /** The same in bytes: body of a call there, answer back. @throws {NodeError} @throws {TlError} for no call */
   queryBytes(body: Buffer, options: QueryOptions): Promise<Buffer>;
-  /** In bytes, with the errors of servers as answers. For `createLiteEngine`. @throws {NodeError} */
-  exchange(body: Buffer, options: QueryOptions): Promise<Buffer>;
   /**
    * Sends an external message to several servers at once and resolves when the first has taken it; the others go on.
    * @throws {NodeError} `refused` when every server asked refuses it, with the last reason
@@ -146,10 +144,6 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
     return encodeAnswer('getLibraries', { result });
   }
 
-  function exchange(body: Buffer, query: QueryOptions): Promise<Buffer> {
-    return ask('raw', body, query, (answer) => answer);
-  }
-
   function ask<T>(name: string, body: Buffer, query: QueryOptions, check: (answer: Buffer) => T): Promise<T> {
     const { signal, timeoutMs = limits.timeoutMs, minMcSeqno } = query;
     return asker.ask({ name, body, check, signal, timeoutMs, minMcSeqno });
@@ -205,7 +199,6 @@ export function createLitePool(config: GlobalConfig, options: LitePoolOptions): 
     prover,
     query: async (request, query) => decodeAnswer(request.method, await queryBytes(encodeRequest(request), query)),
     queryBytes,
-    exchange,
     sendMessage,
     servers: () => peers.map(statusOf),
     async close() {

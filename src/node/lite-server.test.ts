@@ -4,9 +4,9 @@ import { connectAdnl, listenAdnl } from './adnl.ts';
 import { frames, MOST_UNASKED } from './adnl-channel.ts';
 import { encodeEnvelope, encodeRequest, type TlBlockIdExt } from './lite-api.ts';
 import { connectLite, type LiteConnection } from './lite-connection.ts';
-import { createLiteEngine } from './lite-engine.ts';
 import { judge } from './lite-faults.ts';
 import { type LiteHandlers, LiteServerError, type LiteServerOptions, serveLite } from './lite-server.ts';
+import { createLiteEngine } from './test-lite-engine.ts';
 
 const SEED = Buffer.alloc(32, 11);
 const never = new AbortController().signal;
