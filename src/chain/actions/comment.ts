@@ -2,10 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import type { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import type { CellView } from '../layouts/cell-view.ts';
+import { encryptedComment, textComment } from '../layouts/common.ts';
 import { readSnake } from '../layouts/texts.ts';
 
-export const TEXT_COMMENT = 0x00000000;
-export const ENCRYPTED_COMMENT = 0x2167da4b;
+export const TEXT_COMMENT = textComment.opcode;
+export const ENCRYPTED_COMMENT = encryptedComment.opcode;
 
 export interface Comment {
   /** Text, or base64 of the encrypted bytes; null when there is none or its cells cannot be read. */

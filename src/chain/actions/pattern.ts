@@ -1,3 +1,4 @@
+import { bounce, excess } from '../layouts/common.ts';
 import type { Block } from './block.ts';
 import type { KnownContracts } from './known.ts';
 
@@ -36,8 +37,8 @@ export interface Pattern {
 
 export type Returns = boolean | 'bounced';
 
-export const EXCESSES = 0xd53276db;
-export const BOUNCED = 0xffffffff;
+export const EXCESSES = excess.opcode;
+export const BOUNCED = bounce.opcode;
 
 interface Hit {
   block: Block;

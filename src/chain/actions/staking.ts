@@ -1,6 +1,12 @@
 /** Stakes of validators at the elector, and of nominators in nominator pools. */
 
 import { compareDecimal } from '../decimal.ts';
+import {
+  electorNewStake,
+  electorNewStakeConfirmation,
+  electorRecoverStake,
+  electorRecoverStakeResponse,
+} from '../layouts/staking.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
 import { destinationOf, messageOf, sentValue, sourceOf } from './bodies.ts';
@@ -12,10 +18,6 @@ import { tonTransfer } from './ton.ts';
 import type { RawAddress } from './trace.ts';
 
 const ELECTOR = `-1:${'3'.repeat(64)}`;
-const NEW_STAKE = 0x4e73744b;
-const NEW_STAKE_OK = 0xf374484c;
-const RECOVER_STAKE = 0x47657424;
-const RECOVER_STAKE_OK = 0xf96f7324;
 
 interface Election {
   holder: RawAddress | null;
@@ -40,7 +42,7 @@ export const electionDeposit = declare<Election>({
   matchers: [
     {
       rank: 34,
-      pattern: electorCall(NEW_STAKE, NEW_STAKE_OK),
+      pattern: electorCall(electorNewStake.opcode, electorNewStakeConfirmation.opcode),
       read: (found) => ({
         data: { holder: messageOf(found.head).source, amount: sentValue(found.head) },
         failed: found.first('answer') === null,
@@ -58,7 +60,7 @@ export const electionRecover = declare<Election>({
   matchers: [
     {
       rank: 35,
-      pattern: electorCall(RECOVER_STAKE, RECOVER_STAKE_OK),
+      pattern: electorCall(electorRecoverStake.opcode, electorRecoverStakeResponse.opcode),
       read(found) {
         const answer = found.first('answer');
         const amount = answer === null ? null : sentValue(answer);

@@ -15,6 +15,7 @@ export const electorNewStake = body('elector_new_stake', 0x4e73744b, {
   signature: ref(bits512),
 });
 
+export const electorNewStakeConfirmation = body('elector_new_stake_confirmation', 0xf374484c, query);
 export const electorRecoverStake = body('elector_recover_stake_request', 0x47657424, query);
 export const electorRecoverStakeResponse = body('elector_recover_stake_response', 0xf96f7324, query);
 
@@ -26,12 +27,7 @@ export const unnamedStaking = [
   body('tonstake_start_distribution', 0x1140a64f, query),
 ];
 
-const elector = [
-  electorNewStake,
-  body('elector_new_stake_confirmation', 0xf374484c, query),
-  electorRecoverStake,
-  electorRecoverStakeResponse,
-];
+const elector = [electorNewStake, electorNewStakeConfirmation, electorRecoverStake, electorRecoverStakeResponse];
 
 const signedQuery = { query_id: i64 };
 

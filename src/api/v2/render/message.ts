@@ -1,10 +1,8 @@
 /** Messages as v2 shows them: `ext.message` with addresses as text, `raw.message` with addresses as objects. */
+import { ENCRYPTED_COMMENT, TEXT_COMMENT } from '../../../chain/actions/comment.ts';
 import { type Cell, parseBoc, Slice } from '../../../chain/builder.ts';
 import type { Message } from '../../../chain/model.ts';
 import { accountAddress, addressText, base64, extraCurrencies, signed64 } from './values.ts';
-
-const TEXT_OPCODE = 0;
-const ENCRYPTED_OPCODE = 0x2167da4b;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -19,7 +17,7 @@ export function extMessage(message: Message) {
     source: addressText(message.source),
     destination: addressText(message.destination),
     msg_data: messageData(message, boc, text),
-    ...(message.opcode === ENCRYPTED_OPCODE && text !== null ? {} : { message: messageText(text, body) }),
+    ...(message.opcode === ENCRYPTED_COMMENT && text !== null ? {} : { message: messageText(text, body) }),
   };
 }
 
@@ -52,7 +50,7 @@ function common(message: Message) {
 
 /** The bytes of a comment or an encrypted one behind its opcode; null for every other body. */
 function snakeOf({ opcode }: Message, body: Cell): Buffer | null {
-  return opcode === TEXT_OPCODE || opcode === ENCRYPTED_OPCODE ? snakeBytes(body) : null;
+  return opcode === TEXT_COMMENT || opcode === ENCRYPTED_COMMENT ? snakeBytes(body) : null;
 }
 
 /** Bits behind the first 32, going on in the first reference of each cell; null when they are no whole bytes. */
@@ -88,7 +86,7 @@ function messageData(message: Message, body: Buffer, text: Buffer | null) {
       init_state: init === null ? '' : base64(init.boc()),
     };
   }
-  const type = message.opcode === TEXT_OPCODE ? 'msg.dataText' : 'msg.dataEncryptedText';
+  const type = message.opcode === TEXT_COMMENT ? 'msg.dataText' : 'msg.dataEncryptedText';
   return { '@type': type, text: base64(text) };
 }
 

@@ -1,4 +1,5 @@
 /** What an order of a multisig does, action by action (spec v3 semantics 6.7). */
+import { ENCRYPTED_COMMENT } from '../../../chain/actions/comment.ts';
 import type { Boc } from '../../../chain/boc.ts';
 import { DecodeError } from '../../../chain/errors.ts';
 import { address } from '../../../chain/layouts/addresses.ts';
@@ -18,7 +19,6 @@ import type { Book } from './book.ts';
 import { addressOrNull } from './tokens.ts';
 
 const SEND = 0xf1381e5b;
-const ENCRYPTED = 0x2167da4b;
 
 /**
  * Bytes of an order's printed actions behind which no further action is told: all 256 may share their cells, so a small
@@ -135,8 +135,8 @@ interface Parsed {
 
 function bodyJson(view: CellView, book: Book): Parsed {
   const { opcode } = view;
-  if (opcode === null || opcode === 0 || opcode === ENCRYPTED) {
-    const encrypted = opcode === ENCRYPTED;
+  if (opcode === null || opcode === 0 || opcode === ENCRYPTED_COMMENT) {
+    const encrypted = opcode === ENCRYPTED_COMMENT;
     const comment = encrypted ? encryptedText(view) : ((opcode === null ? shortText(view) : commentOf(view)) ?? '');
     return { type: 'ton_transfer', json: `{"comment":${JSON.stringify(comment)},"encrypted":${encrypted}}` };
   }
@@ -200,7 +200,7 @@ function forwardFields({ cell: view }: Payload, book: Book): Record<string, stri
   });
   if (view.bits === 0) return fields('');
   if (opcode === 0) return fields('TextComment', commentOf(view) ?? '');
-  if (opcode === ENCRYPTED) return fields('EncryptedTextComment', encryptedText(view), true);
+  if (opcode === ENCRYPTED_COMMENT) return fields('EncryptedTextComment', encryptedText(view), true);
   return opcode === swapOrder.opcode ? fields('StonfiSwap', '', false, swapJson(view, book)) : fields('Unknown');
 }
 
