@@ -11,6 +11,7 @@ import { topicNames } from '../streams/topics.ts';
 import { watchRuns } from './api/api-metrics.ts';
 import { createApp, type Health } from './api/app.ts';
 import { type Contracts, createContracts } from './api/contracts.ts';
+import { reportTo } from './api/errors.ts';
 import { createKeptRuns } from './api/kept-runs.ts';
 import { apiLimits, SERVER_OPTIONS } from './api/limits.ts';
 import { createMentions, noMentions } from './api/mentions.ts';
@@ -181,7 +182,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     sql: sql.routers,
     v3Routes: webhooks.routes,
     apis: parts.apis,
-    report: (error, request) => logger.error({ err: error, url: request.url?.slice(0, 300) }, 'a request failed'),
+    report: reportTo(logger),
   });
   const server = createServer(SERVER_OPTIONS, app);
   takeUpgrades(server, streaming.upgrades);

@@ -1,9 +1,12 @@
 /** Answers other than 200: what went wrong, and how a client is told. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
 import { Overloaded } from '../../clickhouse/gate.ts';
 import { HeadBehind } from '../../clickhouse/queries/head.ts';
 import { BadCursor } from '../../clickhouse/queries/keys.ts';
 import { TooMuch } from '../../clickhouse/queries/reading.ts';
+import { ClickHouseQueryError } from '../../clickhouse/query-error.ts';
+import { createSeldom } from '../../streams/seldom.ts';
 import { NodeError } from '../node/chain-node.ts';
 import { NoNetworkError } from '../node/liteservers.ts';
 import type { Exchange, Failure } from './form.ts';
@@ -97,6 +100,20 @@ export function sendError(response: ServerResponse, status: number, text: string
 
 /** Sees an error that the service is to blame for. */
 export type Report = (error: unknown, request: IncomingMessage) => void;
+
+/**
+ * Tells a log of them: each with its stack, but for questions that the tables did not answer in time. Whoever asks says
+ * how much time there is, so of those it is told once in a while.
+ */
+export function reportTo(logger: Pick<Logger, 'error' | 'warn'>): Report {
+  const mayTell = createSeldom();
+  return (error, { url: asked }) => {
+    const url = asked?.slice(0, LONGEST_TEXT);
+    const isLate = error instanceof ClickHouseQueryError && error.code === 'timeout';
+    if (!isLate) logger.error({ err: error, url }, 'a request failed');
+    else if (mayTell()) logger.warn({ reason: error.message, url }, 'requests are not answered in time');
+  };
+}
 
 /** Turns what was thrown into an answer; one that has begun is cut off. */
 export function answerFailure(error: unknown, exchange: Exchange, report: Report): void {

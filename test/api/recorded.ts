@@ -86,5 +86,6 @@ export function describeRecorded({ files, facts, loose, size, positions, front }
     it('reports nothing as its own failure', () => expect(server.reported).toEqual([]));
   });
 
-  it('reports nothing as its own failure', () => expect(stack.program.output()).not.toContain('a request failed'));
+  it('reports nothing as its own failure', () =>
+    expect(stack.program.output()).not.toMatch(/a request failed|requests are not answered/));
 }
