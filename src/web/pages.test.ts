@@ -10,6 +10,7 @@ const { compact, exactAmount, exactTons, extraCurrencies, short, tons } = await 
   new URL('./page/format.js', import.meta.url).href
 );
 const { blockPage, nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
+const { chartsPage } = await import(new URL('./page/charts-page.js', import.meta.url).href);
 const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
 const { find } = await import(new URL('./page/search.js', import.meta.url).href);
@@ -253,6 +254,29 @@ describe('the page of a jetton', () => {
       expect(text.length).toBeLessThan(5_000);
     }
     book.metadata.delete('0:LONG');
+  });
+});
+
+describe('the page of charts', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('shows the others where some cannot be told', async () => {
+    const make = (_: string, tag?: string) => new FakeElement(tag ?? _);
+    vi.stubGlobal('document', { createElement: make, createElementNS: make });
+    const slow = new Set(['counters', 'fees', 'opcodes']);
+    vi.stubGlobal('fetch', async (url: string) => {
+      const name = new URL(url, 'http://page').pathname.split('/').at(-1) ?? '';
+      if (slow.has(name)) return Response.json({ error: `${name} took too long` }, { status: 500 });
+      return Response.json({ unit: 'units', points: [], mc_seqno: 7 });
+    });
+    const { title, sections } = await chartsPage('day');
+    expect(title).toBe('Charts by day');
+    const notices = sections
+      .flatMap((section: FakeElement) => section.all('p'))
+      .map(({ children }: FakeElement) => children[0])
+      .filter((text: unknown) => String(text).includes('took too long'));
+    expect(notices).toEqual(['fees took too long', 'opcodes took too long']);
+    expect(sections.flatMap((section: FakeElement) => section.all('section'))).toHaveLength(13);
   });
 });
 

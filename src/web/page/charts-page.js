@@ -33,21 +33,24 @@ export async function chartsPage(subject) {
   const title = `Charts by ${resolution}`;
   const statsUrl = (series, more = {}) => seriesUrl(series, { resolution, ...more });
   const [counters, series, tops] = await Promise.all([
-    askAt(statsUrl('counters')),
-    Promise.all(CHARTS.map(([name]) => askAt(statsUrl(name)))),
-    Promise.all(TOPS.map(([name]) => askAt(statsUrl(name, { limit: 256 })))),
+    tried(statsUrl('counters')),
+    Promise.all(CHARTS.map(([name]) => tried(statsUrl(name)))),
+    Promise.all(TOPS.map(([name]) => tried(statsUrl(name, { limit: 256 })))),
   ]);
-  const charts = CHARTS.map(([name, caption], at) => {
-    const { unit, points } = series[at];
-    const scale = unit === 'nanotons' ? NANO : 1;
-    const scaled = points.map((point) => ({ ...point, value: Number(point.value) / scale }));
-    const shown = seriesChart(caption, name, { points: scaled, resolution });
-    return card(caption, shown, [jsonLink(statsUrl(name))]);
-  });
-  const listed = tops.map(mostOf);
+  const cardOf = (caption, name, { failure }, shown) =>
+    card(caption, failure === undefined ? shown() : notShown(failure), [jsonLink(statsUrl(name))]);
+  const charts = CHARTS.map(([name, caption], at) =>
+    cardOf(caption, name, series[at], () => {
+      const { unit, points } = series[at];
+      const scale = unit === 'nanotons' ? NANO : 1;
+      const scaled = points.map((point) => ({ ...point, value: Number(point.value) / scale }));
+      return seriesChart(caption, name, { points: scaled, resolution });
+    }),
+  );
+  const listed = tops.map(({ points = [] }) => mostOf(points));
   await namesOf(listed[TOPS.findIndex(([name]) => name === 'jettons')]);
   const lists = TOPS.map(([name, caption], at) =>
-    card(caption, topTable(caption, tops[at].unit, listed[at]), [jsonLink(statsUrl(name))]),
+    cardOf(caption, name, tops[at], () => topTable(caption, tops[at].unit, listed[at])),
   );
   const other = resolution === 'day' ? ['hour', 'Hours'] : ['day', 'Days'];
   const about = heading(
@@ -55,15 +58,29 @@ export async function chartsPage(subject) {
     element(
       'p',
       { class: 'hint' },
-      `Times are UTC. Exact as of masterchain block ${count(counters.mc_seqno)}. `,
+      'Times are UTC. ',
+      counters.failure === undefined ? `Exact as of masterchain block ${count(counters.mc_seqno)}. ` : '',
       element('a', { href: other[0] }, other[1]),
     ),
   );
   return { title, sections: [about, element('div', { class: 'charts' }, ...charts, ...lists)] };
 }
 
+/** A series, or why there is none: what is slow leaves the others shown. */
+async function tried(url) {
+  try {
+    return await askAt(url);
+  } catch (error) {
+    return { failure: error.message };
+  }
+}
+
+function notShown(failure) {
+  return element('p', { class: 'notice bad', role: 'alert' }, failure);
+}
+
 /** What all buckets together have most of, and how many. */
-function mostOf({ points }) {
+function mostOf(points) {
   const sums = new Map();
   for (const { value } of points)
     for (const row of value) sums.set(row.subject, (sums.get(row.subject) ?? 0) + row.count);
