@@ -29,10 +29,12 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
       const last = Number(asked.searchParams.get('cursor') ?? account.newest + 1);
       const numbers = Array.from({ length: 25 }, (_, at) => last - 1 - at);
       const state = { address, balance: '1', status: 'active' };
+      const token = (name: string) => ({ is_indexed: true, token_info: [{ valid: true, type: 'nft_items', name }] });
+      const item = { address: `0:${'CD'.repeat(32)}`, collection_address: null, on_sale: false };
       const answers: Record<string, unknown> = {
-        accountStates: { accounts: [state] },
+        accountStates: { accounts: [state], metadata: { [address]: token('A box') } },
         'jetton/wallets': { jetton_wallets: [] },
-        'nft/items': { nft_items: [] },
+        'nft/items': { nft_items: [item], metadata: { [item.address]: token('<b>Stone</b>') } },
         actions: { actions: [] },
         transactions: { transactions: numbers.map(transactionOf), next_cursor: String(last - 25) },
         walletStates: { wallets: [] },
@@ -79,6 +81,13 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
     await page.getByText('Show older').last().click();
     await expectAll(last, 50);
     expect(complaints).toEqual([]);
+  });
+
+  it('names the item that it is, and those that it holds', async () => {
+    const { page, expectAll } = await openBusyAccount();
+    await expectAll(100, 25);
+    expect(await page.locator('dl.facts dd').first().textContent()).toBe('A box');
+    expect(await page.getByRole('table', { name: 'NFTs' }).locator('a').allTextContents()).toEqual(['<b>Stone</b>']);
   });
 
   it('asks once a second, however much an account does', async () => {

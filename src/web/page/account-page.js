@@ -1,9 +1,20 @@
 /** An account: what it is, what it holds, what it did. */
-import { ApiError, apiUrl, ask, atMost, book, ROOT } from './ask.js';
+import { ApiError, apiUrl, ask, atMost, book, ROOT, tokenOf } from './ask.js';
 import { element, say, setText } from './elements.js';
 import { extraCurrencies, short } from './format.js';
 import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
-import { accountLink, accountName, actionLine, copied, hashLink, timeOf, tokensOf, tonsOf } from './links.js';
+import {
+  accountLink,
+  accountName,
+  actionLine,
+  copied,
+  hashLink,
+  itemLink,
+  named,
+  timeOf,
+  tokensOf,
+  tonsOf,
+} from './links.js';
 import { LINE_TEXT, openLine } from './live.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
@@ -191,7 +202,9 @@ function inTurn(refresh, done) {
 function stateFacts(account, wallet) {
   const interfaces = account.interfaces ?? [];
   const isJetton = interfaces.includes('jetton_master');
+  const name = tokenOf(account.address)?.name?.trim();
   return facts([
+    ['Name', name ? named(name) : null],
     ['Balance', tonsOf(account.balance ?? '0')],
     ['Extra currencies', extraCurrencies(account.extra_currencies)],
     ['Status', account.status],
@@ -226,8 +239,8 @@ function held(owner, wallets, items) {
   if (items.length > 0) {
     const rowsOf = (some) =>
       some.map((item) => [
-        accountLink(item.address),
-        item.collection_address === null ? 'none' : accountLink(item.collection_address),
+        itemLink(item.address),
+        item.collection_address === null ? 'none' : itemLink(item.collection_address),
         item.on_sale ? 'on sale' : '',
       ]);
     const page = (offset) => itemsOf(owner, offset);

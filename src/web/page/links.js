@@ -77,7 +77,8 @@ export function tokensOf(amount, master) {
   return element('span', { class: 'amount' }, `${exact} `, link);
 }
 
-function itemOf(address) {
+/** An item or a collection by its name, where that is known. */
+export function itemLink(address) {
   const link = accountLink(address);
   const name = tokenOf(address)?.name?.trim();
   if (name) link.replaceChildren(named(name));
@@ -91,7 +92,7 @@ export function actionWords(action) {
     if (part.kind === 'tons') return tonsOf(part.value);
     if (part.kind === 'tokens') return part.asset === null ? tonsOf(part.value) : tokensOf(part.value, part.asset);
     if (part.kind === 'text') return element('bdi', {}, short(part.value, 300, 20));
-    return part.kind === 'item' ? itemOf(part.value) : accountLink(part.value);
+    return part.kind === 'item' ? itemLink(part.value) : accountLink(part.value);
   });
 }
 
