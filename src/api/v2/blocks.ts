@@ -37,9 +37,17 @@ function holds({ shard: own }: BlockHeader, prefix: Shard): boolean {
   return mark(BigInt(`0x${own}`)) >= mark(value) && shardContains(own, id);
 }
 
+/**
+ * Those that hold the prefix, which follow one another: in the order of lt. Listings put those of one second in the order
+ * of their shards, where one that was split comes before its left half, and one that was merged as well.
+ */
 async function find(filter: Partial<BlockFilter>, prefix: Shard, { source, context }: Asked): Promise<BlockRecord[]> {
-  const { rows } = await source.blocks(filterOf(filter), context);
-  return rows.filter(({ header }) => holds(header, prefix));
+  const asked = filterOf(filter);
+  const { rows } = await source.blocks(asked, context);
+  const sign = asked.sort === 'asc' ? 1 : -1;
+  return rows
+    .filter(({ header }) => holds(header, prefix))
+    .sort((a, b) => sign * compareDecimal(a.header.startLt, b.header.startLt));
 }
 
 /** First block that ends at an lt or behind it: the newest that began before, or the next one. */
