@@ -5,7 +5,9 @@ import { collectGarbage } from '../../test/collect-garbage.ts';
 import { ballast } from '../../test/heavy-block.ts';
 import { Builder } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
-import { cellText, createExecutor, textCell } from './executor.ts';
+import { cellText, createExecutor, textCell, UNWRITABLE } from './executor.ts';
+import { compileExecutor, instantiateExecutor } from './module.ts';
+import { codes } from './test-contracts.ts';
 
 test('runs get-methods and says why a message is refused', async () => {
   const { config } = createGenesis('executor', [], 1_700_000_000);
@@ -39,6 +41,25 @@ test('runs get-methods and says why a message is refused', async () => {
   const texts = [none, message].map((builder) => builder.endCell().toBoc().toString('base64'));
   const context = { now: 1_700_000_000, lt: '1000000', randSeed: Buffer.alloc(32) };
   expect(executor.runTransaction(texts[0], texts[1], context)).toMatchObject({ accepted: false });
+  executor.close();
+});
+
+test('a message is run however far what a get-method left was gone through', async () => {
+  const emulator = await instantiateExecutor(await compileExecutor());
+  const config = cellText(createGenesis('executor', [], 1_700_000_000).config);
+  const executor = await createExecutor(config, emulator);
+  const call = {
+    code: cellText(codes.doubled(16)),
+    data: cellText(new Builder().cell()),
+    address: `0:${'00'.repeat(32)}`,
+    methodId: 1,
+    stack: stackText([]),
+    now: 1_700_000_000,
+    balance: '1000000000',
+    randSeed: Buffer.alloc(32),
+  };
+  expect(executor.runGetMethod(call)).toEqual({ success: false, reason: UNWRITABLE });
+  expect(emulator.walk.left).toBe(Number.POSITIVE_INFINITY);
   executor.close();
 });
 

@@ -269,7 +269,6 @@ function createCalls(emulator: Emulator) {
     },
     destroy: (pointer: number): void => emulator._destroy_emulator(pointer),
     emulate: (pointer: number, account: string, message: string, params: object, libs: string | null): unknown => {
-      emulator.walk.left = Number.POSITIVE_INFINITY;
       const texts = [account, message, JSON.stringify(params), ...(libs === null ? [] : [libs])];
       return answer(() =>
         withStrings(texts, ([a, m, p, l]) => emulator._emulate_with_emulator(pointer, libs === null ? 0 : l, a, m, p)),
@@ -278,7 +277,11 @@ function createCalls(emulator: Emulator) {
     /** @throws {UnwritableError} */
     getMethod: (texts: readonly [string, string], config: number): unknown => {
       emulator.walk.left = MOST_WALKED;
-      return answer(() => withStrings(texts, ([p, s]) => emulator._run_get_method(p, s, config)));
+      try {
+        return answer(() => withStrings(texts, ([p, s]) => emulator._run_get_method(p, s, config)));
+      } finally {
+        emulator.walk.left = Number.POSITIVE_INFINITY;
+      }
     },
   };
 }
