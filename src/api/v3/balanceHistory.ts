@@ -87,8 +87,10 @@ async function pointsOfCoins(asking: Asking, { source, context: { signal, timeou
     const filter = { accounts: [account], excludeAccounts: [], hashes: [], utime: {}, ltWindow, sort, page };
     return (await source.transactions(filter, context)).rows;
   };
-  const behindAll = asking.end === undefined ? [] : await transactions(behind({}, 'asc', asking.end), 'asc', 1);
-  const unended = behindAll[0]?.mcSeqno;
+  const { end } = asking;
+  // The one at the end itself may be the first.
+  const fromEnd = end === undefined ? [] : await transactions({ start: end }, 'asc', 2);
+  const unended = fromEnd.find(({ transaction }) => transaction.lt !== end)?.mcSeqno;
   const points: Point[] = [];
   let { ltWindow } = asking;
   for (let read = 1; ; read++) {
