@@ -6,7 +6,7 @@ export class FakeElement {
   private readonly listeners = new Map<string, () => void>();
   private parent: FakeElement | null = null;
   constructor(readonly tag: string) {}
-  setAttribute() {}
+  setAttribute(_name: string, _value: string) {}
   append(...children: (FakeElement | string)[]) {
     for (const child of children) if (child instanceof FakeElement) child.parent = this;
     this.children.push(...children);

@@ -7,7 +7,7 @@ import { traceFixtures } from '../../test/trace-fixtures.ts';
 // The pages' modules are plain JavaScript for browsers.
 const { tell } = await import(new URL('./page/words.js', import.meta.url).href);
 const { book } = await import(new URL('./page/ask.js', import.meta.url).href);
-const { actionWords } = await import(new URL('./page/links.js', import.meta.url).href);
+const { accountLink, actionWords } = await import(new URL('./page/links.js', import.meta.url).href);
 
 describe.skipIf(shelf === null)('recorded actions', () => {
   it('can be told, with accounts and amounts as recorded', () => {
@@ -180,4 +180,23 @@ describe('names and comments that are very long', () => {
     expect(shown.all('bdi').map(({ children }) => children[0])).toEqual([`${'x'.repeat(40)}…xxxx.ton`]);
     book.rows.delete('0:NAMED');
   });
+});
+
+it('links lead to an account of a workchain that no form for people has by its raw address', () => {
+  vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag) });
+  const given = vi.spyOn(FakeElement.prototype, 'setAttribute');
+  book.rows.set('1000:AB', { domain: null, user_friendly: null, interfaces: [] });
+  try {
+    expect(accountLink('1000:AB').children).toEqual(['1000:AB']);
+    expect(given.mock.calls).toEqual(
+      expect.arrayContaining([
+        ['href', expect.stringMatching(/account\/1000:AB$/)],
+        ['title', '1000:AB'],
+      ]),
+    );
+  } finally {
+    book.rows.delete('1000:AB');
+    given.mockRestore();
+    vi.unstubAllGlobals();
+  }
 });

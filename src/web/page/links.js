@@ -19,12 +19,13 @@ export function accountName(address, whole = false) {
 }
 
 export function accountLink(address, { page = 'account', whole = false } = {}) {
-  const { domain, user_friendly: friendly = address } = book.rows.get(address) ?? {};
+  const row = book.rows.get(address);
+  const friendly = row?.user_friendly ?? address;
   const shown = accountName(address, whole);
   return element(
     'a',
     { href: `${ROOT}${page}/${friendly}`, title: friendly, class: 'account' },
-    domain ? named(shown) : shown,
+    row?.domain ? named(shown) : shown,
   );
 }
 
