@@ -7,8 +7,8 @@ const RAW = /^-?\d+:[0-9a-f]{64}$/i;
 const FRIENDLY = /^[\w+/-]{48}$/;
 const HEX = /^(?:0x)?([0-9a-f]{64})$/i;
 const BASE64 = /^[\w+/-]{43}=?$/;
-/** With commas as nodes print it, or with colons as the pages do, mostly without the zeros at the end of the shard. */
 const SEQNO = /^\d{1,10}$/;
+/** With commas as nodes print it, or with colons as the pages do, mostly without the zeros at the end of the shard. */
 const BLOCK = /^\(?\s*-?\d+\s*([,:])\s*[0-9a-f]{1,16}\s*\1\s*\d+\s*\)?$/i;
 
 /**
