@@ -43,7 +43,9 @@ export class UnwritableError extends ExecutorError {
 
 /**
  * The import by which the module calls what may throw and takes six arguments: twice for each value of a stack that is
- * written or read, some hundred times in all else that a run does, whatever it does.
+ * written or read. Besides, some hundred times a run, and a few times for the instructions that do so at all: 25,000
+ * times with all the gas of a loop of these. More only where a get-method makes actions, which nobody carries out: 68,000
+ * times for 255 messages, 86,000 for a code of 12,000 cells.
  */
 const WALK = 'invoke_iiiiiii';
 
