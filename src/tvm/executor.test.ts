@@ -63,6 +63,24 @@ test('a message is run however far what a get-method left was gone through', asy
   executor.close();
 });
 
+test('a get-method that makes as many actions as there may be is told as it is', async () => {
+  const executor = await createExecutor(cellText(createGenesis('executor', [], 1_700_000_000).config));
+  const run = (hex: string) =>
+    executor.runGetMethod({
+      code: cellText(new Builder().bytes(Buffer.from(`ff0030${hex}`, 'hex')).cell()),
+      data: cellText(new Builder().cell()),
+      address: `0:${'00'.repeat(32)}`,
+      methodId: 1,
+      stack: stackText([]),
+      now: 1_700_000_000,
+      balance: '1000000000',
+      randSeed: Buffer.alloc(32),
+    });
+  // `PUSHINT 1, PUSHINT 0, RAWRESERVE`, 255 times.
+  expect(run('8100ff947170fb02e4')).toMatchObject({ success: true, exitCode: 0 });
+  executor.close();
+});
+
 test('a large code takes no memory for each of the methods that are asked of it', async () => {
   const executor = await createExecutor(cellText(createGenesis('executor', [], 1_700_000_000).config));
   // Looks at the configuration: CONFIGROOT, DROP.
