@@ -1,4 +1,4 @@
-/** An account's page that stays open while much happens, in a real browser; the service's answers are made up. */
+/** An account's page, in a real browser, also one that stays open while much happens; the service's answers are made up. */
 import { expect, it, vi } from 'vitest';
 import type { Visit } from './browser.ts';
 
@@ -81,6 +81,14 @@ export function describeAccountPage(begin: () => Promise<Visit & { url: string }
     await page.getByText('Show older').last().click();
     await expectAll(last, 50);
     expect(complaints).toEqual([]);
+  });
+
+  it('shows little of a name that whoever wrote a link chose', async () => {
+    const { url, page } = await begin();
+    await page.goto(`${url}account/${encodeURIComponent(`${'Send it to me, '.repeat(50)}\u202e`)}`);
+    const said = page.locator('[role="alert"]');
+    expect(await said.locator('bdi').textContent()).toMatch(/^Send it to me,.{20,40}$/u);
+    expect(await said.textContent()).toMatch(/ is no address\.$/);
   });
 
   it('names the item that it is, and those that it holds', async () => {

@@ -3,7 +3,7 @@ import { WalletContractV4 } from '@ton/ton';
 import { expect, test } from 'vitest';
 import { collectGarbage } from '../../test/collect-garbage.ts';
 import { ballast } from '../../test/heavy-block.ts';
-import { Builder } from '../chain/builder.ts';
+import { Builder, type Cell } from '../chain/builder.ts';
 import { createGenesis } from '../devnet/genesis.ts';
 import { cellText, createExecutor, textCell, UNWRITABLE } from './executor.ts';
 import { compileExecutor, instantiateExecutor } from './module.ts';
@@ -44,63 +44,46 @@ test('runs get-methods and says why a message is refused', async () => {
   executor.close();
 });
 
+const withoutArguments = (code: Cell) => ({
+  code: cellText(code),
+  data: cellText(new Builder().cell()),
+  address: `0:${'00'.repeat(32)}`,
+  methodId: 1,
+  stack: stackText([]),
+  now: 1_700_000_000,
+  balance: '1000000000',
+  randSeed: Buffer.alloc(32),
+});
+
 test('a message is run however far what a get-method left was gone through', async () => {
   const emulator = await instantiateExecutor(await compileExecutor());
   const config = cellText(createGenesis('executor', [], 1_700_000_000).config);
   const executor = await createExecutor(config, emulator);
-  const call = {
-    code: cellText(codes.doubled(16)),
-    data: cellText(new Builder().cell()),
-    address: `0:${'00'.repeat(32)}`,
-    methodId: 1,
-    stack: stackText([]),
-    now: 1_700_000_000,
-    balance: '1000000000',
-    randSeed: Buffer.alloc(32),
-  };
-  expect(executor.runGetMethod(call)).toEqual({ success: false, reason: UNWRITABLE });
+  expect(executor.runGetMethod(withoutArguments(codes.doubled(16)))).toEqual({ success: false, reason: UNWRITABLE });
   expect(emulator.walk.left).toBe(Number.POSITIVE_INFINITY);
   executor.close();
 });
 
 test('a get-method that makes as many actions as there may be is told as it is', async () => {
   const executor = await createExecutor(cellText(createGenesis('executor', [], 1_700_000_000).config));
-  const run = (hex: string) =>
-    executor.runGetMethod({
-      code: cellText(new Builder().bytes(Buffer.from(`ff0030${hex}`, 'hex')).cell()),
-      data: cellText(new Builder().cell()),
-      address: `0:${'00'.repeat(32)}`,
-      methodId: 1,
-      stack: stackText([]),
-      now: 1_700_000_000,
-      balance: '1000000000',
-      randSeed: Buffer.alloc(32),
-    });
   // `PUSHINT 1, PUSHINT 0, RAWRESERVE`, 255 times.
-  expect(run('8100ff947170fb02e4')).toMatchObject({ success: true, exitCode: 0 });
+  const code = new Builder().bytes(Buffer.from('ff00308100ff947170fb02e4', 'hex')).cell();
+  expect(executor.runGetMethod(withoutArguments(code))).toMatchObject({ success: true, exitCode: 0 });
   executor.close();
 });
 
 test('a large code takes no memory for each of the methods that are asked of it', async () => {
   const executor = await createExecutor(cellText(createGenesis('executor', [], 1_700_000_000).config));
   // Looks at the configuration: CONFIGROOT, DROP.
-  const code = cellText(new Builder().bytes(Buffer.from('ff0030f82930', 'hex')).ref(ballast(200)).cell());
-  const call = {
-    code,
-    data: cellText(new Builder().cell()),
-    address: `0:${'00'.repeat(32)}`,
-    stack: stackText([]),
-    now: 1_700_000_000,
-    balance: '1000000000',
-    randSeed: Buffer.alloc(32),
-  };
+  const code = new Builder().bytes(Buffer.from('ff0030f82930', 'hex')).ref(ballast(200)).cell();
+  const call = withoutArguments(code);
   const run = (methodId: number) => executor.runGetMethod({ ...call, methodId });
   expect(run(1)).toMatchObject({ success: true, seen: 'more' });
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
   for (let methodId = 2; methodId < 42; methodId++) run(methodId);
   collectGarbage();
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20 * code.length);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20 * call.code.length);
   executor.close();
 });
 

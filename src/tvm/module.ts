@@ -43,9 +43,8 @@ export class UnwritableError extends ExecutorError {
 
 /**
  * The import by which the module calls what may throw and takes six arguments: twice for each value of a stack that is
- * written or read. Besides, some hundred times a run, and a few times for the instructions that do so at all: 25,000
- * times with all the gas of a loop of these. More only where a get-method makes actions, which nobody carries out: 68,000
- * times for 255 messages, 86,000 for a code of 12,000 cells.
+ * written or read, and again for each of the actions that a get-method makes; in all else some hundred times a run, 25,000
+ * in a loop of instructions that come here.
  */
 const WALK = 'invoke_iiiiiii';
 

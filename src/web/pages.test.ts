@@ -6,14 +6,11 @@ import { FakeElement } from '../../test/fake-element.ts';
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
 const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
-const { compact, exactAmount, exactTons, extraCurrencies, short, tons } = await import(
-  new URL('./page/format.js', import.meta.url).href
-);
+const { compact } = await import(new URL('./page/format.js', import.meta.url).href);
 const { blockPage, nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
 const { chartsPage } = await import(new URL('./page/charts-page.js', import.meta.url).href);
 const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.meta.url).href);
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
-const { find } = await import(new URL('./page/search.js', import.meta.url).href);
 const { transactionPage } = await import(new URL('./page/transaction-page.js', import.meta.url).href);
 const { jettonPage } = await import(new URL('./page/jetton-page.js', import.meta.url).href);
 const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
@@ -193,35 +190,6 @@ describe('the block behind another', () => {
   });
 });
 
-describe('amounts', () => {
-  it('have all their digits, and a sign: a stake that does not cover its fee is below zero', () => {
-    for (const [amount, exact, shown] of [
-      ['0', '0', '0'],
-      ['1', '0.000000001', '<0.0001'],
-      ['12500000000', '12.5', '12.5'],
-      ['1234567890123456789', '1,234,567,890.123456789', '1,234,567,890.1234'],
-      ['-1', '-0.000000001', '-0.000000001'],
-      ['-500000000', '-0.5', '-0.5'],
-      ['-1500000000', '-1.5', '-1.5'],
-    ]) {
-      expect([amount, exactTons(amount), tons(amount, 4)]).toEqual([amount, exact, shown]);
-    }
-    expect([exactAmount('1500', 0), exactAmount('-1500', 3), exactAmount('5', 255).length]).toEqual([
-      '1,500',
-      '-1.5',
-      257,
-    ]);
-  });
-});
-
-describe('a long text', () => {
-  it('is cut beside pairs of surrogates, never inside one', () => {
-    expect(short('a💎b💎💎💎c', 2, 2)).toBe('a…c');
-    expect(short('a💎b💎💎💎c', 3, 3)).toBe('a💎…💎c');
-    expect(short('💎'.repeat(50), 41, 7)).toBe(`${'💎'.repeat(20)}…${'💎'.repeat(3)}`);
-  });
-});
-
 describe('the page of a jetton', () => {
   afterEach(() => vi.unstubAllGlobals());
 
@@ -278,11 +246,6 @@ describe('the page of charts', () => {
     expect(notices).toEqual(['fees took too long', 'opcodes took too long']);
     expect(sections.flatMap((section: FakeElement) => section.all('section'))).toHaveLength(13);
   });
-});
-
-it('tells extra currencies in their smallest units, and nothing where there are none', () => {
-  expect(extraCurrencies({ 100: '1500', 7: '1' })).toBe('1 of currency 7, 1,500 of currency 100');
-  expect([{}, null, undefined].map(extraCurrencies)).toEqual([null, null, null]);
 });
 
 it('takes half an address of a block for no masterchain block', async () => {
@@ -348,64 +311,6 @@ describe('the limit of a list', () => {
     vi.resetModules();
     const { atMost } = await import(new URL('./page/ask.js', import.meta.url).href);
     expect([atMost(100), atMost(5)]).toEqual([10, 5]);
-  });
-});
-
-describe('the search', () => {
-  afterEach(() => vi.unstubAllGlobals());
-
-  it.each([
-    ['7', '7'],
-    ['(-1,8000000000000000,3)', '-1,8000000000000000,3'],
-    ['0:6000000000000000:20', '0,6000000000000000,20'],
-    // As lists print it.
-    ['0:8:20', '0,8000000000000000,20'],
-    ['0:2C:20', '0,2C00000000000000,20'],
-  ])('takes %s for a block', async (sought, block) => {
-    expect(await find(sought)).toBe(`block/${block}`);
-  });
-
-  it('takes addresses and hashes however they were copied', async () => {
-    const friendly = `EQ${'a'.repeat(20)}-_${'b'.repeat(24)}`;
-    for (const written of [
-      ` ${friendly}\n`,
-      `${friendly.slice(0, 20)}\n  ${friendly.slice(20)}`,
-      `\u200b${friendly}\u200e`,
-      friendly.replace('-_', '+/'),
-      // An address of a page, read as a form.
-      friendly.replace('-_', ' /'),
-    ]) {
-      expect(await find(written)).toBe(`account/${friendly}`);
-    }
-    vi.stubGlobal('fetch', async () => Response.json({ transactions: [{}], traces: [] }));
-    for (const hash of [Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x11)]) {
-      const [hex, base64] = [hash.toString('hex'), hash.toString('base64')];
-      for (const written of [`0x${hex}`, hex.toUpperCase(), base64, hash.toString('base64url')]) {
-        expect(await find(written)).toBe(`tx/${hex}`);
-        expect(await find(`${written.slice(0, 30)}\r\n${written.slice(30)}`)).toBe(`tx/${hex}`);
-      }
-      expect(await find(base64.replaceAll('+', ' '))).toBe(`tx/${hex}`);
-    }
-    await expect(find('9'.repeat(30))).rejects.toThrow('This is no address, hash, block or name.');
-  });
-
-  it('finds a block by the hashes that its page shows', async () => {
-    const [root, file] = ['ab', 'cd'].map((byte) => byte.repeat(32));
-    vi.stubGlobal('fetch', async (url: string) => {
-      const { searchParams: asked, pathname } = new URL(url, 'http://page');
-      const isBlock = asked.get('root_hash') === root || asked.get('file_hash') === file;
-      const blocks = isBlock ? [{ workchain: 0, shard: '8000000000000000', seqno: 7 }] : [];
-      return Response.json({
-        transactions: [],
-        traces: [],
-        accounts: [],
-        ...(pathname.endsWith('blocks') && { blocks }),
-      });
-    });
-    for (const sought of [root, Buffer.from(root, 'hex').toString('base64'), file.toUpperCase()]) {
-      expect(await find(sought)).toBe('block/0,8000000000000000,7');
-    }
-    await expect(find('ef'.repeat(32))).rejects.toThrow('Nothing has this hash.');
   });
 });
 
