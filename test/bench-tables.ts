@@ -1,6 +1,6 @@
 /** What the benchmarks of projection and API share: the load's folder, a server in it, the projection of its log. */
 import { setMaxListeners } from 'node:events';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { ClickHouse } from '../clickhouse/client.ts';
@@ -44,6 +44,10 @@ export async function openBench(fresh: boolean, users?: string): Promise<Bench> 
   if (fresh) {
     rmSync(projectedFile(load), { force: true });
     rmSync(folder, { recursive: true, force: true });
+    // Windows and archives are of those tables.
+    for (const name of readdirSync(load.folder)) {
+      if (/^(window|archive)/.test(name)) rmSync(join(load.folder, name), { recursive: true, force: true });
+    }
   }
   const server = await startEmbeddedClickHouse({
     folder,
