@@ -10,7 +10,7 @@ import type { IsDnsCollection } from './domains.ts';
 import { jettonMaster, jettonWallet } from './jettons.ts';
 import { type Asking, CONFIRMING, type Found, type Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
-import { Exhausting, type Methods, type StepView } from './methods.ts';
+import { Exhausting, gasOfContract, type Methods, type StepView } from './methods.ts';
 import { nftCollection, nftItem } from './nfts.ts';
 import { nftAuction, nftSale, telemintItem } from './sales.ts';
 import { dedustPool, multisigOrder, multisigWallet, nominatorPool, vestingContract } from './services.ts';
@@ -127,11 +127,12 @@ async function attempt<T>(detecting: () => Promise<T>, missing: Lacking[]): Prom
 function createAsking(options: DetectionOptions): Asking {
   const { codes, known, methods, signal, step, isDnsCollection, hasConfirmed } = options;
   const calls = new Map<string, Promise<Results>>();
+  const gas = gasOfContract();
 
   async function run(subject: Subject, method: string, args: readonly StackValue[]): Promise<Results> {
     const having = methodsOf(subject.codeHash, runningCode(codes, subject.codeHash));
     if (having !== null && !having.has(methodId(method))) throw new OtherKind(`it has no ${method}`);
-    return methods.call(subject, method, args, { step, codes, signal });
+    return methods.call(subject, method, args, { step, codes, gas, signal });
   }
 
   return {

@@ -39,6 +39,10 @@ const TIMEOUT_MS = 5_000;
 const PATIENCE_MS = 120_000;
 /** Codes that are remembered to hang. */
 const HANGING_CODES = 10_000;
+/** What a run may use. */
+const RUN_GAS = 1_000_000;
+/** Contracts of mainnet use up to 61,000 for all that they are asked. */
+const CONTRACT_GAS = 2 * RUN_GAS;
 /** Exit codes of a run that used up its gas. */
 const OUT_OF_GAS = new Set([13, -14]);
 /** Stacks of runs that are remembered. */
@@ -54,6 +58,20 @@ export interface StepView {
   config: TvmConfig;
   /** Of the network; null where that is not known. */
   globalId: number | null;
+}
+
+/** What the runs that tell of one contract may use yet, those of others that it has asked included. */
+export interface Gas {
+  left: number;
+}
+
+export const gasOfContract = (): Gas => ({ left: CONTRACT_GAS });
+
+interface Around {
+  step: StepView;
+  codes: CodeStore;
+  gas: Gas;
+  signal: AbortSignal;
 }
 
 export type Methods = ReturnType<typeof createMethods>;
@@ -80,8 +98,8 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
     subject: Subject,
     method: string,
     args: readonly StackValue[],
-    { step, codes, signal }: { step: StepView; codes: CodeStore; signal: AbortSignal },
-  ): Promise<ObservedRun> {
+    { step, codes, signal }: Omit<Around, 'gas'>,
+  ): Promise<Ran> {
     const missing: Hash[] = [];
     const library = async (hash: Hash): Promise<Cell | null> => {
       const [found] = await codes.load([hash], signal);
@@ -102,9 +120,8 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
       counters.methodRuns++;
       const options = { now: step.now, signal, limits: LIMITS };
       const done = await runGetMethod(pool, chain, state, methodId(method), args, options);
-      if (!isDone(done.exitCode) && missing.length > 0) throw new NotShown(missingCode(missing[0]));
       // Another step may know the library.
-      return missing.length > 0 ? { ...done, seen: 'more' } : done;
+      return missing.length > 0 ? { ...done, seen: 'more', missing: missing[0] } : { ...done, missing: null };
     } catch (error) {
       if (!(error instanceof TvmError || error instanceof StackLimitError || error instanceof DecodeError)) throw error;
       counters.methodFailures++;
@@ -126,21 +143,32 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
       const config = configOf(known, BigInt(capabilities) & KNOWN_VERSION.capabilities);
       return { now: header.genUtime, config, globalId: header.globalId };
     },
-    /** @throws {OtherKind} when the method fails @throws {NotShown} for a library that is not known */
+    /**
+     * What a run used counts also where it is remembered, and one that cannot be run as if it had used all it may: so
+     * what is told of a contract does not depend on what is remembered.
+     *
+     * @throws {OtherKind} when the method fails @throws {NotShown} for a library that is not known
+     */
     async call(
       subject: Subject,
       method: string,
       args: readonly StackValue[],
-      { step, codes, signal }: { step: StepView; codes: CodeStore; signal: AbortSignal },
+      { gas, ...around }: Around,
     ): Promise<Results> {
       const code = hashKey(subject.codeHash);
       // Whatever data it has: each try costs seconds.
       if (hanging.has(code)) throw new Exhausting('its code hangs');
-      const key = `${code}${hashKey(subject.dataHash)}${method} ${step.config.key} ${argumentsKey(args)}`;
-      const { exitCode, stack } = await runs.once(key, hashKey(subject.account), () =>
-        run(subject, method, args, { step, codes, signal }),
-      );
+      if (gas.left <= 0) throw new Exhausting('what it is asked uses more gas than one contract is worth');
+      const key = `${code}${hashKey(subject.dataHash)}${method} ${around.step.config.key} ${argumentsKey(args)}`;
+      const { exitCode, stack, gasUsed, missing } = await runs
+        .once(key, hashKey(subject.account), () => run(subject, method, args, around))
+        .catch((error: unknown) => {
+          gas.left -= RUN_GAS;
+          throw error;
+        });
+      gas.left -= gasUsed;
       if (isDone(exitCode)) return new Results(stack);
+      if (missing !== null) throw new NotShown(missingCode(missing));
       if (OUT_OF_GAS.has(exitCode)) throw new Exhausting(`${method} uses up its gas`);
       throw new OtherKind(`${method} ends with exit code ${exitCode}`);
     },
@@ -158,24 +186,29 @@ const isDone = (exitCode: number): boolean => exitCode === 0 || exitCode === 1;
 const argumentsKey = (args: readonly StackValue[]): string =>
   args.length === 0 ? '' : hashKey(writeStack(args).hash());
 
-type Left = Pick<ObservedRun, 'exitCode' | 'stack'>;
+/** A run, and the first library that nobody has shown of those it asked for. */
+type Ran = ObservedRun & { missing: Hash | null };
+
+type Left = Pick<Ran, 'exitCode' | 'stack' | 'gasUsed' | 'missing'>;
 
 /**
  * What runs left that saw nothing but their code, data and arguments, or their address besides: the same whenever they
  * are run again, so remembering them changes no row. Of those under way at the same time the others wait for the first.
  */
 function createRuns() {
-  const cache = new LRUCache<string, Pick<ObservedRun, 'exitCode' | 'stackText'>>({
+  const cache = new LRUCache<string, Pick<Ran, 'exitCode' | 'stackText' | 'gasUsed'>>({
     maxSize: REMEMBERED_BYTES,
     sizeCalculation: ({ stackText }) => stackText.length + REMEMBERED_ENTRY_BYTES,
   });
   const running = new Map<string, Promise<unknown>>();
   const find = (key: string, address: string): Left | null => {
     const found = cache.get(key) ?? cache.get(`${address}${key}`);
-    return found ? { exitCode: found.exitCode, stack: readStack(textCell(found.stackText), LIMITS) } : null;
+    if (found === undefined) return null;
+    const { exitCode, gasUsed, stackText } = found;
+    return { exitCode, gasUsed, stack: readStack(textCell(stackText), LIMITS), missing: null };
   };
   return {
-    async once(key: string, address: string, run: () => Promise<ObservedRun>): Promise<Left> {
+    async once(key: string, address: string, run: () => Promise<Ran>): Promise<Left> {
       let known = find(key, address);
       const other = running.get(key);
       if (known === null && other) {
@@ -187,9 +220,9 @@ function createRuns() {
       const done = run();
       if (!running.has(key)) running.set(key, done);
       try {
-        const { exitCode, stack, stackText, seen } = await done;
-        if (seen !== 'more') cache.set(seen === 'nothing' ? key : `${address}${key}`, { exitCode, stackText });
-        return { exitCode, stack };
+        const { exitCode, stack, gasUsed, stackText, seen, missing } = await done;
+        if (seen !== 'more') cache.set(seen === 'nothing' ? key : `${address}${key}`, { exitCode, gasUsed, stackText });
+        return { exitCode, stack, gasUsed, missing };
       } finally {
         if (running.get(key) === done) running.delete(key);
       }

@@ -217,4 +217,17 @@ describe('hostile contracts', () => {
       await own.close();
     }
   });
+
+  it('one whose methods use much each, and end well, is asked no more than it is worth', async () => {
+    const before = counters.methodRuns;
+    // `DROP, PUSHINT 30000, PUSHCONT { NOP }, REPEAT, PUSHINT 1`: 0.7 million of gas.
+    const code = selector('308175309100e471');
+    codes.put(code.hash(), toBoc(code), 1);
+    const contracts = [{ address: `0:${'5B'.repeat(32)}`, code, data: new Builder().cell() }];
+    for (let i = 0; i < 2; i++) {
+      expect(await detectAll(contracts, optionsOf(contracts))).toEqual([{ detected: null, missing: [] }]);
+    }
+    // What is remembered counts as well.
+    expect(counters.methodRuns - before).toBe(3);
+  });
 });
