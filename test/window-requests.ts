@@ -216,6 +216,7 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
         one('end_utime', of.utime),
         one('direction', ['in', 'out']),
         one(token, of.token),
+        cursor,
       ],
     );
   return fc.oneof(

@@ -172,6 +172,32 @@ describe('transfers and burns', () => {
     }
   });
 
+  // Those of the test before.
+  it('go on behind an event, whether it is there or not, and however many have its lt or time', async () => {
+    for (const [by, isByTime, sort] of [
+      [{ token: LEAD }, true, 'desc'],
+      [{ contracts: [0x41, 0x42, 0x43, 0x44, 0x45].map(address) }, true, 'asc'],
+      [{ owners: [CAROL], token: LEAD }, false, 'desc'],
+      [{ token: LEAD }, false, 'asc'],
+    ] as const) {
+      const asking = { ...filter, ...(by as Partial<EventFilter>), utime: isByTime ? { start: 0 } : {}, sort };
+      const shown = async (more: Partial<EventFilter>) =>
+        (await events.jettonTransfers({ ...asking, ...more }, context)).map((event) => event.transaction.transaction);
+      const whole = await shown({});
+      expect(whole).toHaveLength(5);
+      for (const [i, { lt, now, hash }] of whole.entries()) {
+        const behind = { utime: isByTime ? now : null, lt, hash };
+        const page = { limit: 2, offset: i % 2 };
+        const pageFrom = (first: number) => whole.slice(first + page.offset, first + page.offset + page.limit);
+        expect(await shown({ behind, page })).toEqual(pageFrom(i + 1));
+        // Beside it, where there is none.
+        const none = Buffer.from(hash);
+        none[31] += sort === 'asc' ? -1 : 1;
+        expect(await shown({ behind: { ...behind, hash: none }, page })).toEqual(pageFrom(i));
+      }
+    }
+  });
+
   it('come by owner, side, wallet and jetton, each once', async () => {
     expect(await transfers({ owners: [ALICE] })).toEqual(['20/1', '20/2', '10/1']);
     expect(await transfers({ owners: [ALICE], direction: 'in' })).toEqual(['20/1', '20/2']);

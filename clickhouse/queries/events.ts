@@ -2,13 +2,13 @@
 import type { EventFilter, TokenEvent, TransferKind, TransferToken } from '../../src/chain/contract-records.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
-import type { Address, Decimal } from '../../src/chain/model.ts';
+import type { Address, Decimal, Transaction } from '../../src/chain/model.ts';
 import type { QueryContext, TransactionRecord } from '../../src/chain/records.ts';
 import { bytes, list, u32, u64 } from '../literal.ts';
 import { addressOrNone } from '../tables/columns.ts';
 import { jettonTransfers } from '../tables/jettons.ts';
-import { all, among } from './conditions.ts';
-import { addresses, direction } from './keys.ts';
+import { all, among, behind as behindPlace, orderBy } from './conditions.ts';
+import { addresses } from './keys.ts';
 import { pageEnd } from './page-end.ts';
 import { collect, type Reading } from './reading.ts';
 import type { Place } from './transactions.ts';
@@ -80,6 +80,8 @@ interface EventPlace extends Place {
   now: number;
 }
 
+type EventKey = Pick<Transaction, 'now' | 'lt' | 'hash'>;
+
 type FindTransactions = (
   places: readonly Place[],
   context: QueryContext,
@@ -101,14 +103,17 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
       transactionsOf(kind, places, context),
       tokensOf(kind, places, context),
     ]);
-    const sign = filter.sort === 'asc' ? 1 : -1;
+    const { sort, behind, page } = filter;
+    const sign = sort === 'asc' ? 1 : -1;
     const byTime = usesTime(filter);
+    const compare = (a: EventKey, b: EventKey): number =>
+      sign * ((byTime ? a.now - b.now : 0) || compareDecimal(a.lt, b.lt) || a.hash.compare(b.hash));
+    const last = behind && { ...behind, now: behind.utime ?? 0 };
     // Ties are in order of the hash, which no key has: all of them were read, and those before the page are left out.
-    const sorted = transactions.sort(({ transaction: a }, { transaction: b }) => {
-      const order = (byTime ? a.now - b.now : 0) || compareDecimal(a.lt, b.lt) || a.hash.compare(b.hash);
-      return sign * order;
-    });
-    return sorted.slice(skipped, skipped + filter.page.limit).map((record) => ({
+    const sorted = transactions
+      .filter(({ transaction }) => last === undefined || compare(transaction, last) > 0)
+      .sort(({ transaction: a }, { transaction: b }) => compare(a, b));
+    return sorted.slice(skipped, skipped + page.limit).map((record) => ({
       transaction: record,
       token: tokens.get(placeKey(record.transaction)) ?? null,
     }));
@@ -127,24 +132,32 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
    * many of them come before it.
    */
   async function findPlaces(kind: EventKind, filter: EventFilter, context: QueryContext) {
-    const { limit, offset } = filter.page;
-    const way = direction(filter.sort);
-    const order = usesTime(filter) ? `transaction_now ${way}, transaction_lt ${way}` : `transaction_lt ${way}`;
-    const selected = selection(kind, filter, reading.head.seqno);
+    const { behind, page: asked } = filter;
+    // Of those at the place behind which it begins it is not known how many are behind it.
+    const { limit, offset } = behind ? { limit: asked.offset + asked.limit, offset: 0 } : asked;
+    const order = orderBy(orderOf(filter));
+    const selected = selection(kind, { ...filter, behind: undefined }, reading.head.seqno);
     const bounded = selection(kind, filter, reading.head.seqno, endOf(kind, filter));
+    // Shards stand at the same lt at different times.
+    const at = ({ lt, now }: Pick<EventPlace, 'lt' | 'now'>): string[] => [
+      `transaction_lt = ${u64(lt)}`,
+      ...(usesTime(filter) ? [`transaction_now = ${u32(now)}`] : []),
+    ];
     const read = async (sql: string) => collect(await reading.rows(sql, kind.table, context), readPlace);
     const skip = offset > 0 ? ` OFFSET ${offset}` : '';
     // A DISTINCT beside a LIMIT ends at so many rows, ties or not, so it stands by itself. In order it would look at each
     // row by itself: 2.7 s of 200,000 rows against 0.1 s.
-    const page = await read(
-      `SELECT * FROM (${bounded()}) ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES SETTINGS optimize_distinct_in_order = 0`,
-    );
+    const [page, beside] = await Promise.all([
+      read(
+        `SELECT * FROM (${bounded()}) ORDER BY ${order} LIMIT ${limit}${skip} WITH TIES SETTINGS optimize_distinct_in_order = 0`,
+      ),
+      behind ? read(selected(at({ lt: behind.lt, now: behind.utime ?? 0 }))) : [],
+    ]);
+    if (behind) return { places: [...beside, ...page], skipped: asked.offset };
     if (page.length === 0 || offset === 0) return { places: page, skipped: 0 };
     const [{ lt, now }] = page;
-    // Shards stand at the same lt at different times.
-    const time = usesTime(filter) ? [`transaction_now = ${u32(now)}`] : [];
-    const ties = await read(selected([`transaction_lt = ${u64(lt)}`, ...time]));
-    const isTied = (place: EventPlace): boolean => place.lt === lt && (time.length === 0 || place.now === now);
+    const ties = await read(selected(at({ lt, now })));
+    const isTied = (place: EventPlace): boolean => place.lt === lt && (!usesTime(filter) || place.now === now);
     const others = page.filter((place) => !isTied(place));
     return { places: [...ties, ...others], skipped: ties.length - (page.length - others.length) };
   }
@@ -197,6 +210,13 @@ export function eventQueries(reading: Reading, transactionsAt: FindTransactions)
   };
 }
 
+/** Without the hash, which no key has. */
+function orderOf(filter: EventFilter) {
+  const { sort } = filter;
+  const byLt = { column: 'transactionLt', sort } as const;
+  return usesTime(filter) ? [{ column: 'transactionNow', sort } as const, byLt] : [byLt];
+}
+
 const usesTime = ({ utime }: EventFilter): boolean => utime.start !== undefined || utime.end !== undefined;
 
 const placeKey = ({ account, lt }: { account: Address; lt: Decimal }): string => `${hashKey(account)}${lt}`;
@@ -221,8 +241,10 @@ function selection(
   head: number,
   bound?: (from: string) => string,
 ): (more?: readonly string[]) => string {
-  const { owners, contracts, token, utime, ltWindow } = filter;
+  const { owners, contracts, token, utime, ltWindow, behind } = filter;
+  const place = behind && (usesTime(filter) ? [behind.utime, behind.lt] : [behind.lt]);
   const common = [
+    ...(place ? [behindPlace(jettonTransfers, orderOf(filter), place)] : []),
     `mc_seqno <= ${u32(head)}`,
     ...(kind.condition === null ? [] : [kind.condition]),
     ...(ltWindow.start === undefined ? [] : [`transaction_lt >= ${u64(ltWindow.start)}`]),

@@ -212,7 +212,17 @@ export interface EventFilter {
   utime: Bounds<number>;
   ltWindow: Bounds<Decimal>;
   sort: Sort;
+  /** Only what comes behind this one, in the order asked for. */
+  behind?: BehindEvent | undefined;
   page: Page;
+}
+
+/** The event behind which a page begins, whether it is there or not. */
+export interface BehindEvent {
+  /** Null in the order of lt. */
+  utime: number | null;
+  lt: Decimal;
+  hash: Hash;
 }
 
 /** The row behind which a page begins, in the order of first detection. */

@@ -74,7 +74,7 @@ function valuesOf({ transaction: { transaction } }: TokenEvent, byTime: boolean)
 
 /** @param oneSided what has but one owner passes whatever side is asked for */
 function selectionOf(filter: EventFilter, byTime: boolean, oneSided: boolean): Selection {
-  const { owners, direction, contracts, token, utime, ltWindow, sort } = filter;
+  const { owners, direction, contracts, token, utime, ltWindow, sort, behind } = filter;
   const side = oneSided || owners.length === 0 ? undefined : direction;
   const time = byTime ? [{ column: 'transactionNow', sort }] : [];
   return {
@@ -87,6 +87,6 @@ function selectionOf(filter: EventFilter, byTime: boolean, oneSided: boolean): S
       ...(token === undefined ? [] : [{ column: 'token', is: token }]),
     ],
     order: [...time, { column: 'transactionLt', sort }, { column: 'hash', sort }],
-    after: null,
+    after: behind ? [...(byTime ? [behind.utime] : []), behind.lt, behind.hash] : null,
   };
 }

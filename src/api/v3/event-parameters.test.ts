@@ -3,90 +3,102 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { makeCursor } from '../../../clickhouse/queries/keys.ts';
 import { DEFAULT_LIMITS } from '../../../test/default-limits.ts';
-import type { TokenEvent } from '../../chain/contract-records.ts';
+import type { EventFilter, TokenEvent } from '../../chain/contract-records.ts';
+import type { Transaction } from '../../chain/model.ts';
+import type { Bounds } from '../../chain/records.ts';
 import { readParameters } from '../parameters.ts';
 import { readQuery } from '../request.ts';
 import { eventFilter, eventParameters, nextEvents } from './event-parameters.ts';
 import { refuse } from './parameters.ts';
 
+type EventKey = Pick<Transaction, 'now' | 'lt' | 'hash'>;
+
+const NextCursor = z.object({ next_cursor: z.string().nullish() });
 const declared = z.object(eventParameters(DEFAULT_LIMITS, 'Owners.'));
 
-/** Windows of lt and time, and how many rows are left out. */
-function asked(query: string, cursor: [kind: 'lt' | 'time', key: string]) {
-  const [kind, key] = cursor;
-  const sent = readQuery(`/x?offset=3&cursor=${makeCursor(kind, [key, '2'])}&${query}`);
-  const { ltWindow, utime, page } = eventFilter(readParameters(declared, sent, refuse), {
-    contracts: [],
-    token: undefined,
-  });
-  return { ltWindow, utime, offset: page.offset };
+/** An event of which nothing counts but the place. */
+const eventAt = (lt: number, now: number, n: number): TokenEvent =>
+  ({ transaction: { transaction: { lt: String(lt), now, hash: Buffer.alloc(32, n) } }, token: null }) as never;
+
+const keyOf = ({ transaction: { transaction } }: TokenEvent): EventKey => transaction;
+
+/** What a source answers that has these events. */
+function listed(all: readonly TokenEvent[], { utime, ltWindow, sort, behind, page }: EventFilter): TokenEvent[] {
+  const byTime = utime.start !== undefined || utime.end !== undefined;
+  const sign = sort === 'asc' ? 1 : -1;
+  const compare = (a: EventKey, b: EventKey): number =>
+    sign * ((byTime ? a.now - b.now : 0) || Number(BigInt(a.lt) - BigInt(b.lt)) || a.hash.compare(b.hash));
+  const isIn = (value: bigint, { start, end }: Bounds<string | number>): boolean =>
+    (start === undefined || value >= BigInt(start)) && (end === undefined || value <= BigInt(end));
+  return all
+    .filter((event) => isIn(BigInt(keyOf(event).lt), ltWindow) && isIn(BigInt(keyOf(event).now), utime))
+    .filter((event) => behind === undefined || compare(keyOf(event), { ...behind, now: behind.utime ?? 0 }) > 0)
+    .sort((a, b) => compare(keyOf(a), keyOf(b)))
+    .slice(page.offset, page.offset + page.limit);
 }
 
-it.each([
-  ['sort=desc&start_lt=5&end_lt=90', { start: '5', end: '70' }, 5],
-  ['sort=desc&end_lt=70', { end: '70' }, 5],
-  ['sort=desc&end_lt=60', { end: '60' }, 3],
-  ['sort=asc&start_lt=5&end_lt=90', { start: '70', end: '90' }, 5],
-  ['sort=asc&start_lt=80', { start: '80' }, 3],
-])('a cursor does not lead out of the lts asked for: %s', (query, ltWindow, offset) => {
-  expect(asked(query, ['lt', '70'])).toEqual({
-    ltWindow: { start: undefined, end: undefined, ...ltWindow },
-    utime: {},
-    offset,
-  });
-});
+/** A page of these, and the cursor of the next one. */
+function pageOf(all: readonly TokenEvent[], query: string) {
+  const sent = readParameters(declared, readQuery(`/x?${query}`), refuse);
+  const events = listed(all, eventFilter(sent, { contracts: [], token: undefined }));
+  const { next_cursor: cursor } = NextCursor.parse(JSON.parse(`{"x":0${nextEvents(sent, events)}}`));
+  return { events, cursor };
+}
 
-it.each([
-  ['sort=desc&end_utime=90&end_lt=8', { end: 70 }, 5],
-  ['sort=desc&end_utime=60&end_lt=8', { end: 60 }, 3],
-  ['sort=asc&start_utime=60&end_lt=8', { start: 70 }, 5],
-  ['sort=asc&start_utime=80&end_lt=8', { start: 80 }, 3],
-])('nor out of the times: %s', (query, utime, offset) => {
-  const windows = { ltWindow: { end: '8' }, utime: { start: undefined, end: undefined, ...utime } };
-  expect(asked(query, ['time', '70'])).toEqual({ ...windows, offset });
-});
+const ORDERS = [
+  'sort=desc',
+  'sort=asc',
+  'sort=desc&end_utime=9',
+  'sort=asc&start_utime=0',
+  'sort=desc&end_lt=7&start_lt=2',
+];
 
-/** Of which nothing counts but the place. */
-const eventAt = (lt: number, now: number, n: number): TokenEvent =>
-  ({ transaction: { transaction: { lt: String(lt), now } }, token: null, n }) as unknown as TokenEvent;
-
-it.each(['sort=desc', 'sort=asc', 'sort=desc&end_utime=9', 'sort=asc&start_utime=0', 'sort=desc&end_lt=7&start_lt=2'])(
-  'pages by cursor go on behind what the first one left out: %s',
-  (query) => {
-    const places = [1, 3, 3, 3, 5, 5, 5, 5, 5, 7];
-    const newestFirst = places.map((place, n) => eventAt(place, place, n)).reverse();
-    const page = (more: string) => {
-      const sent = readParameters(declared, readQuery(`/x?${query}&${more}`), refuse);
-      const { ltWindow, utime, page, sort } = eventFilter(sent, { contracts: [], token: undefined });
-      const isIn = (
-        value: bigint,
-        { start, end }: { start?: string | number | undefined; end?: string | number | undefined },
-      ) => (start === undefined || value >= BigInt(start)) && (end === undefined || value <= BigInt(end));
-      const all = (sort === 'desc' ? newestFirst : newestFirst.toReversed()).filter(
-        ({ transaction: { transaction } }) =>
-          isIn(BigInt(transaction.lt), ltWindow) && isIn(BigInt(transaction.now), utime),
-      );
-      const events = all.slice(page.offset, page.offset + page.limit);
-      return {
-        events,
-        cursor: z
-          .string()
-          .nullish()
-          .parse(JSON.parse(`{"x":0${nextEvents(sent, events)}}`).next_cursor),
-      };
-    };
-    const { events: all } = page('limit=100');
-    for (let offset = 0; offset < all.length; offset++) {
-      for (const limit of [1, 2, 3]) {
-        const first = page(`limit=${limit}&offset=${offset}&cursor=`);
-        const walked = [...first.events];
-        for (let { cursor } = first; cursor; ) {
-          const next = page(`limit=${limit}&cursor=${cursor}`);
-          walked.push(...next.events);
-          cursor = next.cursor;
-        }
-        expect(walked).toEqual(all.slice(offset));
+it.each(ORDERS)('pages by cursor go on behind what the first one left out: %s', (query) => {
+  const places = [1, 3, 3, 3, 5, 5, 5, 5, 5, 7];
+  const here = places.map((place, n) => eventAt(place, place, n));
+  const { events: all } = pageOf(here, `${query}&limit=100`);
+  for (let offset = 0; offset < all.length; offset++) {
+    for (const limit of [1, 2, 3]) {
+      const first = pageOf(here, `${query}&limit=${limit}&offset=${offset}&cursor=`);
+      const walked = [...first.events];
+      for (let { cursor } = first; cursor; ) {
+        const next = pageOf(here, `${query}&limit=${limit}&cursor=${cursor}`);
+        walked.push(...next.events);
+        cursor = next.cursor;
       }
+      expect(walked).toEqual(all.slice(offset));
     }
-  },
-);
+  }
+});
+
+it.each(ORDERS)('who pages by cursor while more come is shown none twice, and all that there were: %s', (query) => {
+  const places = [2, 3, 3, 5, 5, 5, 7];
+  const before = places.map((place, n) => eventAt(place, place, 10 * n));
+  // Of another shard, of another step of the same second, or of a contract that was not confirmed yet.
+  const later = places.flatMap((place, n) => [-5, 5].map((more) => eventAt(place, place, 100 + 10 * n + more)));
+  const { events: all } = pageOf(before, `${query}&limit=100`);
+  for (const limit of [1, 2, 3]) {
+    let { events: walked, cursor } = pageOf(before, `${query}&limit=${limit}&cursor=`);
+    for (let come = 1; cursor; come++) {
+      const next = pageOf([...before, ...later.slice(0, 2 * come)], `${query}&limit=${limit}&cursor=${cursor}`);
+      walked = [...walked, ...next.events];
+      cursor = next.cursor;
+    }
+    expect(new Set(walked).size).toBe(walked.length);
+    expect(walked.filter((event) => before.includes(event))).toEqual(all);
+  }
+});
+
+it.each([
+  ['sort=desc&end_lt=60', [60, 50]],
+  ['sort=desc&start_lt=60&end_lt=90', [60]],
+  ['sort=asc&start_lt=80', [80, 90]],
+  ['sort=asc&end_lt=80', [80]],
+])('a cursor does not lead out of the lts asked for: %s', (query, lts) => {
+  const all = [50, 60, 70, 80, 90].map((lt) => eventAt(lt, lt, 1));
+  const cursor = makeCursor('event_lt', ['70', '01'.repeat(32)]);
+  expect(pageOf(all, `${query}&cursor=${cursor}`).events.map((event) => Number(keyOf(event).lt))).toEqual(lts);
+  const ofTime = makeCursor('event_time', ['70', '70', '01'.repeat(32)]);
+  const times = query.replaceAll('_lt', '_utime');
+  expect(pageOf(all, `${times}&cursor=${ofTime}`).events.map((event) => keyOf(event).now)).toEqual(lts);
+});

@@ -1,7 +1,7 @@
-/** Keyset paging of lists of contracts: where a page begins, and where the next one does. */
-import { LT, makeCursor, readCursor } from '../../../clickhouse/queries/keys.ts';
+/** Keyset paging of lists of contracts and of their events: where a page begins, and where the next one does. */
+import { HEX32, LT, makeCursor, readCursor, TIME } from '../../../clickhouse/queries/keys.ts';
 import { parseAddress, rawAddress } from '../../chain/address.ts';
-import type { BehindBalance, BehindId, BehindIndex } from '../../chain/contract-records.ts';
+import type { BehindBalance, BehindEvent, BehindId, BehindIndex, TokenEvent } from '../../chain/contract-records.ts';
 import type { Address } from '../../chain/model.ts';
 
 /** An order that a list can be paged in: the values that name a place of it. */
@@ -56,6 +56,25 @@ export const byBalance = keyset<BehindBalance, BehindBalance>('balance', [BALANC
 export const byIndex = keyset<BehindIndex, BehindIndex>('index', [INDEX, RAW], {
   of: ([index, address]) => ({ nftIndex: index === NO_INDEX ? null : index, address: addressIn(address) }),
   values: ({ nftIndex, address }) => [nftIndex ?? NO_INDEX, rawAddress(address)],
+});
+
+/**
+ * Transfers or burns by lt, those of one lt by hash: of another shard, or of a contract that is confirmed later, some
+ * may come between those that were shown.
+ */
+export const byLt = keyset<TokenEvent, BehindEvent>('event_lt', [LT, HEX32], {
+  of: ([lt, hash]) => ({ utime: null, lt, hash: Buffer.from(hash, 'hex') }),
+  values: ({ transaction: { transaction } }) => [transaction.lt, transaction.hash.toString('hex')],
+});
+
+/** The same by time: a second goes on in the steps that follow. */
+export const byTime = keyset<TokenEvent, BehindEvent>('event_time', [TIME, LT, HEX32], {
+  of: ([utime, lt, hash]) => ({ utime: Number(utime), lt, hash: Buffer.from(hash, 'hex') }),
+  values: ({ transaction: { transaction } }) => [
+    String(transaction.now),
+    transaction.lt,
+    transaction.hash.toString('hex'),
+  ],
 });
 
 function addressIn(text: string): Address {
