@@ -135,6 +135,16 @@ export function createKafkaConnection(kafka: Kafka, options: KafkaConnectionOpti
   });
   let connected: Promise<void> | null = null;
 
+  const isKnown = async (topic: string): Promise<boolean> => {
+    const asked = await cluster.brokerPool.findConnectedBroker();
+    try {
+      await asked.metadata([topic]);
+      return true;
+    } catch (error) {
+      if (brokerErrorType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+      throw error;
+    }
+  };
   const locate = async (topic: string): Promise<boolean> => {
     connected ??= cluster.connect();
     await connected;
@@ -142,7 +152,10 @@ export function createKafkaConnection(kafka: Kafka, options: KafkaConnectionOpti
       await cluster.addTargetTopic(topic);
       await cluster.refreshMetadataIfNecessary();
     } catch (error) {
-      if (brokerErrorType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+      if (brokerErrorType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+      if (!(await isKnown(topic))) return false;
+      // Brokers are asked for all topics at once, and which one is not there they do not say: one that was deleted since
+      // would stand for all others. A new connection knows nothing of it.
       throw error;
     }
     return true;

@@ -40,6 +40,7 @@ declare module 'kafkajs/src/cluster/index.js' {
 
   export default class Cluster {
     constructor(options: ClusterOptions);
+    readonly brokerPool: { findConnectedBroker(): Promise<Broker> };
     connect(): Promise<void>;
     disconnect(): Promise<void>;
     addTargetTopic(topic: string): Promise<void>;

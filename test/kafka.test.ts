@@ -155,6 +155,23 @@ describe.skipIf(broker === null)('on a real broker', () => {
       await log.close();
     });
 
+    it('takes no topic for missing because another one was deleted', async () => {
+      const [deleted, kept] = ['deleted.v1', 'kept.v1'];
+      const writer = open();
+      for (const topic of [deleted, kept]) await writer.ensureTopic(topic);
+      await writer.append(kept, [text('a'), text('b')]);
+      const log = open();
+      expect(await log.end(deleted)).toBe(0);
+      const admin = new Kafka({ brokers: [address], clientId: 'test', logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      await admin.deleteTopics({ topics: [deleted] });
+      await admin.disconnect();
+      expect(await log.end(kept)).toBe(2);
+      expect([await log.end(deleted), await log.end(kept)]).toEqual([0, 2]);
+      await log.close();
+      await writer.close();
+    });
+
     it('says at once why a topic cannot be made', async () => {
       const log = openKafkaLog({ brokers: [address], clientId: 'test', replicationFactor: 3 });
       await expect(log.ensureTopic('thrice.v1')).rejects.toThrow(
