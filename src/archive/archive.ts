@@ -6,8 +6,8 @@ import { stepKey } from '../window/chunk.ts';
 import type { Engine, Noted, Snapshot, TableOptions } from '../window/engine.ts';
 import { openEngine } from '../window/engine.ts';
 import type { TransactionForm } from '../window/form.ts';
-import { chunkTable, tablesOf } from '../window/kind.ts';
-import { transactionKind } from '../window/kinds.ts';
+import { chunkTable, columnOf, tablesOf } from '../window/kind.ts';
+import { blockKind, transactionKind } from '../window/kinds.ts';
 import { tableDownwards } from '../window/placing.ts';
 import { type WriteRow, writeTold } from '../window/step.ts';
 import { Change, CODES, inAnyOrder, STEPS, shuffled } from '../window/store.ts';
@@ -24,6 +24,8 @@ export interface Archive {
   readonly state: ArchiveState | null;
   /** What it takes on the disk, about. */
   readonly bytes: number;
+  /** Root hash of a masterchain block that is here, hex; null for one that is not. */
+  masterHash(mcSeqno: number): string | null;
   /** Empties it and begins it without a step, behind `head`. Gives the state then. */
   begin(state: Omit<ArchiveState, 'version' | 'first' | 'origin'>): Promise<ArchiveState>;
   /**
@@ -119,6 +121,17 @@ export function openArchive(folder: string, form: TransactionForm | null): Archi
         return snapshot.bytes();
       } finally {
         snapshot.done();
+      }
+    },
+    masterHash(mcSeqno) {
+      const view = viewOf(engine, stateOf, kept);
+      if (view === null) return null;
+      try {
+        const rows = view.rowsOf(blockKind, mcSeqno);
+        const found = rows.find(({ row }) => columnOf(blockKind, row, 'workchain') === -1);
+        return found ? Buffer.from(columnOf(blockKind, found.row, 'rootHash')).toString('hex') : null;
+      } finally {
+        view.done();
       }
     },
     async begin(state) {

@@ -6,7 +6,7 @@ import type { Window } from '../window/window.ts';
 import type { Archive } from './archive.ts';
 import { createFilling } from './fill.ts';
 import { type SlabStep, someSteps } from './slab.ts';
-import type { ArchiveState } from './state.ts';
+import { ARCHIVE_VERSION, type ArchiveState } from './state.ts';
 
 const HEAD = 10_000;
 const WINDOW_FIRST = 9_000;
@@ -14,6 +14,8 @@ const WINDOW_FIRST = 9_000;
 const SLAB = 500;
 
 vi.mock('../../clickhouse/tables-id.ts', () => ({ tablesId: async () => 'tables' }));
+const tablesHash = vi.hoisted(() => ({ of: null as string | null }));
+vi.mock('../../clickhouse/master-hash.ts', () => ({ masterHash: async () => tablesHash.of }));
 vi.mock('./slab.ts', () => ({
   newestDone: async () => HEAD,
   newestWritten: async () => HEAD,
@@ -67,4 +69,32 @@ it('comes to rest when it is full, with room for less than is read of the tables
   expect(works).toBeLessThan(10);
   expect(vi.mocked(someSteps).mock.calls.length).toBe(1);
   expect(archive.bytes).toBeLessThanOrEqual(maxBytes);
+});
+
+it('is begun anew where its newest step is of another chain than that of the tables', async () => {
+  const held: ArchiveState = {
+    version: ARCHIVE_VERSION,
+    tables: 'tables',
+    globalId: 1,
+    first: 8_001,
+    head: 9_200,
+    origin: 9_000,
+    below: null,
+  };
+  const speaking = { speaks: true, first: WINDOW_FIRST, head: HEAD, globalId: 1, below: { lt: 1n, utime: 1 } };
+  const window = { state: speaking } as unknown as Pick<Window, 'state'>;
+  const clickhouse = { query: () => Promise.reject(new Error('nothing is asked')) };
+  const begins = async (hash: string | null, masterHash: string | null): Promise<boolean> => {
+    tablesHash.of = hash;
+    const begin = vi.fn();
+    const archive = { state: held, bytes: 1, masterHash: () => masterHash, begin } as unknown as Archive;
+    const { work } = createFilling({ archive, folder: tmpdir(), maxBytes: 1e9, window, clickhouse, logger: silent });
+    await work(new AbortController().signal);
+    return begin.mock.calls.length > 0;
+  };
+  expect(await begins('aa', 'aa')).toBe(false);
+  expect(await begins('bb', 'aa')).toBe(true);
+  // Not every number is that of a step.
+  expect(await begins(null, 'aa')).toBe(false);
+  expect(await begins('aa', null)).toBe(false);
 });

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type ClickHouse, ClickHouseQueryError } from '../../clickhouse/client.ts';
+import { masterHash } from '../../clickhouse/master-hash.ts';
 import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { Window } from '../window/window.ts';
 import type { Archive } from './archive.ts';
@@ -60,6 +61,8 @@ export function createFilling(options: FillOptions) {
   let transactions = slabTransactions;
   /** Bytes there was room for when the oldest steps had to go; older ones are not fetched again for less than more room. */
   let fullAt = 0;
+  /** Its steps are of the chain that the tables go on with. */
+  let isOfChain = false;
 
   async function resting<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const began = performance.now();
@@ -149,6 +152,14 @@ export function createFilling(options: FillOptions) {
     await write(state, slab.reverse(), (done) => spanFrom(done[done.length - 1].mcSeqno), signal, mayGoOn);
   }
 
+  /** Tables that were brought back from a copy may have gone on with another chain than the archive was filled with. */
+  async function isOfOthers(state: ArchiveState, signal: AbortSignal): Promise<boolean> {
+    if (isOfChain) return false;
+    const found = await masterHash(clickhouse, state.head, signal);
+    isOfChain = found === null || found === (archive.masterHash(state.head) ?? found);
+    return !isOfChain;
+  }
+
   /** One piece of work; false when there is none. */
   async function work(signal: AbortSignal): Promise<boolean> {
     const { state: held } = window;
@@ -158,10 +169,12 @@ export function createFilling(options: FillOptions) {
     const { state } = archive;
     const steps = held.head - held.first;
     const border = async () => Math.min(held.first + Math.floor(steps * OVERLAP), await newestDone(clickhouse, signal));
-    if (state === null || state.tables !== tables || state.globalId !== held.globalId || state.head > held.head) {
+    const isForeign = state === null || state.tables !== tables || state.globalId !== held.globalId;
+    if (isForeign || state.head > held.head || (await isOfOthers(state, signal))) {
       const head = await border();
       const below = await endsBelow(clickhouse, head + 1, signal);
       fullAt = 0;
+      isOfChain = true;
       await archive.begin({ tables, globalId: held.globalId, head, below });
       logger.info({ step: head }, 'the archive begins anew');
       return true;

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ClickHouse } from '../../clickhouse/client.ts';
+import { masterHash } from '../../clickhouse/master-hash.ts';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { tablesId } from '../../clickhouse/tables-id.ts';
 import type { EventLog } from '../../streams/log.ts';
@@ -54,6 +55,7 @@ export function openWindowWriter(running: Running, { log, metrics, tables, click
     topic: topicsOf(config).steps,
     clickhouse: tables,
     tablesId: (signal) => tablesId(clickhouse, signal),
+    masterHash: (mcSeqno, signal) => masterHash(clickhouse, mcSeqno, signal),
     logger: logger.child({ part: 'window' }),
     // A broker tells of new records itself.
     continuous: config.kafkaBrokers !== undefined,

@@ -110,6 +110,7 @@ interface FollowCase {
   into?: Window;
   tablesHave?: number;
   tablesId?: string | (() => string);
+  masterHash?: (mcSeqno: number) => string | null;
 }
 
 function follow(options: FollowCase = {}): Following {
@@ -123,6 +124,7 @@ function follow(options: FollowCase = {}): Following {
     clickhouse,
     tablesId: async () => (typeof options.tablesId === 'function' ? options.tablesId() : (options.tablesId ?? '')),
     tablesEveryMs: 5,
+    ...(options.masterHash && { masterHash: async (mcSeqno) => options.masterHash?.(mcSeqno) ?? null }),
     logger: { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) },
     onSteps: (steps) => seen.push(...steps.map(({ step }) => step.mcSeqno)),
   });
@@ -291,6 +293,28 @@ describe('a follower', () => {
     await publish([stepOf(6, { previous: 0 })]);
     await until('it speaks again', () => window.state?.speaks === true);
     expect(window.state).toMatchObject({ first: 6, head: 6, tables: 'second' });
+  });
+
+  it('forgets steps of another chain, as of a devnet that was brought back from a copy with its tables and its log', async () => {
+    await followed(5);
+    await log.trim(TOPIC, await log.end(TOPIC));
+    const hashOf = (mcSeqno: number): Buffer => Buffer.alloc(32, mcSeqno > 3 ? 100 + mcSeqno : mcSeqno);
+    await publish(stepsUpTo(6).map((step) => ({ ...step, rootHash: hashOf(step.mcSeqno) })));
+    const { seen, warnings } = follow({ masterHash: (mcSeqno) => hashOf(mcSeqno).toString('hex') });
+    await untilTold(seen, 6);
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(warnings).toEqual([{ step: 5 }]);
+  });
+
+  it('keeps its steps where the tables have the same, or do not know the newest', async () => {
+    await followed(5);
+    await publish([stepOf(6)]);
+    for (const masterHash of [() => stepOf(5).rootHash.toString('hex'), () => null]) {
+      const { stop } = follow({ masterHash });
+      await untilHead(6);
+      await stop();
+      expect(window.state?.first).toBe(1);
+    }
   });
 
   it('says that steps of former tables cannot be forgotten, and tries again', async () => {

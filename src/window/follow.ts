@@ -5,6 +5,7 @@ import { createFollower, type Follower } from '../../streams/follow.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { newestSteps, type PublishedStep, readProjectedSteps, StepRecordError } from '../../streams/projected-steps.ts';
 import { createHostHead, type HostHead } from './head.ts';
+import type { WindowState } from './state.ts';
 import type { WindowView } from './view.ts';
 import type { Below, Window } from './window.ts';
 
@@ -19,6 +20,11 @@ export interface FollowOptions {
   tablesId?(signal: AbortSignal): Promise<string>;
   /** How often that is asked. */
   tablesEveryMs?: number;
+  /**
+   * Root hash of a masterchain block as the tables have it, hex, null for none: steps of another chain are forgotten when
+   * the window begins to follow. Default: it is not asked.
+   */
+  masterHash?(mcSeqno: number, signal: AbortSignal): Promise<string | null>;
   /** The log wakes its readers itself (a broker does): `wake` is not needed then. */
   continuous?: boolean;
   /** Told of steps once they can be seen. After a start some may come that were told of before. */
@@ -45,7 +51,7 @@ const FIRST_BYTES = 4 * 1024 * 1024;
 
 /** Keeps the window at the end of the topic of steps. */
 export function createWindowFollower(options: FollowOptions): WindowFollower {
-  const { window, log, topic, clickhouse, logger, tablesId, continuous = false } = options;
+  const { window, log, topic, clickhouse, logger, tablesId, masterHash, continuous = false } = options;
   const { tablesEveryMs = TABLES_EVERY_MS } = options;
   const { head: tables } = clickhouse;
   const head = createHostHead({
@@ -62,6 +68,15 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
       await tables.refresh(signal);
       if (tables.seqno < mcSeqno) await sleep(TABLES_POLL_MS, undefined, { signal });
     }
+  }
+
+  /** Tables that were brought back from a copy may go on with another chain than the window has seen since. */
+  async function forgetOthers({ head: newest, rootHash }: WindowState, signal: AbortSignal): Promise<void> {
+    await untilTablesHave(newest, signal);
+    const found = (await masterHash?.(newest, signal)) ?? rootHash;
+    if (found === rootHash) return;
+    logger.warn({ step: newest }, 'the window has steps of another chain than the tables: it begins anew');
+    await window.clear();
   }
 
   async function below(mcSeqno: number, signal: AbortSignal): Promise<Below> {
@@ -82,8 +97,8 @@ export function createWindowFollower(options: FollowOptions): WindowFollower {
     },
     async position(signal) {
       if (tablesId) window.belongTo(await tablesId(signal));
+      if (window.state) await forgetOthers(window.state, signal);
       const { state } = window;
-      if (state) await untilTablesHave(state.head, signal);
       await head.decide(readable);
       if (state !== null && state.nextOffset >= (await log.low(topic))) return state.nextOffset;
       return newestSteps(log, topic, FIRST_BYTES);
