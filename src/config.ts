@@ -268,7 +268,9 @@ export const settings = {
   dnsCollections: {
     flag: 'dns-collections',
     env: 'TONSTREAM_DNS_COLLECTIONS',
-    about: 'Comma-separated addresses of NFT collections whose items are domains, besides `.ton` and `t.me`',
+    about:
+      'Comma-separated addresses of NFT collections whose items are domains, besides `.ton` and `t.me`; for items that ' +
+      'are in the tables already `tonstream rebuild contracts` is needed after a change',
     group: 'Chain',
     schema: addressList.default([]),
     shownDefault: 'none',
