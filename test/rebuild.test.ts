@@ -267,6 +267,17 @@ describe.skipIf(shelf === null)('tonstream rebuild NAME', () => {
     await at.run(openParts, place);
     await expect(at.run(rebuildTraces, place)).rejects.toThrow('nothing is projected yet');
   });
+
+  it('leaves tables as they are where the log is empty, as one of another name is', async () => {
+    const place = await beginning('kept');
+    const before = await tableHashes(at.tables(place.database));
+    const log = openEmbeddedLog({ folder: join(at.home, 'nothing', 'log') });
+    await log.close();
+    await expect(at.run(rebuildAlone, { ...place, folder: join(at.home, 'nothing') })).rejects.toThrow(
+      `the log has no step in ton.blocks.v1, and the tables go up to step ${FIRST}: nothing could be made anew`,
+    );
+    expect(await tableHashes(at.tables(place.database))).toEqual(before);
+  });
 });
 
 /** A step of which a block has a transaction with a wrong tag: the header and all hashes are good. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { identifier } from '../../clickhouse/literal.ts';
 import { migrate } from '../../clickhouse/migrate.ts';
 import { beginSwap, borrowTables, finishSwap, rebuildDatabase } from '../../clickhouse/swap.ts';
@@ -89,7 +90,7 @@ function withReaders(names: readonly string[], projections: readonly Projection[
 /**
  * @param remade projections whose tables are made anew; none: all tables
  * @returns the masterchain seqno up to which; null for an empty log
- * @throws {PositionError} when the other tables are not those that go with the new ones
+ * @throws {PositionError} when the other tables are not those that go with the new ones, and for tables of a log that is empty
  */
 export async function rebuild(
   options: RebuildOptions,
@@ -106,7 +107,7 @@ export async function rebuild(
     const position = await store.read(signal);
     if (position.done === null) throw new PositionError('nothing is projected yet, so there is nothing to rebuild');
     await holdVersions(clickhouse, projections, position, signal, names);
-  }
+  } else await refuseEmptyLog(options, signal);
   /** Where what can be made anew ends: a part goes no farther than the tables that stay. */
   const endOffset = async (): Promise<number> => {
     const done = isPart ? (await store.read(signal)).done : (await lastSealed(log, topics.blocks)).sealed;
@@ -151,6 +152,28 @@ export async function rebuild(
   } finally {
     await fresh.close();
   }
+}
+
+const newestRow = z.object({ newest: z.number() });
+
+/**
+ * Tables would be exchanged for empty ones where the log is not the one that was meant: its folder is gone, or other topics
+ * are named than those it is in.
+ * @throws {PositionError}
+ */
+async function refuseEmptyLog(
+  { clickhouse, log, topics: { blocks } }: Pick<RebuildOptions, 'clickhouse' | 'log' | 'topics'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await lastSealed(log, blocks)).sealed !== null) return;
+  const sql = 'SELECT max(mc_seqno) AS newest FROM projection_state WHERE done';
+  const label = 'reading how far the tables are';
+  const [{ newest }] = await clickhouse.json(sql, newestRow, { label, signal });
+  if (newest === 0) return;
+  throw new PositionError(
+    `the log has no step in ${blocks}, and the tables go up to step ${newest}: nothing could be made anew. ` +
+      'Give the log that they were made from, or have another one begun first',
+  );
 }
 
 /**
