@@ -642,6 +642,14 @@ export const settings = {
     group: 'Limits',
     schema: integer(1, 100_000).default(10_000),
   },
+  feedSubscribedBytes: {
+    flag: 'feed-subscribed-bytes',
+    env: 'TONSTREAM_FEED_SUBSCRIBED_BYTES',
+    about:
+      'Memory of what all connections to the feed listen to, some 350 bytes an address; above it a subscription is refused',
+    group: 'Limits',
+    schema: bytes(1 * MB, 1024 * 1024 * MB).default(512 * MB),
+  },
   feedQueueBytes: {
     flag: 'feed-queue-bytes',
     env: 'TONSTREAM_FEED_QUEUE_BYTES',

@@ -107,6 +107,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     limits: {
       maxConnections: config.feedConnections,
       maxAddresses: config.feedAddresses,
+      maxSubscribedBytes: config.feedSubscribedBytes,
       queueBytes: config.feedQueueBytes,
       stallMs: config.feedStallMs,
       maxMessageBytes: config.maxBodyBytes,

@@ -21,6 +21,7 @@ export const LIMITS: FeedLimits = {
   queueBytes: 256 * 1024,
   stallMs: 30_000,
   maxMessageBytes: 1024 * 1024,
+  maxSubscribedBytes: 64 * 1024 * 1024,
 };
 
 /** Positions of subscribers in memory, for feeds that share them. */

@@ -4,16 +4,18 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type KeyCounts, NO_LIMIT } from './key-counts.ts';
+import type { Load } from './load.ts';
 import type { FeedMetrics } from './metrics.ts';
 import type { Subscription } from './protocol.ts';
 
 /** A connection that was taken. To be released once. */
 export interface Admitted {
   /**
-   * They count instead of the former ones. Rejects with RefusedError when the key may not listen to so many. Of traces,
-   * which gateways do not limit, as many may be listened to as of addresses.
+   * It counts instead of the former ones. Rejects with RefusedError when the key may not listen to so many addresses, or
+   * all connections listen to as much as they may. Of traces, which gateways do not limit, as many may be listened to as
+   * of addresses.
    */
-  addresses(count: number, traces: number): Promise<void>;
+  listens(to: Load): Promise<void>;
   release(): void;
   /** Most addresses of one connection that says once what it listens to: of a key that is told none, none. */
   readonly maxAddresses: number;
@@ -51,6 +53,8 @@ export interface AdmissionOptions {
   maxConnections: number;
   /** Addresses of one connection, and traces, whatever the gateway says. */
   maxAddresses: number;
+  /** Bytes that the subscriptions of all connections take in memory. */
+  maxSubscribedBytes: number;
   /** Of all processes that answer at this host. */
   keys: KeyCounts;
   metrics: Pick<FeedMetrics, 'refused'>;
@@ -60,8 +64,10 @@ export interface AdmissionOptions {
 /** What a gateway says where a key may listen to any number of addresses. */
 const UNLIMITED = -1;
 
-export function createAdmission({ maxConnections, maxAddresses, keys, metrics, report }: AdmissionOptions): Admission {
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { maxConnections, maxAddresses, maxSubscribedBytes, keys, metrics, report } = options;
   let connections = 0;
+  let subscribedBytes = 0;
 
   function refuse(limit: string, text: string): never {
     metrics.refused(limit);
@@ -90,14 +96,36 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
       const ofKey = sent !== null && sent > 0 ? sent : null;
       const mostOnce = key === null || sent === UNLIMITED ? null : (sent ?? 0);
       let own = 0;
+      let ownBytes = 0;
       let released = false;
 
-      async function takeAddresses(count: number, traces: number): Promise<void> {
+      function hold(bytes: number): void {
+        const held = released ? 0 : bytes;
+        subscribedBytes += held - ownBytes;
+        ownBytes = held;
+      }
+
+      async function listens({ addresses: count, traces, bytes }: Load): Promise<void> {
         const max = ofKey ?? maxAddresses;
         const refusal = (current: number): never =>
           refuse('addresses', `address limit exceeded: current ${current} + new ${count} > max ${max}`);
         if (count > maxAddresses) refusal(0);
         if (traces > maxAddresses) refuse('traces', `trace limit exceeded: new ${traces} > max ${maxAddresses}`);
+        if (bytes > ownBytes && subscribedBytes + bytes - ownBytes > maxSubscribedBytes) {
+          refuse('subscribed bytes', 'all connections together listen to as much as they may: try again later');
+        }
+        const before = ownBytes;
+        // Others that ask meanwhile find it counted.
+        hold(bytes);
+        try {
+          await takeAddresses(count, refusal);
+        } catch (error) {
+          hold(before);
+          throw error;
+        }
+      }
+
+      async function takeAddresses(count: number, refusal: (current: number) => never): Promise<void> {
         if (key === null || released) return;
         const change = count - own;
         if (change === 0) return;
@@ -118,11 +146,12 @@ export function createAdmission({ maxConnections, maxAddresses, keys, metrics, r
         maxAddresses: Math.min(mostOnce ?? maxAddresses, maxAddresses),
         mostOnce,
         most: ofKey,
-        addresses: takeAddresses,
+        listens,
         release() {
           if (released) return;
           released = true;
           connections--;
+          hold(0);
           giveBack(1, own);
         },
       };

@@ -4,6 +4,7 @@ import { type Admitted, RefusedError, refusalOfEverything } from './admission.ts
 import type { Feed } from './feed.ts';
 import { accountKey } from './hearing.ts';
 import type { Line } from './line.ts';
+import { loadOf, loadOfBoth } from './load.ts';
 import type { Named, Names } from './names.ts';
 import { CursorError } from './place.ts';
 import { goesOn, type Request, RequestError, type Subscription } from './protocol.ts';
@@ -57,14 +58,12 @@ export async function subscribe(
   const refusal = refusalOfEverything(subscription, admitted.most);
   if (refusal !== null) return { error: refusal };
   try {
-    // What it hears already stays counted until it hears the new ones: where that fails it goes on as it was.
-    const most = Math.max(line.subscription.addresses.length, subscription.addresses.length);
-    await admitted.addresses(most, subscription.traceHashes.size);
+    await admitted.listens(loadOfBoth(line.subscription, subscription));
     try {
       const start = behind === undefined ? subscription.start : { cursor: await behind() };
       await feed.subscribe(line, { ...subscription, start }, signal, begins);
     } finally {
-      await admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
+      await admitted.listens(loadOf(line.subscription));
     }
   } catch (error) {
     return refusalOf(error);
@@ -158,7 +157,7 @@ export function createConversation(options: TalkOptions) {
       if (request.operation === 'ping') return line.say({ id, status: 'pong' });
       if (request.operation === 'unsubscribe') {
         feed.narrow(line, without(line.subscription, request.addresses, request.traceHashes));
-        await options.admitted.addresses(line.subscription.addresses.length, line.subscription.traceHashes.size);
+        await options.admitted.listens(loadOf(line.subscription));
         return line.say({ id, status: 'unsubscribed' });
       }
       if (request.operation === 'ack') return await acknowledge(id, request.cursor);

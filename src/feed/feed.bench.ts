@@ -73,6 +73,7 @@ async function serveLoad(): Promise<void> {
     limits: {
       maxConnections: 20_000,
       maxAddresses: 10_000,
+      maxSubscribedBytes: 512 * 1024 * 1024,
       queueBytes: 256 * 1024,
       stallMs: 600_000,
       maxMessageBytes: 4 * 1024 * 1024,

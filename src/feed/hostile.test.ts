@@ -13,7 +13,15 @@ let healthy: Listener;
 /** Bytes of all messages that are not finished. */
 const UNFINISHED = 2_000_000;
 const STALL_MS = 1_000;
-const LIMITS = { maxConnections: 50, maxAddresses: 1_000, unfinishedBytes: UNFINISHED, stallMs: STALL_MS };
+/** What all together listen to: two thousand addresses. */
+const SUBSCRIBED = 800_000;
+const LIMITS = {
+  maxConnections: 50,
+  maxAddresses: 1_000,
+  maxSubscribedBytes: SUBSCRIBED,
+  unfinishedBytes: UNFINISHED,
+  stallMs: STALL_MS,
+};
 
 beforeEach(async () => {
   chain = createFeedSource('private');
@@ -139,6 +147,37 @@ it('no more traces are listened to than addresses', async () => {
   await expect.poll(() => socket.answers.length).toBe(2);
   expect(socket.answers).toEqual([{ error: 'trace limit exceeded: new 1001 > max 1000' }, { status: 'subscribed' }]);
   socket.close();
+});
+
+const some = (n: number, from = 0) =>
+  Array.from({ length: n }, (_, i) => `0:${(from + i).toString(16).padStart(64, '0')}`);
+
+it.each([
+  ['addresses', (n: number) => ({ types: ['transactions'], addresses: some(1_000, n * 1_000) })],
+  [
+    'traces',
+    (n: number) => ({ types: ['trace'], trace_external_hash_norms: some(1_000, n).map((_, i) => `${n} ${i}`) }),
+  ],
+  ['jettons', () => ({ types: ['jetton_transfer'], everything: true, jetton_masters: some(1_000) })],
+  ['names of actions', () => ({ types: ['actions'], everything: true, action_types: ['x'.repeat(200_000)] })],
+])('all together listen to no more %s than they may, and to others when some have left', async (_what, nth) => {
+  const sockets = await Promise.all(Array.from({ length: 10 }, () => openSocket(server.port)));
+  for (const [n, socket] of sockets.entries()) socket.send({ operation: 'subscribe', ...nth(n) });
+  await expect.poll(() => sockets.filter(({ answers }) => answers.length === 1).length).toBe(10);
+  const refusal = { error: 'all connections together listen to as much as they may: try again later' };
+  const refused = sockets.filter(({ answers: [answer] }) => answer.error !== undefined);
+  expect(refused.map(({ answers: [answer] }) => answer)).toEqual(refused.map(() => refusal));
+  expect(refused.length).toBeGreaterThanOrEqual(6);
+  expect(refused.length).toBeLessThan(10);
+  for (const socket of sockets) if (!refused.includes(socket)) socket.close();
+  const [again] = refused;
+  await expect
+    .poll(() => {
+      again.send({ operation: 'subscribe', ...nth(0) });
+      return again.answers.at(-1);
+    })
+    .toEqual({ status: 'subscribed' });
+  for (const socket of refused) socket.close();
 });
 
 it('a flood of subscriptions ends its connection', async () => {

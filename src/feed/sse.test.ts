@@ -180,7 +180,7 @@ describe('a client who is gone before the stream begins', () => {
         return null;
       },
     };
-    const limits = { maxConnections: 1, maxAddresses: 1, keys };
+    const limits = { maxConnections: 1, maxAddresses: 1, maxSubscribedBytes: 1_000_000, keys };
     const keepAliveMs = 54_321;
     const sse = createSse({
       readBody,
@@ -217,7 +217,12 @@ describe('a stream that is ended while its client reads nothing', () => {
     const { feed } = fed.server.streaming;
     const sinks: Sink[] = [];
     const [report, onDropped] = [vi.fn(), vi.fn()];
-    const limits = { maxConnections: 1, maxAddresses: 1, keys: createHostCounts().open() };
+    const limits = {
+      maxConnections: 1,
+      maxAddresses: 1,
+      maxSubscribedBytes: 1_000_000,
+      keys: createHostCounts().open(),
+    };
     const sse = createSse({
       readBody,
       feed: { ...feed, open: (sink, how) => feed.open(sinks[sinks.push(sink) - 1], how) },

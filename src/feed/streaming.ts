@@ -28,6 +28,8 @@ export interface FeedLimits {
   maxConnections: number;
   /** Addresses of one connection, and traces. */
   maxAddresses: number;
+  /** Bytes that the subscriptions of all connections of this process take in memory. */
+  maxSubscribedBytes: number;
   /** Bytes that wait for one connection, above which it is told no more until it has taken them. */
   queueBytes: number;
   /** Milliseconds after which a connection that takes nothing is let go. */

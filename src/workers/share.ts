@@ -13,6 +13,7 @@ const DIVIDED = [
   'cachedRenderingsBytes',
   'keptRunsBytes',
   'feedConnections',
+  'feedSubscribedBytes',
   'sqlQueries',
   'sqlQueued',
   'exportBytes',
