@@ -6,7 +6,7 @@ import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
 import { queryOf } from './request.ts';
 import type { Api } from './route.ts';
-import { createUnfinished } from './unfinished.ts';
+import { createUnfinished, type Unfinished } from './unfinished.ts';
 
 /** The body cannot be read as what it is to be. */
 export class BodyError extends ApiError {
@@ -48,19 +48,32 @@ const unfinished = createUnfinished({ maxBytes: UNFINISHED_BYTES, onDropped: () 
 /** Bodies of which the end was not waited for, since the start. */
 export const droppedBodies: Readonly<typeof dropped> = dropped;
 
-/** The whole body. One that is larger is not read on. Throws ApiError 413. */
-export async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
+/**
+ * Pieces of a body. Each takes memory and time of its own, however few bytes it has; the largest body that can be allowed
+ * has as many of 1 KB.
+ */
+const MOST_PIECES = 65_536;
+/** What a piece takes in memory beside its bytes (1.4 million of one byte each). */
+const PIECE_BYTES = 300;
+
+/**
+ * The whole body. One that is larger, or comes in crumbs, is not read on. Throws ApiError 413.
+ * @param among what counts with it while it is on its way
+ */
+export async function readText(request: IncomingMessage, maxBytes: number, among: Unfinished = unfinished) {
   refuseLargeBody(request, maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const part = unfinished.open(() => request.destroy());
+  const part = among.open(() => request.destroy());
   try {
     // The connection stays open for the refusal.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      part.add(chunk.length);
-      chunks.push(chunk);
+      if (chunks.push(chunk) > MOST_PIECES) {
+        throw new ApiError(413, `request body comes in more than ${MOST_PIECES} pieces`);
+      }
+      part.add(chunk.length + PIECE_BYTES);
     }
   } finally {
     part.clear();

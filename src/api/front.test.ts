@@ -169,6 +169,14 @@ describe('bodies that are too large', () => {
     }
   });
 
+  it('are those that come in very many pieces, too, each of which takes room of its own', async () => {
+    const url = await start({ limits });
+    const crumbs = Buffer.from(`${'1\r\n \r\n'.repeat(100_000)}0\r\n\r\n`);
+    const received = await receivedBehind(url, 'Transfer-Encoding: chunked', crumbs);
+    expect(received).toMatch(/^HTTP\/1.1 413 /);
+    expect(received).toContain('{"error":"request body comes in more than 65536 pieces"}');
+  });
+
   it('of an API that takes less than all are, too, and longer addresses', async () => {
     const url = await start({ apis: [{ ...api, most: { bodyBytes: 50, urlBytes: 30 } }] });
     expect(await post(`${url}/read`, `{"x":"${'x'.repeat(50)}"}`)).toEqual([

@@ -1,6 +1,6 @@
 /** Streaming v2 as server-sent events (HTML standard, 9.2): one subscription for the life of the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError } from '../api/errors.ts';
+import { readText } from '../api/body.ts';
 import { parseBool, readQuery } from '../api/request.ts';
 import type { Unfinished } from '../api/unfinished.ts';
 import { parseAddress, parseHash } from '../chain/address.ts';
@@ -129,22 +129,7 @@ async function readAsked(
   { maxBodyBytes: maxBytes, unfinished, readBody }: Pick<SseOptions, 'maxBodyBytes' | 'unfinished' | 'readBody'>,
 ) {
   if (request.method === 'GET' || request.method === 'HEAD') return readBody(JSON.stringify(queryOf(request)));
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const part = unfinished.open(() => request.destroy());
-  try {
-    // The connection stays open for the refusal.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      size += bytes.length;
-      if (size > maxBytes) throw new ApiError(413, `request body is larger than ${maxBytes} bytes`);
-      part.add(bytes.length);
-      chunks.push(bytes);
-    }
-  } finally {
-    part.clear();
-  }
-  return readBody(Buffer.concat(chunks).toString());
+  return readBody(await readText(request, maxBytes, unfinished));
 }
 
 const LISTS = new Set([
