@@ -672,6 +672,13 @@ export const settings = {
     group: 'Limits',
     schema: integer(0, 100_000).default(1_000),
   },
+  webhookBytes: {
+    flag: 'webhook-bytes',
+    env: 'TONSTREAM_WEBHOOK_BYTES',
+    about: 'Memory of what all webhooks listen to, some 560 bytes an address; above it no more are made',
+    group: 'Limits',
+    schema: bytes(MB, 1024 * 1024 * MB).default(256 * MB),
+  },
   metadataAtOnce: {
     flag: 'metadata-at-once',
     env: 'TONSTREAM_METADATA_AT_ONCE',

@@ -101,6 +101,7 @@ export async function openWebhookHost({
     isAllowed,
     limits: DEFAULT_LIMITS,
     maxWebhooks: 5,
+    maxBytes: 300_000,
     maxAddresses: 100,
   });
   const metrics = new Registry();

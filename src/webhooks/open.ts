@@ -24,7 +24,7 @@ export interface OpenWebhooks {
 export interface OpenWebhooksOptions {
   config: Pick<
     Config,
-    'webhooks' | 'webhookPrivate' | 'feedAddresses' | 'maxLimit' | 'queryTimeoutMs' | 'maxBodyBytes'
+    'webhooks' | 'webhookBytes' | 'webhookPrivate' | 'feedAddresses' | 'maxLimit' | 'queryTimeoutMs' | 'maxBodyBytes'
   >;
   /** Of the subscribers' database. */
   clickhouse: ClickHouse;
@@ -51,6 +51,7 @@ export function openWebhooks({ config, clickhouse, feed, keys, registry, report 
       isAllowed: reach.isAllowed,
       limits: apiLimits(config),
       maxWebhooks: config.webhooks,
+      maxBytes: config.webhookBytes,
       maxAddresses: config.feedAddresses,
     }),
     async close() {

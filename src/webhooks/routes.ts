@@ -13,7 +13,7 @@ import { RequestError, readSubscriber, type Start } from '../feed/protocol.ts';
 import type { IsAllowed } from './addresses.ts';
 import { refusalOf } from './poster.ts';
 import { isSecret, newSecret } from './signature.ts';
-import type { ListedLetter, Webhook, WebhookStore } from './store.ts';
+import { type ListedLetter, type Webhook, type WebhookStore, weightOf } from './store.ts';
 import type { InTurn } from './turns.ts';
 import { progressOf } from './webhooks.ts';
 
@@ -29,6 +29,8 @@ export interface WebhookRoutesOptions {
   limits: ApiLimits;
   /** Webhooks of all keys; 0 for none at all. */
   maxWebhooks: number;
+  /** Bytes that the subscriptions of all webhooks take in memory. */
+  maxBytes: number;
   /** Addresses of one webhook. */
   maxAddresses: number;
 }
@@ -132,7 +134,7 @@ function makeRoute(options: WebhookRoutesOptions): Route<Asker> {
       };
       // Several hosts that make one in the same moment may make one each: no table of ClickHouse refuses a row.
       const make = async () => {
-        await checkRoom(options, key, signal);
+        await checkRoom(options, made, signal);
         await store.save(made, signal);
       };
       await inTurn('made', make, signal);
@@ -143,19 +145,23 @@ function makeRoute(options: WebhookRoutesOptions): Route<Asker> {
   });
 }
 
-function listRoute({ store, positions }: WebhookRoutesOptions): Route<Asker> {
+function listRoute({ store, positions, inTurn }: WebhookRoutesOptions): Route<Asker> {
   return route({
     path: '/webhooks',
     summary: 'Webhooks of the key, and how far they are',
     parameters: z.object({}),
     response: z.strictObject({ webhooks: z.array(webhook) }),
-    async answer(_, { key, context: { signal } }) {
-      const own = await store.read({ owner: key }, signal);
-      const ids = own.map((one) => one.id);
-      const known = new Map((await positions.read('webhook', '', ids, signal)).map((one) => [one.name, one]));
-      const letters = await store.countLetters(ids, signal);
-      const webhooks = own.map((one) => shown(one, progressOf(one, known.get(one.id)), letters.get(one.id) ?? 0));
-      return JSON.stringify({ webhooks });
+    answer(_, { key, context: { signal } }) {
+      const list = async () => {
+        const own = await store.read({ owner: key }, signal);
+        const ids = own.map((one) => one.id);
+        const known = new Map((await positions.read('webhook', '', ids, signal)).map((one) => [one.name, one]));
+        const letters = await store.countLetters(ids, signal);
+        const webhooks = own.map((one) => shown(one, progressOf(one, known.get(one.id)), letters.get(one.id) ?? 0));
+        return JSON.stringify({ webhooks });
+      };
+      // They may be much, so they are read for one at a time.
+      return inTurn(`listed ${key}`, list, signal);
     },
   });
 }
@@ -227,11 +233,18 @@ async function webhookOf(store: WebhookStore, wanted: string, { key, context }: 
   return found;
 }
 
-async function checkRoom({ store, maxWebhooks }: WebhookRoutesOptions, key: string, signal: AbortSignal) {
+async function checkRoom(
+  { store, maxWebhooks, maxBytes }: WebhookRoutesOptions,
+  { owner: key, subscription }: Webhook,
+  signal: AbortSignal,
+) {
   const all = await store.list(signal);
   const own = all.filter(({ owner }) => owner === key).length;
   if (all.length >= maxWebhooks) throw new ApiError(429, `too many webhooks: ${maxWebhooks} is the most of all keys`);
   if (key !== '' && own >= MOST_OF_A_KEY) throw new ApiError(429, `too many webhooks: ${MOST_OF_A_KEY} is the most`);
+  if ((await store.weight(signal)) + weightOf(subscription) > maxBytes) {
+    throw new ApiError(429, 'all webhooks together would listen to more than they may');
+  }
 }
 
 /** The subscription as it is kept, and where it begins. */

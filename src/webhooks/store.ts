@@ -1,7 +1,7 @@
 /** Webhooks and their dead letters as they are kept beside the tables. */
 import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { list, textLiteral } from '../../clickhouse/literal.ts';
+import { list as listOf, textLiteral } from '../../clickhouse/literal.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
 
 export interface Webhook {
@@ -46,7 +46,9 @@ export interface LetterPage {
 export interface WebhookStore {
   /** All of them, without what they say. */
   list(signal: AbortSignal): Promise<ListedWebhook[]>;
-  /** Those with these ids, or of a key; by age. */
+  /** Bytes that the subscriptions of all of them take in memory. */
+  weight(signal: AbortSignal): Promise<number>;
+  /** Those with these ids, or of a key by age. */
   read(which: { ids: readonly string[] } | { owner: string }, signal: AbortSignal): Promise<Webhook[]>;
   save(webhook: Webhook, signal: AbortSignal): Promise<void>;
   /** For good: nothing that is saved of it afterwards counts. */
@@ -104,8 +106,44 @@ const TIMEOUT_MS = 5_000;
 const MOST_FORGOTTEN = 1_000;
 const FORGET_TIMEOUT_MS = 60_000;
 
+/** Webhooks that are read in one statement. A subscription may have 4 MB, and twice as much in a result, which has an end. */
+const READ_AT_ONCE = 16;
+
+/** Of what is listened to, between two commas: with its places among all that is. */
+const KEY_BYTES = 350;
+/** Of a subscription as text: it is kept, and read. */
+const CHARACTER_BYTES = 3;
+
+/** What a subscription takes in memory, told by its text. */
+export function weightOf(subscription: string): number {
+  return Buffer.byteLength(subscription) * CHARACTER_BYTES + (subscription.split(',').length - 1) * KEY_BYTES;
+}
+
+/** The same in SQL. */
+const WEIGHT = `length(subscription) * ${CHARACTER_BYTES} + countSubstrings(subscription, ',') * ${KEY_BYTES}`;
+
 /** @param clickhouse of the subscribers' database */
 export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
+  function list(where: string, signal: AbortSignal): Promise<ListedWebhook[]> {
+    const sql = `SELECT id, owner, revision FROM webhooks FINAL WHERE NOT removed ${where}`;
+    return clickhouse.json(sql, LISTED_ROW, {
+      label: 'reading which webhooks there are',
+      signal,
+      timeoutMs: TIMEOUT_MS,
+    });
+  }
+
+  async function readThese(ids: readonly string[], signal: AbortSignal): Promise<Webhook[]> {
+    const rows = await clickhouse.json(
+      `SELECT id, owner, url, secret, subscription, batch, start, revision,
+         toUnixTimestamp64Milli(created_at) AS created_ms
+       FROM webhooks FINAL WHERE NOT removed AND id IN ${listOf(ids.map(textLiteral))} ORDER BY created_at, id`,
+      HOOK_ROW,
+      { label: 'reading webhooks', signal, timeoutMs: TIMEOUT_MS },
+    );
+    return rows.map(({ created_ms: createdAt, ...row }) => ({ ...row, createdAt }));
+  }
+
   async function write(hook: Webhook, removed: boolean, signal: AbortSignal): Promise<void> {
     const writer = new RowWriter();
     for (const value of [hook.id, hook.owner, hook.url, hook.secret, hook.subscription]) writer.string(value);
@@ -127,22 +165,23 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
   }
 
   return {
-    list(signal) {
-      const asked = { label: 'reading which webhooks there are', signal, timeoutMs: TIMEOUT_MS };
-      return clickhouse.json('SELECT id, owner, revision FROM webhooks FINAL WHERE NOT removed', LISTED_ROW, asked);
+    list: (signal) => list('', signal),
+    async weight(signal) {
+      const sql = `SELECT sum(${WEIGHT}) AS bytes FROM webhooks FINAL WHERE NOT removed`;
+      const asked = { label: 'reading what webhooks take', signal, timeoutMs: TIMEOUT_MS };
+      const [{ bytes }] = await clickhouse.json(sql, z.object({ bytes: z.coerce.number() }), asked);
+      return bytes;
     },
     async read(which, signal) {
-      if ('ids' in which && which.ids.length === 0) return [];
-      const these =
-        'ids' in which ? `id IN ${list(which.ids.map(textLiteral))}` : `owner = ${textLiteral(which.owner)}`;
-      const rows = await clickhouse.json(
-        `SELECT id, owner, url, secret, subscription, batch, start, revision,
-           toUnixTimestamp64Milli(created_at) AS created_ms
-         FROM webhooks FINAL WHERE NOT removed AND ${these} ORDER BY created_at, id`,
-        HOOK_ROW,
-        { label: 'reading webhooks', signal, timeoutMs: TIMEOUT_MS },
-      );
-      return rows.map(({ created_ms: createdAt, ...row }) => ({ ...row, createdAt }));
+      const ids =
+        'ids' in which
+          ? which.ids
+          : (await list(`AND owner = ${textLiteral(which.owner)} ORDER BY created_at, id`, signal)).map(({ id }) => id);
+      const webhooks: Webhook[] = [];
+      for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+        webhooks.push(...(await readThese(ids.slice(at, at + READ_AT_ONCE), signal)));
+      }
+      return webhooks;
     },
     save: (webhook, signal) => write(webhook, false, signal),
     remove({ id }, signal) {
@@ -158,20 +197,20 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
         asked,
       );
       if (rows.length === 0) return;
-      const ids = list(rows.map(({ id }) => textLiteral(id)));
+      const ids = listOf(rows.map(({ id }) => textLiteral(id)));
       // The webhook last: it is what they are found by.
       await clickhouse.command(`DELETE FROM subscriber_positions WHERE kind = 'webhook' AND name IN ${ids}`, asked);
       await clickhouse.command(`DELETE FROM dead_letters WHERE webhook IN ${ids}`, asked);
       await clickhouse.command(`DELETE FROM webhooks WHERE id IN ${ids}`, asked);
     },
     letters(webhook, { eventIds = [], limit, offset }, signal) {
-      const named = eventIds.length === 0 ? '' : `AND event_id IN ${list(eventIds.map(textLiteral))}`;
+      const named = eventIds.length === 0 ? '' : `AND event_id IN ${listOf(eventIds.map(textLiteral))}`;
       const page = `ORDER BY saved_at, event_id LIMIT ${limit} OFFSET ${offset}`;
       return selectLetters(`webhook = ${textLiteral(webhook)} AND state != 'taken' ${named} ${page}`, signal);
     },
     async toReplay(webhooks, limit, signal) {
       if (webhooks.length === 0) return [];
-      const named = list(webhooks.map(textLiteral));
+      const named = listOf(webhooks.map(textLiteral));
       return selectLetters(
         `webhook IN ${named} AND state = 'replay' ORDER BY saved_at LIMIT ${limit} BY webhook`,
         signal,
@@ -181,7 +220,7 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
       if (webhooks.length === 0) return new Map();
       const rows = await clickhouse.json(
         `SELECT webhook, toUInt32(count()) AS letters FROM dead_letters FINAL
-         WHERE webhook IN ${list(webhooks.map(textLiteral))} AND state != 'taken' GROUP BY webhook`,
+         WHERE webhook IN ${listOf(webhooks.map(textLiteral))} AND state != 'taken' GROUP BY webhook`,
         z.object({ webhook: z.string(), letters: z.number() }),
         { label: 'counting dead letters', signal, timeoutMs: TIMEOUT_MS },
       );

@@ -14,7 +14,7 @@ const WAIT_MS = 10_000;
 
 class TooManyChanges extends ApiError {
   constructor() {
-    super(429, 'too many changes of webhooks at once', { retryAfterSeconds: 1 });
+    super(429, 'too many questions about webhooks at once', { retryAfterSeconds: 1 });
   }
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
 import { migrateSubscribers, subscribersDatabase } from '../../clickhouse/subscribers.ts';
@@ -10,7 +10,7 @@ import { openTarget, type WebhookTarget } from '../../test/webhook-target.ts';
 import { createHostCounts } from '../feed/key-counts.ts';
 import { createPositions } from '../feed/positions.ts';
 import { isPublic } from './addresses.ts';
-import { createWebhookStore } from './store.ts';
+import { createWebhookStore, weightOf } from './store.ts';
 
 type Json = Record<string, unknown>;
 
@@ -133,10 +133,10 @@ describe('a webhook', () => {
   it('is read once, and not each time that it is looked what there is to do', async () => {
     const host = await openHost();
     await host.make();
-    await expect.poll(() => host.asked().some((sql) => sql.includes('subscription'))).toBe(true);
+    await expect.poll(() => host.asked().some((sql) => sql.includes('secret'))).toBe(true);
     const before = host.asked().length;
     await expect.poll(() => host.asked().length).toBeGreaterThan(before + 4);
-    expect(host.asked().filter((sql) => sql.includes('subscription'))).toHaveLength(1);
+    expect(host.asked().filter((sql) => sql.includes('secret'))).toHaveLength(1);
   });
 
   it('is told nothing twice when the tables were away, and nobody else has told it more meanwhile', async () => {
@@ -299,6 +299,43 @@ describe('the operations', () => {
     expect(own).not.toHaveProperty('secret');
     expect(await host.ask('DELETE', `?id=${own.id}`, undefined, 'b')).toMatchObject({ status: 404 });
     expect(await host.ask('DELETE', `?id=${own.id}`, undefined, 'a')).toMatchObject({ status: 200 });
+  });
+
+  it('listen together to no more than they may', async () => {
+    const host = await openHost();
+    const asked = (action: string) => ({
+      url: target.url,
+      subscription: { types: ['actions'], everything: true, action_types: [action] },
+    });
+    const { status, answer } = await host.ask('POST', '', asked('x'.repeat(60_000)));
+    expect(status).toBe(200);
+    expect(await host.ask('POST', '', asked('x'.repeat(60_000)))).toEqual({
+      status: 429,
+      answer: { error: 'all webhooks together would listen to more than they may' },
+    });
+    // One list of many short names is as much as one long name.
+    const many = { types: ['actions'], everything: true, action_types: Array(1_000).fill('x') };
+    expect(await host.ask('POST', '', { url: target.url, subscription: many })).toMatchObject({ status: 429 });
+    expect(await host.ask('DELETE', `?id=${answer.id}`)).toMatchObject({ status: 200 });
+    expect(await host.ask('POST', '', asked('x'.repeat(60_000)))).toMatchObject({ status: 200 });
+  });
+
+  it('are read in parts, for all together are more than is read at once', async () => {
+    const own = subscribersDatabase(clickhouse);
+    const store = createWebhookStore(own);
+    const { signal } = new AbortController();
+    const common = { owner: '', url: 'http://x/', secret: '', batch: 1, start: '', revision: 1 };
+    const subscription = '{"types":["block"],"addresses":["ä",""]}';
+    const ids = Array.from({ length: 40 }, (_, n) => `${n}`);
+    const saved = ids.map((id, createdAt) => ({ ...common, id, subscription, createdAt }));
+    for (const one of saved) await store.save(one, signal);
+    const asked = vi.spyOn(own, 'json');
+    expect(await store.read({ owner: '' }, signal)).toEqual(saved);
+    expect(asked.mock.calls.filter(([sql]) => sql.includes('secret'))).toHaveLength(3);
+    expect((await store.read({ ids: [...ids, 'none'] }, signal)).map(({ id }) => id).toSorted()).toEqual(
+      ids.toSorted(),
+    );
+    expect(await store.weight(signal)).toBe(40 * weightOf(subscription));
   });
 
   it('make no more than may be when they are asked at once of all processes of a host', async () => {
