@@ -106,8 +106,11 @@ const TIMEOUT_MS = 5_000;
 const MOST_FORGOTTEN = 1_000;
 const FORGET_TIMEOUT_MS = 60_000;
 
-/** Webhooks that are read in one statement. A subscription may have 4 MB, and twice as much in a result, which has an end. */
-const READ_AT_ONCE = 16;
+/**
+ * Webhooks that are read in one statement. A subscription may have 4 MB, and twice as much in a result: of 16 it was more
+ * than a busy server told within the time of a statement.
+ */
+const READ_AT_ONCE = 4;
 
 /** Of what is listened to, between two commas: with its places among all that is. */
 const KEY_BYTES = 350;

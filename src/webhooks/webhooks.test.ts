@@ -326,7 +326,7 @@ describe('the operations', () => {
     const { signal } = new AbortController();
     const common = { owner: '', url: 'http://x/', secret: '', batch: 1, start: '', revision: 1 };
     const subscription = '{"types":["block"],"addresses":["ä",""]}';
-    const ids = Array.from({ length: 40 }, (_, n) => `${n}`);
+    const ids = Array.from({ length: 10 }, (_, n) => `${n}`);
     const saved = ids.map((id, createdAt) => ({ ...common, id, subscription, createdAt }));
     for (const one of saved) await store.save(one, signal);
     const asked = vi.spyOn(own, 'json');
@@ -335,7 +335,7 @@ describe('the operations', () => {
     expect((await store.read({ ids: [...ids, 'none'] }, signal)).map(({ id }) => id).toSorted()).toEqual(
       ids.toSorted(),
     );
-    expect(await store.weight(signal)).toBe(40 * weightOf(subscription));
+    expect(await store.weight(signal)).toBe(10 * weightOf(subscription));
   });
 
   it('make no more than may be when they are asked at once of all processes of a host', async () => {
