@@ -50,8 +50,13 @@ export function writeConfiguration(input: ConfigurationInput): Cell {
     [1, cell((b) => b.bytes(ELECTOR_ADDRESS))],
     [2, cell((b) => b.bytes(Buffer.alloc(32)))],
     [4, cell((b) => b.bytes(DNS_ROOT_ADDRESS))],
+    // burning_config#01: no black hole, and nothing of the fees is burnt
+    [5, cell((b) => b.u(1, 8).u(0, 1).u(0, 32).u(1, 32))],
     [8, cell((b) => b.u(0xc4, 8).u(GLOBAL_VERSION, 32).big(CAPABILITIES, 64))],
+    [11, votingSetup()],
     [12, workchains(input)],
+    // complaint_prices#1a: deposit, for a bit, for a cell
+    [13, cell((b) => b.u(0x1a, 8).grams(coins(1)).grams(1n).grams(500n))],
     // block_grams_created#6b: nothing is created, so that what exists is what the genesis gave.
     [14, cell((b) => b.u(0x6b, 8).grams(0n).grams(0n))],
     // validators_elected_for, elections_start_before, elections_end_before, stake_held_for
@@ -154,6 +159,21 @@ function workchains(input: ConfigurationInput): Cell {
   );
   const changes = [{ key: paramKey(0), leaf: { extra: null, value: descr } }];
   return cell((b) => b.maybeRef(updateDictionary(null, KEY_BITS.workchain, plain, changes).root));
+}
+
+/** `cfg_vote_setup#91`: how changes of ordinary and of critical parameters are voted on. */
+function votingSetup(): Cell {
+  // cfg_vote_cfg#36: rounds (fewest, most), wins, losses; seconds of storage (fewest, most), its price for a bit, a cell
+  const setup = (counts: readonly number[], amounts: readonly number[]) =>
+    cell((b) => {
+      b.u(0x36, 8);
+      for (const count of counts) b.u(count, 8);
+      for (const amount of amounts) b.u(amount, 32);
+      return b;
+    });
+  const normal = setup([2, 6, 2, 5], [1_000_000, 10_000_000, 1, 500]);
+  const critical = setup([4, 7, 3, 5], [5_000_000, 20_000_000, 2, 1000]);
+  return cell((b) => b.u(0x91, 8).ref(normal).ref(critical));
 }
 
 /** `storage_prices#cc`: from time 0 on; basechain bits and cells, masterchain bits and cells. */

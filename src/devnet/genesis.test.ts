@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cell as CoreCell, loadShardAccount } from '@ton/core';
-import { WalletContractV4 } from '@ton/ton';
+import { Cell as CoreCell, Dictionary, loadShardAccount } from '@ton/core';
+import { parseFullConfig, WalletContractV4 } from '@ton/ton';
 import { expect, test } from 'vitest';
 import { requireShelf, shelf } from '../../test/shelf.ts';
 import { parseBoc, Slice, toBoc } from '../chain/builder.ts';
@@ -22,9 +22,19 @@ function param(config: ReturnType<typeof parseBoc>, id: number): string | undefi
 test.skipIf(shelf === null)('prices and limits are those of mainnet', () => {
   const { config } = createGenesis('genesis', [], START);
   const mainnet = parseBoc(readFileSync(join(requireShelf(), 'data', 'config', 'mainnet_2026-05-13.boc')));
-  // Gas, block limits, forwarding in both workchains; catchain, consensus
-  for (const id of [0, 1, 2, 4, 20, 21, 22, 23, 24, 25, 28, 29])
+  // Votes and complaints; gas, block limits, forwarding in both workchains; catchain, consensus
+  for (const id of [0, 1, 2, 4, 11, 13, 20, 21, 22, 23, 24, 25, 28, 29])
     expect([id, param(config, id)]).toEqual([id, param(mainnet, id)]);
+});
+
+test('the published reader reads the whole configuration', () => {
+  const { config } = createGenesis('genesis', [], START);
+  const params = CoreCell.fromBoc(toBoc(config))[0]
+    .beginParse()
+    .loadDictDirect(Dictionary.Keys.Int(32), Dictionary.Values.Cell());
+  const read = parseFullConfig(new Map([...params].map(([id, value]) => [id, value.beginParse()])));
+  expect(read.burningConfig).toEqual({ blackholeAddr: null, feeBurnNominator: 0, feeBurnDenominator: 1 });
+  expect(read.voting.criticalParams.minWins).toBe(3);
 });
 
 test('the published reader reads an account of the zero state', () => {
