@@ -104,7 +104,9 @@ function readFile(
     throw new ChainFolderError(`${path} is no block file of a devnet`);
   }
   if (!existing.equals(header)) {
-    throw new ChainFolderError(`${path} belongs to a devnet with another genesis: another seed or other accounts`);
+    throw new ChainFolderError(
+      `${path} belongs to a devnet with another genesis: another seed, other accounts or another version. Choose another --data-dir, or remove this one`,
+    );
   }
   const end = readSteps(descriptor, path, size, found);
   if (end < size) ftruncateSync(descriptor, end);
