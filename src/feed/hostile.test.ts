@@ -211,7 +211,7 @@ it('one who reads no answers is heard no more, and ended', async () => {
     socket.write(pings);
     await sleep(20);
   }
-  await expect.poll(() => server.streaming.feed.figures.lines, { timeout: 5 * STALL_MS }).toBe(1);
+  await expect.poll(() => server.streaming.feed.figures.lines).toBe(1);
   socket.destroy();
 });
 
@@ -221,7 +221,7 @@ it('one who is told where the chain is and reads nothing of it is ended', async 
   const end = vi.fn();
   const line = feed.open({ write: () => false, onRoom: () => undefined, end });
   await feed.subscribe(line, subscription, new AbortController().signal);
-  await expect.poll(() => end.mock.calls[0]?.[0], { timeout: 5 * STALL_MS }).toBe(4008);
+  await expect.poll(() => end.mock.calls[0]?.[0]).toBe(4008);
   feed.close(line);
 });
 
