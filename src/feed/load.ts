@@ -9,7 +9,7 @@ export interface Load {
 }
 
 /** Of an address; of traces, tokens and codes it is a third less (100 subscriptions to 10,000 of each). */
-const KEY_BYTES = 350;
+export const KEY_BYTES = 350;
 /** Of a text beside its characters, which may take two bytes each. */
 const TEXT_BYTES = 32;
 const CHARACTER_BYTES = 2;

@@ -144,7 +144,8 @@ export async function runGetMethod(
   });
 }
 
-const GAS_LIMIT = '1000000';
+/** What a get-method may use: tonlib's. */
+export const GAS_LIMIT = '1000000';
 
 type Done = Extract<GetMethodResult, { success: true }>;
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { list as listOf, textLiteral } from '../../clickhouse/literal.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
+import { KEY_BYTES } from '../feed/load.ts';
 
 export interface Webhook {
   id: string;
@@ -112,12 +113,10 @@ const FORGET_TIMEOUT_MS = 60_000;
  */
 const READ_AT_ONCE = 4;
 
-/** Of what is listened to, between two commas: with its places among all that is. */
-const KEY_BYTES = 350;
 /** Of a subscription as text: it is kept, and read. */
 const CHARACTER_BYTES = 3;
 
-/** What a subscription takes in memory, told by its text. */
+/** What a subscription takes in memory, told by its text: what is listened to stands between two commas. */
 export function weightOf(subscription: string): number {
   return Buffer.byteLength(subscription) * CHARACTER_BYTES + (subscription.split(',').length - 1) * KEY_BYTES;
 }

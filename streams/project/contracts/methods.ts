@@ -8,7 +8,7 @@ import { hashKey } from '../../../src/chain/hash.ts';
 import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Hash } from '../../../src/chain/model.ts';
 import { KNOWN_VERSION } from '../../../src/tvm/config.ts';
-import { type ChainView, isUnwritable, type ObservedRun, runGetMethod } from '../../../src/tvm/contract.ts';
+import { type ChainView, GAS_LIMIT, isUnwritable, type ObservedRun, runGetMethod } from '../../../src/tvm/contract.ts';
 import { textCell } from '../../../src/tvm/executor.ts';
 import {
   createTvmPool,
@@ -39,8 +39,7 @@ const TIMEOUT_MS = 5_000;
 const PATIENCE_MS = 120_000;
 /** Codes that are remembered to hang. */
 const HANGING_CODES = 10_000;
-/** What a run may use. */
-const RUN_GAS = 1_000_000;
+const RUN_GAS = Number(GAS_LIMIT);
 /** Contracts of mainnet use up to 61,000 for all that they are asked. */
 const CONTRACT_GAS = 2 * RUN_GAS;
 /** Exit codes of a run that used up its gas. */
@@ -61,7 +60,7 @@ export interface StepView {
 }
 
 /** What the runs that tell of one contract may use yet, those of others that it has asked included. */
-export interface Gas {
+interface Gas {
   left: number;
 }
 
