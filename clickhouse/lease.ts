@@ -10,9 +10,21 @@ import type { ClickHouse } from './client.ts';
 import { textLiteral } from './literal.ts';
 import { RowWriter } from './rowbinary.ts';
 
+/** Where a database that was not made with one has to get it. */
+export const LEASES_TABLE = `CREATE TABLE IF NOT EXISTS leases (
+  name String,
+  holder String,
+  claimed_us Int64 DEFAULT toUnixTimestamp64Micro(now64(6)),
+  released Bool,
+  renewed_at DateTime64(6) DEFAULT now64(6)
+) ENGINE = ReplacingMergeTree(renewed_at) ORDER BY (name, holder)
+TTL toDateTime(renewed_at) + INTERVAL 1 DAY`;
+
 export interface Lease {
   /** Whether this process is the one, at this moment. */
   readonly held: boolean;
+  /** Which of its claims that is: as long as it is the same, nobody else was the one meanwhile. */
+  readonly claim: string;
   /** Claims or renews it where that is due; to be called about once a second. */
   tend(signal: AbortSignal): Promise<void>;
   /** Lets another one have it. */
@@ -20,9 +32,11 @@ export interface Lease {
 }
 
 export interface LeaseOptions {
-  /** Of the subscribers' database. */
+  /** Of a database with a table of leases. */
   clickhouse: ClickHouse;
   name: string;
+  /** Of the process that has made the database: its first claim comes before all others, and counts at once. */
+  isMaker?: boolean;
   terms?: Partial<Terms>;
 }
 
@@ -38,10 +52,13 @@ export interface Terms {
 const TERMS: Terms = { lastsMs: 6_000, renewMs: 2_000, settleMs: 1_000 };
 /** Of its time, in which the holder still acts: the rest is for what he has begun. */
 const SAFE_SHARE = 0.7;
+const BEFORE_ALL = '0';
+const TEND_MS = 1_000;
 const ROW = z.object({ holder: z.string(), claimed_us: z.string() });
 
-export function createLease({ clickhouse, name, terms: given }: LeaseOptions): Lease {
+export function createLease({ clickhouse, name, isMaker, terms: given }: LeaseOptions): Lease {
   const terms = { ...TERMS, ...given };
+  let comesFirst = isMaker === true;
   /** Anew with each claim: a server whose clock was set back keeps the older word of a holder. */
   let holder = randomUUID();
   let safeUntil = 0;
@@ -81,6 +98,9 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
     get held() {
       return performance.now() < safeUntil;
     },
+    get claim() {
+      return holder;
+    },
     async tend(signal) {
       const claims = await live(signal);
       const own = claims.find((claim) => claim.holder === holder);
@@ -89,9 +109,10 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
         if (claims.length > 0) return;
         holder = randomUUID();
         renewedAt = performance.now();
-        const took = await write(null, false, signal);
+        const took = await write(comesFirst ? BEFORE_ALL : null, false, signal);
         if (took > terms.settleMs) return release(signal);
-        await sleep(terms.settleMs, undefined, { signal });
+        if (!comesFirst) await sleep(terms.settleMs, undefined, { signal });
+        comesFirst = false;
         return this.tend(signal);
       }
       if (own !== claims[0]) return release(signal);
@@ -102,5 +123,36 @@ export function createLease({ clickhouse, name, terms: given }: LeaseOptions): L
       safeUntil = began + terms.lastsMs * SAFE_SHARE;
     },
     release,
+  };
+}
+
+export interface Turn {
+  /** Whether nobody else can have had the lease since the turn began. */
+  readonly lasts: boolean;
+  /** The lease is kept, but tended no longer. */
+  end(): Promise<void>;
+}
+
+/** Renews a lease that is held for as long as something takes that its holder waits for. */
+export function keepLease(lease: Lease, signal: AbortSignal): Turn {
+  const { claim } = lease;
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  const tending = (async () => {
+    while (!until.aborted) {
+      // One that cannot be renewed lapses, and says so.
+      await sleep(TEND_MS, undefined, { signal: until })
+        .then(() => lease.tend(until))
+        .catch(() => undefined);
+    }
+  })();
+  return {
+    get lasts() {
+      return lease.held && lease.claim === claim;
+    },
+    async end() {
+      over.abort();
+      await tending;
+    },
   };
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from './client.ts';
@@ -57,7 +58,7 @@ describe('migrate', () => {
     await writeFile(join(folder, '002_second.sql'), SECOND);
     expect(await run()).toEqual(['002_second.sql']);
     const tables = `SELECT name FROM system.tables WHERE database = '${clickhouse.database}' ORDER BY name`;
-    expect(await names(tables)).toEqual(['a', 'b', 'migrations']);
+    expect(await names(tables)).toEqual(['a', 'b', 'leases', 'migrations']);
     expect(await names('SELECT name FROM migrations FINAL ORDER BY number, statement')).toEqual([
       '001_first.sql',
       '001_first.sql',
@@ -109,6 +110,63 @@ describe('migrate', () => {
     expect(await run()).toEqual([]);
     expect(await names('SELECT name FROM migrations FINAL')).toHaveLength(3);
     await other.close();
+  });
+
+  describe('in turn', () => {
+    const VIEW = 'CREATE MATERIALIZED VIEW IF NOT EXISTS v TO b AS SELECT k FROM a';
+    const lease = { lastsMs: 500, renewMs: 100, settleMs: 200 };
+    const views = () => names("SELECT name FROM system.tables WHERE database = currentDatabase() AND name = 'v'");
+
+    beforeEach(async () => {
+      await writeFile(join(folder, '002_view.sql'), `SELECT 1;\n${VIEW};\nALTER TABLE v MODIFY QUERY SELECT k FROM a`);
+      await writeFile(join(folder, '003_gone.sql'), 'DROP VIEW IF EXISTS v');
+    });
+
+    it('lets no process that is behind do again what a later file has taken back', async () => {
+      const slow: ClickHouse = {
+        ...clickhouse,
+        command: async (sql, options) => {
+          if (sql === VIEW) await sleep(1_000);
+          await clickhouse.command(sql, options);
+        },
+      };
+      const applied = await Promise.all([migrate({ clickhouse: slow, logger: silent, folder }), run(), run()]);
+      expect(applied.flat().sort()).toEqual(['001_first.sql', '002_view.sql', '003_gone.sql']);
+      expect(await views()).toEqual([]);
+    });
+
+    it('lets one go on where another stood still, who then does nothing any more', async () => {
+      let goOn = (): void => undefined;
+      let stood = (): void => undefined;
+      const isOver = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      const stands = new Promise<void>((resolve) => {
+        stood = resolve;
+      });
+      let isStill = false;
+      const ran: string[] = [];
+      const frozen: ClickHouse = {
+        ...clickhouse,
+        command: async (sql, options) => {
+          ran.push(sql);
+          await clickhouse.command(sql, options);
+          isStill ||= sql === 'SELECT 1';
+        },
+        insert: async (...given) => {
+          if (isStill) stood();
+          if (isStill) await isOver;
+          await clickhouse.insert(...given);
+        },
+      };
+      const first = migrate({ clickhouse: frozen, logger: silent, folder, lease });
+      await stands;
+      expect(await migrate({ clickhouse, logger: silent, folder, lease })).toEqual(['002_view.sql', '003_gone.sql']);
+      goOn();
+      expect(await first).toEqual(['001_first.sql']);
+      expect(ran).not.toContain(VIEW);
+      expect(await views()).toEqual([]);
+    });
   });
 
   it('refuses files it would not know how to order', async () => {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { ClickHouse } from './client.ts';
-import { identifier } from './literal.ts';
+import { type ClickHouse, ClickHouseQueryError } from './client.ts';
+import { createLease, keepLease, LEASES_TABLE, type Lease, type Terms, type Turn } from './lease.ts';
+import { identifier, textLiteral } from './literal.ts';
 import { RowWriter } from './rowbinary.ts';
 import type { ClickHouseLogger } from './settings.ts';
 
@@ -31,6 +33,8 @@ export interface MigrateOptions {
   /** Default: the migrations of this package. */
   folder?: string;
   signal?: AbortSignal;
+  /** Default: for a server that is slow to answer. */
+  lease?: Partial<Terms>;
 }
 
 const PACKAGE_MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
@@ -38,6 +42,10 @@ const FILE_NAME = /^(\d{3})_[a-z0-9_]+\.sql$/;
 
 /** Of one statement: given up half way it would begin anew at each start, and never be done. */
 const STATEMENT_MS = 24 * 3_600_000;
+
+const LEASE = 'migrations';
+const LEASE_TERMS: Terms = { lastsMs: 9_000, renewMs: 2_000, settleMs: 2_000 };
+const WAIT_MS = 500;
 
 /** One row for each statement that is known to be done. */
 const MIGRATIONS_TABLE = `CREATE TABLE IF NOT EXISTS migrations (
@@ -57,6 +65,12 @@ const Applied = z.object({
   checksum: z.string(),
 });
 type Applied = z.infer<typeof Applied>;
+
+interface Left {
+  migration: Migration;
+  /** Indexes of the statements, ascending. */
+  statements: number[];
+}
 
 /** Statements end with a semicolon at the end of a line. Lines that begin with `--` are comments. */
 export function splitStatements(sql: string): string[] {
@@ -95,40 +109,85 @@ export async function readMigrations(folder: string = PACKAGE_MIGRATIONS): Promi
 /**
  * Brings the database to the newest schema: every statement of every file once, in order.
  *
+ * One process at a time does so, and others wait: one that was behind would do again what a later file has taken back.
  * Statements are recorded after they ran: the first of a file at once, so that a file that was begun is known by its
  * checksum, the others together at its end, for a row costs as much as the table that it tells of. Dying in between, or
- * two processes starting at once, runs them again: statements are to be idempotent (`IF NOT EXISTS`).
+ * standing still for so long that another one goes on, runs them again: statements are to be idempotent
+ * (`IF NOT EXISTS`).
  *
  * @returns the names of the files that were applied or finished
  * @throws MigrationError when an applied file has changed or is missing, and when a statement fails
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { clickhouse, logger, signal } = options;
+  const { clickhouse, signal } = options;
   const migrations = await readMigrations(options.folder);
-  await createDatabase(clickhouse, signal);
+  const isMaker = await makeDatabase(clickhouse, signal);
   await clickhouse.command(MIGRATIONS_TABLE, { label: 'creating the table of migrations', signal });
-  const atFirst = await readApplied(clickhouse, signal);
-  refuseDrift(migrations, atFirst, clickhouse.database);
-  const done: string[] = [];
-  for (const migration of migrations) {
-    if (missingOf(migration, atFirst).length === 0) continue;
-    // Read anew for each file: another process may be at the same work.
-    const [first, ...others] = missingOf(migration, await readApplied(clickhouse, signal));
-    if (first === undefined) continue;
-    await apply(clickhouse, migration, [first], signal);
-    if (others.length > 0) await apply(clickhouse, migration, others, signal);
-    logger.info({ database: clickhouse.database, name: migration.name }, 'schema migration applied');
-    done.push(migration.name);
+  const left = async (): Promise<Left[]> => {
+    const applied = await readApplied(clickhouse, signal);
+    refuseDrift(migrations, applied, clickhouse.database);
+    return leftOf(migrations, applied);
+  };
+  if ((await left()).length === 0) return [];
+  await clickhouse.command(LEASES_TABLE, { label: 'creating the table of leases', signal });
+  const lease = createLease({ clickhouse, name: LEASE, isMaker, terms: { ...LEASE_TERMS, ...options.lease } });
+  try {
+    return await applyInTurn(options, lease, left);
+  } finally {
+    // Where it cannot be released it lapses.
+    await lease.release(AbortSignal.timeout(LEASE_TERMS.settleMs)).catch((error) => {
+      options.logger.warn({ err: error }, 'another process that brings the schema up to date has to wait some seconds');
+    });
   }
-  return done;
 }
 
-/** The database named in a connection must exist, so it is made over a connection to one that always does. */
-async function createDatabase(clickhouse: ClickHouse, signal: AbortSignal | undefined): Promise<void> {
+/** What is left, whenever it is this process's turn, until nothing is, whoever has done it. */
+async function applyInTurn(options: MigrateOptions, lease: Lease, left: () => Promise<Left[]>): Promise<string[]> {
+  const { clickhouse, logger } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const done: string[] = [];
+  let isTold = false;
+  for (;;) {
+    await lease.tend(signal);
+    const waiting = await left();
+    if (waiting.length === 0) return done;
+    if (!lease.held) {
+      const { database } = clickhouse;
+      if (!isTold) logger.info({ database }, 'another process is bringing the schema up to date: waiting for it');
+      isTold = true;
+      await sleep(WAIT_MS, undefined, { signal });
+      continue;
+    }
+    const turn = keepLease(lease, signal);
+    try {
+      for (const { migration, statements } of waiting) {
+        if (!(await apply(clickhouse, migration, statements, turn, signal))) break;
+        logger.info({ database: clickhouse.database, name: migration.name }, 'schema migration applied');
+        done.push(migration.name);
+      }
+    } finally {
+      await turn.end();
+    }
+  }
+}
+
+/**
+ * The database named in a connection must exist, so it is made over a connection to one that always does.
+ * @returns whether this process has made it
+ */
+async function makeDatabase(clickhouse: ClickHouse, signal: AbortSignal | undefined): Promise<boolean> {
   const system = clickhouse.withDatabase('system');
+  const name = identifier(clickhouse.database);
+  const label = `creating the database ${name}`;
   try {
-    const name = identifier(clickhouse.database);
-    await system.command(`CREATE DATABASE IF NOT EXISTS ${name}`, { label: `creating the database ${name}`, signal });
+    const sql = `SELECT count() AS n FROM system.databases WHERE name = ${textLiteral(clickhouse.database)}`;
+    const [found] = await system.json(sql, z.object({ n: z.coerce.number() }), { label, signal });
+    if (found?.n !== 0) return false;
+    await system.command(`CREATE DATABASE ${name}`, { label, signal });
+    return true;
+  } catch (error) {
+    if (error instanceof ClickHouseQueryError && error.serverType === 'DATABASE_ALREADY_EXISTS') return false;
+    throw error;
   } finally {
     await system.close();
   }
@@ -139,10 +198,14 @@ function readApplied(clickhouse: ClickHouse, signal: AbortSignal | undefined): P
   return clickhouse.json(sql, Applied, { label: 'reading the applied migrations', signal });
 }
 
-/** Its statements that are not known to be done. */
-function missingOf({ number, statements }: Migration, applied: readonly Applied[]): number[] {
-  const finished = new Set(applied.filter((row) => row.number === number).map((row) => row.statement));
-  return statements.map((_, index) => index).filter((index) => !finished.has(index));
+/** Files with statements that are not known to be done. */
+function leftOf(migrations: readonly Migration[], applied: readonly Applied[]): Left[] {
+  return migrations.flatMap((migration) => {
+    const { number } = migration;
+    const finished = new Set(applied.filter((row) => row.number === number).map((row) => row.statement));
+    const statements = migration.statements.map((_, index) => index).filter((index) => !finished.has(index));
+    return statements.length === 0 ? [] : [{ migration, statements }];
+  });
 }
 
 function refuseDrift(migrations: readonly Migration[], applied: readonly Applied[], database: string): void {
@@ -168,21 +231,43 @@ function refuseDrift(migrations: readonly Migration[], applied: readonly Applied
   if (late) throw new MigrationError(`migration ${late.name} comes before one that ${database} already has. ${advice}`);
 }
 
-/** Runs statements of a file, then records them. */
+/**
+ * Runs statements of a file and records them.
+ * @returns false when the turn ended before the last of them
+ */
 async function apply(
   clickhouse: ClickHouse,
   migration: Migration,
-  indexes: readonly number[],
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const rows = new RowWriter(4096);
-  for (const index of indexes) {
+  statements: readonly number[],
+  turn: Turn,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let ran: number[] = [];
+  for (const index of statements) {
+    if (!turn.lasts) break;
     const label = `migration ${migration.name}, statement ${index + 1}`;
     try {
-      await clickhouse.command(migration.statements[index], { label, timeoutMs: STATEMENT_MS, signal });
+      await clickhouse.command(migration.statements[index] ?? '', { label, timeoutMs: STATEMENT_MS, signal });
     } catch (cause) {
       throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
     }
+    ran.push(index);
+    if (index !== statements[0]) continue;
+    await record(clickhouse, migration, ran, signal);
+    ran = [];
+  }
+  if (ran.length > 0) await record(clickhouse, migration, ran, signal);
+  return turn.lasts;
+}
+
+async function record(
+  clickhouse: ClickHouse,
+  migration: Migration,
+  statements: readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  const rows = new RowWriter(4096);
+  for (const index of statements) {
     rows.u32(migration.number);
     rows.u32(index);
     rows.u32(migration.statements.length);

@@ -54,7 +54,7 @@ export async function beginSwap(
   });
   await fresh.command(
     `INSERT INTO swap_list SELECT name, toString(uuid) FROM system.tables
-     WHERE database = '${fresh.database}' AND engine LIKE '%MergeTree' AND name NOT IN ('swap_list', 'migrations') ${meant}`,
+     WHERE database = '${fresh.database}' AND engine LIKE '%MergeTree' AND name NOT IN ('swap_list', 'migrations', 'leases') ${meant}`,
     { label, signal },
   );
   // Behind the list: whoever claims the tables after this answer finds it.

@@ -8,7 +8,7 @@ import { columnNames, indexColumns, indexSelect } from '../clickhouse/tables/sql
 const options = { label: 'hashing a table', timeoutMs: 60_000 };
 
 /** Tables that tell how the projection was made, not what it holds. */
-const BOOKKEEPING = ['migrations', 'projection_state', 'projection_versions', 'projectors'];
+const BOOKKEEPING = ['leases', 'migrations', 'projection_state', 'projection_versions', 'projectors'];
 
 /**
  * Count and sum of row hashes of every table, doubled rows merged, and the end of the projection. Equal when the

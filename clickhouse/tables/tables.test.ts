@@ -9,7 +9,7 @@ import { columnName, columnNames, indexColumns, indexSelect, tableColumns } from
 import { type Index, type Table, table } from './table.ts';
 
 /** Of the projection itself: how it stands, who writes. */
-const OTHERS = ['migrations', 'projection_state', 'projection_versions', 'projectors'];
+const OTHERS = ['leases', 'migrations', 'projection_state', 'projection_versions', 'projectors'];
 const ENGINES = { fact: 'ReplacingMergeTree', newest: 'ReplacingMergeTree', pairs: 'VersionedCollapsingMergeTree' };
 
 const tableRow = z.object({ name: z.string(), engine_full: z.string(), sorting_key: z.string(), select: z.string() });

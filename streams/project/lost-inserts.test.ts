@@ -56,7 +56,7 @@ async function lose(lost: (table: string) => boolean): Promise<string[]> {
   await clickhouse.close();
   await server.stop();
   const gone = parts.filter(
-    ({ table }) => lost(table) && !['migrations', 'projection_versions', 'projectors'].includes(table),
+    ({ table }) => lost(table) && !['leases', 'migrations', 'projection_versions', 'projectors'].includes(table),
   );
   for (const { path } of gone) rmSync(path, { recursive: true });
   server = await start();
