@@ -8,7 +8,7 @@ import { encodeState } from '../../clickhouse/states.ts';
 import type { PendingWallet } from '../../streams/pending-trace.ts';
 import type { BatchAccounts, BatchPlace } from '../../streams/project/accounts.ts';
 import { type CodeStore, createCodeStore } from '../../streams/project/contracts/codes.ts';
-import { detect } from '../../streams/project/contracts/detection.ts';
+import { type Detected as DetectedContract, detectAll } from '../../streams/project/contracts/detection.ts';
 import { dnsCollections } from '../../streams/project/contracts/domains.ts';
 import { jettonMaster, jettonWallet } from '../../streams/project/contracts/jettons.ts';
 import { createMethods } from '../../streams/project/contracts/methods.ts';
@@ -104,7 +104,8 @@ const keyOf = (kind: string, address: RawAddress): string => `${kind} ${address}
 
 export function createKnowledge(options: KnowledgeOptions): Knowledge {
   const { clickhouse, contracts, pool, dnsCollections: more, globalId } = options;
-  const methods = createMethods(newCounters(), pool);
+  const counters = newCounters();
+  const methods = createMethods(counters, pool);
   const isDnsCollection = dnsCollections(more);
   /** What the tables say may be another thing after each step. */
   const ask = (mcSeqno: number) => ({
@@ -170,6 +171,7 @@ export function createKnowledge(options: KnowledgeOptions): Knowledge {
       methods,
       isDnsCollection,
       step: { now: Math.floor(nowMs / 1000), config: surroundings.view.config, globalId: globalId() },
+      counters,
       signal,
     };
 
@@ -177,10 +179,14 @@ export function createKnowledge(options: KnowledgeOptions): Knowledge {
       if (seen.has(hashKey(address)) || seen.size >= MAX_DETECTED) return;
       seen.add(hashKey(address));
       await reach(address, signal);
-      const { detected } = await detect(address, options);
-      if (detected === null) return;
-      const { codeHash } = detected.subject;
-      for (const { kind, row } of detected.found) {
+      for await (const { detected } of detectAll([address], options)) {
+        if (detected !== null) learn(address, detected);
+      }
+    }
+
+    function learn(address: Address, { subject, found }: DetectedContract): void {
+      const { codeHash } = subject;
+      for (const { kind, row } of found) {
         const list = TOKEN_KINDS.get(kind.name);
         if (list !== undefined) tokens[list].push({ address, ...row } as never);
         const known = saidOf(kind.table, { ...row, codeHash });

@@ -12,6 +12,8 @@ export interface Counters {
   /** Get-methods run to tell what contracts are; those that could not be run: garbage, a hanging or broken executor. */
   methodRuns: number;
   methodFailures: number;
+  /** Contracts that were not asked what they are: their methods use much gas, and others of the step had used it up. */
+  unaskedContracts: number;
   /** Contracts that cannot be told before the log shows a code or another contract. */
   waitingContracts: number;
   /** What they wait for, as far as it was named to whoever has liteservers, and what was left out of that. */
@@ -57,6 +59,7 @@ export function newCounters(): Counters {
     learnedCells: 0,
     methodRuns: 0,
     methodFailures: 0,
+    unaskedContracts: 0,
     waitingContracts: 0,
     missingNamed: 0,
     missingDropped: 0,

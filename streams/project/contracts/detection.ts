@@ -4,13 +4,14 @@ import { methodId } from '../../../src/chain/interfaces.ts';
 import type { Address } from '../../../src/chain/model.ts';
 import type { StackValue } from '../../../src/tvm/stack.ts';
 import type { BatchAccounts } from '../accounts.ts';
+import type { Counters } from '../counters.ts';
 import type { CodeStore, KnownCode } from './codes.ts';
 import { dnsRecord } from './dns.ts';
 import type { IsDnsCollection } from './domains.ts';
 import { jettonMaster, jettonWallet } from './jettons.ts';
 import { type Asking, CONFIRMING, type Found, type Kind } from './kinds.ts';
 import type { KnownRows } from './known.ts';
-import { Exhausting, gasOfContract, type Methods, type StepView } from './methods.ts';
+import { Exhausting, type Gas, gasOfStep, type Methods, type StepView, usualGas } from './methods.ts';
 import { nftCollection, nftItem } from './nfts.ts';
 import { nftAuction, nftSale, telemintItem } from './sales.ts';
 import { dedustPool, multisigOrder, multisigWallet, nominatorPool, vestingContract } from './services.ts';
@@ -64,6 +65,7 @@ export interface DetectionOptions {
   methods: Methods;
   isDnsCollection: IsDnsCollection;
   step: StepView;
+  counters: Pick<Counters, 'unaskedContracts'>;
   signal: AbortSignal;
 }
 
@@ -81,11 +83,42 @@ export interface Detection {
   missing: Lacking[];
 }
 
+/** Contracts that are looked at at the same time. */
+export const AT_ONCE = 256;
+const UNASKED: Detection = { detected: null, missing: [] };
+
+/**
+ * What contracts of a step are, one after another. Those whose methods use more gas than usual come behind the others,
+ * and share what the step has for such: so what is deployed to be dear costs the step a bounded time, and takes nothing
+ * from other contracts. What is told follows from the step alone.
+ */
+export async function* detectAll(
+  accounts: readonly Address[],
+  options: DetectionOptions,
+): AsyncGenerator<Detection & { account: Address }> {
+  const dear: Address[] = [];
+  for (let i = 0; i < accounts.length; i += AT_ONCE) {
+    const some = accounts.slice(i, i + AT_ONCE);
+    const detections = await Promise.all(some.map((account) => detect(account, options, usualGas())));
+    for (const [at, detection] of detections.entries()) {
+      if (detection === null) dear.push(some[at]);
+      else yield { account: some[at], ...detection };
+    }
+  }
+  const stepGas = gasOfStep();
+  for (const account of dear) {
+    const detection = await stepGas.take((gas) => detect(account, options, gas));
+    if (detection === null) options.counters.unaskedContracts++;
+    yield { account, ...(detection ?? UNASKED) };
+  }
+}
+
 /**
  * What a contract is as of a step: by its code, its data and its get-methods, with what those say who must confirm it.
  * A contract may be of several kinds.
+ * @returns null when that takes more gas than usual, and it was given no more
  */
-export async function detect(account: Address, options: DetectionOptions): Promise<Detection> {
+async function detect(account: Address, options: DetectionOptions, gas: Gas): Promise<Detection | null> {
   const { accounts, codes, signal } = options;
   const missing: Lacking[] = [];
   // Most of what cannot be told yet, without the cost of an exception.
@@ -94,10 +127,13 @@ export async function detect(account: Address, options: DetectionOptions): Promi
   try {
     const subject = await subjectOf(accounts, codes, account, null, signal);
     if (subject === null) return { detected: null, missing };
-    const ask = createAsking(options);
+    const ask = createAsking(options, gas);
     const found: Detected['found'] = [];
     for (const kind of kindsOf(subject.codeHash, runningCode(codes, subject.codeHash))) {
       const row = await attempt(() => kind.detect(subject, ask), missing);
+      // What the next one may use does not depend on when something answers that nobody waits for any more.
+      await ask.settled();
+      if (gas.isShort) return null;
       if (row === EXHAUSTED) break;
       if (row !== null) found.push({ kind, row });
     }
@@ -124,27 +160,30 @@ async function attempt<T>(detecting: () => Promise<T>, missing: Lacking[]): Prom
   }
 }
 
-function createAsking(options: DetectionOptions): Asking {
+function createAsking(options: DetectionOptions, gas: Gas): Asking & { settled(): Promise<unknown> } {
   const { codes, known, methods, signal, step, isDnsCollection, hasConfirmed } = options;
   const calls = new Map<string, Promise<Results>>();
-  const gas = gasOfContract();
+  const asked: Promise<Results>[] = [];
 
   async function run(subject: Subject, method: string, args: readonly StackValue[]): Promise<Results> {
     const having = methodsOf(subject.codeHash, runningCode(codes, subject.codeHash));
     if (having !== null && !having.has(methodId(method))) throw new OtherKind(`it has no ${method}`);
-    return methods.call(subject, method, args, { step, codes, gas, signal });
+    const call = methods.call(subject, method, args, { step, codes, gas, signal });
+    asked.push(call);
+    return call;
   }
 
   return {
+    settled: () => Promise.allSettled(asked.splice(0)),
     isDnsCollection: (collection) => isDnsCollection(collection, step.globalId),
     hasConfirmed,
     call(subject, method, args = []) {
       if (args.length > 0) return run(subject, method, args);
       // Several kinds ask the same.
       const key = `${subject.account.toString('latin1')}${method}`;
-      const asked = calls.get(key) ?? run(subject, method, args);
-      calls.set(key, asked);
-      return asked;
+      const call = calls.get(key) ?? run(subject, method, args);
+      calls.set(key, call);
+      return call;
     },
     async contract(account, method) {
       const reached = await options.reach(account);

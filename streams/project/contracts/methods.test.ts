@@ -5,7 +5,7 @@ import type { StackValue } from '../../../src/tvm/stack.ts';
 import { newCounters } from '../counters.ts';
 import type { DecodedStep } from '../decode.ts';
 import { type CodeStore, createCodeStore } from './codes.ts';
-import { createMethods, Exhausting, gasOfContract, type Methods, type StepView } from './methods.ts';
+import { createMethods, Exhausting, type Methods, type StepView, usualGas } from './methods.ts';
 import type { Results } from './stack.ts';
 import type { Subject } from './subject.ts';
 
@@ -51,7 +51,7 @@ async function asked(calls: readonly [Subject, StepView, StackValue[]?][]): Prom
   const left: string[] = [];
   for (const [subject, step, args = []] of calls) {
     const { dataHash } = subject;
-    const results = await methods.call(subject, 'get_it', args, { step, codes, gas: gasOfContract(), signal });
+    const results = await methods.call(subject, 'get_it', args, { step, codes, gas: usualGas(), signal });
     left.push(results.length === 0 ? dataHash.toString('hex') : results.big(results.length - 1).toString());
   }
   return { left, ran: counters.methodRuns - before };
@@ -93,7 +93,7 @@ describe('get-methods', () => {
     const echo = codeOf('00');
     const subjects = Array.from({ length: 20 }, (_, i) => subjectOf(echo, { account: i + 1 }));
     await Promise.all(
-      subjects.map((one) => methods.call(one, 'get_it', [], { step: stepAt(5), codes, gas: gasOfContract(), signal })),
+      subjects.map((one) => methods.call(one, 'get_it', [], { step: stepAt(5), codes, gas: usualGas(), signal })),
     );
     expect(counters.methodRuns - before).toBe(1);
   });
@@ -103,7 +103,7 @@ describe('get-methods', () => {
     const doubled = codeOf('6ded44d0d70b1f93206f02e4');
     const call = (times: number): Promise<Results> => {
       const subject = subjectOf(doubled, { account: times, data: times });
-      return methods.call(subject, 'get_it', [], { step: stepAt(5), codes, gas: gasOfContract(), signal });
+      return methods.call(subject, 'get_it', [], { step: stepAt(5), codes, gas: usualGas(), signal });
     };
     expect((await call(3)).length).toBe(1);
     for (const times of [12, 22, 60]) await expect(call(times)).rejects.toThrow(Exhausting);

@@ -41,7 +41,10 @@ const PATIENCE_MS = 120_000;
 const HANGING_CODES = 10_000;
 const RUN_GAS = Number(GAS_LIMIT);
 /** Contracts of mainnet use up to 61,000 for all that they are asked. */
+const USUAL_GAS = 100_000;
 const CONTRACT_GAS = 2 * RUN_GAS;
+/** Of all that use more than usual: a second of the executor, whatever a step deploys. */
+const STEP_GAS = 2 * CONTRACT_GAS;
 /** Exit codes of a run that used up its gas. */
 const OUT_OF_GAS = new Set([13, -14]);
 /** Stacks of runs that are remembered. */
@@ -60,11 +63,29 @@ export interface StepView {
 }
 
 /** What the runs that tell of one contract may use yet, those of others that it has asked included. */
-interface Gas {
+export interface Gas {
   left: number;
+  /** Of a contract that is asked among others: what needs more is asked again behind them. Never taken back. */
+  isShort: boolean;
+  readonly isUsual: boolean;
 }
 
-export const gasOfContract = (): Gas => ({ left: CONTRACT_GAS });
+export const usualGas = (): Gas => ({ left: USUAL_GAS, isShort: false, isUsual: true });
+
+/** What the contracts of a step have that use more than usual, in turns. Those who find nothing left are not asked. */
+export function gasOfStep() {
+  let left = STEP_GAS;
+  return {
+    /** Calls `ask` with what one contract may use; null when the step has nothing left. */
+    async take<T>(ask: (gas: Gas) => Promise<T>): Promise<T | null> {
+      if (left <= 0) return null;
+      const gas = { left: CONTRACT_GAS, isShort: false, isUsual: false };
+      const answer = await ask(gas);
+      left -= CONTRACT_GAS - gas.left;
+      return answer;
+    },
+  };
+}
 
 interface Around {
   step: StepView;
@@ -98,6 +119,7 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
     method: string,
     args: readonly StackValue[],
     { step, codes, signal }: Omit<Around, 'gas'>,
+    gasLimit: number,
   ): Promise<Ran> {
     const missing: Hash[] = [];
     const library = async (hash: Hash): Promise<Cell | null> => {
@@ -117,9 +139,10 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
     };
     try {
       counters.methodRuns++;
-      const options = { now: step.now, signal, limits: LIMITS };
+      const options = { now: step.now, signal, gasLimit: String(gasLimit), limits: LIMITS };
       const done = await runGetMethod(pool, chain, state, methodId(method), args, options);
-      // Another step may know the library.
+      // Another step may know the library, and with more gas it ends in another way.
+      if (gasLimit < RUN_GAS && OUT_OF_GAS.has(done.exitCode)) return { ...done, seen: 'more', missing: null };
       return missing.length > 0 ? { ...done, seen: 'more', missing: missing[0] } : { ...done, missing: null };
     } catch (error) {
       if (!(error instanceof TvmError || error instanceof StackLimitError || error instanceof DecodeError)) throw error;
@@ -146,7 +169,7 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
      * What a run used counts also where it is remembered, and one that cannot be run as if it had used all it may: so
      * what is told of a contract does not depend on what is remembered.
      *
-     * @throws {OtherKind} when the method fails @throws {NotShown} for a library that is not known
+     * @throws {OtherKind} when the method fails, and when the gas is short @throws {NotShown} for a library that is not known
      */
     async call(
       subject: Subject,
@@ -157,15 +180,20 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
       const code = hashKey(subject.codeHash);
       // Whatever data it has: each try costs seconds.
       if (hanging.has(code)) throw new Exhausting('its code hangs');
-      if (gas.left <= 0) throw new Exhausting('what it is asked uses more gas than one contract is worth');
+      if (gas.left <= 0) {
+        gas.isShort = gas.isUsual;
+        throw new Exhausting('what it is asked uses more gas than one contract is worth');
+      }
       const key = `${code}${hashKey(subject.dataHash)}${method} ${around.step.config.key} ${argumentsKey(args)}`;
+      const limit = gas.isUsual ? Math.min(gas.left, RUN_GAS) : RUN_GAS;
       const { exitCode, stack, gasUsed, missing } = await runs
-        .once(key, hashKey(subject.account), () => run(subject, method, args, around))
+        .once(key, hashKey(subject.account), () => run(subject, method, args, around, limit))
         .catch((error: unknown) => {
           gas.left -= RUN_GAS;
           throw error;
         });
       gas.left -= gasUsed;
+      if (gas.isUsual && (gas.left < 0 || OUT_OF_GAS.has(exitCode))) gas.isShort = true;
       if (isDone(exitCode)) return new Results(stack);
       if (missing !== null) throw new NotShown(missingCode(missing));
       if (OUT_OF_GAS.has(exitCode)) throw new Exhausting(`${method} uses up its gas`);

@@ -22,7 +22,7 @@ import { createPauses } from '../pause.ts';
 import type { OpenProjection, Projection, ProjectionContext } from '../projection.ts';
 import type { GrowingRows } from '../step-rows.ts';
 import { createCodeStore } from './codes.ts';
-import { type Detected, detect, KINDS } from './detection.ts';
+import { AT_ONCE, type Detected, detectAll, KINDS } from './detection.ts';
 import { dnsCollections } from './domains.ts';
 import { writeEvents } from './events.ts';
 import { jettonWallet } from './jettons.ts';
@@ -37,8 +37,6 @@ import { createWaits } from './waits.ts';
 
 const CACHED_ACCOUNTS = 100_000;
 const CACHED_DATA_BYTES = 32 * 1024 * 1024;
-/** Contracts that are looked at at the same time. */
-const AT_ONCE = 256;
 /** A few get-methods for each of them, and the requests of the batch. */
 const MAX_LISTENERS = 8 * AT_ONCE;
 
@@ -92,7 +90,7 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
         const step = views.get(rows.mcSeqno);
         if (step === undefined) throw new Error(`step ${rows.mcSeqno} is not of the batch`);
         const { changed, isFresh } = await takeStates(rows, accounts);
-        const confirmed = await detectAll(rows, changed, accounts, step);
+        const confirmed = await tellStates(rows, changed, accounts, step);
         writeEvents(rows, known);
         const late = confirmed.filter(({ account }) => !isFresh(account));
         await lateEvents.write(rows, { confirmed: late, known, batch, signal });
@@ -160,7 +158,7 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
       return { changed: [...looked.values()].sort((a, b) => a.compare(b)), isFresh };
     }
 
-    async function detectAll(
+    async function tellStates(
       rows: GrowingRows,
       changed: readonly Address[],
       accounts: BatchAccounts,
@@ -174,21 +172,17 @@ function openContracts({ clickhouse, config, counters, name }: ProjectionContext
       };
       const hasConfirmed = async (master: Address, codeHash: Hash): Promise<boolean> =>
         (await pairs.since(master, codeHash, batch, signal)) < rows.mcSeqno;
-      const options = { accounts, reach, codes, known, hasConfirmed, methods, isDnsCollection, step, signal };
+      const options = { accounts, reach, codes, known, hasConfirmed, methods, isDnsCollection, step, signal, counters };
       const places = new Map<Kind, number>();
-      for (let i = 0; i < changed.length; i += AT_ONCE) {
-        const some = changed.slice(i, i + AT_ONCE);
-        const detections = await Promise.all(some.map((account) => detect(account, options)));
-        for (const [at, { detected, missing }] of detections.entries()) {
-          for (const one of missing) {
-            counters.waitingContracts++;
-            waits.add(one.missing, some[at], rows, batch.number);
-            name(askable(one));
-          }
-          if (detected === null) continue;
-          const kinds = writeDetected({ known, pairs }, rows, detected, places, batch.number);
-          if (kinds.length > 0) confirmed.push({ account: some[at], kinds });
+      for await (const { account, detected, missing } of detectAll(changed, options)) {
+        for (const one of missing) {
+          counters.waitingContracts++;
+          waits.add(one.missing, account, rows, batch.number);
+          name(askable(one));
         }
+        if (detected === null) continue;
+        const kinds = writeDetected({ known, pairs }, rows, detected, places, batch.number);
+        if (kinds.length > 0) confirmed.push({ account, kinds });
       }
       return confirmed;
     }

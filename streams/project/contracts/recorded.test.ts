@@ -21,7 +21,7 @@ import { traceFixtures } from '../../../test/trace-fixtures.ts';
 import type { BatchAccounts } from '../accounts.ts';
 import { newCounters } from '../counters.ts';
 import { type CodeStore, createCodeStore } from './codes.ts';
-import { type Detection, type DetectionOptions, detect } from './detection.ts';
+import { type Detection, type DetectionOptions, detectAll } from './detection.ts';
 import type { KnownRow } from './kinds.ts';
 import { createMethods, type Methods } from './methods.ts';
 
@@ -88,12 +88,18 @@ function optionsOf(contracts: readonly RecordedContract[], ties = new Map<string
     methods,
     isDnsCollection: () => false,
     step: { now: 1_750_000_000, config: tvmConfig(versionConfig(13, 0x3ffn)), globalId: -239 },
+    counters,
     signal,
   };
 }
 
-const detectAll = (contracts: readonly RecordedContract[], options: DetectionOptions): Promise<Detection[]> =>
-  Promise.all(contracts.map(({ address }) => detect(addressOf(address), options)));
+/** In the order of the contracts. */
+async function tellAll(contracts: readonly RecordedContract[], options: DetectionOptions): Promise<Detection[]> {
+  const accounts = contracts.map(({ address }) => addressOf(address));
+  const found = new Map<string, Detection>();
+  for await (const { account, ...detection } of detectAll(accounts, options)) found.set(hashKey(account), detection);
+  return accounts.map((account) => found.get(hashKey(account)) ?? { detected: null, missing: [] });
+}
 
 describe.skipIf(shelf === null)('recorded contracts', () => {
   it('are the jetton wallets that the reference found in traces', async () => {
@@ -114,7 +120,7 @@ describe.skipIf(shelf === null)('recorded contracts', () => {
         return [hashKey(addressOf(address)), { id: '1', lt: '0', tie }];
       }),
     );
-    const detections = await detectAll(contracts, optionsOf(contracts, ties));
+    const detections = await tellAll(contracts, optionsOf(contracts, ties));
     const told = detections.map(({ detected }) =>
       detected?.found.map(({ kind, row }) => ({ kind: kind.name, ...row })),
     );
@@ -125,7 +131,7 @@ describe.skipIf(shelf === null)('recorded contracts', () => {
       );
     }
     // Without their masters they wait for these, and are not listed.
-    for (const [i, { detected, missing }] of (await detectAll(contracts, optionsOf(contracts))).entries()) {
+    for (const [i, { detected, missing }] of (await tellAll(contracts, optionsOf(contracts))).entries()) {
       expect(detected?.found.some(({ kind }) => kind.name === 'jetton_wallet') ?? false).toBe(false);
       const { jetton } = wanted.get(contracts[i].address.toUpperCase()) ?? { jetton: '' };
       expect(missing.map((one) => rawAddress(one.missing))).toContain(jetton.toUpperCase());
@@ -137,18 +143,18 @@ describe.skipIf(shelf === null)('recorded contracts', () => {
     const isWallet = ({ detected }: Detection): boolean =>
       detected?.found.some(({ kind }) => kind.name === 'jetton_wallet') ?? false;
     // No master is there to ask.
-    const found = await detectAll(contracts, { ...optionsOf(contracts), hasConfirmed: async () => true });
+    const found = await tellAll(contracts, { ...optionsOf(contracts), hasConfirmed: async () => true });
     const sure = contracts.filter((_, i) => isWallet(found[i]));
     expect(sure.length).toBeGreaterThan(60);
     // The same code and data at other addresses, and with the masters of others: those would have to be asked.
     const moved = sure.map((one, i) => ({ ...one, address: sure[(i + 1) % sure.length].address }));
-    const lying = await detectAll(moved, { ...optionsOf(moved), hasConfirmed: async () => true });
+    const lying = await tellAll(moved, { ...optionsOf(moved), hasConfirmed: async () => true });
     expect(lying.filter(isWallet)).toEqual([]);
   });
 
   it('are told among the accounts of recorded blocks, those confirmed whose master or collection is there', async () => {
     const contracts = replayedContracts();
-    const detections = await detectAll(contracts, optionsOf(contracts));
+    const detections = await tellAll(contracts, optionsOf(contracts));
     const counts: Record<string, number> = {};
     for (const { detected } of detections) {
       for (const { kind } of detected?.found ?? []) counts[kind.name] = (counts[kind.name] ?? 0) + 1;
@@ -166,7 +172,7 @@ describe.skipIf(shelf === null)('recorded contracts', () => {
 
   it('are not listed when who should confirm them does not', async () => {
     const contracts = replayedContracts();
-    const detections = await detectAll(contracts, optionsOf(contracts));
+    const detections = await tellAll(contracts, optionsOf(contracts));
     const confirmed = detections.flatMap(({ detected }) =>
       detected?.found.some(({ kind }) => kind.name === 'jetton_wallet' || kind.name === 'nft_item')
         ? [detected.subject.account]
@@ -181,7 +187,7 @@ describe.skipIf(shelf === null)('recorded contracts', () => {
       return confirmed.some((other) => other.equals(address)) ? [{ ...one, address: moved(address) }] : [];
     });
     const options = { ...optionsOf([...contracts, ...liars]), hasConfirmed: async () => true };
-    for (const { detected } of await detectAll(liars, options)) {
+    for (const { detected } of await tellAll(liars, options)) {
       const names = detected?.found.map(({ kind }) => kind.name) ?? [];
       expect(names.filter((name) => name === 'jetton_wallet' || name === 'nft_item')).toEqual([]);
     }
@@ -206,7 +212,7 @@ describe('hostile contracts', () => {
     const address = `0:${'5A'.repeat(32)}`;
     const contracts = [{ address, code, data: new Builder().cell() }];
     try {
-      const [{ detected, missing }] = await detectAll(contracts, {
+      const [{ detected, missing }] = await tellAll(contracts, {
         ...optionsOf(contracts),
         codes: store,
         methods: own,
@@ -225,9 +231,25 @@ describe('hostile contracts', () => {
     codes.put(code.hash(), toBoc(code), 1);
     const contracts = [{ address: `0:${'5B'.repeat(32)}`, code, data: new Builder().cell() }];
     for (let i = 0; i < 2; i++) {
-      expect(await detectAll(contracts, optionsOf(contracts))).toEqual([{ detected: null, missing: [] }]);
+      expect(await tellAll(contracts, optionsOf(contracts))).toEqual([{ detected: null, missing: [] }]);
     }
-    // What is remembered counts as well.
-    expect(counters.methodRuns - before).toBe(3);
+    // One with what is usual, three with what one contract may use. What is remembered counts as well.
+    expect(counters.methodRuns - before).toBe(4);
+  });
+
+  it('many of these in a step cost it as much as two, and others are told as always', async () => {
+    const before = { ...counters };
+    const code = selector('308175309100e471');
+    codes.put(code.hash(), toBoc(code), 1);
+    const dear = Array.from({ length: 20 }, (_, i) => ({
+      address: `0:${'00'.repeat(31)}${(0x10 + i).toString(16)}`,
+      code,
+      data: new Builder().u(i, 32).cell(),
+    }));
+    const contracts = [...dear, ...replayedContracts()];
+    const found = await tellAll(contracts, optionsOf(contracts));
+    expect(found.slice(0, dear.length)).toEqual(dear.map(() => ({ detected: null, missing: [] })));
+    expect(found.slice(dear.length).filter(({ detected }) => detected !== null).length).toBeGreaterThan(5);
+    expect(counters.unaskedContracts - before.unaskedContracts).toBe(dear.length - 2);
   });
 });
