@@ -7,7 +7,7 @@ import { createDomains } from './domains.ts';
 import { createHead } from './head.ts';
 import type { FollowingReading } from './reading.ts';
 
-type Name = [account: Address, domain: string];
+type Name = [item: Address, domain: string, account?: Address];
 
 /** A reading of tables without names unless they are given, at step 1. */
 function tablesWith(names: () => Name[] = () => []) {
@@ -21,8 +21,8 @@ function tablesWith(names: () => Name[] = () => []) {
       asked.push(sql);
       if (fails) throw new Error('the server is away');
       const row = new RowWriter();
-      for (const [account, domain] of names()) {
-        row.fixed(account);
+      for (const [item, domain, account = item] of names()) {
+        row.fixed(item);
         row.u64('1');
         row.string(domain);
         addressOrNone.write(row, account);
@@ -61,6 +61,19 @@ it.concurrent('are forgotten when the tables are others, at the same step', asyn
   head.belongTo('second');
   await expect.poll(() => [domainOf(one), domainOf(other)], { timeout: 5_000 }).toEqual([null, 'other.ton']);
   expect(asked.length).toBe(2);
+});
+
+it('are shorter by their code points, and of the same length in the order of these, as lists have them', async () => {
+  const [account, item, other] = [1, 2, 3].map((byte) => Buffer.alloc(36, byte));
+  const shortestOf = async (...domains: string[]): Promise<string | null> => {
+    const names = domains.map((domain, i): Name => [[item, other][i], domain, account]);
+    const { domainOf } = createDomains(tablesWith(() => names).reading);
+    await expect.poll(() => domainOf(account)).not.toBeNull();
+    return domainOf(account);
+  };
+  // A code point that is written with two units, which come before the other one's.
+  expect(await shortestOf('ab.ton', '\u{1f98a}.ton')).toBe('\u{1f98a}.ton');
+  expect(await shortestOf('\u{1f98a}.ton', '\uff5e.ton')).toBe('\uff5e.ton');
 });
 
 it('are looked for again with the next step after a look that failed', async () => {

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compareDecimal } from '../../src/chain/decimal.ts';
+import { compareDomains } from '../../src/chain/domain-order.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address } from '../../src/chain/model.ts';
 import { addressOrNone } from '../tables/columns.ts';
@@ -139,13 +140,7 @@ export function createDomains(reading: FollowingReading, onFailure: (error: unkn
       for (const item of names) {
         const domain = items.get(item)?.domain;
         if (domain === undefined) continue;
-        if (
-          shortest === null ||
-          domain.length < shortest.length ||
-          (domain.length === shortest.length && domain < shortest)
-        ) {
-          shortest = domain;
-        }
+        if (shortest === null || compareDomains(domain, shortest) < 0) shortest = domain;
       }
       return shortest;
     },

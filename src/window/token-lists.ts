@@ -24,6 +24,7 @@ import type {
   Sellers,
 } from '../chain/contract-records.ts';
 import { compareDecimal } from '../chain/decimal.ts';
+import { compareDomains } from '../chain/domain-order.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Decimal } from '../chain/model.ts';
 import { itemKind, nameKey, recordKind, walletKind } from './kinds.ts';
@@ -264,10 +265,6 @@ function nullsLast<T>(a: T | null, b: T | null, compare: (a: T, b: T) => number)
   return compare(a, b);
 }
 
-/** The shortest name first: by code points, then by bytes. */
 function inOrder(records: readonly DnsRecord[]): DnsRecord[] {
-  return records
-    .map((record) => ({ record, length: [...record.domain].length, name: Buffer.from(record.domain) }))
-    .sort((a, b) => a.length - b.length || a.name.compare(b.name) || a.record.address.compare(b.record.address))
-    .map(({ record }) => record);
+  return records.toSorted((a, b) => compareDomains(a.domain, b.domain) || a.address.compare(b.address));
 }
