@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,6 +44,26 @@ const run = () => migrate({ clickhouse, logger: silent, folder });
 async function names(sql: string): Promise<string[]> {
   const rows = await clickhouse.json(sql, z.object({ name: z.string() }));
   return rows.map((row) => row.name);
+}
+
+/** An insert of numbers that the server has begun, and that ends when it is told to: 600,000 times 1, and 2. */
+async function beginInsert(table: string): Promise<{ end(): Promise<void> }> {
+  const sql = encodeURIComponent(`INSERT INTO ${table} (k) FORMAT RowBinary`);
+  const asked = request(`${test.server.url}/?database=${clickhouse.database}&query=${sql}`, { method: 'POST' });
+  const answered = once(asked, 'response');
+  // More than the server waits for before it begins.
+  asked.write(Buffer.from(new Uint32Array(600_000).fill(1).buffer));
+  const running = "SELECT query_id AS name FROM system.processes WHERE query_kind = 'Insert'";
+  while ((await names(running)).length === 0) await sleep(20);
+  return {
+    async end() {
+      asked.end(Buffer.from(new Uint32Array([2]).buffer));
+      const [response] = (await answered) as [IncomingMessage];
+      response.resume();
+      await once(response, 'end');
+      expect(response.statusCode).toBe(200);
+    },
+  };
 }
 
 describe('splitStatements', () => {
@@ -167,6 +189,33 @@ describe('migrate', () => {
       expect(ran).not.toContain(VIEW);
       expect(await views()).toEqual([]);
     });
+  });
+
+  it('fills an index also with what an insert brings that began before its view was there', async () => {
+    await run();
+    const fills = `CREATE MATERIALIZED VIEW IF NOT EXISTS v TO b AS SELECT k FROM a;
+      INSERT INTO b (k) SELECT k FROM a`;
+    await writeFile(join(folder, '002_fills.sql'), fills);
+    const slow = await beginInsert('a');
+    const waits: string[] = [];
+    let begun = (): void => undefined;
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const told: ClickHouse = {
+      ...clickhouse,
+      json: async (sql, ...given) => {
+        const rows = await clickhouse.json(sql, ...given);
+        if (sql.includes('system.processes') && waits.push(sql) > 1) begun();
+        return rows;
+      },
+    };
+    const migrated = migrate({ clickhouse: told, logger: silent, folder });
+    await Promise.race([migrated, isBegun]);
+    await slow.end();
+    await migrated;
+    expect(await names('SELECT toString(count()) AS name FROM a')).toEqual(['600001']);
+    expect(await names('SELECT toString(count()) AS name FROM b')).toEqual(['600001']);
   });
 
   it('refuses files it would not know how to order', async () => {

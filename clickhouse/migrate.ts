@@ -47,6 +47,13 @@ const LEASE = 'migrations';
 const LEASE_TERMS: Terms = { lastsMs: 9_000, renewMs: 2_000, settleMs: 2_000 };
 const WAIT_MS = 500;
 
+/**
+ * Fills a table from rows of another. What an insert brings that began before the view was there, as one of a projector
+ * that nobody has stopped, neither the view sees nor this statement, until the insert has ended.
+ */
+const FILLS = /^INSERT\b/i;
+const INSERTS_MS = 50;
+
 /** One row for each statement that is known to be done. */
 const MIGRATIONS_TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   number UInt32,
@@ -65,6 +72,8 @@ const Applied = z.object({
   checksum: z.string(),
 });
 type Applied = z.infer<typeof Applied>;
+
+const Insert = z.object({ query_id: z.string() });
 
 interface Left {
   migration: Migration;
@@ -244,10 +253,12 @@ async function apply(
 ): Promise<boolean> {
   let ran: number[] = [];
   for (const index of statements) {
+    const statement = migration.statements[index] ?? '';
+    if (FILLS.test(statement)) await insertsEnded(clickhouse, signal);
     if (!turn.lasts) break;
     const label = `migration ${migration.name}, statement ${index + 1}`;
     try {
-      await clickhouse.command(migration.statements[index] ?? '', { label, timeoutMs: STATEMENT_MS, signal });
+      await clickhouse.command(statement, { label, timeoutMs: STATEMENT_MS, signal });
     } catch (cause) {
       throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
     }
@@ -258,6 +269,20 @@ async function apply(
   }
   if (ran.length > 0) await record(clickhouse, migration, ran, signal);
   return turn.lasts;
+}
+
+/** Waits for the inserts that run now. Each ends within the time that its own client gives it. */
+async function insertsEnded(clickhouse: ClickHouse, signal: AbortSignal): Promise<void> {
+  const running = async (): Promise<string[]> => {
+    const sql = `SELECT query_id FROM system.processes
+      WHERE query_kind = 'Insert' AND current_database = currentDatabase()`;
+    const rows = await clickhouse.json(sql, Insert, { label: 'looking for inserts that run', signal });
+    return rows.map((row) => row.query_id);
+  };
+  const before = new Set(await running());
+  while (before.size > 0 && (await running()).some((id) => before.has(id))) {
+    await sleep(INSERTS_MS, undefined, { signal });
+  }
 }
 
 async function record(
