@@ -2,6 +2,7 @@
  * The event log: append-only topics with one partition each. Two implementations, `embedded.ts` (a folder) and
  * `kafka.ts` (a broker); one conformance suite holds both to this text. Nothing else may talk to a broker.
  */
+import { isOfRecord } from './topics.ts';
 
 export interface LogRecord {
   key: string;
@@ -84,11 +85,10 @@ export class LogError extends Error {
   }
 }
 
-/** Reading was to begin behind the end of a topic: what was read before is there no more. */
+/** Reading was to begin behind the end of a topic: what was read before is there no more. Who follows a feed begins anew. */
 export function endsBefore(topic: string, end: number, from: number): LogError {
-  return new LogError(
-    'corrupt',
-    `topic ${topic} ends at offset ${end}, and was read up to ${from} before: give back the log that was read, or make ` +
-      'anew what was made of it ("tonstream rebuild" for the tables)',
-  );
+  const advice = isOfRecord(topic)
+    ? 'give back the log that was read, or make anew what was made of it ("tonstream rebuild" for the tables)'
+    : 'it was made anew, and is read from its beginning';
+  return new LogError('corrupt', `topic ${topic} ends at offset ${end}, and was read up to ${from} before: ${advice}`);
 }

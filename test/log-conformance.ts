@@ -236,7 +236,7 @@ function describeRecords({ log, reopen }: Context): void {
     expect((await log().last(topic, 100)).length).toBe(6);
     await expect(collect(log(), topic, 3)).rejects.toMatchObject({ code: 'trimmed' });
     await expect(collect(log(), topic, 11)).rejects.toThrow(
-      `topic ${topic} ends at offset 10, and was read up to 11 before: give back the log that was read`,
+      `topic ${topic} ends at offset 10, and was read up to 11 before: it was made anew`,
     );
     await log().trim(topic, 10);
     expect(await log().append(topic, [text('next')])).toEqual({ first: 10, last: 10 });
