@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { EventLog } from '../streams/log.ts';
-import { readStatus } from './status.ts';
+import { logError, readStatus } from './status.ts';
 
 /** Tables up to step 7. */
 const clickhouse = {
@@ -49,4 +49,16 @@ it('takes no step that comes meanwhile for a loss', async () => {
   const end = async () => (asked++ < 2 ? 18 : 20);
   const log = { low: async () => 20, end, last: async () => [] } as unknown as EventLog;
   expect((await readStatus({ clickhouse, log, blocksTopic: 'ton.blocks.v1' })).log).toEqual({ mc_seqno: null });
+});
+
+it('says that the log has lost its oldest records, as by the retention of a topic that somebody has made', async () => {
+  const sources = (low: number) => {
+    const log = { low: async () => low, end: async () => 20, async *read() {} } as unknown as EventLog;
+    return { clickhouse, log, blocksTopic: 'ton.blocks.v1' };
+  };
+  expect(await logError(sources(0))).toBeNull();
+  expect(await logError(sources(12))).toBe(
+    'the event log begins at offset 12, nothing can be made anew of it: bring back a copy that is whole, and keep ' +
+      'ton.blocks.v1 without end (retention.ms and retention.bytes of -1)',
+  );
 });

@@ -68,9 +68,14 @@ export async function readStatus({ clickhouse, log, blocksTopic, withinMs = LOG_
   };
 }
 
-/** What is wrong with the log: it does not answer, or has lost what was projected of it. */
+/** What is wrong with the log: it does not answer, or has lost what was projected of it, or could be. */
 export async function logError(sources: Omit<LogSources, 'withinMs'>): Promise<string | null> {
-  return (await readLog({ ...sources, withinMs: HEALTH_LOG_MS })).error ?? null;
+  const { error, low } = await readLog({ ...sources, withinMs: HEALTH_LOG_MS });
+  if (error !== undefined || !low) return error ?? null;
+  return (
+    `the event log begins at offset ${low}, nothing can be made anew of it: bring back a copy that is whole, ` +
+    `and keep ${sources.blocksTopic} without end (retention.ms and retention.bytes of -1)`
+  );
 }
 
 /** How far the tables are, and the log. */
@@ -90,7 +95,8 @@ async function readLog({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: LogS
 
 interface LogEnd {
   sealed: LogHead['sealed'];
-  /** Offset of the next record; null where the log is away. */
+  /** Offsets of the oldest record that is kept and of the next one; null where the log is away. */
+  low: number | null;
   end: number | null;
   error?: string;
 }
@@ -100,8 +106,8 @@ const unanswered = new WeakMap<EventLog, Promise<LogEnd>>();
 
 async function readEnd(log: EventLog, topic: string, withinMs: number): Promise<LogEnd> {
   const ask = async (): Promise<LogEnd> => {
-    const [{ sealed }, end] = await Promise.all([lastSealed(log, topic), log.end(topic)]);
-    return { sealed, end };
+    const [{ sealed }, low, end] = await Promise.all([lastSealed(log, topic), log.low(topic), log.end(topic)]);
+    return { sealed, low, end };
   };
   const asked = unanswered.get(log) ?? ask();
   try {
@@ -113,7 +119,7 @@ async function readEnd(log: EventLog, topic: string, withinMs: number): Promise<
       const forget = (): void => void unanswered.delete(log);
       asked.then(forget, forget);
     }
-    return { sealed: null, end: null, error: error.message };
+    return { sealed: null, low: null, end: null, error: error.message };
   }
 }
 

@@ -1,6 +1,14 @@
 import { type Environment, openEnvironment } from './environment.ts';
 import { checkRecords, decodeFrame, encodeFrame, frameTime } from './framing.ts';
-import { type EventLog, endsBefore, LogError, type LogRecord, type ReadOptions, type StoredRecord } from './log.ts';
+import {
+  beginsBehind,
+  type EventLog,
+  endsBefore,
+  LogError,
+  type LogRecord,
+  type ReadOptions,
+  type StoredRecord,
+} from './log.ts';
 import { isTopicName } from './topics.ts';
 
 export interface EmbeddedLogOptions {
@@ -136,7 +144,7 @@ async function* readBatches(
   while (!options.signal.aborted) {
     environment.refresh();
     const { next, low } = environment.state(topic);
-    if (offset < low) throw new LogError('trimmed', `topic ${topic} starts at offset ${low}, ${offset} is gone`);
+    if (offset < low) throw beginsBehind(topic, low, offset);
     if (offset > next) throw endsBefore(topic, next, offset);
     if (offset < next) {
       const batch = loadBatch(environment, topic, offset, next, maxBytes);

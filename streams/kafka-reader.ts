@@ -9,7 +9,7 @@ import {
   PATIENT_RETRY,
 } from './kafka-connection.ts';
 import { untilEnding } from './kafka-ending.ts';
-import { endsBefore, LogError, type ReadOptions, type StoredRecord } from './log.ts';
+import { beginsBehind, endsBefore, LogError, type ReadOptions, type StoredRecord } from './log.ts';
 
 const BATCH_BYTES = 8 * 1024 * 1024;
 /** After a change of leader its high watermark may lag behind what a reader has seen. */
@@ -158,7 +158,7 @@ function createReader(session: KafkaSession, topic: string, signal: AbortSignal)
   const bounds = () => ask((link) => link.bounds(topic), null);
   const outOfRange = async (offset: number): Promise<void> => {
     const { low, end } = (await bounds()) ?? { low: 0, end: 0 };
-    if (offset < low) throw new LogError('trimmed', `topic ${topic} starts at offset ${low}, ${offset} is gone`);
+    if (offset < low) throw beginsBehind(topic, low, offset);
     if (offset > end) throw endsBefore(topic, end, offset);
   };
 

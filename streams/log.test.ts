@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endsBefore } from './log.ts';
+import { beginsBehind, endsBefore } from './log.ts';
 import { topicNames } from './topics.ts';
 
 const { blocks, steps } = topicNames();
@@ -12,4 +12,12 @@ it('of a topic that is shorter than it was, tells to make tables anew where they
   expect(endsBefore(steps, 3, 7).message).toBe(
     'topic ton.steps.v1 ends at offset 3, and was read up to 7 before: it was made anew, and is read from its beginning',
   );
+});
+
+it('of a topic that has lost its oldest records, says what the log of record needs', () => {
+  expect(beginsBehind(blocks, 3, 0).message).toBe(
+    'topic ton.blocks.v1 starts at offset 3, 0 is gone: bring back a copy of the log that has it, for nothing can be ' +
+      'projected, verified or made anew without it',
+  );
+  expect(beginsBehind(steps, 3, 0).message).toBe('topic ton.steps.v1 starts at offset 3, 0 is gone');
 });

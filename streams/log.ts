@@ -92,3 +92,11 @@ export function endsBefore(topic: string, end: number, from: number): LogError {
     : 'it was made anew, and is read from its beginning';
   return new LogError('corrupt', `topic ${topic} ends at offset ${end}, and was read up to ${from} before: ${advice}`);
 }
+
+/** Reading was to begin, or goes on, below what is kept. Of the log of record that is more than any retention should take. */
+export function beginsBehind(topic: string, low: number, from: number): LogError {
+  const advice = isOfRecord(topic)
+    ? ': bring back a copy of the log that has it, for nothing can be projected, verified or made anew without it'
+    : '';
+  return new LogError('trimmed', `topic ${topic} starts at offset ${low}, ${from} is gone${advice}`);
+}
