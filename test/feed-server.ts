@@ -56,7 +56,7 @@ export async function serveFeed(
     source: chain.source,
     head: chain.head,
     pending,
-    globalId: () => -239,
+    globalId: () => (chain.head.seqno === 0 ? null : -239),
     testnet: () => false,
     withV1: true,
     renderings: createRenderings({ maxBytes: 0 }),

@@ -12,7 +12,7 @@ import { hearing } from './hearing.ts';
 import { createLine, type Line, type Mark, type Sink } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
-import { CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
+import { beginning, CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { createProspects, type ProspectsOptions } from './prospects.ts';
 import { goesOn, NOTHING, type Start, type Subscription } from './protocol.ts';
 import type { FeedStep } from './step.ts';
@@ -244,12 +244,15 @@ export function createFeed(options: FeedOptions): Feed {
     if (start === null) return null;
     if ('existing' in start) return placeBefore(Math.floor(Date.now() / 1000) - EXISTING_SECONDS, signal);
     const first = await steps.first(signal);
-    if (first === null) throw new CursorError('there is no step yet: subscribe without a start');
+    if (first === null) {
+      if ('cursor' in start && start.cursor === beginning()) return endOf(0);
+      throw new CursorError('there is no step yet: subscribe without a start');
+    }
     const oldest = endOf(first - 1);
     if ('utime' in start) return placeBefore(start.utime, signal);
     const place = 'cursor' in start ? decodeCursor(start.cursor, globalId()) : endOf(Math.max(0, start.mcSeqno - 1));
     if (comparePlaces(place, oldest) < 0) {
-      if ('mcSeqno' in start && start.mcSeqno === 0) return oldest;
+      if ('cursor' in start ? start.cursor === beginning() : start.mcSeqno === 0) return oldest;
       throw new CursorError('cursor expired', encodeCursor(globalId(), oldest));
     }
     // Another host may have been further: what is told here begins behind it.

@@ -16,6 +16,8 @@ export const BLOCKS = 0xffff_fffe;
 const END = 0xffff_ffff;
 
 const VERSION = 1;
+/** In cursors that are given while there is no step yet. */
+export const NO_NETWORK = 0;
 const CURSOR_BYTES = 15;
 
 /** A cursor that cannot be gone on from. The text says why, and what to do. */
@@ -51,6 +53,9 @@ export function encodeCursor(globalId: number, { mcSeqno, index, rank }: Place):
   return bytes.toString('base64url');
 }
 
+/** The cursor that is given while there is no step, so that no network is known: before the first one, of whichever. */
+export const beginning = (): string => encodeCursor(NO_NETWORK, endOf(0));
+
 /** @throws {CursorError} for text that is no cursor, or one of another network */
 export function decodeCursor(text: string, globalId: number): Place {
   const bytes = Buffer.from(text, 'base64url');
@@ -58,7 +63,7 @@ export function decodeCursor(text: string, globalId: number): Place {
     throw new CursorError('cursor is not one of this service: give it as it came');
   }
   if (bytes[0] !== VERSION) throw new CursorError('cursor is of another version of this service: begin anew');
-  if (bytes.readInt32BE(1) !== globalId) throw new CursorError('cursor is of another network');
+  if (bytes.readInt32BE(1) !== globalId && text !== beginning()) throw new CursorError('cursor is of another network');
   return { mcSeqno: bytes.readUInt32BE(5), index: bytes.readUInt32BE(9), rank: bytes.readUInt16BE(13) };
 }
 

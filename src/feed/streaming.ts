@@ -16,6 +16,7 @@ import type { KeyCounts } from './key-counts.ts';
 import type { FeedMetrics } from './metrics.ts';
 import { createNames } from './names.ts';
 import { createNotifier } from './notification.ts';
+import { NO_NETWORK } from './place.ts';
 import type { Positions } from './positions.ts';
 import { NOTHING, readBody, readRequest } from './protocol.ts';
 import { NOTHING_V1, readBodyV1, readRequestV1 } from './protocol-v1.ts';
@@ -97,7 +98,7 @@ const UNFINISHED_BYTES = 64 * 1024 * 1024;
  */
 export function createStreaming(options: StreamingOptions): Streaming {
   const { source, head, limits, metrics, report } = options;
-  const globalId = () => options.globalId() ?? 0;
+  const globalId = () => options.globalId() ?? NO_NETWORK;
   const steps = createStepReader({
     source,
     queryTimeoutMs: options.queryTimeoutMs,

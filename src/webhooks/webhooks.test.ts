@@ -85,6 +85,17 @@ describe('a webhook', () => {
     expect(host.reported).toEqual([]);
   });
 
+  it('that was made before there was a step is told of the first one, and of all behind it', async () => {
+    chain = createFeedSource('private');
+    const host = await openHost();
+    const id = await host.make();
+    await advance(-1, 5);
+    const expected = await eventsFrom(host.feedPort, chain.steps[0]);
+    await expect.poll(() => target.received.length).toBe(expected.length);
+    expect(ids()).toEqual(expected);
+    expect(await host.shown(id)).toMatchObject({ failures: 0, error: null });
+  });
+
   it('goes on where it was when it was away, and when the service was', async () => {
     const first = await openHost();
     let down = false;
