@@ -72,7 +72,9 @@ it('a file that is none, or was cut off, is refused by name', async () => {
   const file = join(place, 'data.mdb');
   const whole = readFileSync(file);
   const damaged = (how: string) =>
-    expect(() => openEmbeddedLog({ folder: place })).toThrow(`${file} is damaged: ${how}`);
+    expect(() => openEmbeddedLog({ folder: place })).toThrow(
+      `${file} is damaged: ${how}; bring back a copy of the folder, or begin anew with another data folder`,
+    );
   writeFileSync(file, whole.subarray(0, 3 * 4096));
   damaged(`it has 12288 bytes of ${whole.length}: it was cut off`);
   writeFileSync(file, whole.subarray(0, 100));

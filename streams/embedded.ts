@@ -1,4 +1,4 @@
-import { type Environment, openEnvironment } from './environment.ts';
+import { DAMAGED_ADVICE, type Environment, openEnvironment } from './environment.ts';
 import { checkRecords, decodeFrame, encodeFrame, frameTime } from './framing.ts';
 import {
   beginsBehind,
@@ -124,8 +124,7 @@ function missing(environment: Environment, topic: string, offset: number): LogEr
 }
 
 function damaged({ path }: Environment, what: string): LogError {
-  const advice = 'bring back a copy of the folder, or begin anew with another data folder';
-  return new LogError('corrupt', `the log in ${path} is damaged: ${what}; ${advice}`);
+  return new LogError('corrupt', `the log in ${path} is damaged: ${what}; ${DAMAGED_ADVICE}`);
 }
 
 /** What a reader may keep of the file in memory. */

@@ -8,6 +8,8 @@ import { LogError } from './log.ts';
 import { releaseMappedPages } from './mapped-pages.ts';
 import { otherWriter, releaseWriterLock, takeWriterLock } from './writer-lock.ts';
 
+export const DAMAGED_ADVICE = 'bring back a copy of the folder, or begin anew with another data folder';
+
 /** Where a topic stands. Offsets from `low` up to, not including, `next` are in the log. */
 export interface TopicState {
   next: number;
@@ -76,7 +78,8 @@ export function openEnvironment(folder: string, mapSize?: number): Environment {
 function openRoot(path: string, mapSize: number | undefined): RootDatabase<Buffer, string> {
   const file = join(path, LMDB_FILE);
   const damage = damageOf(file);
-  if (damage !== null) throw new LogError('corrupt', `cannot open the log: ${file} is damaged: ${damage}`);
+  if (damage !== null)
+    throw new LogError('corrupt', `cannot open the log: ${file} is damaged: ${damage}; ${DAMAGED_ADVICE}`);
   try {
     expectRoom(path);
     return open<Buffer, string>({
