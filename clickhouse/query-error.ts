@@ -52,6 +52,8 @@ export class ClickHouseQueryError extends Error {
   }
 }
 
+const DISK_FULL = 'NOT_ENOUGH_SPACE';
+
 const CODES_BY_TYPE: Readonly<Record<string, ClickHouseErrorCode>> = {
   TIMEOUT_EXCEEDED: 'timeout',
   QUERY_WAS_CANCELLED: 'aborted',
@@ -60,7 +62,7 @@ const CODES_BY_TYPE: Readonly<Record<string, ClickHouseErrorCode>> = {
   TOO_MANY_BYTES: 'too_large',
   TOO_MANY_ROWS_OR_BYTES: 'too_large',
   MEMORY_LIMIT_EXCEEDED: 'busy',
-  NOT_ENOUGH_SPACE: 'busy',
+  [DISK_FULL]: 'busy',
   TOO_MANY_PARTS: 'busy',
   TOO_MANY_SIMULTANEOUS_QUERIES: 'busy',
   CANNOT_SCHEDULE_TASK: 'busy',
@@ -130,6 +132,11 @@ export function isTooManyRows(error: unknown): boolean {
 /** The query would take more memory than one may (`max_memory_usage`). */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof ClickHouseQueryError && error.code === 'memory';
+}
+
+/** It has no room for what would be written. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof ClickHouseQueryError && error.serverType === DISK_FULL;
 }
 
 export function isTimeout(error: unknown): boolean {

@@ -38,6 +38,20 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+it('says what it waits for: a server that is away or busy, or room on its disk', async () => {
+  const told: string[] = [];
+  const logger = { warn: (_: object, message: string) => void told.push(message) };
+  const { signal } = new AbortController();
+  for (const failure of [failed('connection'), { ...failed('busy'), serverType: 'NOT_ENOUGH_SPACE' }]) {
+    const clickhouse = failing(1, failure);
+    await persist(() => clickhouse.query('SELECT 1'), { outageMs: 60_000, logger, signal });
+  }
+  expect(told).toEqual([
+    'ClickHouse is away or busy, trying again',
+    'the disk of ClickHouse is full: make room there, trying again',
+  ]);
+});
+
 describe('createPatientClickHouse', () => {
   it('tries again while the server is away, busy or silent, and counts', async () => {
     for (const code of ['connection', 'busy', 'timeout'] as const) {

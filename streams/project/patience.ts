@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { isTransient } from '../../clickhouse/query-error.ts';
+import { isDiskFull, isTransient } from '../../clickhouse/query-error.ts';
 import { createSeldom } from '../seldom.ts';
 
 export interface PatienceOptions {
@@ -38,7 +38,8 @@ export async function persist<T>(work: () => Promise<T>, options: PatienceOption
       if (signal.aborted || !isTransient(error) || now > giveUpAt) throw error;
       failed = true;
       onRetry?.();
-      logger.warn({ err: error, waitMs }, 'ClickHouse is away or busy, trying again');
+      const what = isDiskFull(error) ? 'the disk of ClickHouse is full: make room there' : 'ClickHouse is away or busy';
+      logger.warn({ err: error, waitMs }, `${what}, trying again`);
       await sleep(waitMs, undefined, { signal });
     }
   }
