@@ -5,7 +5,7 @@ import { brokenParts } from '../../clickhouse/broken-parts.ts';
 import { type ClickHouse, isTransient } from '../../clickhouse/client.ts';
 import { connect, openServer, serverFolder } from '../../clickhouse/open.ts';
 import { usersXml } from '../../clickhouse/reader.ts';
-import { STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
+import { ServerError, STOP_TIMEOUT_MS } from '../../clickhouse/server.ts';
 import { bringUp } from '../../clickhouse/swap.ts';
 import { makeViews, ViewsOfOthers } from '../../clickhouse/views/all.ts';
 import type { EventLog } from '../../streams/log.ts';
@@ -29,9 +29,13 @@ export interface Parts {
  * Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown.
  * @param views whether those of SQL are made, too, as a service does
  * @param areThere whether the tables must be there already
+ * @param beside what is done while a service has its own server on the data folder; by default that is to be stopped
  * @throws {ConfigError} where they are not
  */
-export async function openParts(running: Running, { views = false, areThere = false } = {}): Promise<Parts> {
+export async function openParts(
+  running: Running,
+  { views = false, areThere = false, beside = '' } = {},
+): Promise<Parts> {
   const { config, logger, shutdown, print } = running;
   if (areThere && !config.clickhouseUrl && !existsSync(serverFolder(config))) {
     throw new ConfigError(
@@ -42,7 +46,15 @@ export async function openParts(running: Running, { views = false, areThere = fa
   const metrics = createMetrics();
   if (!config.clickhouseUrl) print(`starting ClickHouse in ${config.dataDir} …`);
   const users = servesSql(config) ? usersXml(readerLimits(config), config.sqlUser) : undefined;
-  const { url, embedded } = await openServer(config, logger.child({ part: 'clickhouse' }), shutdown.signal, users);
+  const { url, embedded } = await openServer(
+    config,
+    logger.child({ part: 'clickhouse' }),
+    shutdown.signal,
+    users,
+  ).catch((error: unknown) => {
+    const isBusy = error instanceof ServerError && error.code === 'folder_busy';
+    throw isBusy && beside !== '' ? new ConfigError(`${error.message}, or ${beside}`, { cause: error }) : error;
+  });
   if (embedded) {
     shutdown.onClose('ClickHouse', () => embedded.stop(), STOP_TIMEOUT_MS + KILL_MS);
     embedded.onRestart((restarts) => metrics.clickhouseRestarts(restarts));

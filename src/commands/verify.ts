@@ -29,7 +29,10 @@ const BYTES_PER_CHECK = 64 * 1024 * 1024;
  */
 export async function runVerify(running: Running): Promise<number> {
   const { config, shutdown, print } = running;
-  const { clickhouse, log } = await openParts(running, { areThere: true });
+  const { clickhouse, log } = await openParts(running, {
+    areThere: true,
+    beside: 'compare beside it, with the --clickhouse-url that it has printed',
+  });
   const { signal } = shutdown;
   const store = createPositionStore(clickhouse);
   const { done, intent } = await store.read(signal);
