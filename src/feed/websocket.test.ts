@@ -1,7 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { describe, expect, it, vi } from 'vitest';
 import { told, useFedChain } from '../../test/feed-chain.ts';
 import { createKeptPositions, openEvents, openSocket, serveFeed } from '../../test/feed-server.ts';
+import { createUnfinished } from '../api/unfinished.ts';
+import { createAdmission } from './admission.ts';
 import { createHostCounts } from './key-counts.ts';
+import type { Sink } from './line.ts';
+import { createFeedMetrics } from './metrics.ts';
+import { createNames } from './names.ts';
+import { NOTHING, readRequest } from './protocol.ts';
+import { createFeedSockets } from './websocket.ts';
 
 const fed = useFedChain();
 
@@ -192,5 +205,70 @@ describe('a WebSocket', () => {
     expect(slow.events.map(({ cursor }) => cursor)).toEqual(quick.events.map(({ cursor }) => cursor));
     slow.close();
     quick.close();
+  });
+});
+
+describe('a WebSocket that is ended while it reads too little', () => {
+  const MB = 1024 * 1024;
+  const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
+  /** Of a frame of the service: to be closed, with a code and a reason. */
+  const closing = (code: number, reason: string) => {
+    const body = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
+    return Buffer.concat([Buffer.from([0x88, body.length]), body]);
+  };
+
+  it.each([
+    ['is told why where no more waits than may', 3, true],
+    ['is told nothing where it has taken nothing', 0, false],
+  ])('%s', async (_what, readMegabytes, isTold) => {
+    await fed.start(1);
+    const { feed } = fed.server.streaming;
+    const sinks: Sink[] = [];
+    const report = vi.fn();
+    const limits = { maxConnections: 1, maxAddresses: 1, maxSubscribedBytes: MB, keys: createHostCounts().open() };
+    const sockets = createFeedSockets({
+      protocol: { readRequest, nothing: NOTHING },
+      feed: { ...feed, open: (sink, how) => feed.open(sinks[sinks.push(sink) - 1], how) },
+      names: createNames(createKeptPositions()),
+      admission: createAdmission({ ...limits, metrics: createFeedMetrics(new Registry()), report }),
+      ...{ queueBytes: 8 * MB, maxMessageBytes: 1_000, maxUnanswered: 8, report },
+      unfinished: createUnfinished({ maxBytes: 1_000, onDropped: report }),
+    });
+    const wires: Duplex[] = [];
+    const server = createServer().on('upgrade', (request, wire, head) => {
+      wires.push(wire);
+      sockets.upgrade(request, wire, head);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.write(
+      `GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`,
+    );
+    await once(client, 'data');
+    client.pause();
+    await expect.poll(() => sinks.length).toBe(1);
+    const [[sink], [wire]] = [sinks, wires];
+    // More than the kernel takes.
+    while (sink.write(Buffer.alloc(256 * 1024, 0x20), null)) await sleep(1);
+    let [heard, last] = [0, Buffer.alloc(0)];
+    client.on('data', (bytes: Buffer) => {
+      heard += bytes.length;
+      last = Buffer.concat([last, bytes]).subarray(-100);
+    });
+    client.pause();
+    for (const enough = readMegabytes * MB; heard < enough; client.pause()) {
+      client.resume();
+      await sleep(1);
+    }
+    await expect.poll(() => wire.writableLength > 8 * MB).toBe(!isTold);
+    sink.end(4008, 'too slow');
+    client.resume();
+    const hasHeard = (): boolean => last.includes(closing(4008, 'too slow'));
+    await expect.poll(() => hasHeard() || client.closed).toBe(true);
+    expect(hasHeard()).toBe(isTold);
+    client.destroy();
+    sockets.close();
+    server.close();
   });
 });

@@ -219,8 +219,8 @@ function sinkOf(socket: WebSocket, wire: Duplex, queueBytes: number): Sink {
     end(code, reason) {
       frames.flush();
       socket.close(code, Buffer.from(reason).subarray(0, REASON_BYTES));
-      // One that takes nothing does not take the farewell either.
-      if (full) socket.terminate();
+      // One that takes nothing does not take the farewell either; one that reads has as long as it may take to close.
+      if (socket.bufferedAmount > queueBytes) socket.terminate();
     },
   };
 }
