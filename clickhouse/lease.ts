@@ -10,7 +10,7 @@ import type { ClickHouse } from './client.ts';
 import { textLiteral } from './literal.ts';
 import { RowWriter } from './rowbinary.ts';
 
-/** Where a database that was not made with one has to get it. */
+/** As the first migration of the subscribers' database has it, which finds it there. */
 export const LEASES_TABLE = `CREATE TABLE IF NOT EXISTS leases (
   name String,
   holder String,
@@ -35,7 +35,7 @@ export interface LeaseOptions {
   /** Of a database with a table of leases. */
   clickhouse: ClickHouse;
   name: string;
-  /** Of the process that has made the database: its first claim comes before all others, and counts at once. */
+  /** Of the process that has made the database: its first claim, if it is quick, comes before all others and counts at once. */
   isMaker?: boolean;
   terms?: Partial<Terms>;
 }
@@ -102,6 +102,7 @@ export function createLease({ clickhouse, name, isMaker, terms: given }: LeaseOp
       return holder;
     },
     async tend(signal) {
+      const began = performance.now();
       const claims = await live(signal);
       const own = claims.find((claim) => claim.holder === holder);
       if (own === undefined) {
@@ -109,14 +110,15 @@ export function createLease({ clickhouse, name, isMaker, terms: given }: LeaseOp
         if (claims.length > 0) return;
         holder = randomUUID();
         renewedAt = performance.now();
-        const took = await write(comesFirst ? BEFORE_ALL : null, false, signal);
-        if (took > terms.settleMs) return release(signal);
-        if (!comesFirst) await sleep(terms.settleMs, undefined, { signal });
+        const isFirst = comesFirst;
         comesFirst = false;
+        const took = await write(isFirst ? BEFORE_ALL : null, false, signal);
+        // What comes before all others has to be there before one counts that was claimed since the look.
+        if ((isFirst ? performance.now() - began : took) > terms.settleMs) return release(signal);
+        if (!isFirst) await sleep(terms.settleMs, undefined, { signal });
         return this.tend(signal);
       }
       if (own !== claims[0]) return release(signal);
-      const began = performance.now();
       if (began < safeUntil && began - renewedAt < terms.renewMs) return;
       await write(own.claimed_us, false, signal);
       renewedAt = began;

@@ -252,6 +252,7 @@ async function apply(
   signal: AbortSignal,
 ): Promise<boolean> {
   let ran: number[] = [];
+  let left = statements.length;
   for (const index of statements) {
     const statement = migration.statements[index] ?? '';
     if (FILLS.test(statement)) await insertsEnded(clickhouse, signal);
@@ -262,13 +263,14 @@ async function apply(
     } catch (cause) {
       throw new MigrationError(cause instanceof Error ? cause.message : label, { cause });
     }
+    left--;
     ran.push(index);
     if (index !== statements[0]) continue;
     await record(clickhouse, migration, ran, signal);
     ran = [];
   }
   if (ran.length > 0) await record(clickhouse, migration, ran, signal);
-  return turn.lasts;
+  return left === 0;
 }
 
 /** Waits for the inserts that run now. Each ends within the time that its own client gives it. */

@@ -29,8 +29,8 @@ export interface Parts {
  * Opens the log and the tables, the server started and the schema brought up to date; closed by the shutdown.
  * @param views whether those of SQL are made, too, as a service does
  * @param areThere whether the tables must be there already
- * @param beside what is done while a service has its own server on the data folder; by default that is to be stopped
- * @throws {ConfigError} where they are not
+ * @param beside how it is done while a service has its own server on the data folder; by default that is to be stopped
+ * @throws {ConfigError} where they are not there, and with `beside` where such a service is in the way
  */
 export async function openParts(
   running: Running,

@@ -88,7 +88,7 @@ export const AT_ONCE = 256;
 const UNASKED: Detection = { detected: null, missing: [] };
 
 /**
- * What contracts of a step are, one after another. Those whose methods use more gas than usual come behind the others,
+ * What contracts of a step are, in their order. Those whose methods use more gas than usual come behind the others,
  * and share what the step has for such: so what is deployed to be dear costs the step a bounded time, and takes nothing
  * from other contracts. What is told follows from the step alone.
  */

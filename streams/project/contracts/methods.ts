@@ -185,7 +185,7 @@ export function createMethods(counters: Counters, shared?: TvmPool) {
         throw new Exhausting('what it is asked uses more gas than one contract is worth');
       }
       const key = `${code}${hashKey(subject.dataHash)}${method} ${around.step.config.key} ${argumentsKey(args)}`;
-      const limit = gas.isUsual ? Math.min(gas.left, RUN_GAS) : RUN_GAS;
+      const limit = gas.isUsual ? gas.left : RUN_GAS;
       const { exitCode, stack, gasUsed, missing } = await runs
         .once(key, hashKey(subject.account), () => run(subject, method, args, around, limit))
         .catch((error: unknown) => {
