@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from './client.ts';
 import { createLease, LEASES_TABLE } from './lease.ts';
-import { splitStatements } from './migrate.ts';
+import { splitStatements } from './migration-files.ts';
 import { silent, startTestServer, type TestServer } from './test-server.ts';
 
 const terms = { lastsMs: 600_000, renewMs: 1_000, settleMs: 1_000 };

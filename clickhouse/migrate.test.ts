@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClickHouse, createClickHouse } from './client.ts';
-import { MigrationError, migrate, readMigrations, splitStatements } from './migrate.ts';
+import { migrate } from './migrate.ts';
+import { MigrationError, readMigrations, splitStatements } from './migration-files.ts';
 import { silent, startTestServer, type TestServer } from './test-server.ts';
 
 const FIRST = `-- a comment; with a semicolon;

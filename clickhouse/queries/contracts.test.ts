@@ -1,6 +1,5 @@
 /** What is asked of contracts, over a real server with rows that are made up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { byBalance } from '../../src/api/v3/keyset.ts';
 import { rawAddress } from '../../src/chain/address.ts';
 import type { ContractSource, JettonWalletFilter } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
@@ -12,6 +11,7 @@ import { multisigOrders, multisigWallets, vestingContracts } from '../tables/ser
 import { contractQueries } from './contracts.ts';
 import type { Head } from './head.ts';
 import { BadCursor, makeCursor } from './keys.ts';
+import { byBalance } from './keyset.ts';
 import { createReading, type Reading } from './reading.ts';
 import {
   ALICE,

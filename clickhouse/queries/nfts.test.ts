@@ -1,12 +1,12 @@
 /** What is asked of NFT items, collections and sales, over a real server with rows that are made up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { byIndex } from '../../src/api/v3/keyset.ts';
 import { rawAddress } from '../../src/chain/address.ts';
 import type { ContractSource } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
 import { nftCollections, nftItemStates, nftItems } from '../tables/nfts.ts';
 import { nftAuctions, nftSales } from '../tables/sales.ts';
 import { BadCursor, makeCursor } from './keys.ts';
+import { byIndex } from './keyset.ts';
 import {
   ALICE,
   address,

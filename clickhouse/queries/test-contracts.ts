@@ -1,5 +1,5 @@
 /** Tables of contracts on a server of their own, for tests that make up the rows. */
-import type { Keyset } from '../../src/api/v3/keyset.ts';
+
 import { addressOf } from '../../src/chain/address.ts';
 import type { ContractSource } from '../../src/chain/contract-records.ts';
 import type { Address } from '../../src/chain/model.ts';
@@ -11,6 +11,7 @@ import { MIGRATED, startMigratedServer } from '../test-schema.ts';
 import { insertRows, silent } from '../test-server.ts';
 import { contractQueries } from './contracts.ts';
 import { createHead, type Head } from './head.ts';
+import type { Keyset } from './keyset.ts';
 import { createReading } from './reading.ts';
 
 export const HEAD = 10;

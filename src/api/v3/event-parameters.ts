@@ -1,9 +1,9 @@
 /** What transfers and burns of tokens are asked by alike, and their pages. */
 import type { z } from 'zod';
+import { byLt, byTime } from '../../../clickhouse/queries/keyset.ts';
 import type { EventFilter, TokenEvent } from '../../chain/contract-records.ts';
 import type { Address } from '../../chain/model.ts';
 import type { ApiLimits } from '../limits.ts';
-import { byLt, byTime } from './keyset.ts';
 import { addresses, cursor, lenientAddress, limit, offset, sort, uint64, utime } from './parameters.ts';
 import { nextCursor } from './route.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { byBalance, byId } from '../../../clickhouse/queries/keyset.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { jettonWallets } from './contract-schemas.ts';
-import { byBalance, byId } from './keyset.ts';
 import { addresses, atStep, cursor, flag, limit, offset, optionalSort } from './parameters.ts';
 import { walletJson } from './render/tokens.ts';
 import { listing, nextCursor, type Route, route } from './route.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { byId } from '../../../clickhouse/queries/keyset.ts';
 import type { ApiLimits } from '../limits.ts';
 import { nftCollections } from './contract-schemas.ts';
-import { byId } from './keyset.ts';
 import { addresses, cursor, limit, offset } from './parameters.ts';
 import { collectionJson } from './render/tokens.ts';
 import { listing, nextCursor, type Route, route } from './route.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { byId, byIndex } from '../../../clickhouse/queries/keyset.ts';
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { nftItems } from './contract-schemas.ts';
-import { byId, byIndex } from './keyset.ts';
 import { addresses, atStep, cursor, flag, indexes, limit, offset } from './parameters.ts';
 import { createBook } from './render/book.ts';
 import { itemJson, itemTokens } from './render/tokens.ts';

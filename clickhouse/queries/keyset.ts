@@ -1,8 +1,15 @@
 /** Keyset paging of lists of contracts and of their events: where a page begins, and where the next one does. */
-import { HEX32, LT, makeCursor, readCursor, TIME } from '../../../clickhouse/queries/keys.ts';
-import { parseAddress, rawAddress } from '../../chain/address.ts';
-import type { BehindBalance, BehindEvent, BehindId, BehindIndex, TokenEvent } from '../../chain/contract-records.ts';
-import type { Address } from '../../chain/model.ts';
+
+import { parseAddress, rawAddress } from '../../src/chain/address.ts';
+import type {
+  BehindBalance,
+  BehindEvent,
+  BehindId,
+  BehindIndex,
+  TokenEvent,
+} from '../../src/chain/contract-records.ts';
+import type { Address } from '../../src/chain/model.ts';
+import { HEX32, LT, makeCursor, readCursor, TIME } from './keys.ts';
 
 /** An order that a list can be paged in: the values that name a place of it. */
 export interface Keyset<Row, Place> {
