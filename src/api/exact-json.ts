@@ -8,6 +8,7 @@ const NUMBER = /-?\d[\d.eE+-]*/y;
 /** Before an integer that is kept as text while the rest is read. */
 const MARK = '\0integer ';
 const WRITTEN_MARK = JSON.stringify(MARK).slice(0, -1);
+const WRITTEN = new RegExp(`${WRITTEN_MARK.replace('\\', '\\\\')}(-?\\d+)"`, 'g');
 
 /** As `JSON.parse`, but for integers that a number does not hold exactly: they are bigints. @throws {SyntaxError} */
 export function parseExactly(text: string): unknown {
@@ -15,6 +16,20 @@ export function parseExactly(text: string): unknown {
   if (!MANY_DIGITS.test(text)) return value;
   const marked = mark(text);
   return marked === null ? value : unmark(JSON.parse(marked));
+}
+
+/** JSON of what was read so, with the same integers; it is of no other use then. */
+export function writeExactly(value: unknown): string {
+  const all = [value];
+  let holds = false;
+  // Level by level as it is read: a replacer of `JSON.stringify` is called by recursion, too.
+  for (const { of, name, part } of partsOf(all)) {
+    if (typeof part !== 'bigint') continue;
+    Reflect.set(of, name, MARK + part);
+    holds = true;
+  }
+  const json = JSON.stringify(all[0]);
+  return holds ? json.replaceAll(WRITTEN, '$1') : json;
 }
 
 /** The JSON with such integers as marked texts; null where there are none. */
@@ -54,15 +69,22 @@ function endOfText(json: string, start: number): number {
 /** Level by level: a reviver of `JSON.parse` is called by recursion, which deep nesting ends. */
 function unmark(value: unknown): unknown {
   const all = [value];
-  const open: object[] = [all];
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const [name, part] of Object.entries(at)) {
-      const integer = integerOf(part);
-      if (integer !== null) Reflect.set(at, name, integer);
-      else if (typeof part === 'object' && part !== null) open.push(part);
-    }
+  for (const { of, name, part } of partsOf(all)) {
+    const integer = integerOf(part);
+    if (integer !== null) Reflect.set(of, name, integer);
   }
   return all[0];
+}
+
+/** Whatever stands in it, however deep; what is put in the place of a part is not looked into. */
+function* partsOf(all: object): Iterable<{ of: object; name: string; part: unknown }> {
+  const open: object[] = [all];
+  for (let of = open.pop(); of !== undefined; of = open.pop()) {
+    for (const [name, part] of Object.entries(of)) {
+      if (typeof part === 'object' && part !== null) open.push(part);
+      yield { of, name, part };
+    }
+  }
 }
 
 function integerOf(part: unknown): bigint | null {

@@ -93,13 +93,19 @@ describe('the envelope', () => {
     expect([asked.status, asked.answer]).toEqual([200, result]);
     expect(asked.headers.get('x-api-version')).toBe('2.1.0');
     expect((await ask('getDouble', { number: 4 })).answer).toEqual(result);
-    for (const id of [1, '1', 'a"b', null]) {
+    for (const id of [1, '1', 'a"b', null, true, [], {}, { a: [false, '1'] }]) {
       expect((await ask('jsonRPC', call({ id }))).answer).toEqual({ ...result, jsonrpc: '2.0', id });
     }
     // Of other languages, whose integers have 64 bits.
     const large = '{"id":-1795890486123456789,"method":"getDouble","params":{"number":4}}';
     const response = await fetch(`${url}/jsonRPC`, { method: 'POST', body: large });
     expect(await response.text()).toContain(',"jsonrpc":"2.0","id":-1795890486123456789}');
+    const within = '{"id":[{"a":-1795890486123456789}],"method":"getDouble","params":{"number":4}}';
+    const echoed = await fetch(`${url}/jsonRPC`, { method: 'POST', body: within });
+    expect(await echoed.text()).toContain(',"jsonrpc":"2.0","id":[{"a":-1795890486123456789}]}');
+    const deep = `${'['.repeat(4000)}${']'.repeat(4000)}`;
+    const nested = `{"id":${deep},"method":"getDouble","params":{"number":4}}`;
+    expect(await (await fetch(`${url}/jsonRPC`, { method: 'POST', body: nested })).text()).toContain(`"id":${deep}}`);
     const { id: _, ...nameless } = call({});
     expect((await ask('jsonRPC', nameless)).answer).toEqual({ ...result, jsonrpc: '2.0' });
   });

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { BodyError } from '../body.ts';
 import { ApiError } from '../errors.ts';
+import { writeExactly } from '../exact-json.ts';
 import type { Exchange, Failure, Form } from '../form.ts';
 import { nodeFailure } from '../node-failures.ts';
 import { pathOf } from '../request.ts';
@@ -39,17 +40,15 @@ function extraOf({ began }: Exchange): string {
   return `${Math.floor(Date.now() / 1000)}:_:${(performance.now() - began).toFixed(3)}`;
 }
 
-/** `,"jsonrpc":"2.0","id":<as sent>` where a call by name is answered. */
+/** `,"jsonrpc":"2.0","id":<as sent>`, whatever its type, where a call by name is answered. */
 function callOf({ call }: Exchange): string {
   if (call === undefined) return '';
   const sent = identified.safeParse(call);
-  return `,"jsonrpc":"2.0"${sent.success ? `,"id":${idText(sent.data.id)}` : ''}`;
+  const id = sent.success && sent.data.id !== undefined ? `,"id":${writeExactly(sent.data.id)}` : '';
+  return `,"jsonrpc":"2.0"${id}`;
 }
 
-const identified = z.looseObject({ id: z.union([z.string(), z.number(), z.bigint(), z.null()]) });
-
-const idText = (id: string | number | bigint | null): string =>
-  typeof id === 'bigint' ? id.toString() : JSON.stringify(id);
+const identified = z.looseObject({ id: z.unknown() });
 
 const RATE_LIMIT = 'Ratelimit exceed';
 
