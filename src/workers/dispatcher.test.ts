@@ -44,6 +44,31 @@ it('ends a connection that cannot be handed over to a worker that lives', async 
   dispatcher.close();
 });
 
+it('gives a connection that cannot be handed over to a worker that has just died to another', async () => {
+  const dispatcher = createDispatcher(new Registry());
+  const port = await listen(dispatcher.server, '127.0.0.1', 0);
+  const asked: Error[] = [];
+  const dead = {
+    isConnected: () => true,
+    send(...said: unknown[]): boolean {
+      const told = said.at(-1);
+      asked.push(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+      if (typeof told === 'function') told(asked.at(-1));
+      return false;
+    },
+  };
+  dispatcher.add(dead);
+  const other = slowWorker(dispatcher);
+  const socket = createConnection(port, '127.0.0.1').resume();
+  await expect.poll(() => asked).toHaveLength(1);
+  dispatcher.remove(dead);
+  dispatcher.add(other.worker);
+  expect(other.given).toEqual([1]);
+  const closed = once(socket, 'close');
+  dispatcher.close();
+  await closed;
+});
+
 /** Takes what it is given when it is told to. */
 function slowWorker(dispatcher: Dispatcher) {
   const given: number[] = [];

@@ -48,6 +48,9 @@ const AT_ONCE = 4;
  */
 const WAITING_MS = 30_000;
 
+/** The other end of the line is closed already, though nothing was heard of it yet. */
+const isEnded = (error: Error): boolean => 'code' in error && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
+
 export function createDispatcher(registry: Registry, { waitingMs = WAITING_MS }: DispatcherOptions = {}): Dispatcher {
   const refused = new Counter({
     name: 'tonstream_connections_refused_total',
@@ -92,7 +95,7 @@ export function createDispatcher(registry: Registry, { waitingMs = WAITING_MS }:
     const message: ToWorker = { type: 'connection', id };
     worker.send(message, connection.socket, { keepOpen: true }, (error) => {
       // Of one that has died, or is about to, the connection goes to another: `remove` follows.
-      if (error !== null && worker.isConnected()) forget(id);
+      if (error !== null && worker.isConnected() && !isEnded(error)) forget(id);
     });
   }
 
