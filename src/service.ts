@@ -12,6 +12,7 @@ import { watchRuns } from './api/api-metrics.ts';
 import { createApp, type Health } from './api/app.ts';
 import { type Contracts, createContracts } from './api/contracts.ts';
 import { reportTo } from './api/errors.ts';
+import { readInTurn } from './api/in-turn.ts';
 import { createKeptRuns } from './api/kept-runs.ts';
 import { apiLimits, SERVER_OPTIONS } from './api/limits.ts';
 import { createMentions, noMentions } from './api/mentions.ts';
@@ -186,7 +187,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     report: reportTo(logger),
   });
   const server = createServer(SERVER_OPTIONS, app);
-  takeUpgrades(server, streaming.upgrades);
+  takeUpgrades(server, streaming.upgrades, readInTurn(server));
   const { url, close } = await parts.open(server);
   return {
     url,

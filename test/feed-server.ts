@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
 import { Registry } from 'prom-client';
 import WebSocket from 'ws';
+import { readInTurn } from '../src/api/in-turn.ts';
 import { SERVER_OPTIONS } from '../src/api/limits.ts';
 import { takeUpgrades } from '../src/api/upgrades.ts';
 import { createRenderings } from '../src/api/v3/render/renderings.ts';
@@ -70,7 +71,7 @@ export async function serveFeed(
   const app = express();
   app.use(streaming.router);
   const server = createServer(SERVER_OPTIONS, app);
-  takeUpgrades(server, streaming.upgrades);
+  takeUpgrades(server, streaming.upgrades, readInTurn(server));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createConnection } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { readInTurn } from './in-turn.ts';
 import { takeUpgrades } from './upgrades.ts';
 
 const closing: (() => void)[] = [];
@@ -24,6 +25,7 @@ async function open(answer: RequestListener): Promise<number> {
           sockets.handleUpgrade(request, socket, head, (one) => sockets.emit('connection', one)),
       ],
     ]),
+    readInTurn(http),
   );
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -75,4 +77,57 @@ it('answers requests that would also go on in HTTP/2, with their bodies, one aft
   while (!text.includes('POST /two ghijkl undefined')) await once(asking, 'data');
   expect(text.match(/200 OK/g)).toHaveLength(2);
   asking.destroy();
+});
+
+it('answers a thousand that are sent at once in their order', async () => {
+  const port = await open((request, response) => setImmediate(() => response.end(`at ${request.url}`)));
+  const asking = createConnection(port, '127.0.0.1');
+  let text = '';
+  asking.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  const ask = (path: number): string =>
+    `GET /${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n`;
+  const paths = Array.from({ length: 1_000 }, (_, path) => path);
+  asking.write(paths.map(ask).join(''));
+  while (!text.includes('at /999')) await once(asking, 'data');
+  expect(Array.from(text.matchAll(/at \/(\d+)/g), ([, path]) => Number(path))).toEqual(paths);
+  asking.destroy();
+});
+
+const HANDSHAKE =
+  'GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+
+it('takes WebSocket over once what was asked before on the connection is answered, however much that is', async () => {
+  const asked: ServerResponse[] = [];
+  const port = await open((_, response) => asked.push(response));
+  const asking = createConnection(port, '127.0.0.1');
+  let text = '';
+  asking.setEncoding('latin1').on('data', (more: string) => {
+    text += more;
+  });
+  asking.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${HANDSHAKE}`);
+  while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const [response] = asked;
+  const part = 'x'.repeat(1024 * 1024);
+  for (let i = 0; i < 8; i++) if (!response.write(part)) await once(response, 'drain');
+  response.end('the end');
+  while (!text.includes('101 Switching')) await once(asking, 'data');
+  expect(text.indexOf('the end')).toBeLessThan(text.indexOf('101 Switching'));
+  asking.destroy();
+});
+
+it('bears that who waits for that is gone', async () => {
+  const asked: ServerResponse[] = [];
+  const port = await open((_, response) => asked.push(response));
+  const asking = createConnection(port, '127.0.0.1');
+  asking.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${HANDSHAKE}`);
+  while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const closed = once(asked[0], 'close');
+  asking.resetAndDestroy();
+  await closed;
+  const other = new WebSocket(`ws://127.0.0.1:${port}/echo`);
+  await once(other, 'open');
+  other.terminate();
 });

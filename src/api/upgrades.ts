@@ -1,6 +1,7 @@
 /** Requests to go on in another protocol than HTTP (RFC 9110, 7.8; WebSocket: RFC 6455). */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { InTurn } from './in-turn.ts';
 import { pathOf } from './request.ts';
 
 /** Takes the connection over. `head`: what the client has sent after its request already. */
@@ -8,16 +9,23 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 
 /**
  * Hands requests for WebSocket to whoever takes them at their path. All others are answered as if they had not asked:
- * Java's client, for one, asks for HTTP/2 with every request.
+ * Java's client, for one, asks for HTTP/2 with every request. What was asked before on the connection is answered first.
  * @param upgrades by path in lower case, without a slash at the end
  */
-export function takeUpgrades(server: Server, upgrades: ReadonlyMap<string, Upgrade>): void {
+export function takeUpgrades(server: Server, upgrades: ReadonlyMap<string, Upgrade>, inTurn: InTurn): void {
   if (upgrades.size === 0) return;
-  server.on('upgrade', (request, socket, head) => {
+  const take: Upgrade = (request, socket, head) => {
     const wanted = request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket';
     const upgrade = wanted ? upgrades.get(pathOf(request.url ?? '')) : undefined;
     if (upgrade !== undefined) upgrade(request, socket, head);
     else readAgain(server, request, socket, head);
+  };
+  server.on('upgrade', (request, socket, head) => {
+    if (!inTurn.isOpen(socket)) return take(request, socket, head);
+    void inTurn.answered(socket).then(() => {
+      // The last answer may have been the end.
+      if (!socket.destroyed && socket.writable) take(request, socket, head);
+    });
   });
 }
 

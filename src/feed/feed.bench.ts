@@ -18,6 +18,7 @@ import { createFakeSource } from '../../test/fake-source.ts';
 import { createKeptPositions } from '../../test/feed-server.ts';
 import { createFeedSource } from '../../test/feed-source.ts';
 import { madeBlock, madeTransaction } from '../../test/made-chain.ts';
+import { readInTurn } from '../api/in-turn.ts';
 import { takeUpgrades } from '../api/upgrades.ts';
 import { createRenderings } from '../api/v3/render/renderings.ts';
 import { addressOf, rawAddress } from '../chain/address.ts';
@@ -86,7 +87,7 @@ async function serveLoad(): Promise<void> {
   const app = express();
   app.use(streaming.router);
   const server = createServer(app);
-  takeUpgrades(server, streaming.upgrades);
+  takeUpgrades(server, streaming.upgrades, readInTurn(server));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

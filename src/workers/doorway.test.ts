@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener, type ServerResp
 import { createConnection, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { readInTurn } from '../api/in-turn.ts';
 import { takeUpgrades, type Upgrade } from '../api/upgrades.ts';
 import { createDoorway } from './doorway.ts';
 
@@ -18,7 +19,7 @@ async function opened(answer: RequestListener, upgrades: ReadonlyMap<string, Upg
     { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 10 },
     answer,
   );
-  takeUpgrades(http, upgrades);
+  takeUpgrades(http, upgrades, readInTurn(http));
   const service = await doorway.open(http);
   const port = createServer({ pauseOnConnect: true }, (socket) => doorway.enter(socket));
   port.listen(0, '127.0.0.1');
