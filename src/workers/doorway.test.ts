@@ -21,13 +21,13 @@ async function opened(answer: RequestListener, upgrades: ReadonlyMap<string, Upg
   );
   takeUpgrades(http, upgrades, readInTurn(http));
   const service = await doorway.open(http);
-  const port = createServer({ pauseOnConnect: true }, (socket) => doorway.enter(socket));
+  const port = createServer({ pauseOnConnect: true }, (socket) => doorway.enter(socket)());
   port.listen(0, '127.0.0.1');
   await once(port, 'listening');
   closing.push(() => port.close());
   const address = port.address();
   const number = typeof address === 'object' && address !== null ? address.port : 0;
-  return { service, port: number, connect: () => createConnection(number, '127.0.0.1') };
+  return { service, doorway, port: number, connect: () => createConnection(number, '127.0.0.1') };
 }
 
 async function textOf(socket: Socket): Promise<string> {
@@ -68,6 +68,34 @@ describe('doorway', () => {
     requests[0].end('late');
     expect(await text).toContain('late');
     await close;
+  });
+
+  it('reads nothing of a connection before it may', async () => {
+    const { service, doorway, connect } = await opened((_, response) => response.end('here'));
+    // As they come from another process: read from the beginning.
+    let begin = (): void => undefined;
+    const taken: Socket[] = [];
+    const port = createServer((socket) => {
+      taken.push(socket);
+      begin = doorway.enter(socket);
+    });
+    port.listen(0, '127.0.0.1');
+    await once(port, 'listening');
+    const address = port.address();
+    const asked = createConnection(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1');
+    const ask = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    asked.write(ask);
+    const text = textOf(asked);
+    for (let i = 0; i < 10; i++) {
+      const other = connect();
+      other.write(ask);
+      expect(await textOf(other)).toContain('here');
+    }
+    expect(taken.map(({ bytesRead }) => bytesRead)).toEqual([0]);
+    begin();
+    expect(await text).toContain('here');
+    port.close();
+    await service.close();
   });
 
   it('lets WebSocket take connections over, and ends them with itself', async () => {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { holdBack } from '../api/in-turn.ts';
 import type { HttpService } from '../service.ts';
 
 /** Time for requests under way when it closes. */
@@ -10,8 +11,8 @@ const CLOSE_MS = 2_000;
 export interface Doorway {
   /** Answers with this server from now on. */
   open(server: Server): Promise<HttpService>;
-  /** A connection that was handed over; its first byte has not been read. */
-  enter(socket: Socket): void;
+  /** A connection that was handed over. Its first byte is read once the function is called. */
+  enter(socket: Socket): () => void;
 }
 
 /** @param url under which clients know the port */
@@ -42,12 +43,12 @@ export function createDoorway(url: string): Doorway {
     enter(socket) {
       if (server === null) {
         socket.destroy();
-        return;
+        return () => undefined;
       }
       inside.add(socket);
       socket.once('close', () => inside.delete(socket));
       server.emit('connection', socket);
-      socket.resume();
+      return holdBack(socket).goOn;
     },
   };
 }

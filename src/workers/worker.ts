@@ -47,9 +47,10 @@ const MAX_ASKED = 256;
 
 const ignore = (): void => undefined;
 
-function tell(message: FromWorker): void {
+/** @param told called when it has left this process, whatever becomes of that */
+function tell(message: FromWorker, told = ignore): void {
   // A main process that has gone is told nothing; without a function to tell that to it would be an error of this one.
-  if (process.connected) process.send?.(message, undefined, undefined, ignore);
+  if (process.connected) process.send?.(message, undefined, undefined, () => told());
 }
 
 const main = createCalling<Question, Reply, PackedError>({
@@ -109,7 +110,7 @@ interface Serving {
   tell(head: KnownHead): void;
   /** There is more in the topic of pending traces. */
   wake(): void;
-  enter(socket: Socket): void;
+  enter(socket: Socket): () => void;
   metrics(id: number): void;
   stop(): void;
 }
@@ -230,9 +231,9 @@ async function start(what: WorkerStart): Promise<void> {
 process.on('message', (message: ToWorker, handle?: unknown) => {
   if (message.type === 'start') void start(message.start);
   else if (message.type === 'connection') {
-    // Before its first byte is read: until then another worker could have it.
-    tell({ type: 'taken', id: message.id });
-    if (handle instanceof Socket) serving?.enter(handle);
+    // Its first byte is read when the main process can know of it: what has not left a worker dies with it, and another
+    // one is given the connection.
+    tell({ type: 'taken', id: message.id }, handle instanceof Socket ? serving?.enter(handle) : undefined);
   } else if (message.type === 'head') {
     known = message;
     serving?.tell(message);
