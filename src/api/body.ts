@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 import { parseExactly } from './exact-json.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
-import { queryOf } from './request.ts';
+import { hasTooManyHeaders, MOST_HEADERS, queryOf } from './request.ts';
 import type { Api } from './route.ts';
 import { createUnfinished, type Unfinished } from './unfinished.ts';
 
@@ -26,6 +26,11 @@ export function refuseLongTarget({ url = '' }: IncomingMessage, maxBytes: number
   if (maxBytes !== undefined && url.length > maxBytes) {
     throw new ApiError(414, `request target is longer than ${maxBytes} bytes`);
   }
+}
+
+/** Throws ApiError 431 for more header fields than are read. */
+export function refuseManyHeaders(request: IncomingMessage): void {
+  if (hasTooManyHeaders(request)) throw new ApiError(431, `request has more than ${MOST_HEADERS} header fields`);
 }
 
 /** Refuses a larger declared body before anything reads it. Throws ApiError 413. */

@@ -67,6 +67,17 @@ async function post(url: string, body: string, headers: Record<string, string> =
   return [response.status, await response.json()];
 }
 
+it('refuses requests of which not all header fields are read', async () => {
+  const url = await start();
+  const withHeaders = async (count: number): Promise<unknown[]> => {
+    const headers = Object.fromEntries(Array.from({ length: count }, (_, i) => [`X-${i}`, 'x']));
+    const response = await fetch(`${url}/read`, { headers });
+    return [response.status, await response.json()];
+  };
+  expect(await withHeaders(900)).toMatchObject([200, { acted: 1 }]);
+  expect(await withHeaders(1_100)).toEqual([431, { error: 'request has more than 1000 header fields' }]);
+});
+
 describe('bodies', () => {
   const sent = { words: ['a,b', 'c'], number: -5, shard: 'c000000000000000' };
 

@@ -5,7 +5,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import { type AnsweringOptions, createAnswering, type Methods } from './answering.ts';
-import { mostBodyBytes, refuseLargeBody, refuseLongTarget } from './body.ts';
+import { mostBodyBytes, refuseLargeBody, refuseLongTarget, refuseManyHeaders } from './body.ts';
 import { allowOrigins } from './cors.ts';
 import { documentation } from './documentation.ts';
 import { ApiError, answerFailure, type Report } from './errors.ts';
@@ -55,6 +55,7 @@ export function createFront(options: FrontOptions): RequestListener {
   function answer(exchange: Exchange, methods: Methods | undefined, api: Api | undefined): Promise<void> | void {
     const { request, response } = exchange;
     if (allowOrigins(exchange)) return;
+    refuseManyHeaders(request);
     refuseLongTarget(request, api?.most?.urlBytes);
     refuseLargeBody(request, mostBodyBytes(limits, api?.most));
     if (methods === undefined) {

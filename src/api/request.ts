@@ -1,5 +1,5 @@
 /** What a request says about itself besides its parameters: switches, timeout, and whether the caller still waits. */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { QueryContext } from '../chain/records.ts';
 
 /** Query parameters by name, each with all its values in order; `name[]` counts as `name`. */
@@ -17,6 +17,13 @@ export interface Switches {
 export function keyOf(headers: IncomingHttpHeaders): string {
   const sent = headers['x-limiting-key'];
   return typeof sent === 'string' ? sent : '';
+}
+
+/** Header fields that Node reads: what stands behind is left out without a word, be it the key or the length of the body. */
+export const MOST_HEADERS = 1_000;
+
+export function hasTooManyHeaders({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
+  return rawHeaders.length > 2 * MOST_HEADERS;
 }
 
 /** The path of a request target in lower case, without a slash at the end. */

@@ -79,6 +79,23 @@ it('answers requests that would also go on in HTTP/2, with their bodies, one aft
   asking.destroy();
 });
 
+it('refuses one with more header fields than are read, as the length of its body may be among the others', async () => {
+  const asked: string[] = [];
+  const port = await open(({ url = '' }, response) => {
+    asked.push(url);
+    response.end();
+  });
+  const asking = createConnection(port, '127.0.0.1').setEncoding('utf8');
+  const inside = 'GET /inside HTTP/1.1\r\nHost: x\r\n\r\n';
+  const filling = Array.from({ length: 1_100 }, (_, i) => `X-${i}: x\r\n`).join('');
+  const head = `POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${filling}`;
+  asking.write(`${head}Content-Length: ${inside.length}\r\n\r\n${inside}`);
+  let text = '';
+  for await (const more of asking) text += more;
+  expect(text).toMatch(/^HTTP\/1.1 431 /);
+  expect(asked).toEqual([]);
+});
+
 it('answers a thousand that are sent at once in their order', async () => {
   const port = await open((request, response) => setImmediate(() => response.end(`at ${request.url}`)));
   const asking = createConnection(port, '127.0.0.1');

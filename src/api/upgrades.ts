@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { InTurn } from './in-turn.ts';
-import { pathOf } from './request.ts';
+import { hasTooManyHeaders, pathOf } from './request.ts';
 
 /** Takes the connection over. `head`: what the client has sent after its request already. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -15,6 +15,8 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 export function takeUpgrades(server: Server, upgrades: ReadonlyMap<string, Upgrade>, inTurn: InTurn): void {
   if (upgrades.size === 0) return;
   const take: Upgrade = (request, socket, head) => {
+    // Its key may be among those that were not read, or the length of its body, which is no request then.
+    if (hasTooManyHeaders(request)) return refuse(socket);
     const wanted = request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket';
     const upgrade = wanted ? upgrades.get(pathOf(request.url ?? '')) : undefined;
     if (upgrade !== undefined) upgrade(request, socket, head);
@@ -27,6 +29,14 @@ export function takeUpgrades(server: Server, upgrades: ReadonlyMap<string, Upgra
       if (!socket.destroyed && socket.writable) take(request, socket, head);
     });
   });
+}
+
+const TOO_MANY_HEADERS = 'HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n';
+
+/** Whoever it is need not have read the rest. */
+function refuse(socket: Duplex): void {
+  socket.on('error', () => undefined);
+  socket.end(TOO_MANY_HEADERS, () => socket.destroy());
 }
 
 const ASKING = new Set(['connection', 'upgrade', 'http2-settings']);
