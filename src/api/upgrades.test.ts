@@ -79,6 +79,18 @@ it('answers requests that would also go on in HTTP/2, with their bodies, one aft
   asking.destroy();
 });
 
+it.each(['Upgrade, close', 'close, Upgrade, HTTP2-Settings'])(
+  'closes the connection behind the answer where the client says %j',
+  async (options) => {
+    const port = await open((request, response) => response.end(`${request.headers.connection}.`));
+    const asking = createConnection(port, '127.0.0.1').setEncoding('utf8');
+    asking.write(`GET / HTTP/1.1\r\nHost: x\r\nConnection: ${options}\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`);
+    let text = '';
+    for await (const more of asking) text += more;
+    expect(text).toContain('\r\nConnection: close\r\n');
+  },
+);
+
 it('refuses one with more header fields than are read, as the length of its body may be among the others', async () => {
   const asked: string[] = [];
   const port = await open(({ url = '' }, response) => {

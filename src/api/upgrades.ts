@@ -39,13 +39,23 @@ function refuse(socket: Duplex): void {
   socket.end(TOO_MANY_HEADERS, () => socket.destroy());
 }
 
-const ASKING = new Set(['connection', 'upgrade', 'http2-settings']);
+const ASKING = new Set(['upgrade', 'http2-settings']);
+
+const withoutAsking = (options: string): string =>
+  options
+    .split(',')
+    .filter((option) => !ASKING.has(option.trim().toLowerCase()))
+    .join(',');
 
 /** The connection begins anew with the same request, which asks for no upgrade. */
 function readAgain(server: Server, { method, url, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${method} ${url} HTTP/1.1`];
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!ASKING.has(rawHeaders[i].toLowerCase())) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+    const name = rawHeaders[i].toLowerCase();
+    if (ASKING.has(name)) continue;
+    // What else it says of the connection, as that it is the last request, stands.
+    const value = name === 'connection' ? withoutAsking(rawHeaders[i + 1]) : rawHeaders[i + 1];
+    lines.push(`${rawHeaders[i]}: ${value}`);
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
   server.emit('connection', socket);
