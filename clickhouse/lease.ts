@@ -144,7 +144,8 @@ export function keepLease(lease: Lease, signal: AbortSignal): Turn {
     while (!until.aborted) {
       // One that cannot be renewed lapses, and says so.
       await sleep(TEND_MS, undefined, { signal: until })
-        .then(() => lease.tend(until))
+        // To its end: a claim whose wait was cut short would count too soon.
+        .then(() => lease.tend(signal))
         .catch(() => undefined);
     }
   })();

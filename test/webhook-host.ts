@@ -1,5 +1,5 @@
 /** API hosts with webhooks: each with a feed of its own over the same chain and the same tables. */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Registry } from 'prom-client';
 import { expect, vi } from 'vitest';
@@ -44,6 +44,8 @@ export interface WebhookHost {
   cutOff(): Promise<void>;
   /** The tables do not answer it, or do again. */
   loseTables(now: boolean): void;
+  /** Questions with this text wait, until there is none. */
+  holdQuestions(text: string | null): void;
   close(): Promise<void>;
 }
 
@@ -69,10 +71,13 @@ export async function openWebhookHost({
   const feed: FeedServer = await serveFeed(chain);
   const reached = subscribersDatabase(clickhouse);
   let lost = false;
+  let held: string | null = null;
+  const bell = new EventEmitter();
   const own: ClickHouse = {
     ...reached,
     async json(...question) {
       if (lost) throw new Error('the tables do not answer');
+      if (held !== null && question[0].includes(held)) await once(bell, 'go', { signal: question[2]?.signal });
       return reached.json(...question);
     },
     async insert(...rows) {
@@ -156,6 +161,10 @@ export async function openWebhookHost({
     cutOff: () => own.close(),
     loseTables(now) {
       lost = now;
+    },
+    holdQuestions(text) {
+      held = text;
+      if (text === null) bell.emit('go');
     },
     async close() {
       ended.abort();

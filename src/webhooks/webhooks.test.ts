@@ -169,6 +169,29 @@ describe('a webhook', () => {
     expect(ids()).toEqual(all);
   });
 
+  it('is told while others are read, for however long that takes', async () => {
+    const host = await openHost({ lease: BRIEF_LEASE });
+    const id = await host.make({ subscription: { types: ['block'] } });
+    const own = subscribersDatabase(clickhouse);
+    const store = createWebhookStore(own);
+    const { signal } = new AbortController();
+    const [first] = await store.read({ ids: [id] }, signal);
+    const last = '~';
+    host.holdQuestions(`'${last}'`);
+    const others = [...Array.from({ length: 100 }, (_, n) => `other ${n}`), last];
+    await Promise.all(others.map((other) => store.save({ ...first, id: other }, signal)));
+    await own.close();
+    // Longer than a lease lasts.
+    await new Promise((resolve) => setTimeout(resolve, BRIEF_LEASE.lastsMs * 1.5));
+    await advance(10, 11);
+    const [event] = await eventsFrom(host.feedPort, chain.steps[11], ['block']);
+    const told = () => ids().filter((one) => one === event).length;
+    await expect.poll(told).toBe(others.length);
+    host.holdQuestions(null);
+    await expect.poll(told).toBe(others.length + 1);
+    expect(host.reported).toEqual([]);
+  });
+
   it('is told everything behind a cursor again', async () => {
     const host = await openHost();
     const id = await host.make({ batch: 100, subscription: { types: ['block'], from_mc_seqno: 0 } });

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../clickhouse/client.ts';
-import { createLease, type Terms } from '../../clickhouse/lease.ts';
+import { createLease, keepLease, type Terms, type Turn } from '../../clickhouse/lease.ts';
 import type { Feed } from '../feed/feed.ts';
 import { type KeyCounts, NO_LIMIT } from '../feed/key-counts.ts';
 import { isFurther } from '../feed/place.ts';
@@ -48,6 +48,8 @@ const LIMITS: DeliveryLimits & { timeoutMs: number } = {
 };
 /** Between two looks at what there is to deliver; positions are noted as often. */
 const LOOK_MS = 1_000;
+/** Webhooks that are read before the first of them is told. */
+const STARTED_AT_ONCE = 100;
 /** Of one webhook. */
 const REPLAYS_AT_ONCE = 100;
 const LEASE = 'webhooks';
@@ -85,11 +87,27 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     await noteLeft(signal);
     if (webhooks.length === 0) await lease.release(signal);
     else await lease.tend(signal);
-    if (!lease.held) return leave();
+    if (!lease.held) await leave();
+    // What there is to do of many takes longer than a lease lasts, and meanwhile the others are told.
+    const turn = lease.held ? keepLease(lease, signal) : null;
+    try {
+      if (turn !== null) await deliver(webhooks, turn, signal);
+      await note(signal);
+      await forget(signal);
+    } finally {
+      await turn?.end();
+    }
+  }
+
+  async function deliver(webhooks: readonly ListedWebhook[], turn: Turn, signal: AbortSignal): Promise<void> {
     const wanted = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
     await stop([...deliveries.values()].filter(({ webhook }) => !isSame(webhook, wanted.get(webhook.id))));
     const fresh = [...wanted.keys()].filter((id) => !deliveries.has(id));
-    await start(await store.read({ ids: fresh }, signal), signal);
+    // Those that are read are told, whatever becomes of the next ones.
+    for (let at = 0; at < fresh.length && turn.lasts; at += STARTED_AT_ONCE) {
+      await start(await store.read({ ids: fresh.slice(at, at + STARTED_AT_ONCE) }, signal), signal);
+      await note(signal);
+    }
     for (const letter of await store.toReplay([...deliveries.keys()], REPLAYS_AT_ONCE, signal)) {
       deliveries.get(letter.webhook)?.replay(letter);
     }
@@ -194,11 +212,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       let failed = false;
       while (!signal.aborted) {
         try {
-          if (await standsWatch()) {
-            await look(signal);
-            await note(signal);
-            await forget(signal);
-          }
+          if (await standsWatch()) await look(signal);
           failed = false;
         } catch (error) {
           if (signal.aborted) break;
