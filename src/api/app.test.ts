@@ -142,13 +142,48 @@ describe('documentation', () => {
   );
 
   it.each([
-    ['/api/v3', '/runGetMethod', ['404', '413', '422', '429', '500', '503', '504']],
-    ['/api/v2', '/runGetMethod', ['404', '413', '414', '422', '429', '500', '503', '504', '542']],
+    ['/api/v3', '/runGetMethod', ['401', '404', '413', '422', '429', '500', '501', '503', '504', '533']],
+    ['/api/v2', '/runGetMethod', ['404', '413', '414', '422', '429', '500', '503', '504', '533', '542']],
     ['/api/emulate/v1', '/emulateTrace', ['400', '413', '429', '500', '501', '503']],
   ])('of %s names what %s may fail with', async (base, path, failures) => {
     await start();
     const { paths } = Document.parse(await (await get(`${base}/openapi.json`)).json());
     expect(Object.keys(paths[path].post?.responses ?? {})).toEqual(['200', ...failures]);
+  });
+
+  it.each([
+    ['/api/v3', '/balanceChanges', 400],
+    ['/api/v3', '/addressInformation', 401],
+    ['/api/v3', '/account', 401],
+    ['/api/v3', '/walletInformation', 401],
+    ['/api/v3', '/wallet', 401],
+    ['/api/v3', '/message', 401],
+    ['/api/v3', '/runGetMethod', 401],
+  ])('of %s names what %s alone is refused with: %i', async (base, path, status) => {
+    await start();
+    const { paths } = Document.parse(await (await get(`${base}/openapi.json`)).json());
+    const { get: asked, post } = paths[path];
+    const response = await get(base + path, asked ? {} : { method: 'POST', body: '{}' });
+    expect(response.status).toBe(status);
+    expect(Object.keys((asked ?? post)?.responses ?? {})).toContain(String(status));
+  });
+
+  it.each([
+    ['/api/v3', '/walletInformation', ['409']],
+    ['/api/v3', '/wallet', ['409']],
+    ['/api/v3', '/runGetMethod', ['501', '533']],
+    ['/api/v2', '/getTokenData', ['409']],
+    ['/api/v2', '/sendBocReturnHashNoError', ['400']],
+    ['/api/v2', '/runGetMethod', ['533']],
+    ['/api/v2', '/runGetMethodStd', ['533']],
+    ['/api/v2', '/jsonRPC', ['400', '409', '533']],
+  ])('of %s names what a contract or a node may have %s refused with', async (base, path, statuses) => {
+    await start();
+    const { paths } = Document.parse(await (await get(`${base}/openapi.json`)).json());
+    const { get: asked, post } = paths[path];
+    for (const method of [asked, post].filter((one) => one !== undefined)) {
+      expect(Object.keys(method.responses)).toEqual(expect.arrayContaining(statuses));
+    }
   });
 
   it('describes every route', async () => {

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of an API, made from the declarations that its routes are served from. */
 import { z } from 'zod';
-import type { Api, Asker, CallsByName, Method, Route } from './route.ts';
+import type { Api, Asker, CallsByName, Failures, Method, Route } from './route.ts';
 
 type JsonObject = Record<string, unknown>;
 
@@ -30,10 +30,16 @@ export function openApiDocument(api: Api): JsonObject {
   };
 }
 
-function responsesOf({ form, document }: Api, response: z.ZodType, components: JsonObject): JsonObject {
+/** @param own why these requests are refused beside all others */
+function responsesOf(
+  { form, document }: Api,
+  response: z.ZodType,
+  own: Failures | undefined,
+  components: JsonObject,
+): JsonObject {
   const answerType = form.answerType?.(response) ?? response;
   const responses: JsonObject = { 200: content('The answer.', reference(answerType, components)) };
-  for (const [status, text] of Object.entries(document.failures)) {
+  for (const [status, text] of Object.entries({ ...document.failures, ...own })) {
     responses[status] = content(text, reference(form.refusalType, components));
   }
   return responses;
@@ -51,7 +57,8 @@ function callByName(api: Api, { path, tag, summary }: CallsByName, components: J
     },
     required: ['method'],
   };
-  const responses = responsesOf(api, z.unknown(), components);
+  const own: Failures = Object.assign({}, ...called.map(({ failures }) => failures));
+  const responses = responsesOf(api, z.unknown(), own, components);
   return { operationId: path.slice(1), tags: [tag], summary, requestBody: content(undefined, body), responses };
 }
 
@@ -69,7 +76,7 @@ function operation(api: Api, route: Route<Asker>, method: Method, components: Js
       ? { parameters: headers, requestBody: content(undefined, membersSchema(declared)) }
       : { parameters: [...declared.map(queryParameter), ...headers] };
   const operationId = operationIdOf(api, route, method);
-  const responses = responsesOf(api, route.response, components);
+  const responses = responsesOf(api, route.response, route.failures, components);
   return { operationId, tags: [route.tag], summary: route.summary, ...asked, responses };
 }
 

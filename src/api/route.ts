@@ -8,6 +8,9 @@ import type { Caller, Switches } from './request.ts';
 /** GET brings HEAD with it. */
 export type Method = 'GET' | 'POST' | 'DELETE';
 
+/** Reasons by status. */
+export type Failures = Readonly<Record<number, string>>;
+
 /** One operation. `Asked`: what it may use to answer. */
 export interface Route<Asked> {
   /** Below the base of its API. Two routes may share one when their methods differ. */
@@ -18,6 +21,8 @@ export interface Route<Asked> {
   summary: string;
   parameters: Parameters;
   response: z.ZodType;
+  /** Why it is refused, by status, beside what all of its API may be. For its document. */
+  failures?: Failures;
   /** A POST without a body is refused as one that cannot be read; else it is as one without members. */
   needsBody?: true;
   /** Largest body in bytes where the limit of all requests is too much. */
@@ -79,7 +84,7 @@ export interface Api {
     /** Switches that every operation knows, as headers. */
     headers: readonly { name: string; type: string; description: string }[];
     /** Why requests are refused, by status. */
-    failures: Readonly<Record<number, string>>;
+    failures: Failures;
   };
   form: Form;
   /** What a request of it may have at most, where that is less than all requests may. */

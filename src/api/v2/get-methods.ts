@@ -59,6 +59,8 @@ const members = ({ exitCode, gasUsed }: GetMethodRun, stack: readonly unknown[])
   exit_code: exitCode,
 });
 
+const TOO_DEEP = { 533: 'The stack of the result is nested too deep.' };
+
 export function runGetMethodRoute(): Route {
   return route({
     path: '/runGetMethod',
@@ -67,6 +69,7 @@ export function runGetMethodRoute(): Route {
     summary: 'Runs a get-method; arguments and results as pairs of type and value',
     parameters: call,
     response: result,
+    failures: TOO_DEEP,
     async answer(parameters, asked) {
       const { contract, ran } = await run(parameters, readPairs, asked);
       const { lt, hash } = contract.account.lastTransaction;
@@ -87,6 +90,7 @@ export function runGetMethodStdRoute(): Route {
     summary: 'Runs a get-method; arguments and results as objects with a type',
     parameters: call,
     response: resultStd,
+    failures: TOO_DEEP,
     async answer(parameters, asked) {
       const { ran } = await run(parameters, readTyped, asked);
       return JSON.stringify(members(ran, typedStack(ran.stack, STD_DEPTH)));

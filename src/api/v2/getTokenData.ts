@@ -26,6 +26,7 @@ export function getTokenDataRoute(): Route {
       seqno: int32('Masterchain block as of which it is asked; the newest when absent.'),
     }),
     response: z.looseObject({ '@type': z.string(), address: z.string(), contract_type: z.string() }),
+    failures: { 409: 'The account is no jetton and no NFT.' },
     async answer(parameters, asked) {
       const given = required(parameters.address, 'address');
       const { seqno } = parameters;

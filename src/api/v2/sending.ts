@@ -7,6 +7,7 @@ import { type ExternalMessage, writeExternalMessage } from '../../chain/external
 import type { Liteservers } from '../../node/liteservers.ts';
 import { ApiError, failureOf, Refusal } from '../errors.ts';
 import { nodeFailure } from '../node-failures.ts';
+import type { Failures } from '../route.ts';
 import { checkMessage, sendExternal } from '../sending.ts';
 import { address, check, required } from './parameters.ts';
 import { type Asked, type Route, route } from './route.ts';
@@ -53,7 +54,12 @@ function infoOf({ hash, hashNorm }: ExternalMessage): string {
   return JSON.stringify({ '@type': 'raw.extMessageInfo', hash: own, hash_norm: norm });
 }
 
-function sendingRoute(path: string, summary: string, answer: (boc: Buffer, asked: Asked) => Promise<string>): Route {
+function sendingRoute(
+  path: string,
+  summary: string,
+  answer: (boc: Buffer, asked: Asked) => Promise<string>,
+  failures: Failures = {},
+): Route {
   const response = path.startsWith('/sendBocReturnHash') ? messageInfo : ok;
   return route({
     path,
@@ -62,6 +68,7 @@ function sendingRoute(path: string, summary: string, answer: (boc: Buffer, asked
     summary,
     parameters: messageOnly,
     response,
+    failures,
     acts: true,
     answer: (parameters, asked) => answer(bocOf(parameters), asked),
   });
@@ -91,6 +98,7 @@ export function sendBocRoutes(): Route[] {
           throw new ApiError(400, text, { cause: error });
         }
       },
+      { 400: 'A node does not take the message.' },
     ),
     sendingRoute('/sendBocUnsafe', 'Sends an external message again and again for a minute', async (boc, asked) => {
       checkMessage(boc);

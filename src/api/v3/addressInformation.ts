@@ -20,6 +20,7 @@ export function addressInformationRoute(path = '/addressInformation'): Route {
     summary: 'The newest state of an account',
     parameters,
     response: addressInformation,
+    failures: { 401: 'No address is given.' },
     async answer({ address: account, use_v2: asV2 = false }, asked) {
       if (account === undefined) throw new ApiError(401, 'address of account is required');
       const state = await (asV2 ? nodeState(account, asked) : indexedState(account, asked));

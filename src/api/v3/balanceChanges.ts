@@ -24,6 +24,7 @@ export function balanceChangesRoute(): Route {
     summary: 'What a trace or an action changed: coins, fees and jettons by account',
     parameters: z.object({ trace_id: hash('Hash of the root transaction.'), action_id: hash('Id of an action.') }),
     response: schemas.balanceChanges,
+    failures: { 400: 'Neither of the two is given.' },
     tagged: ['trace_id', 'action_id'],
     async answer({ trace_id: traceId, action_id: actionId }, asked) {
       if (traceId === undefined && actionId === undefined) {

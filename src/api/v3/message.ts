@@ -14,6 +14,7 @@ export function messageRoute(): Route {
       boc: z.string().optional().meta({ type: 'string', description: 'The message: a bag of cells in base64.' }),
     }),
     response: z.object({ message_hash: z.string(), message_hash_norm: z.string() }).meta({ id: 'SentMessage' }),
+    failures: { 401: 'No message is given.' },
     acts: true,
     async answer({ boc = '' }, { liteservers, context }) {
       if (boc === '') throw new ApiError(401, 'boc is required');

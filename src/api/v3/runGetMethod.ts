@@ -28,6 +28,11 @@ export function runGetMethodRoute(): Route {
         .meta({ type: 'array', items: {}, description: 'Arguments: `num`, `cell` or `slice` with their value.' }),
     }),
     response: z.object({ gas_used: z.int(), exit_code: z.int(), stack: z.array(entity) }).meta({ id: 'GetMethodRun' }),
+    failures: {
+      401: 'No address or no method is given.',
+      501: 'The stack of the result has an entry that cannot be given.',
+      533: 'The stack of the result is nested too deep.',
+    },
     async answer({ address, method, stack = [] }, { contracts, context }) {
       if (!address) throw new ApiError(401, 'address is required');
       if (!method) throw new ApiError(401, 'method is required');

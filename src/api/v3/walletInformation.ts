@@ -15,6 +15,7 @@ export function walletInformationRoute(path = '/walletInformation'): Route {
     summary: 'The newest state of a wallet',
     parameters,
     response: walletInformation,
+    failures: { 401: 'No address is given.', 409: 'The account is no wallet.' },
     async answer({ address: account, use_v2: asV2 = false }, asked) {
       if (account === undefined) throw new ApiError(401, 'address of account is required');
       const state = await (asV2 ? nodeState(account, asked) : indexedState(account, asked));
