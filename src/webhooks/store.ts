@@ -102,6 +102,7 @@ const LETTER_FIELDS = 'webhook, event_id, cursor, state, error, toUnixTimestamp6
 const STATES = { dead: 1, replay: 2, taken: 3 } as const;
 /** Of one that is removed: the row with the highest one counts. */
 const LAST_REVISION = 0xffffffff;
+const OLDEST_FIRST = 'ORDER BY created_at, id';
 const TIMEOUT_MS = 5_000;
 /** Webhooks that are forgotten at a time. */
 const MOST_FORGOTTEN = 1_000;
@@ -139,7 +140,7 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
     const rows = await clickhouse.json(
       `SELECT id, owner, url, secret, subscription, batch, start, revision,
          toUnixTimestamp64Milli(created_at) AS created_ms
-       FROM webhooks FINAL WHERE NOT removed AND id IN ${listOf(ids.map(textLiteral))} ORDER BY created_at, id`,
+       FROM webhooks FINAL WHERE NOT removed AND id IN ${listOf(ids.map(textLiteral))} ${OLDEST_FIRST}`,
       HOOK_ROW,
       { label: 'reading webhooks', signal, timeoutMs: TIMEOUT_MS },
     );
@@ -167,7 +168,7 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
   }
 
   return {
-    list: (signal) => list('', signal),
+    list: (signal) => list(OLDEST_FIRST, signal),
     async weight(signal) {
       const sql = `SELECT sum(${WEIGHT}) AS bytes FROM webhooks FINAL WHERE NOT removed`;
       const asked = { label: 'reading what webhooks take', signal, timeoutMs: TIMEOUT_MS };
@@ -178,7 +179,7 @@ export function createWebhookStore(clickhouse: ClickHouse): WebhookStore {
       const ids =
         'ids' in which
           ? which.ids
-          : (await list(`AND owner = ${textLiteral(which.owner)} ORDER BY created_at, id`, signal)).map(({ id }) => id);
+          : (await list(`AND owner = ${textLiteral(which.owner)} ${OLDEST_FIRST}`, signal)).map(({ id }) => id);
       const webhooks: Webhook[] = [];
       for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
         webhooks.push(...(await readThese(ids.slice(at, at + READ_AT_ONCE), signal)));

@@ -49,7 +49,7 @@ const LIMITS: DeliveryLimits & { timeoutMs: number } = {
 /** Between two looks at what there is to deliver; positions are noted as often. */
 const LOOK_MS = 1_000;
 /** Webhooks that are read before the first of them is told. */
-const STARTED_AT_ONCE = 100;
+export const STARTED_AT_ONCE = 100;
 /** Of one webhook. */
 const REPLAYS_AT_ONCE = 100;
 const LEASE = 'webhooks';
