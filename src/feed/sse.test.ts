@@ -130,6 +130,11 @@ describe('a request at the path of server-sent events', () => {
     const head = await ask('HEAD', '?types=block');
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
     expect(fed.server.streaming.feed.figures.lines).toBe(0);
+    const last = connect(fed.server.port, '127.0.0.1').setEncoding('utf8');
+    last.write('HEAD /api/streaming/v2/sse?types=block HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    let text = '';
+    for await (const more of last) text += more;
+    expect(text).toContain('\r\nConnection: close\r\n');
     expect((await ask('HEAD', '?types=nothing')).status).toBe(400);
   });
 

@@ -113,7 +113,6 @@ async function listen(
 function beginStream(response: ServerResponse): void {
   response.setHeader('Content-Type', 'text/event-stream');
   response.setHeader('Cache-Control', 'no-cache');
-  response.setHeader('Connection', 'keep-alive');
   response.setHeader('X-Accel-Buffering', 'no');
 }
 
