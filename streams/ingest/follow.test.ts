@@ -304,6 +304,19 @@ it.skipIf(shelf === null)('ends where the log is full: nothing would come of try
   await expect(follow(full, recordedNode(GENESIS), { from: 'genesis' }).ended).rejects.toMatchObject({ code: 'full' });
 });
 
+it.skipIf(shelf === null)('a log that has lost all it held is not begun anew, neither by an import', async () => {
+  const run = follow(log, recordedNode(GENESIS, { head: 10 }), { from: 'genesis' });
+  await run.until(10);
+  await run.stop();
+  const end = await log.end(topics.blocks);
+  // As brokers do whose retention is not that of the log.
+  await log.trim(topics.blocks, end);
+  const lost = { code: 'trimmed', message: expect.stringContaining(`starts at offset ${end}, 0 is gone`) };
+  await expect(follow(log, recordedNode(GENESIS), { from: 'head' }).ended).rejects.toMatchObject(lost);
+  await expect(importFiles(log, topics, [sequenceFile(GENESIS)])).rejects.toMatchObject(lost);
+  expect(await log.end(topics.blocks)).toBe(end);
+});
+
 describe.skipIf(shelf === null)('the wrong chain', () => {
   async function refused(node: ReturnType<typeof recordedNode>, message: RegExp): Promise<void> {
     const before = await content(log);

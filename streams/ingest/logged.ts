@@ -1,6 +1,6 @@
 import type { BlockIdExt } from '../../src/chain/model.ts';
 import { blockKey, decodeBlockRecord, decodeEnvelope } from '../envelope.ts';
-import type { EventLog } from '../log.ts';
+import { beginsBehind, type EventLog } from '../log.ts';
 import { type LogHead, lastSealed, offsetOfStep } from '../step-search.ts';
 import type { ShardTop } from './assembly.ts';
 import { type BlockIndex, readTops } from './block-index.ts';
@@ -18,9 +18,14 @@ export interface LoggedEnd extends LogHead {
 
 const SCAN_BYTES = 16 * 1024 * 1024;
 
-/** @throws {EnvelopeError} @throws {LogError} */
+/** @throws {EnvelopeError} @throws {LogError} `trimmed` where all it held is gone: what goes on from there is not known */
 export async function readLoggedEnd(log: EventLog, topic: string): Promise<LoggedEnd> {
   const head = await lastSealed(log, topic);
+  if (head.sealed === null && head.tail.length === 0) {
+    // Begun anew it would go on, for those who have read it, with any other step.
+    const low = await log.low(topic);
+    if (low > 0) throw beginsBehind(topic, low, 0);
+  }
   const globalId = head.sealed?.globalId ?? head.tail.at(0)?.globalId ?? null;
   const zeroState = await loggedZeroState(log, topic, head);
   const known = { ...head, globalId, zeroState };
