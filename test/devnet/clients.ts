@@ -294,12 +294,30 @@ export function describeClients(stack: () => Stack): void {
     it.sequential('toncenter', async () => {
       const lived = await through('toncenter', toncenter);
       if (lived === null) return;
+      const history = z.array(z.string()).parse(lived.told.history);
+      const heard = history.slice(0, -1).sort();
       const typed = (type: string, inner: object) =>
         expect.objectContaining({ '@type': `tvm.stackEntry${type}`, ...inner });
       expect(lived.told).toMatchObject({
         before: [String(toNano(GIFT)), 'uninitialized'],
         sent: ['ok', expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)],
-        newest: (lived.told.history as string[])[0],
+        newest: history[0],
+        // Of the gift, which came first, nobody heard.
+        heard: [heard, heard],
+        index: {
+          history,
+          seqno: [2, 2],
+          type: 'wallet v4 r2',
+          jettons: [String(AMOUNT)],
+          transfers: [String(AMOUNT)],
+          actions: expect.arrayContaining(['jetton_transfer', 'ton_transfer']),
+          refused: [
+            'ToncenterUnprocessableError',
+            'ToncenterNotFoundError',
+            'ToncenterConflictError',
+            'ToncenterNotFoundError',
+          ],
+        },
         fee: true,
         config: [true, true],
         account: { state: 'active', kind: 'wallet.v4.accountState', wallet: true, walletType: 'wallet v4 r2' },

@@ -1,4 +1,4 @@
-"""Every call of the v2 API that toncenter wraps, through its models; prints what it saw as JSON."""
+"""Every call of the v2 API that toncenter wraps, v3 and the streams, through its models; prints what it saw as JSON."""
 
 import asyncio
 import base64
@@ -7,6 +7,9 @@ import sys
 
 from toncenter.exceptions import ToncenterError
 from toncenter.rest import ToncenterRestClient
+from toncenter.rest.v3.models import V2RunGetMethodRequest
+from toncenter.streaming import ToncenterSSE, ToncenterWebSocket
+from toncenter.types import Network
 
 PATIENCE_S = 60
 PAGE = 2
@@ -42,6 +45,85 @@ async def history_of(transactions, address):
         if not fresh:
             return found
         start = {'lt': page[-1].transaction_id.lt, 'hash': page[-1].transaction_id.hash}
+
+
+class Heard:
+    """What a stream tells of the transactions of an account, at its levels."""
+
+    def __init__(self, transport, url):
+        self.levels = {}
+        self.stream = transport('any', Network.MAINNET, base_url=url)
+        self.stream.on_transactions(self.note, min_finality='pending')
+
+    def note(self, told):
+        for each in told.transactions:
+            self.levels.setdefault(hexed(each['hash']), set()).add(told.finality)
+
+    async def start(self, address):
+        await self.stream.create_session()
+        self.task = asyncio.create_task(self.stream.start(addresses=[address]))
+        await self.stream.wait_subscribed(30)
+
+    async def end(self):
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        await self.stream.close_session()
+
+    def final(self):
+        return {hash for hash, levels in self.levels.items() if 'finalized' in levels}
+
+
+async def index(v3, asked):
+    """Listings of the v3 API: their models refuse what has another form."""
+    address, master, nobody = asked['address'], asked['master'], asked['nobody']
+    listed = (await v3.blockchain.get_transactions(account=[address], limit=100)).transactions
+    hashes = [each.hash for each in listed]
+    for each in await asyncio.gather(
+        v3.accounts.get_account_states([address, master]),
+        v3.accounts.get_address_book([address, master]),
+        v3.accounts.get_metadata([master, asked['jettonWallet']]),
+        v3.actions.get_pending_actions(account=address),
+        v3.actions.get_pending_traces(account=address),
+        v3.blockchain.get_blocks(limit=100),
+        v3.blockchain.get_messages(limit=100),
+        v3.blockchain.get_transactions(limit=100),
+        v3.jettons.get_jetton_burns(),
+        v3.jettons.get_jetton_masters(address=[master]),
+        v3.nfts.get_nft_collections(),
+        v3.nfts.get_nft_items(limit=100, include_on_sale=True),
+        v3.nfts.get_nft_transfers(),
+        v3.stats.get_top_accounts_by_balance(),
+        v3.utils.get_decode(opcodes=['0x0f8a7ea5']),
+        v3.vesting.get_vesting_contracts(wallet_address=[address], check_whitelist=True),
+    ):
+        assert each is not None
+
+    async def traced():
+        traces = (await v3.actions.get_traces(account=address, include_actions=True, limit=100)).traces
+        return set(hashes) <= {hash for each in traces for hash in each.transactions}
+
+    await until('its traces are whole', traced)
+    actions = (await v3.actions.get_actions(account=address, include_accounts=True, include_transactions=True)).actions
+    ran = await v3.api_v2.run_get_method(V2RunGetMethodRequest(address=address, method='seqno', stack=[]))
+    wallet = (await v3.accounts.get_wallet_states([address])).wallets[0]
+    information = await v3.api_v2.get_wallet_information(address)
+    assert (wallet.wallet_type, wallet.seqno) == (information.wallet_type, information.seqno)
+    jettons = (await v3.jettons.get_jetton_wallets(owner_address=[address])).jetton_wallets
+    transfers = (await v3.jettons.get_jetton_transfers(owner_address=[address])).jetton_transfers
+    return {
+        'history': [hexed(hash) for hash in hashes],
+        'seqno': [wallet.seqno, int(ran.stack[0].value, 16)],
+        'type': wallet.wallet_type,
+        'jettons': [each.balance for each in jettons],
+        'transfers': [each.amount for each in transfers],
+        'actions': sorted({each.type for each in actions}),
+        'refused': [
+            await refusal(v3.blockchain.get_transactions(hash='no hash')),
+            await refusal(v3.blockchain.get_transactions_by_masterchain_block(2_000_000_000)),
+            await refusal(v3.api_v2.get_wallet_information(master)),
+            await refusal(v3.blockchain.get_pending_transactions(account=[nobody])),
+        ],
+    }
 
 
 async def accounts(v2, address):
@@ -96,8 +178,11 @@ async def blocks(v2):
     return {'last': last.seqno, 'shards': len(shards), 'counted': sum(counted) > 0}
 
 
-async def live(v2, asked):
-    address = asked['address']
+async def live(client, asked):
+    v2, address = client.v2, asked['address']
+    streams = [Heard(transport, asked['url']) for transport in (ToncenterSSE, ToncenterWebSocket)]
+    for each in streams:
+        await each.start(address)
     before = await v2.accounts.get_address_information(address)
     sent = []
     for seqno, boc in enumerate(asked['messages']):
@@ -126,6 +211,15 @@ async def live(v2, asked):
         return found if len(found) >= 3 else None
 
     history = await until('the notice has arrived', whole)
+    # The gift came before anyone listened.
+    told = {hexed(each.transaction_id.hash) for each in history[:-1]}
+    for each in streams:
+
+        async def all_told():
+            return told <= each.final()
+
+        await until('the streams have told it all', all_told)
+        await each.end()
     paged = await v2.transactions.get_transactions_std(address, limit=1)
     out = next(message for each in history for message in each.out_msgs)
     by = out.source, out.destination, out.created_lt
@@ -171,6 +265,8 @@ async def live(v2, asked):
         'sent': sent,
         'jettons': token,
         'history': [hexed(each.transaction_id.hash) for each in history],
+        'heard': [sorted(each.final()) for each in streams],
+        'index': await index(client.v3, asked),
         'newest': hexed(paged.transactions[0].transaction_id.hash),
         'stack': echoed.stack,
         'std': [entry.model_dump(by_alias=True) for entry in std.stack],
@@ -197,7 +293,7 @@ async def main(question):
         asked = json.load(file)
     # With a key it does not wait a second between two requests; its retries would only make failures slow.
     async with ToncenterRestClient('any', base_url=asked['url'], timeout=30, retry_policy=None) as client:
-        print(json.dumps(await live(client.v2, asked)))
+        print(json.dumps(await live(client, asked)))
 
 
 asyncio.run(main(sys.argv[1]))
