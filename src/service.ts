@@ -33,6 +33,7 @@ import { createPositions } from './feed/positions.ts';
 import { createStreaming } from './feed/streaming.ts';
 import type { Metrics } from './metrics.ts';
 import { type Liteservers, NoNetworkError } from './node/liteservers.ts';
+import { outagesSeldom } from './outages.ts';
 import { type PendingStore, pendingStatus } from './pending/store.ts';
 import { masterBlocks } from './state/master-blocks.ts';
 import { createStateMetrics } from './state/metrics.ts';
@@ -94,7 +95,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     network: config.network,
     queryTimeoutMs: config.queryTimeoutMs,
     maxRows: config.maxLimit,
-    report: (error) => logger.error({ err: error }, 'the page at / cannot be kept up to date'),
+    report: outagesSeldom((err) => logger.error({ err }, 'the page at / cannot be kept up to date')),
   });
   const subscribers = subscribersDatabase(clickhouse);
   const streaming = createStreaming({
@@ -117,7 +118,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     metrics: createFeedMetrics(metrics.registry),
     positions: createPositions(subscribers),
     keys: parts.keys,
-    report: (error) => logger.error({ err: error }, 'the feed cannot be kept up to date'),
+    report: outagesSeldom((err) => logger.error({ err }, 'the feed cannot be kept up to date')),
   });
   const states = createStateSource({
     source,
@@ -131,7 +132,7 @@ export async function serve(parts: ServiceParts): Promise<HttpService> {
     feed: streaming.feed,
     keys: parts.keys,
     registry: metrics.registry,
-    report: (error) => logger.error({ err: error }, 'webhooks cannot be looked after'),
+    report: outagesSeldom((err) => logger.error({ err }, 'webhooks cannot be looked after')),
   });
   const viewOf = createViews(states, createViewMetrics(metrics.registry));
   const runs = createKeptRuns(config.keptRunsBytes);

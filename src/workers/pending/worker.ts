@@ -24,8 +24,8 @@ import {
   type PackedLiteError,
   unpackLiteError,
 } from '../../node/liteservers.ts';
+import { outagesSeldom } from '../../outages.ts';
 import type { PendingMetrics } from '../../pending/metrics.ts';
-import { reportTo } from '../../pending/report.ts';
 import { createSession } from '../../pending/session.ts';
 import { masterBlocks } from '../../state/master-blocks.ts';
 import { createStateMetrics } from '../../state/metrics.ts';
@@ -51,7 +51,7 @@ await runInThread<PendingThreadData, ToPending, FromPending>(async ({ data, sign
   const { config, clickhouseUrl } = data;
   setMaxListeners(0, signal);
   const logger = createLogger(config.logLevel).child({ part: 'pending' });
-  const report = reportTo(logger);
+  const report = outagesSeldom((err) => logger.warn({ err }, 'a pending trace cannot be told'));
   const log = await openLog(config, logger, signal);
   const clickhouse = connect(config, clickhouseUrl, logger);
   const head = createHead(clickhouse, { of: 'host' });

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { ClickHouseQueryError } from '../../clickhouse/query-error.ts';
-import { LogError } from '../../streams/log.ts';
-import { NodeError } from '../node/chain-node.ts';
-import { reportTo } from './report.ts';
+import { ClickHouseQueryError } from '../clickhouse/query-error.ts';
+import { LogError } from '../streams/log.ts';
+import { NodeError } from './node/chain-node.ts';
+import { outagesSeldom } from './outages.ts';
 
 it('tells of an outage once in a while, for each of many traces meets it, and of all else each time', () => {
-  const told: unknown[][] = [];
-  const report = reportTo({ warn: (...line: unknown[]) => void told.push(line) });
+  const told: unknown[] = [];
+  const report = outagesSeldom((error) => void told.push(error));
   const late = new ClickHouseQueryError({
     code: 'timeout',
     label: 'transactions by message',
@@ -15,9 +15,8 @@ it('tells of an outage once in a while, for each of many traces meets it, and of
   });
   const outages = [late, new NodeError('unavailable', 'no server'), new LogError('unavailable', 'no broker')];
   for (let i = 0; i < 100; i++) for (const error of outages) report(error);
-  const text = 'a pending trace cannot be told';
-  expect(told).toEqual([[{ err: late }, text]]);
+  expect(told).toEqual([late]);
   const faults = [new Error('a fault'), new NodeError('not_found', 'no block'), new LogError('corrupt', 'no log')];
   for (const error of faults) report(error);
-  expect(told.slice(1)).toEqual(faults.map((err) => [{ err }, text]));
+  expect(told.slice(1)).toEqual(faults);
 });

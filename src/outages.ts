@@ -1,0 +1,20 @@
+import { isTransient } from '../clickhouse/query-error.ts';
+import { isLogAway } from '../streams/log-answer.ts';
+import { createSeldom } from '../streams/seldom.ts';
+import { NodeError } from './node/chain-node.ts';
+
+/**
+ * Passes on each error, but for an outage, which each of thousands of subscribers or traces meets with each try: of that
+ * it is told once in a while.
+ */
+export function outagesSeldom(tell: (error: unknown) => void): (error: unknown) => void {
+  const mayTell = createSeldom();
+  return (error) => {
+    if (!isOutage(error) || mayTell()) tell(error);
+  };
+}
+
+/** Tables, liteservers or brokers do not answer. */
+function isOutage(error: unknown): boolean {
+  return isTransient(error) || isLogAway(error) || (error instanceof NodeError && error.code === 'unavailable');
+}
