@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { crc32c } from '../chain/crc.ts';
 import { errorMessage } from '../chain/errors.ts';
@@ -73,6 +83,8 @@ export function openBlockFile(
       const { record, extents } = writeStep(blocks, end);
       try {
         writeAll(descriptor, record, end);
+        // Whoever follows the chain keeps what he has read: after a power cut it must not go on with other blocks.
+        fdatasyncSync(descriptor);
       } catch (error) {
         throw cannotWrite(path, error);
       }

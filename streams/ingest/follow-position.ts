@@ -54,7 +54,8 @@ export async function readPosition(parts: PositionParts): Promise<Position> {
     const { rootHash } = await node.zeroState(signal);
     if (rootHash.equals(zeroState)) return;
     const what = `the node is of a network with zero state ${rootHash.toString('hex')}`;
-    throw new IngestError('network', null, `${what}, the log holds the one of ${zeroState.toString('hex')}`);
+    const other = `${what}, the log holds the one of ${zeroState.toString('hex')}. ${REMEDY}`;
+    throw new IngestError('network', null, other);
   };
   await patience.untilDone('asking for the zero state', checkNetwork);
   if (end.master !== null && head.seqno >= end.master.id.seqno) await checkSealed(parts, end.master.id);
@@ -75,6 +76,9 @@ export async function readPosition(parts: PositionParts): Promise<Position> {
   };
 }
 
+const REMEDY =
+  'Follow it with another --data-dir, or with brokers another --topic-prefix; --network none serves what this log holds';
+
 /** The node must have the log's last masterchain block, unless it keeps blocks of that age no more. */
 async function checkSealed({ node, prover, patience, signal }: PositionParts, sealed: BlockIdExt): Promise<void> {
   const { workchain, shard, seqno } = sealed;
@@ -92,7 +96,7 @@ async function checkSealed({ node, prover, patience, signal }: PositionParts, se
   if (found === null || sameHashes(found, sealed)) return;
   const hashes = `root hash ${found.rootHash.toString('hex')} at the node, ${sealed.rootHash.toString('hex')} in the log`;
   const what = `the node's masterchain block ${seqno} is not the one the log ends with (${hashes})`;
-  throw new IngestError('network', null, `${what}: another network, or a chain that began anew`);
+  throw new IngestError('network', null, `${what}: another network, or a chain that began anew. ${REMEDY}`);
 }
 
 async function announce({ log, topics, options, logger, head }: PositionParts, end: LoggedEnd, next: number) {
