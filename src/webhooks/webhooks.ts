@@ -87,11 +87,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     await noteLeft(signal);
     if (webhooks.length === 0) await lease.release(signal);
     else await lease.tend(signal);
-    if (!lease.held) await leave();
     // What there is to do of many takes longer than a lease lasts, and meanwhile the others are told.
     const turn = lease.held ? keepLease(lease, signal) : null;
     try {
-      if (turn !== null) await deliver(webhooks, turn, signal);
+      if (turn === null) await leave();
+      else await deliver(webhooks, turn, signal);
       await note(signal);
       await forget(signal);
     } finally {

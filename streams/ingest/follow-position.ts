@@ -41,6 +41,10 @@ export interface PositionParts {
   signal: AbortSignal;
 }
 
+/** Where the log is of another chain than the node. */
+const REMEDY =
+  'Follow it with another --data-dir, or with brokers another --topic-prefix; --network none serves what this log holds';
+
 /**
  * Behind the last sealed step of the log, or where the options say when it is empty.
  * @throws {IngestError} `network` when the log is of another chain than the node
@@ -75,9 +79,6 @@ export async function readPosition(parts: PositionParts): Promise<Position> {
     before: (fetcher) => masterBefore(parts, end, next, zero, fetcher),
   };
 }
-
-const REMEDY =
-  'Follow it with another --data-dir, or with brokers another --topic-prefix; --network none serves what this log holds';
 
 /** The node must have the log's last masterchain block, unless it keeps blocks of that age no more. */
 async function checkSealed({ node, prover, patience, signal }: PositionParts, sealed: BlockIdExt): Promise<void> {
