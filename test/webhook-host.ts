@@ -13,6 +13,7 @@ import { createPositions } from '../src/feed/positions.ts';
 import { noLiteservers } from '../src/node/liteservers.ts';
 import type { IsAllowed } from '../src/webhooks/addresses.ts';
 import { createWebhookMetrics } from '../src/webhooks/metrics.ts';
+import type { Outcome } from '../src/webhooks/poster.ts';
 import { webhookRoutes } from '../src/webhooks/routes.ts';
 import { createWebhookStore } from '../src/webhooks/store.ts';
 import { createTurns } from '../src/webhooks/turns.ts';
@@ -28,11 +29,14 @@ type Json = Record<string, unknown>;
 
 /** One that a machine that stands still for a while does not lose: what was told would be told again. */
 export const LEASE = { lastsMs: 60_000, renewMs: 300, settleMs: 300 };
-const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3 };
+/** And no answer that is slow for that reason is taken for none, which would be told again, too. */
+const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3, timeoutMs: 120_000, lastAnswerMs: 60_000 };
 
 export interface WebhookHost {
   ask(method: string, path: string, body?: Json, key?: string): Promise<{ status: number; answer: Json }>;
   reported: unknown[];
+  /** What became of the requests to webhooks so far. */
+  outcomes: Outcome['kind'][];
   /** Questions to the tables so far. */
   questions(): number;
   /** The statements themselves. */
@@ -87,12 +91,13 @@ export async function openWebhookHost({
   };
   const asked = vi.spyOn(own, 'json');
   const reported: unknown[] = [];
+  const outcomes: Outcome['kind'][] = [];
   const webhooks = createWebhooks({
     clickhouse: own,
     feed: feed.streaming.feed,
     keys,
     reach: { isAllowed },
-    metrics: createWebhookMetrics(new Registry()),
+    metrics: { ...createWebhookMetrics(new Registry()), attempted: (outcome) => outcomes.push(outcome) },
     report: (error) => reported.push(error),
     limits: LIMITS,
     lease,
@@ -139,6 +144,7 @@ export async function openWebhookHost({
   return {
     ask,
     reported,
+    outcomes,
     questions: () => asked.mock.calls.length,
     asked: () => asked.mock.calls.map(([sql]) => sql),
     feedPort: feed.port,

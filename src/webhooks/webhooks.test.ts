@@ -78,6 +78,7 @@ describe('a webhook', () => {
       await advance(from, from + 15);
       const expected = await eventsFrom(host.feedPort, chain.steps[from + 1]);
       await expect.poll(() => target.received.length).toBeGreaterThanOrEqual(expected.length);
+      expect(new Set(host.outcomes)).toEqual(new Set(['taken']));
       expect(ids()).toEqual(expected);
       expect((await host.ask('DELETE', `?id=${id}`)).answer).toEqual({ id });
       await expect.poll(() => host.ask('GET', '').then(({ answer }) => answer)).toEqual({ webhooks: [] });
