@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ClickHouseQueryError } from '../clickhouse/query-error.ts';
 import { LogError } from '../streams/log.ts';
 import { NodeError } from './node/chain-node.ts';
-import { outagesSeldom } from './outages.ts';
+import { LateError, outagesSeldom } from './outages.ts';
 
 it('tells of an outage once in a while, for each of many traces meets it, and of all else each time', () => {
   const told: unknown[] = [];
@@ -13,7 +13,8 @@ it('tells of an outage once in a while, for each of many traces meets it, and of
     queryId: '',
     detail: 'late',
   });
-  const outages = [late, new NodeError('unavailable', 'no server'), new LogError('unavailable', 'no broker')];
+  const outages: Error[] = [late, new NodeError('unavailable', 'no server'), new LogError('unavailable', 'no broker')];
+  outages.push(new LateError('the actions of a trace', 2_000, new Error('ended by the caller')));
   for (let i = 0; i < 100; i++) for (const error of outages) report(error);
   expect(told).toEqual([late]);
   const faults = [new Error('a fault'), new NodeError('not_found', 'no block'), new LogError('corrupt', 'no log')];

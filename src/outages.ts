@@ -14,7 +14,21 @@ export function outagesSeldom(tell: (error: unknown) => void): (error: unknown) 
   };
 }
 
+/** What was to be told in a time of its own, and was not: who had to tell has more to do, or does not answer. */
+export class LateError extends Error {
+  override name = 'LateError';
+
+  constructor(what: string, withinMs: number, cause: unknown) {
+    super(`${what} could not be told within ${withinMs} ms`, { cause });
+  }
+}
+
 /** Tables, liteservers or brokers do not answer. */
 function isOutage(error: unknown): boolean {
-  return isTransient(error) || isLogAway(error) || (error instanceof NodeError && error.code === 'unavailable');
+  return (
+    error instanceof LateError ||
+    isTransient(error) ||
+    isLogAway(error) ||
+    (error instanceof NodeError && error.code === 'unavailable')
+  );
 }

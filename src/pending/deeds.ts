@@ -4,6 +4,7 @@ import type { PendingTrace } from '../../streams/pending-trace.ts';
 import { storedAction } from '../chain/actions/stored-action.ts';
 import type { Emulated } from '../emulation/emulator.ts';
 import { type Knowledge, traceOf } from '../emulation/knowledge.ts';
+import { LateError } from '../outages.ts';
 import type { OpenNode } from './merge.ts';
 import type { SignedNode } from './nodes.ts';
 
@@ -23,7 +24,24 @@ const TIMEOUT_MS = 2_000;
 
 /** @param failed takes what failed: then the trace is told without it */
 export function createDeeds(knowledge: Knowledge, failed: (error: unknown) => void, timeoutMs = TIMEOUT_MS) {
-  const inTime = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  /** Null where it could not be told. */
+  async function told<T>(
+    what: string,
+    { hashNorm }: Pick<PendingTrace, 'hashNorm'>,
+    signal: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | null> {
+    const limit = AbortSignal.timeout(timeoutMs);
+    try {
+      return await ask(AbortSignal.any([signal, limit]));
+    } catch (error) {
+      signal.throwIfAborted();
+      const of = `${what} of pending trace ${hashNorm.toString('hex')}`;
+      failed(limit.aborted ? new LateError(of, timeoutMs, error) : error);
+      return null;
+    }
+  }
+
   return {
     async actions(
       nodes: readonly OpenNode[],
@@ -41,32 +59,27 @@ export function createDeeds(knowledge: Knowledge, failed: (error: unknown) => vo
         ends,
         nodes.map(({ transaction }) => transaction),
       );
-      try {
-        const told = await knowledge.classify(trace, emulated, mcSeqno, inTime(signal));
-        return { actions: told.actions.map(storedAction), classification: told.state };
-      } catch (error) {
-        signal.throwIfAborted();
-        failed(error);
-        return { actions: [], classification: 'unclassified' };
-      }
+      const classified = await told('the actions', { hashNorm }, signal, (inTime) =>
+        knowledge.classify(trace, emulated, mcSeqno, inTime),
+      );
+      if (classified === null) return { actions: [], classification: 'unclassified' };
+      return { actions: classified.actions.map(storedAction), classification: classified.state };
     },
     /** The transactions with the wallets that they leave; what cannot be told of them, their step will tell. */
     async withWallets(
       nodes: readonly SignedNode[],
+      trace: Pick<PendingTrace, 'hashNorm'>,
       { emulated, mcSeqno, signal }: Beside,
     ): Promise<readonly OpenNode[]> {
       const left = nodes.map(({ node, transaction, claims }) => {
         const { after } = decodeStates(node.states);
         return { account: transaction.account, dataHash: after?.dataHash ?? null, claims };
       });
-      try {
-        const wallets = await knowledge.wallets(left, emulated, mcSeqno, inTime(signal));
-        return nodes.map((signed, i) => ({ ...signed, node: { ...signed.node, wallet: wallets[i] } }));
-      } catch (error) {
-        signal.throwIfAborted();
-        failed(error);
-        return nodes;
-      }
+      const wallets = await told('the jetton wallets', trace, signal, (inTime) =>
+        knowledge.wallets(left, emulated, mcSeqno, inTime),
+      );
+      if (wallets === null) return nodes;
+      return nodes.map((signed, i) => ({ ...signed, node: { ...signed.node, wallet: wallets[i] } }));
     },
   };
 }

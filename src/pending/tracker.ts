@@ -257,7 +257,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const [one, own] of touchedByNodes(store, nodes)) {
       if (only !== undefined && !one.trace.hashNorm.equals(only)) continue;
       const emulated = memory.get(hashKey(one.trace.hashNorm))?.emulated ?? null;
-      const nodes = await deeds.withWallets(own, { emulated, mcSeqno, signal });
+      const nodes = await deeds.withWallets(own, one.trace, { emulated, mcSeqno, signal });
       const change = await changed(one, nodes, mcSeqno, signal);
       if (change !== null) changes.push(change);
     }
