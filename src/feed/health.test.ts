@@ -48,5 +48,7 @@ it('waits two seconds for the newest step and no longer', async () => {
   fed.chain.source.steps = () => new Promise(() => undefined);
   const { status, body } = await health();
   expect(status).toBe(503);
-  expect(body.components['event-classifier'].error).toMatch(/^the newest step cannot be read: .*(within 2000 ms|timeout)/);
+  expect(body.components['event-classifier'].error).toMatch(
+    /^the newest step cannot be read: .*(within 2000 ms|timeout)/,
+  );
 });

@@ -50,6 +50,21 @@ describe('words', () => {
     expect(staked(null)).toEqual({ kind: 'tokens', value: '7000000', asset: null });
   });
 
+  it('tell no amount of something unknown', () => {
+    const details = { source: '0:A', master: '0:B', amount: '7000000' };
+    const lent = [account('0:A'), ' lent'];
+    const tokens = { kind: 'tokens', value: '7000000', asset: '0:C' };
+    expect(tell({ type: 'evaa_supply', details: { ...details, asset: '0:C' } })).toEqual([
+      ...lent,
+      ' ',
+      tokens,
+      ' to ',
+      account('0:B'),
+    ]);
+    const untold = tell({ type: 'evaa_supply', details: { ...details, asset: null } });
+    expect(untold).toEqual([...lent, ' to ', account('0:B')]);
+  });
+
   it('name the seller of an item, not the contract that sold it', () => {
     const details = { nft_item: '0:A', old_owner: '0:SALE', real_old_owner: '0:B', new_owner: '0:C', price: '5' };
     const bought = [
@@ -141,8 +156,8 @@ describe('words', () => {
   });
 
   it('tell types without a phrase by their name', () => {
-    expect(tell({ type: 'evaa_supply', details: { source: '0:A' } })).toEqual([
-      'evaa supply',
+    expect(tell({ type: 'cocoon_proxy_charge', details: { source: '0:A' } })).toEqual([
+      'cocoon proxy charge',
       ' source ',
       account('0:A'),
     ]);

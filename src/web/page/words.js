@@ -2,8 +2,9 @@ import { extraCurrencies } from './format.js';
 
 /**
  * Actions in words. A phrase names fields of the action's `details`: `{source}` is an account, `{value:tons}` nanotons,
- * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{key:currencies}` amounts of extra
- * currencies by id, `{key:text}` as it is. What stands in brackets is left out when a field in it is null.
+ * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{amount:jettons asset}` the same where
+ * nobody knows of what it is without one, `{key:currencies}` amounts of extra currencies by id, `{key:text}` as it is.
+ * What stands in brackets is left out when a field in it is null.
  */
 const PHRASES = {
   ton_transfer: '{source} sent {value:tons} to {destination}[: “{comment:text}”]',
@@ -52,6 +53,28 @@ const PHRASES = {
   multisig_execute: '{source} executed order {order_seqno:text} at {destination}',
   vesting_send_message: '{source} sent {amount:tons} to {destination} from vesting {vesting}',
   vesting_add_whitelist: '{source} allowed further receivers of vesting {vesting}',
+  coffee_create_pool: '{source} opened the pool {pool}[ with {amount:tokens provided_asset}]',
+  coffee_create_pool_creator: '{source} began to open a pool[ with {amount:tokens provided_asset}]',
+  coffee_create_vault: '{source} opened the vault {vault}',
+  coffee_mev_protect_hold_funds: '{source} laid aside {amount:tokens asset} for a protected swap',
+  coffee_staking_deposit: '{source} staked {amount:jettons asset} in {pool}',
+  coffee_staking_withdraw: '{source} took {amount:jettons asset} from {pool}',
+  coffee_staking_claim_rewards: '{recipient} got {amount:jettons asset} as reward of {pool}',
+  tonco_deploy_pool: '{source} opened the pool {pool}',
+  evaa_supply: '{source} lent[ {amount:jettons asset}] to {master}',
+  evaa_withdraw: '{source} withdrew[ {amount:jettons asset}] from {master}',
+  evaa_liquidate: '{source} liquidated a debt of {borrower}[ for {amount:jettons asset}]',
+  jvault_stake: '{source} staked {amount:jettons asset} in {pool}',
+  jvault_unstake_request: '{source} asked {pool} for {amount:jettons asset}',
+  jvault_unstake: '{source} took {amount:jettons asset} from {pool}',
+  jvault_claim: '{source} took the rewards of {pool}',
+  layerzero_send: '{initiator} sent a message over LayerZero',
+  layerzero_send_tokens: '{sender} sent {amount:jettons asset} over LayerZero',
+  layerzero_receive: '{oapp} received a message over LayerZero',
+  layerzero_commit_packet: '{sender} committed a message of LayerZero',
+  layerzero_dvn_verify: '{dvn} verified a message of LayerZero',
+  tgbtc_mint: '{destination} was minted {amount:jettons asset} for bitcoins',
+  tgbtc_burn: '{source} burned {amount:jettons asset} for bitcoins',
   tick_tock: 'System transaction',
 };
 
@@ -80,11 +103,12 @@ function fill(phrase, details, required) {
   for (let found = FIELD.exec(rest); found !== null; found = FIELD.exec(rest)) {
     const [whole, path, kind = 'account', asset] = found;
     if (found.index > 0) parts.push(rest.slice(0, found.index));
-    const value = valueAt(details, path);
+    const of = asset === undefined ? null : valueAt(details, asset);
+    const value = kind === 'jettons' && of === null ? null : valueAt(details, path);
     if (value === null && !required) return null;
     if (value === null) parts.push(kind === 'account' ? 'an unknown account' : 'an unknown amount');
     else if (kind === 'currencies') parts.push(extraCurrencies(value) ?? 'no extra currencies');
-    else if (kind === 'tokens') parts.push({ kind, value: String(value), asset: valueAt(details, asset) });
+    else if (asset !== undefined) parts.push({ kind: 'tokens', value: String(value), asset: of });
     else parts.push({ kind, value: String(value) });
     rest = rest.slice(found.index + whole.length);
   }
