@@ -44,15 +44,16 @@ const transaction = z.object({
   out_msgs: z.array(message),
 });
 
+/** Columns of a contract that was not read to its end are null. */
 const context = z.object({
-  jetton_wallets: z.record(address, z.object({ owner: address, jetton: address })).default({}),
+  jetton_wallets: z.record(address, z.object({ owner: address.nullable(), jetton: address.nullable() })).default({}),
   nft_items: z
     .record(
       address,
       z.object({
         index: decimal.nullable(),
         collection_address: address.nullable(),
-        content: z.object({ uri: z.string().optional() }).nullish(),
+        content: z.object({ uri: z.string().nullish() }).nullish(),
         code_hash: z.string().nullish(),
       }),
     )
@@ -61,7 +62,7 @@ const context = z.object({
     .record(
       address,
       z.object({
-        nft_address: address,
+        nft_address: address.nullable(),
         nft_owner_address: address.nullable(),
         marketplace_address: address.nullable(),
         full_price: decimal,
@@ -73,7 +74,7 @@ const context = z.object({
     .record(
       address,
       z.object({
-        nft_addr: address,
+        nft_addr: address.nullable(),
         nft_owner: address.nullable(),
         mp_addr: address.nullable(),
         last_bid: decimal,
@@ -81,7 +82,7 @@ const context = z.object({
       }),
     )
     .default({}),
-  multisig_orders: z.record(address, z.object({ signers: z.array(address) })).default({}),
+  multisig_orders: z.record(address, z.object({ signers: z.array(address).nullable() })).default({}),
   dedust_pools: z
     .record(
       address,
@@ -176,28 +177,38 @@ function readMessage(from: z.infer<typeof message>): TraceMessage {
 }
 
 function readContext(from: FileContext): KnownContracts {
-  const wallets = table(from.jetton_wallets, ({ owner, jetton }) => ({ owner, jetton }));
+  const wallets = table(from.jetton_wallets, ({ owner, jetton }) =>
+    owner === null || jetton === null ? undefined : { owner, jetton },
+  );
   const items = table(from.nft_items, ({ index, collection_address, content, code_hash }) => ({
     index,
     collection: collection_address,
     uri: content?.uri ?? null,
     codeHash: code_hash ?? null,
   }));
-  const sales = table(from.nft_sales, (sale) => ({
-    nft: sale.nft_address,
-    owner: sale.nft_owner_address,
-    marketplace: sale.marketplace_address,
-    fullPrice: sale.full_price,
-    codeHash: sale.code_hash ?? null,
-  }));
-  const auctions = table(from.nft_auctions, (auction) => ({
-    nft: auction.nft_addr,
-    owner: auction.nft_owner,
-    marketplace: auction.mp_addr,
-    lastBid: auction.last_bid,
-    codeHash: auction.code_hash ?? null,
-  }));
-  const orders = table(from.multisig_orders, ({ signers }) => ({ signers }));
+  const sales = table(from.nft_sales, ({ nft_address: nft, ...sale }) =>
+    nft === null
+      ? undefined
+      : {
+          nft,
+          owner: sale.nft_owner_address,
+          marketplace: sale.marketplace_address,
+          fullPrice: sale.full_price,
+          codeHash: sale.code_hash ?? null,
+        },
+  );
+  const auctions = table(from.nft_auctions, ({ nft_addr: nft, ...auction }) =>
+    nft === null
+      ? undefined
+      : {
+          nft,
+          owner: auction.nft_owner,
+          marketplace: auction.mp_addr,
+          lastBid: auction.last_bid,
+          codeHash: auction.code_hash ?? null,
+        },
+  );
+  const orders = table(from.multisig_orders, ({ signers }) => ({ signers: signers ?? [] }));
   const pools = table(from.dedust_pools, ({ assets: [first, second] }) => ({
     assets: [assetOf(first), assetOf(second)] as const,
   }));

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { account } from '../../../test/made-trace.ts';
+import { readTraceFile } from './trace-file.ts';
+
+/** A file of no transactions that knows this of contracts. */
+const knowing = (context: unknown) =>
+  readTraceFile({
+    format: 1,
+    name: 'made',
+    trace: { trace_id: null, external_hash: null, mc_seqno_end: 1, end_lt: '1', end_utime: 1 },
+    transactions: [],
+    context,
+  }).known;
+
+test('what a file leaves open of a contract is not known, and the rest is', () => {
+  const [order, item, sale, auction, wallet] = ['order', 'item', 'sale', 'auction', 'wallet'].map(account);
+  const known = knowing({
+    multisig_orders: { [order]: { signers: null } },
+    nft_items: { [item]: { index: null, collection_address: null, content: { uri: null } } },
+    nft_sales: {
+      [sale]: { nft_address: null, nft_owner_address: null, marketplace_address: null, full_price: '1' },
+    },
+    nft_auctions: { [auction]: { nft_addr: null, nft_owner: null, mp_addr: null, last_bid: '1' } },
+    jetton_wallets: { [wallet]: { owner: account('alice'), jetton: null } },
+  });
+  expect(known.multisigOrder(order)).toEqual({ signers: [] });
+  expect(known.nftItem(item)).toEqual({ index: null, collection: null, uri: null, codeHash: null });
+  // A sale of nothing, and a wallet of no jetton, are none.
+  expect([known.nftSale(sale), known.nftAuction(auction), known.jettonWallet(wallet)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
