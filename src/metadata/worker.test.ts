@@ -1,5 +1,5 @@
 /** From URIs that tokens name over the log into the table, and back to who asks. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,6 +16,7 @@ import { openEmbeddedLog } from '../../streams/embedded.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { projectDocuments } from '../../streams/project/documents.ts';
 import { topicNames } from '../../streams/topics.ts';
+import { processStart } from '../../streams/writer-lock.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
 import { addressOf } from '../chain/address.ts';
 import type { Fetched } from './fetcher.ts';
@@ -203,6 +204,41 @@ describe('documents of tokens', () => {
     const uris = ['https://good.example', 'https://absent.example', 'https://never.example'];
     expect(await documents(uris, context)).toEqual(expected);
     expect(await documents(uris, context)).toEqual(expected);
+  });
+});
+
+describe('of two that fetch into one log in a folder', () => {
+  it('the later one is refused before it asks anybody, and the other one goes on', async () => {
+    const topicOfOther = topicNames('other').documents;
+    const other = { pid: process.ppid, started: processStart(process.ppid), threads: [0] };
+    writeFileSync(join(folder, `${topicOfOther}.writer`), JSON.stringify(other));
+    const asked: string[] = [];
+    const wanted = [['https://good.example']];
+    const fetching = fetchDocuments(
+      {
+        log,
+        topic: topicOfOther,
+        wanted: { next: async () => wanted.shift() ?? [] },
+        stale: async () => [],
+        fetcher: {
+          async fetch(url) {
+            asked.push(url);
+            return { kind: 'found', content: {} };
+          },
+          close: () => undefined,
+        },
+        gateways: GATEWAYS,
+        concurrency: 3,
+        logger: silent,
+        onEvent: () => undefined,
+      },
+      signal,
+    );
+    await expect(fetching).rejects.toMatchObject({
+      code: 'writer_busy',
+      message: `topic ${topicOfOther} of ${folder} is being written by process ${process.ppid}; stop it first`,
+    });
+    expect(asked).toEqual([]);
   });
 });
 

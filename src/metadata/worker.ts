@@ -53,7 +53,10 @@ interface Attempt {
   before: Known | null;
 }
 
-/** Until the signal aborts. What was fetched and is not in the log yet is fetched again by the next start. */
+/**
+ * Until the signal aborts. What was fetched and is not in the log yet is fetched again by the next start.
+ * @throws {LogError} `writer_busy` where another process fetches into an embedded log
+ */
 export async function fetchDocuments(options: DocumentsWorkerOptions, outer: AbortSignal): Promise<void> {
   const { log, topic, wanted, fetcher, gateways, concurrency, onEvent, logger } = options;
   const { pausesMs = PAUSES_MS, pollMs = POLL_MS, stalePollMs = STALE_POLL_MS } = options;
@@ -67,6 +70,8 @@ export async function fetchDocuments(options: DocumentsWorkerOptions, outer: Abo
   let staleAt = 0;
   let filling: Promise<void> | null = null;
   await log.ensureTopic(topic);
+  // An empty append takes the writer's lock of an embedded log: who comes second asks nobody for what he cannot keep.
+  await log.append(topic, []);
 
   /** @returns how many of them are to be fetched */
   function add(known: readonly Pick<Attempt, 'uri' | 'before'>[]): number {
