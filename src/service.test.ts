@@ -60,7 +60,7 @@ describe('health', () => {
   const clickhouse = { database: 'x', ping: async () => true, json: async () => [] };
   const metrics = { gaps: () => undefined };
   const empty = { low: async () => 0, end: async () => 0, last: async () => [] } as unknown as EventLog;
-  const parts = { clickhouse, metrics, log: empty, blocksTopic: 'blocks' };
+  const parts = { clickhouse, metrics, log: empty, blocksTopic: 'blocks', besides: [] };
   const known = async () => null;
   const unproven = 'blocks are not held to validator signatures (--trust none)';
 
@@ -173,6 +173,7 @@ describe('serve', () => {
       head,
       log,
       blocksTopic: 'blocks',
+      besides: [],
       metrics: createMetrics(),
       mentioned: () => undefined,
       keys: createHostCounts().open(),

@@ -57,6 +57,8 @@ export interface ServiceParts {
   head: Head;
   log: EventLog;
   blocksTopic: string;
+  /** Other topics that the tables are made of. */
+  besides: readonly string[];
   metrics: Metrics;
   logger: Logger;
   /** What answers, up to the head. */
@@ -256,16 +258,18 @@ export interface HealthParts {
   config: Pick<Config, 'trust' | 'network'>;
   log: EventLog;
   blocksTopic: string;
+  /** Other topics that the tables are made of. */
+  besides: readonly string[];
 }
 
 /** What `/healthcheck` tells. */
 export async function health(
-  { clickhouse, metrics, config: { trust, network }, log, blocksTopic }: HealthParts,
+  { clickhouse, metrics, config: { trust, network }, log, blocksTopic, besides }: HealthParts,
   executor: () => Promise<string | null>,
 ): Promise<Health> {
   if (!(await clickhouse.ping())) return { ok: false, reason: 'the ClickHouse server does not answer' };
   // Waited for beside all else.
-  const ofLog = logError({ clickhouse, log, blocksTopic });
+  const ofLog = logError({ clickhouse, log, blocksTopic, besides });
   ofLog.catch(() => undefined);
   const gaps = await readGaps(clickhouse);
   metrics.gaps(gaps.length);

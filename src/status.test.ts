@@ -62,3 +62,14 @@ it('says that the log has lost its oldest records, as by the retention of a topi
       'ton.blocks.v1 without end (retention.ms and retention.bytes of -1)',
   );
 });
+
+it('says so of the other topics that the tables are made of', async () => {
+  const low = async (topic: string) => (topic === 'ton.documents.v1' ? 3 : 0);
+  const log = { low, end: async () => 20, async *read() {} } as unknown as EventLog;
+  const sources = { clickhouse, log, blocksTopic: 'ton.blocks.v1' };
+  expect(await logError({ ...sources, besides: ['ton.cells.v1'] })).toBeNull();
+  expect(await logError({ ...sources, besides: ['ton.cells.v1', 'ton.documents.v1'] })).toBe(
+    'the event log begins at offset 3 of ton.documents.v1, nothing can be made anew of it: bring back a copy that is ' +
+      'whole, and keep ton.documents.v1 without end (retention.ms and retention.bytes of -1)',
+  );
+});

@@ -33,6 +33,8 @@ export interface LogSources {
   clickhouse: Pick<ClickHouse, 'json'>;
   log: EventLog;
   blocksTopic: string;
+  /** Other topics that the tables are made of. */
+  besides?: readonly string[];
   /** How long the log is waited for. */
   withinMs?: number;
 }
@@ -70,24 +72,25 @@ export async function readStatus({ clickhouse, log, blocksTopic, withinMs = LOG_
 
 /** What is wrong with the log: it does not answer, or has lost what was projected of it, or could be. */
 export async function logError(sources: Omit<LogSources, 'withinMs'>): Promise<string | null> {
-  const { error, low } = await readLog({ ...sources, withinMs: HEALTH_LOG_MS });
-  if (error !== undefined || !low) return error ?? null;
+  const { error, trimmed } = await readLog({ ...sources, withinMs: HEALTH_LOG_MS });
+  if (error !== undefined || trimmed === null) return error ?? null;
+  const { topic, low } = trimmed;
   return (
-    `the event log begins at offset ${low}, nothing can be made anew of it: bring back a copy that is whole, ` +
-    `and keep ${sources.blocksTopic} without end (retention.ms and retention.bytes of -1)`
+    `the event log begins at offset ${low}${topic === sources.blocksTopic ? '' : ` of ${topic}`}, nothing can be made ` +
+    `anew of it: bring back a copy that is whole, and keep ${topic} without end (retention.ms and retention.bytes of -1)`
   );
 }
 
 /** How far the tables are, and the log. */
-async function readLog({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: LogSources) {
+async function readLog({ clickhouse, log, blocksTopic, besides = [], withinMs = LOG_MS }: LogSources) {
   const sql = 'SELECT mc_seqno, next_offset FROM projection_state WHERE done ORDER BY number DESC LIMIT 1';
   const [[position], answered] = await Promise.all([
     clickhouse.json(sql, positionRow, { label: 'reading the status' }),
-    readEnd(log, blocksTopic, withinMs),
+    readEnd(log, blocksTopic, besides, withinMs),
   ]);
   const isBehind = ({ end }: LogEnd): boolean => end !== null && end < (position?.next_offset ?? 0);
   // The tables may have gone on since the log was asked.
-  const found = isBehind(answered) ? await readEnd(log, blocksTopic, withinMs) : answered;
+  const found = isBehind(answered) ? await readEnd(log, blocksTopic, besides, withinMs) : answered;
   if (!isBehind(found)) return { position, ...found };
   const error = `the event log ends at offset ${found.end}, and the tables were made of it up to ${position.next_offset}`;
   return { position, ...found, error };
@@ -95,8 +98,9 @@ async function readLog({ clickhouse, log, blocksTopic, withinMs = LOG_MS }: LogS
 
 interface LogEnd {
   sealed: LogHead['sealed'];
-  /** Offsets of the oldest record that is kept and of the next one; null where the log is away. */
-  low: number | null;
+  /** A topic that has lost its oldest records, and the offset of the oldest that is kept; null where all have theirs. */
+  trimmed: { topic: string; low: number } | null;
+  /** Offset of the next record; null where the log is away. */
   end: number | null;
   error?: string;
 }
@@ -104,10 +108,12 @@ interface LogEnd {
 /** By the log: what it has not answered in time. It is not asked beside that. */
 const unanswered = new WeakMap<EventLog, Promise<LogEnd>>();
 
-async function readEnd(log: EventLog, topic: string, withinMs: number): Promise<LogEnd> {
+async function readEnd(log: EventLog, topic: string, besides: readonly string[], withinMs: number): Promise<LogEnd> {
+  const begin = async (one: string) => ({ topic: one, low: await log.low(one) });
   const ask = async (): Promise<LogEnd> => {
-    const [{ sealed }, low, end] = await Promise.all([lastSealed(log, topic), log.low(topic), log.end(topic)]);
-    return { sealed, low, end };
+    const begins = Promise.all([topic, ...besides].map(begin));
+    const [{ sealed }, end, all] = await Promise.all([lastSealed(log, topic), log.end(topic), begins]);
+    return { sealed, trimmed: all.find(({ low }) => low > 0) ?? null, end };
   };
   const asked = unanswered.get(log) ?? ask();
   try {
@@ -119,7 +125,7 @@ async function readEnd(log: EventLog, topic: string, withinMs: number): Promise<
       const forget = (): void => void unanswered.delete(log);
       asked.then(forget, forget);
     }
-    return { sealed: null, low: null, end: null, error: error.message };
+    return { sealed: null, trimmed: null, end: null, error: error.message };
   }
 }
 

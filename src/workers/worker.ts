@@ -163,6 +163,7 @@ async function begin(start: WorkerStart): Promise<Serving> {
     head,
     log,
     blocksTopic: topicsOf(config).blocks,
+    besides: [topicsOf(config).cells, topicsOf(config).documents],
     metrics,
     logger,
     apis: [statsApi(tables.statistics), ...(faucet === null ? [] : [faucetApi(faucetDoor(faucet))])],
