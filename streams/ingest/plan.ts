@@ -156,7 +156,8 @@ function continueLog(steps: readonly PlannedStep[], end: LoggedEnd): void {
     if (mcSeqno > sealed) break;
     const { place, id } = blocks[0];
     const what = `block ${blockKey(id)} belongs to step ${mcSeqno}, which the log does not hold with it`;
-    const advice = 'start a new data folder, or give all files in one run';
+    const advice =
+      'begin another log (another --data-dir, or with brokers another --topic-prefix) and give all files in one run';
     throw new IngestError('sealed', place, `${what}; the log has passed it, its last step is ${sealed}: ${advice}`);
   }
   if (end.tail.length === 0 || steps.length === 0) return;

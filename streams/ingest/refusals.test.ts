@@ -149,7 +149,12 @@ describe.skipIf(shelf === null)('bad input', () => {
       'between.ndjson',
       whole.filter(({ mc_seqno }) => mc_seqno === 90),
     );
-    await refused([between], 'sealed', /step 90, .* start a new data folder/, true);
+    await refused(
+      [between],
+      'sealed',
+      /step 90, .*: begin another log \(another --data-dir, or with brokers another --topic-prefix\) and give all files in one run$/,
+      true,
+    );
   });
 
   it('a new block of a sealed step', async () => {
