@@ -2,7 +2,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { tablesId } from '../clickhouse/tables-id.ts';
+import { transactionForm } from '../src/api/v3/render/forms.ts';
+import { openArchive } from '../src/archive/archive.ts';
 import { openParts } from '../src/commands/parts.ts';
+import type { Running } from '../src/commands/running.ts';
 import { runVerify } from '../src/commands/verify.ts';
 import { rounds } from './chance.ts';
 import { startClickHouseProxy } from './clickhouse-proxy.ts';
@@ -61,6 +65,33 @@ async function lastStep(clickhouse: ClickHouse, table: 'transactions' | 'project
   const sql = `SELECT max(mc_seqno) AS step FROM ${table} WHERE ${isDone}`;
   return (await clickhouse.json(sql, z.object({ step: z.number() })))[0].step;
 }
+
+describe.skipIf(shelf === null)('tonstream verify beside an archive', () => {
+  const place = (): Place => ({ folder: join(at.home, 'good'), database: 'good' });
+  const verify = (running: Running) =>
+    runVerify({ ...running, config: { ...running.config, archiveBytes: Number.POSITIVE_INFINITY } });
+
+  /** One that has nothing of these steps, filled from these tables. */
+  async function emptyArchive(tables: string): Promise<void> {
+    const archive = openArchive(join(place().folder, 'archive'), transactionForm);
+    const state = await archive.begin({ tables, globalId: -239, head: 20, below: null });
+    await archive.add(state, [], { first: 1, head: 20, below: null });
+    await archive.close();
+  }
+
+  it('holds it to the tables that it was filled from, not to those that a rebuild has put in their place', async () => {
+    await emptyArchive(await tablesId(at.tables('good'), new AbortController().signal));
+    const { status, printed } = await at.run(verify, place());
+    expect(status).toBe(1);
+    expect(printed).toMatch(/^differs: archive: 0 transactions in the steps 1 to 20, the tables have \d+$/m);
+    await emptyArchive('others');
+    const former = await at.run(verify, place());
+    expect(former.status).toBe(0);
+    expect(former.printed).toMatch(
+      /^archive: not compared, it was filled from other tables, as those before a rebuild/m,
+    );
+  });
+});
 
 describe.skipIf(shelf === null)('tonstream verify', () => {
   const place = (): Place => ({ folder: join(at.home, 'good'), database: 'verified' });
