@@ -58,8 +58,8 @@ it('says that the log has lost its oldest records, as by the retention of a topi
   };
   expect(await logError(sources(0))).toBeNull();
   expect(await logError(sources(12))).toBe(
-    'the event log begins at offset 12, nothing can be made anew of it: bring back a copy that is whole, and keep ' +
-      'ton.blocks.v1 without end (retention.ms and retention.bytes of -1)',
+    'the event log begins at offset 12 of ton.blocks.v1, nothing can be made anew of it: bring back a copy that is ' +
+      'whole, and keep ton.blocks.v1 without end (retention.ms and retention.bytes of -1)',
   );
 });
 

@@ -76,8 +76,8 @@ export async function logError(sources: Omit<LogSources, 'withinMs'>): Promise<s
   if (error !== undefined || trimmed === null) return error ?? null;
   const { topic, low } = trimmed;
   return (
-    `the event log begins at offset ${low}${topic === sources.blocksTopic ? '' : ` of ${topic}`}, nothing can be made ` +
-    `anew of it: bring back a copy that is whole, and keep ${topic} without end (retention.ms and retention.bytes of -1)`
+    `the event log begins at offset ${low} of ${topic}, nothing can be made anew of it: bring back a copy that is whole, ` +
+    `and keep ${topic} without end (retention.ms and retention.bytes of -1)`
   );
 }
 

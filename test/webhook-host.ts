@@ -29,7 +29,7 @@ type Json = Record<string, unknown>;
 
 /** One that a machine that stands still for a while does not lose: what was told would be told again. */
 export const LEASE = { lastsMs: 60_000, renewMs: 300, settleMs: 300 };
-/** And no answer that is slow for that reason is taken for none, which would be told again, too. */
+/** Nor is an answer that is slow for that reason taken for none. */
 const LIMITS = { retryMs: 20, longestRetryMs: 100, attempts: 3, timeoutMs: 120_000, lastAnswerMs: 60_000 };
 
 export interface WebhookHost {

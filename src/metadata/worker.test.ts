@@ -1,5 +1,5 @@
 /** From URIs that tokens name over the log into the table, and back to who asks. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -208,10 +208,11 @@ describe('documents of tokens', () => {
 });
 
 describe('of two that fetch into one log in a folder', () => {
-  it('the later one is refused before it asks anybody, and the other one goes on', async () => {
+  it('the later one is refused before it asks anybody, and the other one keeps its lock', async () => {
     const topicOfOther = topicNames('other').documents;
-    const other = { pid: process.ppid, started: processStart(process.ppid), threads: [0] };
-    writeFileSync(join(folder, `${topicOfOther}.writer`), JSON.stringify(other));
+    const lock = join(folder, `${topicOfOther}.writer`);
+    const other = JSON.stringify({ pid: process.ppid, started: processStart(process.ppid), threads: [0] });
+    writeFileSync(lock, other);
     const asked: string[] = [];
     const wanted = [['https://good.example']];
     const fetching = fetchDocuments(
@@ -239,6 +240,7 @@ describe('of two that fetch into one log in a folder', () => {
       message: `topic ${topicOfOther} of ${folder} is being written by process ${process.ppid}; stop it first`,
     });
     expect(asked).toEqual([]);
+    expect(readFileSync(lock, 'utf8')).toBe(other);
   });
 });
 

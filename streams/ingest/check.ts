@@ -34,6 +34,9 @@ export type IngestErrorCode =
   /** Nobody can prove the block by the signatures of validators. */
   | 'unproven';
 
+/** How a command is given another log. */
+export const ANOTHER_LOG = 'another --data-dir, or with brokers another --topic-prefix';
+
 /** A block or a file that cannot be taken in. The message is one line that names the place. */
 export class IngestError extends Error {
   constructor(

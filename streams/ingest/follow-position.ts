@@ -5,7 +5,7 @@ import { type BlockProver, type ChainNode, NodeError } from '../../src/node/chai
 import type { EventLog } from '../log.ts';
 import { type BlockPlace, firstStep } from '../step-search.ts';
 import type { TopicNames } from '../topics.ts';
-import { IngestError, sameHashes } from './check.ts';
+import { ANOTHER_LOG, IngestError, sameHashes } from './check.ts';
 import type { BlockFetcher, MasterLink } from './follow-fetch.ts';
 import type { Patience } from './follow-patience.ts';
 import { firstSeqno, type StartPoint, startText } from './follow-start.ts';
@@ -42,8 +42,7 @@ export interface PositionParts {
 }
 
 /** Where the log is of another chain than the node. */
-const REMEDY =
-  'Follow it with another --data-dir, or with brokers another --topic-prefix; --network none serves what this log holds';
+const REMEDY = `Follow it with ${ANOTHER_LOG}; --network none serves what this log holds`;
 
 /**
  * Behind the last sealed step of the log, or where the options say when it is empty.

@@ -2,7 +2,7 @@ import type { BlockIdExt } from '../../src/chain/model.ts';
 import { blockKey } from '../envelope.ts';
 import { assembleStep, canonicalOrder, ForkError, MissingBlockError, type ShardTop } from './assembly.ts';
 import type { BlockIndex, IndexedBlock } from './block-index.ts';
-import { IngestError, sameHashes } from './check.ts';
+import { ANOTHER_LOG, IngestError, sameHashes } from './check.ts';
 import type { LoggedEnd } from './logged.ts';
 
 /** A step to append: its records in canonical order, the last one to be sealed. */
@@ -156,8 +156,7 @@ function continueLog(steps: readonly PlannedStep[], end: LoggedEnd): void {
     if (mcSeqno > sealed) break;
     const { place, id } = blocks[0];
     const what = `block ${blockKey(id)} belongs to step ${mcSeqno}, which the log does not hold with it`;
-    const advice =
-      'begin another log (another --data-dir, or with brokers another --topic-prefix) and give all files in one run';
+    const advice = `begin another log (${ANOTHER_LOG}) and give all files in one run`;
     throw new IngestError('sealed', place, `${what}; the log has passed it, its last step is ${sealed}: ${advice}`);
   }
   if (end.tail.length === 0 || steps.length === 0) return;

@@ -3,7 +3,7 @@ import { account } from '../../../test/made-trace.ts';
 import { readTraceFile } from './trace-file.ts';
 
 /** A file of no transactions that knows this of contracts. */
-const knowing = (context: unknown) =>
+const knownFrom = (context: unknown) =>
   readTraceFile({
     format: 1,
     name: 'made',
@@ -14,7 +14,7 @@ const knowing = (context: unknown) =>
 
 test('what a file leaves open of a contract is not known, and the rest is', () => {
   const [order, item, sale, auction, wallet] = ['order', 'item', 'sale', 'auction', 'wallet'].map(account);
-  const known = knowing({
+  const known = knownFrom({
     multisig_orders: { [order]: { signers: null } },
     nft_items: { [item]: { index: null, collection_address: null, content: { uri: null } } },
     nft_sales: {

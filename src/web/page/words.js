@@ -2,9 +2,9 @@ import { extraCurrencies } from './format.js';
 
 /**
  * Actions in words. A phrase names fields of the action's `details`: `{source}` is an account, `{value:tons}` nanotons,
- * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{amount:jettons asset}` the same where
- * nobody knows of what it is without one, `{key:currencies}` amounts of extra currencies by id, `{key:text}` as it is.
- * What stands in brackets is left out when a field in it is null.
+ * `{amount:tokens asset}` an amount of the jetton in `asset` (tons without one), `{amount:jettons asset}` the same, null
+ * without one, `{key:currencies}` amounts of extra currencies by id, `{key:text}` as it is. What stands in brackets is
+ * left out when a field in it is null.
  */
 const PHRASES = {
   ton_transfer: '{source} sent {value:tons} to {destination}[: “{comment:text}”]',
@@ -103,12 +103,12 @@ function fill(phrase, details, required) {
   for (let found = FIELD.exec(rest); found !== null; found = FIELD.exec(rest)) {
     const [whole, path, kind = 'account', asset] = found;
     if (found.index > 0) parts.push(rest.slice(0, found.index));
-    const of = asset === undefined ? null : valueAt(details, asset);
-    const value = kind === 'jettons' && of === null ? null : valueAt(details, path);
+    const jetton = asset === undefined ? null : valueAt(details, asset);
+    const value = kind === 'jettons' && jetton === null ? null : valueAt(details, path);
     if (value === null && !required) return null;
     if (value === null) parts.push(kind === 'account' ? 'an unknown account' : 'an unknown amount');
     else if (kind === 'currencies') parts.push(extraCurrencies(value) ?? 'no extra currencies');
-    else if (asset !== undefined) parts.push({ kind: 'tokens', value: String(value), asset: of });
+    else if (asset !== undefined) parts.push({ kind: 'tokens', value: String(value), asset: jetton });
     else parts.push({ kind, value: String(value) });
     rest = rest.slice(found.index + whole.length);
   }
